@@ -1,0 +1,190 @@
+"""Our Evaluator against TFX's own with the same metric, on the same records and model.
+
+    python benchmarks/evaluator.py                 marginal cost, equal values, memory
+    python benchmarks/evaluator.py --skip-memory   (or --skip-cost)
+
+Marginal cost: both evaluate a small and a large set in one process, and what the additional
+examples took is divided by their number, so start-up counts for neither. Memory: our Evaluator on
+40,000 and on 400,000 videos, each in a process of its own; the difference of their peaks, divided
+by the additional videos, is what a video takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT / "tests" / "support"))  # the builders that the tests use
+
+CLASSES = 3862
+SMALL, LARGE, SHARDS = 4_000, 40_000, 10
+TIMES_MORE = 10
+METRICS = ("gap", "map", "perr", "hit_at_1")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--skip-memory", action="store_true")
+    parser.add_argument("--skip-cost", action="store_true")
+    parser.add_argument("--measure", nargs=2, metavar=("DIR", "TIMES"), help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.measure:
+        print(json.dumps(measure_memory(Path(args.measure[0]), int(args.measure[1]))))
+        return 0
+    with tempfile.TemporaryDirectory(prefix="yt8m-benchmark-") as place:
+        root = Path(place)
+        prepare(root)
+        result = {} if args.skip_cost else compare(root)
+        if not args.skip_memory:
+            result |= compare_memory(root)
+    print(json.dumps(result, indent=1))
+    good = [
+        result.get("times_cheaper", 4) >= 4,
+        result.get("equal", True),
+        result.get("bytes_a_video", 0) <= 300,
+    ]
+    return 0 if all(good) else 1
+
+
+def prepare(root: Path) -> None:
+    """Records of both sizes and a linear model with random weights."""
+    import numpy as np
+    import tensorflow as tf
+
+    from yt8m.components.synthetic.generate import generate
+    from yt8m.components.synthetic.spec import DatasetSpec
+
+    generate(DatasetSpec(eval=LARGE, classes=CLASSES, shards=SHARDS), root / "data")
+    weights = np.random.default_rng(0).normal(0, 1.0, (1152, CLASSES)).astype(np.float32)
+    model = create_model(weights)
+    tf.saved_model.save(
+        model, str(root / "model" / "Format-Serving"), signatures={"scores": model.scores}
+    )
+
+
+def create_model(weights):  # type: ignore[no-untyped-def]
+    import tensorflow as tf
+
+    class Linear(tf.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weights = tf.Variable(weights)
+
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="examples")])
+        def scores(self, examples):  # type: ignore[no-untyped-def]
+            spec = {
+                "id": tf.io.FixedLenFeature([], tf.string),
+                "mean_rgb": tf.io.FixedLenFeature([1024], tf.float32),
+                "mean_audio": tf.io.FixedLenFeature([128], tf.float32),
+            }
+            parsed = tf.io.parse_example(examples, spec)
+            features = tf.concat([parsed["mean_rgb"], parsed["mean_audio"]], axis=1)
+            logits = tf.math.l2_normalize(features, axis=1) @ self.weights
+            return {"scores": tf.sigmoid(logits - 3.0), "video_id": parsed["id"]}
+
+    return Linear()
+
+
+def compare(root: Path) -> dict[str, object]:
+    """Seconds of both evaluators for both sizes, and their values."""
+    shards = sorted((root / "data").glob("validate*.tfrecord"))
+    few = shards[: SHARDS * SMALL // LARGE]
+    runs = {"ours": ours, "stock": stock}
+    seconds = {}
+    values = {}
+    for name, run in runs.items():
+        run(root, few, f"{name}-warm")
+        for size, chosen in ((SMALL, few), (LARGE, shards)):
+            wall, cpu = time.perf_counter(), time.process_time()
+            values[name] = run(root, chosen, f"{name}-{size}")
+            seconds[name, size] = (time.perf_counter() - wall, time.process_time() - cpu)
+    more = LARGE - SMALL
+    marginal = {
+        name: [
+            (large - small) / more * 1e3
+            for small, large in zip(seconds[name, SMALL], seconds[name, LARGE], strict=True)
+        ]
+        for name in runs
+    }
+    return {
+        "ours_ms_an_example": {"wall": marginal["ours"][0], "cpu": marginal["ours"][1]},
+        "stock_ms_an_example": {"wall": marginal["stock"][0], "cpu": marginal["stock"][1]},
+        "times_cheaper": marginal["stock"][0] / marginal["ours"][0],
+        "times_cheaper_cpu": marginal["stock"][1] / marginal["ours"][1],
+        "seconds_for_all": {name: seconds[name, LARGE][0] for name in runs},
+        "values": values,
+        "equal": all(abs(values["ours"][m] - values["stock"][m]) < 1e-9 for m in METRICS),
+    }
+
+
+def ours(root: Path, shards: list[Path], name: str) -> dict[str, float]:
+    """Our Evaluator's values."""
+    from evaluator_run import World, run_evaluator, write_examples
+
+    from yt8m.schemas.features import FeatureConfig, Level
+
+    world = World(
+        root=root,
+        data=root / "data",
+        level=Level.VIDEO,
+        weights=None,
+        features=FeatureConfig(num_classes=CLASSES),
+    )
+    outcome = run_evaluator(
+        world,
+        root / name,
+        model=root / "model",
+        gate={"gap_threshold": 0.0},
+        config={"bootstrap": {"replicates": 0}},
+        examples=write_examples(root / name / "examples", shards, Level.VIDEO),
+    )
+    return {m: outcome.decision.metrics[m].value for m in METRICS}
+
+
+def stock(root: Path, shards: list[Path], name: str) -> dict[str, float]:
+    """TFX's Evaluator's values."""
+    import tensorflow_model_analysis as tfma
+    from stock_evaluator import eval_config, run_stock_evaluator
+
+    place = run_stock_evaluator(
+        root / name,
+        shards,
+        model=root / "model",
+        config=eval_config(CLASSES, has_baseline=False),
+    )
+    metrics = tfma.load_eval_result(str(place)).get_metrics_for_slice(())
+    return {m: metrics[m]["doubleValue"] for m in METRICS}
+
+
+def compare_memory(root: Path) -> dict[str, object]:
+    """Peaks of two processes, one with ten times the videos."""
+    peaks = {}
+    for times in (1, TIMES_MORE):
+        command = [sys.executable, __file__, "--measure", str(root), str(times)]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        peaks[times] = json.loads(done.stdout.splitlines()[-1])
+    more = peaks[TIMES_MORE]["videos"] - peaks[1]["videos"]
+    growth = peaks[TIMES_MORE]["peak_bytes"] - peaks[1]["peak_bytes"]
+    return {"peaks": list(peaks.values()), "bytes_a_video": growth / more}
+
+
+def measure_memory(root: Path, times: int) -> dict[str, int]:
+    """Evaluate the records `times` times over; the peak of this process."""
+    shards = sorted((root / "data").glob("validate*.tfrecord")) * times
+    ours(root, shards, f"memory-{times}")
+    # Not getrusage: its peak counts the parent's memory at the moment of the fork.
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
+    return {"videos": LARGE * times, "peak_bytes": int(line.split()[1]) * 1024}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,123 @@
+"""How fast batches are read, against the bare reading of the same files in the same run.
+
+    python benchmarks/input_pipeline.py                      both levels, on generated records
+    python benchmarks/input_pipeline.py --data 'DIR/*.tfrecord'   video level, on those
+
+Rates are per CPU-second of all threads together, the best of several turns that take place one
+after another in one process, so that what else the machine does touches all of them alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import glob
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+GOALS = {"video": 80_000, "frame": 2_000}
+VIDEOS = {"video": 20_000, "frame": 1_000}
+BATCH = {"video": 1024, "frame": 128}
+TURNS = 4
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--data", help="video-level shards to read instead of generated ones")
+    parser.add_argument("--level", choices=sorted(GOALS), help="only this one")
+    args = parser.parse_args()
+    levels = [args.level] if args.level else ["video"] if args.data else list(GOALS)
+    result = {}
+    with tempfile.TemporaryDirectory(prefix="yt8m-benchmark-") as place:
+        for level in levels:
+            paths = sorted(glob.glob(args.data)) if args.data else generate(level, Path(place))
+            result[level] = measure(level, paths)
+    print(json.dumps(result, indent=1))
+    return 0 if all(figures["reached"] for figures in result.values()) else 1
+
+
+def generate(level: str, place: Path) -> list[str]:
+    from yt8m.components.synthetic.generate import generate as write
+    from yt8m.components.synthetic.spec import DatasetSpec
+    from yt8m.schemas.features import Level
+
+    print(f"generating {VIDEOS[level]} videos of level {level}", file=sys.stderr)
+    out = place / level
+    write(DatasetSpec(level=Level(level), train=VIDEOS[level], shards=20), out)
+    return sorted(str(path) for path in out.glob("train*"))
+
+
+def measure(level: str, paths: list[str]) -> dict[str, Any]:
+    import tensorflow as tf
+
+    from yt8m.components.inputs.config import Choice, FrameSampling, Slice
+    from yt8m.components.inputs.dataset import dataset_for_scoring, dataset_for_training
+
+    source = source_of_paths(level, paths)
+    rows = sum(shard.records for shard in source.shards)
+    batch = BATCH[level]
+    steps = max(1, rows // batch)
+    taken = Slice(global_batch_size=batch)
+    raw = tf.data.TFRecordDataset(paths, buffer_size=8 << 20).batch(batch)
+    variants = {
+        "raw read": raw.take(steps),
+        "training": dataset_for_training(source, taken).take(steps),
+        "scoring": dataset_for_scoring(source, batch_size=batch).take(steps),
+    }
+    if level == "frame":
+        sampling = FrameSampling(choice=Choice.RANDOM_FRAMES, frames=30)
+        sampled = dataset_for_training(source, taken, sampling=sampling)
+        variants["training, 30 random frames"] = sampled.take(steps)
+    rates = dict.fromkeys(variants, 0.0)
+    for _ in range(TURNS):
+        for name, dataset in variants.items():
+            rates[name] = max(rates[name], steps * batch / cpu_seconds(lambda d=dataset: drain(d)))
+    return {
+        "videos per CPU-second": {name: round(rate) for name, rate in rates.items()},
+        "share of raw read": {
+            name: round(rate / rates["raw read"], 3) for name, rate in rates.items()
+        },
+        "goal": GOALS[level],
+        "reached": rates["training"] >= GOALS[level],
+    }
+
+
+def source_of_paths(level: str, paths: list[str]):  # type: ignore[no-untyped-def]
+    from yt8m.components.example_gen.scan import count_records
+    from yt8m.components.inputs.config import Source
+    from yt8m.components.records.manifest import Shard
+    from yt8m.schemas.features import FeatureConfig, Level
+
+    shards = tuple(
+        Shard(
+            uri=path,
+            split="train",
+            records=count_records(path)[0],
+            bytes=Path(path).stat().st_size,
+            digest=path,
+        )
+        for path in paths
+    )
+    return Source(shards=shards, level=Level(level), features=FeatureConfig())
+
+
+def drain(dataset: Any) -> None:
+    for _ in dataset:
+        pass
+
+
+def cpu_seconds(work: Callable[[], None]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+if __name__ == "__main__":
+    sys.exit(main())

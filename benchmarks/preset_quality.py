@@ -1,0 +1,105 @@
+"""GAP of a video-level preset against the seconds that its training takes, over several seeds.
+
+    python benchmarks/preset_quality.py --train 'DIR/validate00[0-4]?.tfrecord' \
+        --eval 'DIR/validate005?.tfrecord' [--preset video_mlp] [--seeds 3] [--set a.b=value ...]
+
+The preset's own trainer reads the records that the patterns match; what is scored is what it
+exports, in float32. Seconds are those of training itself, from the first step's start to the last
+step's end, compilation included; without imports, scoring and export.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--train", required=True)
+    parser.add_argument("--eval", required=True)
+    parser.add_argument("--preset", default="video_mlp")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--set", action="append", default=[])
+    args = parser.parse_args()
+    from yt8m.components.trainer.process import run_job
+
+    with tempfile.TemporaryDirectory(prefix="yt8m-bench-") as scratch:
+        manifest = make_manifest({"train": args.train, "eval": args.eval}, Path(scratch))
+        found = []
+        for seed in range(args.seeds):
+            settings = [*args.set, f"trainer.seed={seed}"]
+            job = make_job(args.preset, settings, manifest, Path(scratch) / str(seed))
+            run_job(job, {})
+            found.append((gap := score(job, args.eval), seconds := training_seconds(job)))
+            print(f"seed {seed}: GAP {gap:.4f} in {seconds:.1f} s", flush=True)
+    gaps, seconds = zip(*found, strict=True)
+    print(
+        f"mean of {len(found)}: GAP {statistics.mean(gaps):.4f} in {statistics.mean(seconds):.1f} s"
+    )
+
+
+def make_manifest(patterns: dict[str, str], scratch: Path) -> Path:
+    """A manifest of the files that the patterns match, whole as they are."""
+    from yt8m.components.example_gen.scan import count_records
+    from yt8m.components.records.manifest import Manifest, Shard
+    from yt8m.schemas.features import Level
+
+    shards = []
+    for split, pattern in patterns.items():
+        directory, _, name = pattern.rpartition("/")
+        for file in sorted(Path(directory).glob(name)):
+            records, _, fault = count_records(str(file))
+            if fault:
+                raise SystemExit(f"{file}: {fault}")
+            size, digest = file.stat().st_size, file.name
+            shards.append(
+                Shard(uri=str(file), split=split, records=records, bytes=size, digest=digest)
+            )
+    path = scratch / "manifest.json"
+    path.write_text(Manifest(level=Level.VIDEO, shards=tuple(shards)).to_json())
+    return path
+
+
+def make_job(preset: str, settings: list[str], manifest: Path, out: Path) -> Any:
+    """The training that the preset describes, on these records."""
+    from yt8m.components.trainer.job import TrainingJob
+    from yt8m.pipeline.presets import load_config
+
+    config = load_config(preset, ["trainer.evaluation.enabled=false", *settings])
+    return TrainingJob(
+        manifest=str(manifest),
+        checkpoint_dir=str(out / "checkpoints"),
+        log_dir=str(out / "logs"),
+        export_dir=str(out / "export"),
+        features=config.features,
+        trainer=config.trainer,
+    )
+
+
+def score(job: Any, pattern: str) -> float:
+    """GAP of what the training has exported, by the command that anyone would use."""
+    command = [str(Path(sys.executable).with_name("yt8m")), "evaluate", "--json"]
+    command += ["--model", job.export_dir, "--data", pattern]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return float(json.loads(done.stdout)["gap"])
+
+
+def training_seconds(job: Any) -> float:
+    from yt8m.components.trainer.curve import TRAINING, read_curve
+
+    rows = [r for r in read_curve(f"{job.log_dir}/{TRAINING}") if r["kind"] == "train"]
+    return float(rows[-1]["seconds"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,202 @@
+"""Training speed, everything included, against limits measured in the same run.
+
+    python benchmarks/training.py [--models logistic,moe,frame_logistic,dbof,lstm]
+        [--precision fp32,bf16]
+
+Everything: reading records, the step, the optimiser, metrics and the log; not the first steps, in
+which TensorFlow compiles. The limit of a video-level model is its matrix products alone, at the
+speed of a bare fp32 product of the same shape; that of DBoF and LSTM is their own forward pass and
+gradient on a batch that is in memory. FrameLevelLogistic is compared with the starter code's
+published pace on two cores (262 videos/s), which no run here can measure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+CLASSES, SIZE = 3862, 1152
+STARTER_FRAME_LOGISTIC = 262.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One model as it is trained here."""
+
+    model: dict[str, Any]
+    level: str
+    batch_size: int
+    steps: int
+    # Products of [1152] and [1152, classes] an example, forward and back; 0: no such limit.
+    products: int = 0
+
+
+CASES = {
+    "logistic": Case(
+        model={"name": "logistic"}, level="video", batch_size=1024, steps=40, products=2
+    ),
+    "moe": Case(model={"name": "moe"}, level="video", batch_size=1024, steps=20, products=10),
+    "frame_logistic": Case(
+        model={"name": "frame_logistic"}, level="frame", batch_size=128, steps=20
+    ),
+    "dbof": Case(model={"name": "dbof"}, level="frame", batch_size=128, steps=6),
+    "lstm": Case(model={"name": "rnn"}, level="frame", batch_size=32, steps=3),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--models", default=",".join(CASES))
+    parser.add_argument("--precision", default="fp32,bf16")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="yt8m-bench-") as scratch:
+        root = Path(scratch)
+        for name in args.models.split(","):
+            for precision in args.precision.split(","):
+                report(name, CASES[name], precision, root)
+
+
+def report(name: str, case: Case, precision: str, root: Path) -> None:
+    """One line: examples a second, and the ratio to the limit.
+
+    Limits are taken before and after the training, for machines are seldom equally fast for long.
+    """
+    job = make_job(name, case, precision, root)
+    limit_of, measured = limit_for(name, case, job)
+    before = measured()
+    pace = training_pace(job)
+    limit = (before + measured()) / 2
+    print(
+        f"{name:15} {precision}  {pace:9,.1f} examples/s  {pace / limit:5.2f} {limit_of} "
+        f"({limit:,.1f}/s)",
+        flush=True,
+    )
+
+
+def limit_for(name: str, case: Case, job: Any) -> tuple[str, Callable[[], float]]:
+    """What the pace is compared with, and how to measure that, in examples a second."""
+    if case.products:
+        operations = case.products * 2 * SIZE * CLASSES
+        return "of the fp32 product limit", lambda: matmul_gflops() * 1e9 / operations
+    if name == "frame_logistic":
+        return "times the starter code's figure", lambda: STARTER_FRAME_LOGISTIC
+    return "of its bare forward and gradient", bare_pace(job)
+
+
+def matmul_gflops() -> float:
+    """Billions of operations a second of the bare fp32 product, the best of six rounds."""
+    import tensorflow as tf
+
+    a, b = tf.random.normal([1024, SIZE]), tf.random.normal([SIZE, CLASSES])
+    product = tf.function(lambda: tf.matmul(a, b))
+    seconds = min(timed(lambda: [product() for _ in range(10)]) for _ in range(6)) / 10
+    return 2 * 1024 * SIZE * CLASSES / seconds / 1e9
+
+
+def make_job(name: str, case: Case, precision: str, root: Path) -> Any:
+    """The job, on generated data that is made once a level."""
+    from yt8m.components.trainer.config import TrainerConfig
+    from yt8m.components.trainer.job import TrainingJob
+    from yt8m.schemas.config_tree import from_dict
+    from yt8m.schemas.features import Level
+
+    out = root / f"{name}-{precision}"
+    trainer = {
+        "model": case.model,
+        "batch_size": case.batch_size,
+        "num_epochs": None,
+        "max_steps": case.steps,
+        "precision": precision,
+        "log": {"every_steps": 1 if case.steps < 10 else 10},
+        "evaluation": {"enabled": False},
+    }
+    return TrainingJob(
+        manifest=str(make_data(case.level, root)),
+        checkpoint_dir=str(out / "checkpoints"),
+        log_dir=str(out / "logs"),
+        export_dir=str(out / "export"),
+        level=Level(case.level),
+        trainer=from_dict(TrainerConfig, trainer),
+    )
+
+
+def make_data(level: str, root: Path) -> Path:
+    """Generated records and their manifest: videos of about 210 frames at frame level."""
+    from yt8m.components.records.manifest import Manifest, Shard
+    from yt8m.components.synthetic.generate import generate
+    from yt8m.components.synthetic.spec import DatasetSpec
+    from yt8m.schemas.config_tree import from_dict
+    from yt8m.schemas.features import Level
+
+    path = root / level / "manifest.json"
+    if path.exists():
+        return path
+    records = 8192 if level == "video" else 512
+    spec = {"level": level, "train": records, "eval": 8, "classes": CLASSES, "shards": 4}
+    generate(from_dict(DatasetSpec, spec), root / level)
+    shards = tuple(
+        Shard(
+            uri=str(file),
+            split="train",
+            records=records // 4,
+            bytes=file.stat().st_size,
+            digest=file.name,
+        )
+        for file in sorted((root / level).glob("train*.tfrecord"))
+    )
+    path.write_text(Manifest(level=Level(level), shards=shards).to_json())
+    return path
+
+
+def training_pace(job: Any) -> float:
+    """Examples a second, by the training's own curve, without the lines in which it compiles."""
+    from yt8m.components.trainer.curve import TRAINING, read_curve
+    from yt8m.components.trainer.process import run_job
+
+    run_job(job, {})
+    rows = [r for r in read_curve(f"{job.log_dir}/{TRAINING}") if r["kind"] == "train"]
+    return statistics.median(row["examples_per_s"] for row in rows[1:])
+
+
+def bare_pace(job: Any) -> Callable[[], float]:
+    """Measures the examples a second of forward pass and gradient alone, on a batch in memory."""
+    import tensorflow as tf
+
+    from yt8m.components.trainer.data import Part, load_data
+    from yt8m.components.trainer.evaluating import heads_of, network_of
+    from yt8m.components.trainer.strategy import compute_dtype
+
+    heads, rows = heads_of(job), job.trainer.batch_size
+    dtype = compute_dtype(job.trainer.precision)
+    network = network_of(job, heads, compute_dtype=dtype)
+    batch = next(iter(load_data(job).batches(Part(global_rows=rows), examples=0)))
+
+    @tf.function(autograph=False)
+    def gradient() -> Any:
+        with tf.GradientTape() as tape:
+            outputs = network(batch, training=True)
+            loss = network.head_loss(heads[0], batch, outputs[heads[0].name]).total
+        return tape.gradient(loss, network.trainable_variables)
+
+    gradient()
+    return lambda: rows / min(timed(gradient) for _ in range(3))
+
+
+def timed(call: Callable[[], Any]) -> float:
+    """Seconds until the result is there."""
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
+
+
+if __name__ == "__main__":
+    main()

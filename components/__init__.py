@@ -1,0 +1,1 @@
+"""Layer 1: what each step of the pipeline does."""

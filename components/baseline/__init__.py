@@ -1,0 +1,1 @@
+"""Baseline: the newest blessed model, handed to Trainer and Evaluator."""

@@ -1,0 +1,39 @@
+"""The action of Baseline."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+from tfx import types
+from tfx.dsl.components.base import base_executor
+from tfx.types import artifact_utils
+
+from yt8m.components.baseline.config import BaselineConfig
+from yt8m.components.baseline.select import hand_over, select_baseline
+from yt8m.schemas.config_tree import from_dict
+
+_log = logging.getLogger(__name__)
+
+
+class Executor(base_executor.BaseExecutor):
+    """Hands the chosen version on as a Model artifact."""
+
+    def Do(  # noqa: N802  (TFX's name)
+        self,
+        input_dict: dict[str, list[types.Artifact]],
+        output_dict: dict[str, list[types.Artifact]],
+        exec_properties: dict[str, Any],
+    ) -> None:
+        self._log_startup(input_dict, output_dict, exec_properties)
+        push_dir = exec_properties["push_dir"]
+        config = from_dict(BaselineConfig, json.loads(exec_properties["config"]), path="baseline")
+        version = select_baseline(config, push_dir, exec_properties["registry_digest"])
+        model = artifact_utils.get_single_instance(output_dict["model"])
+        hand_over(version, model.uri)
+        model.set_int_custom_property("version", version.number if version else 0)
+        if version is None:
+            _log.info("no baseline: %s", f"nothing usable in {push_dir}" if push_dir else "none")
+        else:
+            _log.info("the baseline is version %d in %s", version.number, push_dir)

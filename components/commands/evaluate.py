@@ -1,0 +1,185 @@
+"""Score an exported model on records: GAP with its interval, MAP, PERR, Hit@1, loss.
+
+The model is scored by its own `scores` signature, so what is measured is what will serve. With a
+baseline both are scored in one pass, and the difference is paired. Records may be of any level;
+at segment level the rated segments are scored.
+
+examples:
+  yt8m evaluate --model push/3 --data 'data/validate*.tfrecord'
+  yt8m evaluate --model push/4 --baseline push/3 --data 'data/validate*.tfrecord' --json
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from yt8m.components.console.console import Console
+from yt8m.components.console.hush import hush_libraries
+from yt8m.schemas.errors import DataError, UserError
+
+_LOOKED_AT = 50  # records, to tell the level
+
+if TYPE_CHECKING:
+    from yt8m.components.evaluator.evaluation import Evaluation
+    from yt8m.components.evaluator.scored import Scored
+    from yt8m.components.evaluator.scoring import ScoringPlan
+    from yt8m.components.records.manifest import Shard
+    from yt8m.schemas.features import Level
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("--model", required=True, metavar="DIR", help="a SavedModel")
+    parser.add_argument(
+        "--data", required=True, metavar="PATTERN", help="TFRecord files, e.g. 'eval/*.tfrecord'"
+    )
+    parser.add_argument("--baseline", metavar="DIR", help="a SavedModel to compare with")
+    parser.add_argument("--top-k", type=int, default=20, help="classes of each video (20)")
+    parser.add_argument(
+        "--replicates", type=int, default=200, help="bootstrap replicates; 0: no intervals (200)"
+    )
+
+
+def run(args: argparse.Namespace, console: Console) -> None:
+    """Print the figures."""
+    hush_libraries()
+    from yt8m.components.evaluator.config import BootstrapConfig, EvaluatorConfig
+    from yt8m.components.evaluator.evaluation import evaluate
+    from yt8m.components.evaluator.scoring import check_models
+    from yt8m.schemas.config_tree import from_dict, to_dict
+
+    bootstrap = to_dict(BootstrapConfig()) | {"replicates": args.replicates}
+    config = from_dict(EvaluatorConfig, {"top_k": args.top_k, "bootstrap": bootstrap})
+    shards = _shards(args.data)
+    plan = _plan(args, shards[0])
+    for note in check_models(plan):
+        console.warn(note)
+    scored = _score(plan, shards, console)
+    if scored.broken:
+        raise DataError(next(iter(scored.broken.values())))
+    evaluation = evaluate(scored, config, level=plan.level)
+    for note in evaluation.notes:
+        console.warn(note)
+    console.result(_values(evaluation), _text(evaluation, console))
+
+
+def _shards(pattern: str) -> list[Shard]:
+    from yt8m.components.records.manifest import Shard
+    from yt8m.components.records.tfrecord import GZIP_MAGIC
+    from yt8m.components.storage import files
+
+    uris = [uri for uri in files.glob(pattern) if not files.is_dir(uri)]
+    if not uris:
+        raise UserError(f"--data {pattern}: no file matches; quote the pattern")
+    shards = []
+    for uri in uris:
+        with files.open_file(uri) as file:
+            zipped = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+        size = files.stat(uri).size
+        shards.append(
+            Shard(
+                uri=uri,
+                split="eval",
+                records=0,
+                bytes=size,
+                digest="",
+                compression="GZIP" if zipped else "",
+            )
+        )
+    return shards
+
+
+def _plan(args: argparse.Namespace, shard: Shard) -> ScoringPlan:
+    from yt8m.components.evaluator.exported import ExportedModel
+    from yt8m.components.evaluator.scoring import ScoringPlan
+    from yt8m.schemas.features import FeatureConfig
+
+    model = _saved_model(args.model)
+    classes = ExportedModel(model).num_classes
+    if classes is None:
+        raise UserError(f"{model}: its signature does not say how many classes it scores")
+    return ScoringPlan(
+        model=model,
+        baseline=_saved_model(args.baseline) if args.baseline else None,
+        level=_level(shard),
+        features=FeatureConfig(num_classes=classes),
+        top_k=args.top_k,
+    )
+
+
+def _level(shard: Shard) -> Level:
+    """The level of the shard's first records; some of a segment-level shard may have no rating."""
+    from yt8m.components.inputs.shards import read_shards
+    from yt8m.components.records.decode import MalformedRecord, decode_record
+    from yt8m.schemas.features import Level
+
+    first = _first_records(read_shards([shard]), shard.uri)
+    if not first:
+        raise DataError(f"{shard.uri}: holds no records")
+    try:
+        levels = [decode_record(record).level for record in first]
+    except MalformedRecord as error:
+        raise DataError(f"{shard.uri}: no YouTube-8M records ({error})") from error
+    return Level.SEGMENT if Level.SEGMENT in levels else levels[0]
+
+
+def _first_records(records: Any, uri: str) -> list[bytes]:  # a tf.data.Dataset
+    import tensorflow as tf
+
+    from yt8m.components.evaluator.exported import tf_reason
+
+    try:
+        return list(records.take(_LOOKED_AT).as_numpy_iterator())
+    except tf.errors.OpError as error:
+        raise DataError(f"{uri}: not a TFRecord file ({tf_reason(error)})") from error
+
+
+def _saved_model(path: str) -> str:
+    """`path`, or the serving model in it where it is a TFX artifact."""
+    from yt8m.components.registry.handed import baseline_model
+
+    return baseline_model(path) or path
+
+
+def _score(plan: ScoringPlan, shards: list[Shard], console: Console) -> Scored:
+    from yt8m.components.evaluator.scored import merged
+    from yt8m.components.evaluator.scoring import Scorer, no_rows
+
+    scorer = Scorer(plan)
+    parts = [no_rows(plan)]
+    with console.progress("evaluate", total=len(shards), unit="shards") as progress:
+        for shard in shards:
+            parts.append(scorer.score([shard]))
+            progress.advance(note=f"{sum(len(part) for part in parts):,} examples")
+    return merged(parts)
+
+
+def _values(evaluation: Evaluation) -> dict[str, Any]:
+    from yt8m.schemas.config_tree import to_dict
+
+    overall = evaluation.overall
+    result: dict[str, Any] = {name: e.value for name, e in overall.candidate.items()}
+    result |= {"videos": evaluation.videos, "examples": evaluation.examples}
+    result |= {"level": evaluation.level.value, "confidence": evaluation.confidence}
+    gap = overall.candidate["gap"]
+    result |= {"gap_lower": gap.lower, "gap_upper": gap.upper}
+    if overall.baseline:
+        result["baseline"] = {name: e.value for name, e in overall.baseline.items()}
+        result["difference"] = to_dict(overall.difference)
+    return result
+
+
+def _text(evaluation: Evaluation, console: Console) -> str:
+    from yt8m.components.evaluator.decision import estimate_text
+
+    overall = evaluation.overall
+    columns = ["metric", "model"]
+    rows = [[name, estimate_text(e)] for name, e in overall.candidate.items()]
+    if overall.baseline:
+        columns += ["baseline", "difference"]
+        for row in rows:
+            row.append(estimate_text(overall.baseline[row[0]]))
+            row.append(estimate_text(overall.difference[row[0]], sign="+"))
+    among = f", {evaluation.examples:,} rows" if evaluation.examples != evaluation.videos else ""
+    return f"{console.table(columns, rows)}\n{evaluation.videos:,} videos{among}"

@@ -1,0 +1,80 @@
+"""List the pushed versions, the newest first: when, whence, GAP, and whether they are sound.
+
+A version is sound when its record can be read and all its files have the sizes that they were
+pushed with; `yt8m models show` compares the contents too.
+
+examples:
+  yt8m models list --push /srv/models
+  yt8m models list --push /srv/models --json
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from yt8m.components.console.console import Console
+
+_COLUMNS = ("version", "pushed", "origin", "GAP", "interval", "spans", "state")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("--push", required=True, metavar="DIR", help="the push directory")
+
+
+def run(args: argparse.Namespace, console: Console) -> None:
+    """Print a line for each version."""
+    from yt8m.components.registry.versions import list_versions
+
+    numbers = list_versions(args.push)
+    rows = [_row(args.push, number) for number in reversed(numbers)]
+    baseline = next((row["version"] for row in rows if row["state"] == "blessed"), None)
+    value = {"push_dir": args.push, "baseline": baseline, "versions": rows}
+    if not rows:
+        console.result(value, f"no versions in {args.push}")
+        return
+    lines = [_line(row, newest=row["version"] == numbers[-1]) for row in rows]
+    said = f"version {baseline}" if baseline is not None else "none"
+    console.result(value, f"{console.table(_COLUMNS, lines)}\n\nthe next run's baseline: {said}")
+
+
+def _row(push_dir: str, number: int) -> dict[str, Any]:
+    from yt8m.components.registry.versions import DamagedVersionError, load_version
+
+    try:
+        record = load_version(push_dir, number).record
+    except DamagedVersionError as error:
+        return {"version": number, "state": "damaged", "problem": str(error)}
+    gap = record.metrics.get("gap")
+    return {
+        "version": number,
+        "state": "blessed" if record.blessed else "not blessed",
+        "created": record.created,
+        "origin": record.origin.value,
+        "origin_version": record.origin_version,
+        "gap": gap.value if gap else None,
+        "gap_lower": gap.lower if gap else None,
+        "gap_upper": gap.upper if gap else None,
+        "spans": list(record.data.spans),
+        "run_key": record.run_key,
+    }
+
+
+def _line(row: dict[str, Any], *, newest: bool) -> list[object]:
+    served = ", served" if newest else ""
+    state = f"{row['state']}{served}"
+    if row["state"] == "damaged":
+        return [row["version"], "-", "-", "-", "-", "-", state]
+    origin = row["origin"]
+    if row["origin_version"]:
+        origin += f" to {row['origin_version']}"
+    return [
+        row["version"],
+        row["created"].replace("+00:00", "Z"),
+        origin,
+        "-" if row["gap"] is None else f"{row['gap']:.4f}",
+        "-" if row["gap_lower"] is None else f"{row['gap_lower']:.4f} to {row['gap_upper']:.4f}",
+        ", ".join(map(str, row["spans"])) or "-",
+        state,
+    ]

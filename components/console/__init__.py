@@ -1,0 +1,1 @@
+"""The command line: its table of commands, what it prints and how it ends."""

@@ -1,0 +1,53 @@
+"""What a command says: results on stdout, everything else on stderr, in colour on a terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from yt8m.components.console.progress import Progress
+
+
+class Console:
+    """The voice of one command; `--quiet` and `--json` are obeyed here and nowhere else."""
+
+    def __init__(self, *, quiet: bool = False, as_json: bool = False) -> None:
+        self.quiet = quiet
+        self.as_json = as_json
+
+    def info(self, message: str) -> None:
+        """Progress worth a line."""
+        if not self.quiet:
+            self._say(message)
+
+    def warn(self, message: str) -> None:
+        """Something the user should know, which does not stop the work."""
+        self._say(f"warning: {message}")
+
+    def error(self, message: str) -> None:
+        """Why the command ends without its result."""
+        lines = message.replace("\n", "\n       ")  # several problems stand below one another
+        print(f"error: {lines}", file=sys.stderr, flush=True)
+
+    def result(self, value: Mapping[str, Any], text: str) -> None:
+        """The command's answer: `value` for machines, `text` for people."""
+        print(json.dumps(value, indent=2, allow_nan=False) if self.as_json else text, flush=True)
+
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+        """The rows as an aligned text table, to be handed to `result`."""
+        texts = [[str(cell) for cell in row] for row in [columns, *rows]]
+        widths = [max(len(row[i]) for row in texts) for i in range(len(columns))]
+        lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) for row in texts]
+        lines.insert(1, "  ".join("-" * width for width in widths))
+        return "\n".join(line.rstrip() for line in lines)
+
+    def progress(self, task: str, *, total: int | None = None, unit: str = "") -> Progress:
+        """A bar on a terminal, a line now and then in a log; use it in a `with`."""
+        return Progress(task, total=total, unit=unit, hidden=self.quiet)
+
+    def _say(self, message: str) -> None:
+        stamp = "" if sys.stderr.isatty() else time.strftime("%Y-%m-%d %H:%M:%S ")
+        print(f"{stamp}{message}", file=sys.stderr, flush=True)

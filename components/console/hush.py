@@ -1,0 +1,16 @@
+"""What TensorFlow and its companions say of themselves while they are imported, kept quiet."""
+
+from __future__ import annotations
+
+import os
+import warnings
+
+
+def hush_libraries() -> None:
+    """For commands that answer on the terminal; to be called before TensorFlow is imported.
+
+    Set TF_CPP_MIN_LOG_LEVEL=0 to hear TensorFlow's own messages.
+    """
+    # 3: on a machine without a GPU TensorFlow calls that an error, three times.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    warnings.filterwarnings("ignore", category=FutureWarning)

@@ -1,0 +1,84 @@
+"""Progress of long work: rich's bar on a terminal, plain timestamped lines otherwise."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any
+
+_LINE_EVERY_S = 10.0
+
+
+class Progress:
+    """`with Progress("verify", total=n, unit="records") as p: p.advance(k, note="loss 3.2")`."""
+
+    def __init__(
+        self, task: str, *, total: int | None = None, unit: str = "", hidden: bool = False
+    ) -> None:
+        self._task, self._total, self._unit, self._hidden = task, total, unit, hidden
+        self._done = 0
+        self._note = ""
+        self._start = self._last_line = time.monotonic()
+        self._bar: Any = None  # rich.progress.Progress, imported only where a terminal shows it
+        self._bar_task: Any = None
+
+    def __enter__(self) -> Progress:
+        if not self._hidden and sys.stderr.isatty():
+            self._open_bar()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+        elif not self._hidden and kind is None:
+            self._line()
+
+    def advance(self, count: int = 1, *, note: str = "") -> None:
+        """`count` more units are done; `note` is the figure worth showing beside the bar."""
+        self._done += count
+        self._note = note or self._note
+        if self._bar is not None:
+            self._bar.update(self._bar_task, completed=self._done, note=self._note)
+        elif not self._hidden and time.monotonic() - self._last_line >= _LINE_EVERY_S:
+            self._line()
+
+    def _open_bar(self) -> None:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+        from rich.progress import Progress as Bar
+
+        self._bar = Bar(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn(f"{self._unit} {{task.fields[note]}}"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=Console(file=sys.stderr),
+        )
+        self._bar_task = self._bar.add_task(self._task, total=self._total, note="")
+        self._bar.start()
+
+    def _line(self) -> None:
+        self._last_line = time.monotonic()
+        elapsed = max(self._last_line - self._start, 1e-9)
+        of_total = f"/{self._total}" if self._total is not None else ""
+        note = f", {self._note}" if self._note else ""
+        print(
+            f"{time.strftime('%Y-%m-%d %H:%M:%S')} {self._task}: {self._done}{of_total} "
+            f"{self._unit} in {elapsed:.1f} s, {self._done / elapsed:,.0f}/s{note}",
+            file=sys.stderr,
+            flush=True,
+        )

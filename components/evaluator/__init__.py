@@ -1,0 +1,1 @@
+"""Evaluator: scores, slices, confidence, and the gate."""

@@ -1,0 +1,84 @@
+"""The declaration of Evaluator."""
+
+from __future__ import annotations
+
+import json
+
+from tfx import types
+from tfx.dsl.components.base import base_beam_component, executor_spec
+from tfx.orchestration import data_types
+from tfx.types import component_spec, standard_artifacts
+
+from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
+from yt8m.components.evaluator.executor import Executor
+from yt8m.components.evaluator.stock import parse_stock
+from yt8m.schemas.code_version import code_version
+from yt8m.schemas.config_tree import to_dict
+from yt8m.schemas.features import FeatureConfig
+
+
+class EvaluatorSpec(component_spec.ComponentSpec):
+    """What passes in and out."""
+
+    PARAMETERS = {  # noqa: RUF012  (TFX's way)
+        "config": component_spec.ExecutionParameter(type=str),
+        "gate": component_spec.ExecutionParameter(type=str),
+        "features": component_spec.ExecutionParameter(type=str),
+        "gap_threshold": component_spec.ExecutionParameter(type=str),
+        "gap_change_threshold": component_spec.ExecutionParameter(type=str),
+        "vocabulary_digest": component_spec.ExecutionParameter(type=str),
+        "code_version": component_spec.ExecutionParameter(type=str),
+    }
+    INPUTS = {  # noqa: RUF012
+        "examples": component_spec.ChannelParameter(type=standard_artifacts.Examples),
+        "model": component_spec.ChannelParameter(type=standard_artifacts.Model),
+        "baseline_model": component_spec.ChannelParameter(
+            type=standard_artifacts.Model, optional=True
+        ),
+    }
+    OUTPUTS = {  # noqa: RUF012
+        "evaluation": component_spec.ChannelParameter(type=standard_artifacts.ModelEvaluation),
+        "blessing": component_spec.ChannelParameter(type=standard_artifacts.ModelBlessing),
+    }
+
+
+class Evaluator(base_beam_component.BaseBeamComponent):
+    """Outputs `evaluation`, which TFMA reads, and `blessing`, which Pusher reads."""
+
+    SPEC_CLASS = EvaluatorSpec
+    EXECUTOR_SPEC = executor_spec.BeamExecutorSpec(Executor)
+
+    def __init__(  # noqa: PLR0913  (the edges of the graph)
+        self,
+        config: EvaluatorConfig,
+        gate: GateConfig,
+        *,
+        features: FeatureConfig,
+        examples: types.BaseChannel,
+        model: types.BaseChannel,
+        baseline_model: types.BaseChannel | None = None,
+        gap_threshold: str | data_types.RuntimeParameter = "",
+        gap_change_threshold: str | data_types.RuntimeParameter = "",
+        vocabulary_digest: str = "",
+    ) -> None:
+        """Thresholds given as text win over `gate`'s; "" is as configured there.
+
+        `vocabulary_digest` tells TFX's cache when the file that `config` names has changed.
+        """
+        parse_stock(config.eval_config, has_baseline=True)  # a mistake shows before the run starts
+        super().__init__(
+            EvaluatorSpec(
+                config=json.dumps(to_dict(config), sort_keys=True),
+                gate=json.dumps(to_dict(gate), sort_keys=True),
+                features=json.dumps(to_dict(features), sort_keys=True),
+                gap_threshold=gap_threshold,
+                gap_change_threshold=gap_change_threshold,
+                vocabulary_digest=vocabulary_digest,
+                code_version=code_version(Executor.__module__),
+                examples=examples,
+                model=model,
+                baseline_model=baseline_model,
+                evaluation=types.Channel(type=standard_artifacts.ModelEvaluation),
+                blessing=types.Channel(type=standard_artifacts.ModelBlessing),
+            )
+        )

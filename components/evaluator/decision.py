@@ -1,0 +1,123 @@
+"""The gate's decision: what was asked, what was found, what follows, as data and as text.
+
+`decision.json` in the blessing artifact is `Decision` as JSON:
+
+    blessed            true or false
+    reason             one sentence
+    mode               enforce or none
+    baseline           what the candidate was compared with; null where there was none
+    videos, examples   evaluated; examples are rows: segments at segment level, else videos
+    spans              that the evaluated data are of; empty where data have none
+    metrics            name -> {value, lower, upper} of the candidate (null where undefined)
+    baseline_metrics   the same of the baseline, {} without one
+    differences        candidate - baseline, by name, {value, lower, upper}
+    checks             a list of {metric, slice, needed, observed, lower, upper, passed, applied,
+                       note}; `applied` is false where a change was asked and there is no baseline
+    notes              what a reader must know (a sampled bootstrap, unlike class counts, ...)
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+from yt8m.components.evaluator.config import GateMode
+from yt8m.schemas.config_tree import from_dict, to_dict
+
+FILE_NAME = "decision.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """A number with its interval; None where undefined or not worked out."""
+
+    value: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One threshold and what came of it."""
+
+    metric: str
+    needed: str  # e.g. "gap >= 0.7", for people
+    slice: str = ""
+    threshold: float | None = None
+    observed: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    passed: bool = False
+    applied: bool = True
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """Whether the model may be pushed, and why."""
+
+    blessed: bool
+    reason: str
+    mode: GateMode = GateMode.ENFORCE
+    baseline: str | None = None
+    videos: int = 0
+    examples: int = 0
+    spans: tuple[int, ...] = ()
+    metrics: dict[str, Estimate] = field(default_factory=dict)
+    baseline_metrics: dict[str, Estimate] = field(default_factory=dict)
+    differences: dict[str, Estimate] = field(default_factory=dict)
+    checks: tuple[Check, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> str:
+        return json.dumps(to_dict(self), indent=1, allow_nan=False)
+
+
+def parse_decision(text: str) -> Decision:
+    """The inverse of `Decision.to_json`."""
+    return from_dict(Decision, json.loads(text))
+
+
+def decision_text(decision: Decision) -> str:
+    """The decision as a person reads it."""
+    rows = "segments" if decision.examples != decision.videos else ""
+    among = f" ({decision.examples:,} {rows})" if rows else ""
+    several = "spans" if len(decision.spans) > 1 else "span"
+    of = f" of {several} {', '.join(map(str, decision.spans))}" if decision.spans else ""
+    lines = [
+        f"{'BLESSED' if decision.blessed else 'NOT BLESSED'}: {decision.reason}",
+        f"  evaluated: {decision.videos:,} videos{among}{of}; "
+        f"baseline: {decision.baseline or 'none'}",
+    ]
+    lines += [f"  {_metric_line(decision, name)}" for name in decision.metrics]
+    lines += [f"  {_check_line(check)}" for check in decision.checks]
+    return "\n".join([*lines, *(f"  note: {note}" for note in decision.notes)])
+
+
+def _metric_line(decision: Decision, name: str) -> str:
+    text = f"{name:<9} {estimate_text(decision.metrics[name])}"
+    if name in decision.baseline_metrics:
+        text += f", baseline {estimate_text(decision.baseline_metrics[name])}"
+    if name in decision.differences:
+        text += f", difference {estimate_text(decision.differences[name], sign='+')}"
+    return text
+
+
+def estimate_text(estimate: Estimate, *, sign: str = "") -> str:
+    """`0.7012 [0.6950, 0.7071]`."""
+    if estimate.value is None:
+        return "undefined"
+    text = f"{estimate.value:{sign}.4f}"
+    if estimate.lower is not None and estimate.upper is not None:
+        text += f" [{estimate.lower:{sign}.4f}, {estimate.upper:{sign}.4f}]"
+    return text
+
+
+def _check_line(check: Check) -> str:
+    state = "passed" if check.passed else "FAILED"
+    if not check.applied:
+        return f"not asked  {check.needed}: {check.note}"
+    on = f" on {check.slice}" if check.slice else ""
+    found = "undefined" if check.observed is None else f"{check.observed:.6g}"
+    note = f" ({check.note})" if check.note else ""
+    return f"{state:<9} {check.needed}{on}: {found}{note}"

@@ -1,0 +1,240 @@
+"""All figures of one evaluation, worked out from what the pass left.
+
+`metrics.json` in the evaluation artifact is `Evaluation` as JSON; the report draws from it:
+
+    level, top_k       video | frame | segment; classes of each video that count
+    videos, examples   evaluated; examples are rows: segments at segment level, else videos
+    spans              that the evaluated shards are of; empty where data have none
+    confidence         level of all intervals, null without
+    overall            {examples, candidate, baseline, difference}: each a mapping from metric
+                       (gap, map, perr, hit_at_1, loss) to {value, lower, upper}, null where
+                       undefined; only gap has bounds; baseline and difference are {} without one
+    slices             a list of the same, with `column` and `value`
+    classes            {class_id, name, positives, candidate, baseline}: average precision of
+                       every class that has positives
+    precision_recall   model -> points {score, precision, recall}, by rising recall
+    calibration        model -> bins {low, high, count, mean_score, hit_rate}
+    notes              what a reader must know
+    broken             model -> why it cannot be judged (predictions that are no numbers)
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from yt8m.components.evaluator.config import BootstrapConfig, EvaluatorConfig
+from yt8m.components.evaluator.decision import Estimate
+from yt8m.components.evaluator.scored import BASELINE, CANDIDATE, Scored
+from yt8m.components.evaluator.slices import MAX_VALUES, slices_of
+from yt8m.components.metrics import VideoMetrics
+from yt8m.components.metrics.bootstrap import GapDraws, Interval, draw_gap
+from yt8m.components.metrics.curves import (
+    CalibrationBin,
+    CurvePoint,
+    calibration,
+    precision_recall,
+)
+from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.features import Level
+from yt8m.schemas.vocabulary import Vocabulary
+
+FILE_NAME = "metrics.json"
+GAP = "gap"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """All data, or one slice of it."""
+
+    column: str = ""
+    value: str = ""
+    examples: int = 0
+    candidate: dict[str, Estimate] = field(default_factory=dict)
+    baseline: dict[str, Estimate] = field(default_factory=dict)
+    difference: dict[str, Estimate] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassResult:
+    """One class."""
+
+    class_id: int
+    name: str
+    positives: int
+    candidate: float
+    baseline: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """Everything that was found."""
+
+    level: Level
+    top_k: int
+    videos: int
+    examples: int
+    overall: Part
+    spans: tuple[int, ...] = ()
+    confidence: float | None = None
+    slices: tuple[Part, ...] = ()
+    classes: tuple[ClassResult, ...] = ()
+    precision_recall: dict[str, tuple[CurvePoint, ...]] = field(default_factory=dict)
+    calibration: dict[str, tuple[CalibrationBin, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    broken: dict[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        return json.dumps(to_dict(self), allow_nan=False)
+
+
+def parse_evaluation(text: str) -> Evaluation:
+    """The inverse of `Evaluation.to_json`."""
+    return from_dict(Evaluation, json.loads(text))
+
+
+def evaluate(
+    scored: Scored,
+    config: EvaluatorConfig,
+    *,
+    level: Level,
+    vocabulary: Vocabulary | None = None,
+    spans: tuple[int, ...] = (),
+    notes: Sequence[str] = (),
+) -> Evaluation:
+    """The figures of all data and of every slice."""
+    found = [*notes, *scored.broken.values(), *_notes(scored, config.bootstrap)]
+    evaluation = Evaluation(
+        level=level,
+        top_k=config.top_k,
+        videos=0 if scored.broken else scored.videos,
+        examples=0 if scored.broken else len(scored),
+        overall=_undefined(scored),
+        spans=spans,
+        notes=tuple(found),
+        broken=dict(scored.broken),
+    )
+    if scored.broken or not len(scored):
+        return evaluation
+    return replace(
+        evaluation,
+        overall=_part(scored.models, config.bootstrap),
+        confidence=config.bootstrap.level if config.bootstrap.replicates else None,
+        slices=tuple(
+            replace(
+                _part(
+                    {name: model.select(part.chosen) for name, model in scored.models.items()},
+                    config.bootstrap,
+                ),
+                column=part.column,
+                value=part.value,
+            )
+            for part in slices_of(scored, config.slices, vocabulary)
+        ),
+        classes=_classes(scored, vocabulary),
+        precision_recall={n: tuple(precision_recall(m)) for n, m in scored.models.items()},
+        calibration={n: tuple(calibration(m)) for n, m in scored.models.items()},
+    )
+
+
+def _part(models: Mapping[str, VideoMetrics], bootstrap: BootstrapConfig) -> Part:
+    results = {name: _estimates(model) for name, model in models.items()}
+    candidate, baseline = results[CANDIDATE], results.get(BASELINE, {})
+    difference = {name: _minus(candidate[name], baseline[name]) for name in baseline}
+    draws = _draws(models, bootstrap)
+    if draws is not None:
+        for i, estimates in enumerate(results.values()):
+            interval = functools.partial(draws.interval, model=i, level=bootstrap.level)
+            estimates[GAP] = _bounded(estimates[GAP], interval)
+        if difference:
+            interval = functools.partial(draws.difference, level=bootstrap.level)
+            difference[GAP] = _bounded(difference[GAP], interval, low=-1.0)
+    return Part(
+        examples=len(models[CANDIDATE]),
+        candidate=candidate,
+        baseline=baseline,
+        difference=difference,
+    )
+
+
+def _draws(models: Mapping[str, VideoMetrics], bootstrap: BootstrapConfig) -> GapDraws | None:
+    if not bootstrap.replicates:
+        return None
+    return draw_gap(
+        list(models.values()),
+        replicates=bootstrap.replicates,
+        max_videos=bootstrap.max_videos,
+        seed=bootstrap.seed,
+    )
+
+
+def _minus(one: Estimate, other: Estimate) -> Estimate:
+    if one.value is None or other.value is None:
+        return Estimate()
+    return Estimate(value=one.value - other.value)
+
+
+def _bounded(
+    estimate: Estimate, interval: Callable[[float], Interval], *, low: float = 0.0
+) -> Estimate:
+    """With its interval, cut where the scale ends, of which resampling knows nothing."""
+    if estimate.value is None:
+        return estimate
+    bounds = interval(estimate.value)
+    return Estimate(
+        value=estimate.value, lower=max(bounds.lower, low), upper=min(bounds.upper, 1.0)
+    )
+
+
+def _estimates(metrics: VideoMetrics) -> dict[str, Estimate]:
+    result = metrics.result()
+    values = {
+        "gap": result.gap,
+        "map": result.map,
+        "perr": result.perr,
+        "hit_at_1": result.hit_at_1,
+        "loss": result.loss,
+    }
+    return {name: Estimate(value=value) for name, value in values.items()}
+
+
+def _undefined(scored: Scored) -> Part:
+    nothing = {name: Estimate() for name in ("gap", "map", "perr", "hit_at_1", "loss")}
+    has_baseline = scored.baseline is not None
+    return Part(candidate=dict(nothing), baseline=dict(nothing) if has_baseline else {})
+
+
+def _classes(scored: Scored, vocabulary: Vocabulary | None) -> tuple[ClassResult, ...]:
+    ours = scored.candidate.class_precision()
+    theirs = scored.baseline.class_precision().ap if scored.baseline is not None else None
+    names = vocabulary.names if vocabulary is not None else ()
+    return tuple(
+        ClassResult(
+            class_id=int(c),
+            name=names[c] if c < len(names) else str(c),
+            positives=int(ours.positives[c]),
+            candidate=float(ours.ap[c]),
+            baseline=None if theirs is None or math.isnan(theirs[c]) else float(theirs[c]),
+        )
+        for c in np.flatnonzero(ours.positives)
+    )
+
+
+def _notes(scored: Scored, bootstrap: BootstrapConfig) -> list[str]:
+    notes = []
+    if bootstrap.replicates and scored.videos > bootstrap.max_videos:
+        notes.append(
+            f"intervals come of {bootstrap.max_videos:,} of {scored.videos:,} videos, drawn at "
+            f"random (seed {bootstrap.seed}) and scaled to all"
+        )
+    notes += [
+        f"{name} has {len(column.table)} values: the {MAX_VALUES} most frequent are slices"
+        for name, column in scored.values.items()
+        if len(column.table) > MAX_VALUES
+    ]
+    return notes

@@ -1,0 +1,235 @@
+"""The action of Evaluator."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from tensorflow_model_analysis.proto import config_pb2
+from tfx import types
+from tfx.dsl.components.base import base_beam_executor
+from tfx.types import artifact_utils
+from tfx.utils import path_utils
+
+from yt8m.components.evaluator.asked import asked_of
+from yt8m.components.evaluator.blessing import write_blessing
+from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig, GateMode, SliceBy
+from yt8m.components.evaluator.decision import Decision, decision_text
+from yt8m.components.evaluator.evaluation import FILE_NAME as METRICS_FILE
+from yt8m.components.evaluator.evaluation import Evaluation, evaluate
+from yt8m.components.evaluator.extracts import Extracts
+from yt8m.components.evaluator.gate import check_gate, resolve_gate
+from yt8m.components.evaluator.judge import decide
+from yt8m.components.evaluator.newest import Chosen, choose_shards
+from yt8m.components.evaluator.pass_over import add_scoring, collect
+from yt8m.components.evaluator.scored import Scored
+from yt8m.components.evaluator.scoring import ScoringPlan, check_models, no_rows
+from yt8m.components.evaluator.stock import (
+    StockMetrics,
+    add_stock_metrics,
+    collect_stock,
+    collect_stock_plots,
+    numbers_of,
+    parse_stock,
+)
+from yt8m.components.evaluator.tfma_files import write_eval_config, write_metrics, write_validation
+from yt8m.components.evaluator.tfma_gate import (
+    Metrics,
+    SliceKey,
+    create_eval_config,
+    metrics_of,
+    model_names,
+    parts_of,
+    validate,
+)
+from yt8m.components.evaluator.tfma_plots import write_plots
+from yt8m.components.records import manifest
+from yt8m.components.records.vocabulary import load_vocabulary
+from yt8m.components.registry.handed import baseline_model
+from yt8m.components.storage import files
+from yt8m.schemas.config_tree import from_dict
+from yt8m.schemas.errors import ConfigError, DataError, UserError
+from yt8m.schemas.features import FeatureConfig, Level
+from yt8m.schemas.vocabulary import Vocabulary
+
+_log = logging.getLogger(__name__)
+
+Artifacts = dict[str, list[types.Artifact]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Job:
+    """What one execution is asked to do."""
+
+    config: EvaluatorConfig
+    gate: GateConfig
+    plan: ScoringPlan
+    chosen: Chosen[manifest.Shard]
+    examples_uri: str
+    evaluation_uri: str
+    baseline: str | None  # how the baseline is called
+    vocabulary: Vocabulary | None
+    eval_config: config_pb2.EvalConfig  # whole: the gate's thresholds and the user's own metrics
+    stock: config_pb2.EvalConfig | None  # the user's own metrics alone
+
+
+class Executor(base_beam_executor.BaseBeamExecutor):
+    """Scores candidate and baseline in one pass, and lets TFMA's validator decide."""
+
+    def Do(  # noqa: N802  (TFX's name)
+        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
+    ) -> None:
+        self._log_startup(input_dict, output_dict, exec_properties)
+        job = _job(input_dict, output_dict, exec_properties)
+        notes = check_models(job.plan)
+        scored = self._score(job)
+        evaluation = evaluate(
+            scored,
+            job.config,
+            level=job.plan.level,
+            vocabulary=job.vocabulary,
+            spans=job.chosen.spans,
+            notes=[*job.chosen.notes, *notes],
+        )
+        decision = _judge(job, evaluation)
+        files.write_text(files.join(job.evaluation_uri, METRICS_FILE), evaluation.to_json())
+        write_blessing(decision, inputs=input_dict, outputs=output_dict)
+        for line in decision_text(decision).splitlines():
+            _log.info("%s", line)
+
+    def _score(self, job: _Job) -> Scored:
+        wanted = Extracts(slices=job.config.slices, vocabulary=job.vocabulary)
+        with self._make_beam_pipeline() as pipeline:
+            examples = add_scoring(
+                pipeline,
+                job.plan,
+                job.chosen.shards,
+                job.evaluation_uri,
+                extracts=wanted if job.stock else None,
+            )
+            if job.stock is not None:
+                add_stock_metrics(examples, job.stock, job.evaluation_uri)
+        scored = collect(no_rows(job.plan), job.chosen.shards, job.evaluation_uri)
+        return _complete(scored, job.plan, job.chosen.shards)
+
+
+def _job(inputs: Artifacts, outputs: Artifacts, properties: dict[str, Any]) -> _Job:
+    config, gate, features = _nodes(properties)
+    examples_uri = artifact_utils.get_single_uri(inputs["examples"])
+    found = _read_manifest(examples_uri)
+    plan = _plan(config, features, found.level, inputs)
+    has_baseline = plan.baseline is not None
+    stock = parse_stock(config.eval_config, has_baseline=has_baseline)
+    return _Job(
+        config=config,
+        gate=gate,
+        plan=plan,
+        chosen=choose_shards(config, found.shards),
+        examples_uri=examples_uri,
+        evaluation_uri=artifact_utils.get_single_uri(outputs["evaluation"]),
+        baseline=_baseline_name(inputs) if has_baseline else None,
+        vocabulary=_vocabulary(config, features),
+        eval_config=create_eval_config(
+            asked_of(gate), config.slices, has_baseline=has_baseline, more=stock
+        ),
+        stock=stock,
+    )
+
+
+def _plan(
+    config: EvaluatorConfig, features: FeatureConfig, level: Level, inputs: Artifacts
+) -> ScoringPlan:
+    return ScoringPlan(
+        model=_model_path(inputs),
+        baseline=_baseline_path(inputs),
+        level=level,
+        features=features,
+        top_k=config.top_k,
+        batch_size=config.batch_size,
+        num_frames=any(s.by is SliceBy.NUM_FRAMES for s in config.slices),
+        values=tuple(s.feature for s in config.slices if s.by is SliceBy.FEATURE),
+    )
+
+
+def _complete(scored: Scored, plan: ScoringPlan, shards: tuple[manifest.Shard, ...]) -> Scored:
+    """`scored`, unless records are missing: a file cut off between two records looks whole."""
+    listed = sum(shard.records for shard in shards)
+    if plan.level is not Level.SEGMENT and not scored.broken and len(scored) != listed:
+        raise DataError(
+            f"{len(scored):,} of the {listed:,} records in the manifest were read: the shards "
+            "changed since ExampleGen listed them; run it again"
+        )
+    return scored
+
+
+def _nodes(properties: dict[str, Any]) -> tuple[EvaluatorConfig, GateConfig, FeatureConfig]:
+    config = from_dict(EvaluatorConfig, json.loads(properties["config"]), path="evaluator")
+    gate = resolve_gate(
+        from_dict(GateConfig, json.loads(properties["gate"]), path="gate"),
+        gap_threshold=properties.get("gap_threshold") or "",
+        gap_change_threshold=properties.get("gap_change_threshold") or "",
+    )
+    problems = check_gate(gate, config)
+    if problems:
+        raise ConfigError(problems)
+    features = from_dict(FeatureConfig, json.loads(properties["features"]), path="features")
+    return config, gate, features
+
+
+def _judge(job: _Job, evaluation: Evaluation) -> Decision:
+    """Write the evaluation as TFMA's, and decide as TFMA does."""
+    uri, has_baseline = job.evaluation_uri, job.baseline is not None
+    stock = collect_stock(uri)
+    parts = parts_of(evaluation)
+    verdict = validate(
+        [(key, metrics_of(part) | _numbers_of(stock, key)) for key, part in parts],
+        job.eval_config,
+        rubber_stamp=job.gate.mode is GateMode.NONE,
+    )
+    if evaluation.broken:  # also where no threshold is asked
+        verdict.validation_ok = False
+    paths = [path for path in (job.plan.model, job.plan.baseline) if path is not None]
+    models = dict(zip(model_names(has_baseline), paths, strict=True))
+    write_eval_config(uri, job.eval_config, data=job.examples_uri, models=models)
+    write_metrics(uri, parts, stock)
+    write_plots(uri, evaluation, collect_stock_plots(uri))
+    write_validation(uri, verdict)
+    return decide(evaluation, job.gate, asked_of(job.gate), verdict, baseline=job.baseline)
+
+
+def _numbers_of(stock: StockMetrics, key: SliceKey) -> Metrics:
+    return numbers_of(stock[key]) if key in stock else {}
+
+
+def _read_manifest(examples_uri: str) -> manifest.Manifest:
+    place = files.join(examples_uri, manifest.FILE_NAME)
+    if not files.exists(place):
+        raise UserError(
+            f"{examples_uri}: no {manifest.FILE_NAME}; examples come from yt8m's ExampleGen, "
+            "which lists the shards there"
+        )
+    return manifest.parse_manifest(files.read_text(place))
+
+
+def _model_path(inputs: Artifacts) -> str:
+    model = artifact_utils.get_single_instance(inputs["model"])
+    return path_utils.serving_model_path(model.uri, path_utils.is_old_model_artifact(model))
+
+
+def _baseline_path(inputs: Artifacts) -> str | None:
+    given = inputs.get("baseline_model")
+    return baseline_model(artifact_utils.get_single_uri(given)) if given else None
+
+
+def _baseline_name(inputs: Artifacts) -> str:
+    artifact = artifact_utils.get_single_instance(inputs["baseline_model"])
+    version = artifact.get_int_custom_property("version")
+    return f"version {version}" if version else artifact.uri
+
+
+def _vocabulary(config: EvaluatorConfig, features: FeatureConfig) -> Vocabulary | None:
+    if not config.vocabulary:
+        return None
+    return load_vocabulary(config.vocabulary, num_classes=features.num_classes)

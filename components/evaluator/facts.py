@@ -1,0 +1,159 @@
+"""What scoring needs of a batch of records beside the model's scores: labels, names, slices.
+
+Parsed a whole batch at a time, and without the features themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import tensorflow as tf
+
+from yt8m.schemas.errors import DataError
+from yt8m.schemas.features import (
+    ID,
+    LABELS,
+    SEGMENT_LABELS,
+    SEGMENT_SCORES,
+    SEGMENT_START_TIMES,
+    FeatureConfig,
+    Level,
+)
+
+_NONE = -1
+_PRESENT = 0.5  # scores are 0 or 1 in the published records
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What is read of each record."""
+
+    level: Level
+    features: FeatureConfig
+    num_frames: bool = False
+    values: tuple[str, ...] = ()  # features whose first value parts the data
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Facts:
+    """By row: a video, or a rated segment of one."""
+
+    ids: np.ndarray  # [R] bytes
+    labels: np.ndarray  # [R, L] int64, padded with -1
+    rated: np.ndarray | None = None  # [R, any] int64, padded with -1; segments
+    starts: np.ndarray | None = None  # [R] int64; segments
+    num_frames: np.ndarray | None = None  # [R]
+    values: dict[str, np.ndarray] = field(default_factory=dict)  # [R] texts
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def parse_facts(records: tf.Tensor, wanted: Wanted) -> Facts:
+    """The facts of serialized `records` [B]."""
+    parsed, num_frames = _parse(records, wanted)
+    ids = parsed[ID].numpy()
+    values = {name: _first_values(parsed[name], len(ids)) for name in wanted.values}
+    if wanted.level is not Level.SEGMENT:
+        labels = tf.sparse.to_dense(parsed[LABELS], _NONE).numpy()
+        return Facts(ids=ids, labels=labels, num_frames=num_frames, values=values)
+    record, starts, rated, labels = _segments(parsed, ids)
+    return Facts(
+        ids=ids[record],
+        labels=labels,
+        rated=rated,
+        starts=starts,
+        num_frames=None if num_frames is None else num_frames[record],
+        values={name: column[record] for name, column in values.items()},
+    )
+
+
+def _parse(records: tf.Tensor, wanted: Wanted) -> tuple[dict[str, tf.Tensor], np.ndarray | None]:
+    spec: dict[str, object] = {ID: tf.io.FixedLenFeature([], tf.string)}
+    if wanted.level is Level.SEGMENT:
+        spec[SEGMENT_START_TIMES] = tf.io.VarLenFeature(tf.int64)
+        spec[SEGMENT_LABELS] = tf.io.VarLenFeature(tf.int64)
+        spec[SEGMENT_SCORES] = tf.io.VarLenFeature(tf.float32)
+    else:
+        spec[LABELS] = tf.io.VarLenFeature(tf.int64)
+    for name in wanted.values:
+        spec[name] = tf.io.VarLenFeature(_type_of(records, name, wanted.level))
+    if not wanted.level.is_sequence:
+        return tf.io.parse_example(records, spec), None
+    smallest = min(wanted.features.size_by_name.items(), key=lambda item: item[1])[0]
+    lists = {smallest: tf.io.FixedLenSequenceFeature([], tf.string)} if wanted.num_frames else None
+    context, _, lengths = tf.io.parse_sequence_example(records, spec, lists)
+    return context, lengths[smallest].numpy() if wanted.num_frames else None
+
+
+def _type_of(records: tf.Tensor, name: str, level: Level) -> tf.DType:
+    """The type of feature `name`, from the first record that has it."""
+    for record in records.numpy():
+        if level.is_sequence:
+            features = tf.train.SequenceExample.FromString(record).context
+        else:
+            features = tf.train.Example.FromString(record).features
+        kind = features.feature[name].WhichOneof("kind") if name in features.feature else None
+        if kind is not None:
+            return {"bytes_list": tf.string, "int64_list": tf.int64}.get(kind, tf.float32)
+    return tf.string
+
+
+def _first_values(column: tf.SparseTensor, rows: int) -> np.ndarray:
+    """[rows] text of each record's first value; "none" where it has none."""
+    texts = np.full(rows, "none", object)
+    first = column.indices.numpy()[:, 1] == 0
+    values = column.values.numpy()[first]
+    texts[column.indices.numpy()[first, 0]] = [
+        value.decode(errors="replace") if isinstance(value, bytes) else f"{value:g}"
+        for value in values
+    ]
+    return texts
+
+
+def _segments(
+    parsed: dict[str, tf.Tensor], ids: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Record, start, rated classes and labels of each distinct rated segment, in record order."""
+    counts = {
+        name: np.bincount(parsed[name].indices.numpy()[:, 0], minlength=len(ids))
+        for name in (SEGMENT_START_TIMES, SEGMENT_LABELS, SEGMENT_SCORES)
+    }
+    unlike = np.flatnonzero(np.ptp(np.stack(list(counts.values())), axis=0))
+    if unlike.size:
+        row = int(unlike[0])
+        found = ", ".join(f"{n[row]} {name}" for name, n in counts.items())
+        raise DataError(f"video {ids[row].decode(errors='replace')}: {found}; expected as many")
+    of_record = parsed[SEGMENT_START_TIMES].indices.numpy()[:, 0]
+    start = parsed[SEGMENT_START_TIMES].values.numpy()
+    pairs = np.stack([of_record, start], axis=1)
+    _, first, inverse = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)  # distinct starts in the order in which they come
+    row = np.argsort(order)[inverse.reshape(-1)]
+    classes = parsed[SEGMENT_LABELS].values.numpy()
+    present = parsed[SEGMENT_SCORES].values.numpy() >= _PRESENT
+    return (
+        of_record[first[order]],
+        start[first[order]],
+        _padded(row, classes, len(first)),
+        _padded(row[present], classes[present], len(first)),
+    )
+
+
+def _padded(row: np.ndarray, values: np.ndarray, rows: int) -> np.ndarray:
+    """`values` gathered by row, [rows, most in one row], padded with -1."""
+    order = np.argsort(row, kind="stable")
+    counts = np.bincount(row, minlength=rows)
+    result = np.full((rows, int(counts.max(initial=0))), _NONE, np.int64)
+    place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+    result[row[order], place] = values[order]
+    return result
+
+
+def rated_weights(rated: np.ndarray, num_classes: int) -> np.ndarray:
+    """[R, C] float32: 1 for rated classes, 0 for the others."""
+    weights = np.zeros((len(rated), num_classes), np.float32)
+    rows, columns = np.nonzero((rated >= 0) & (rated < num_classes))
+    weights[rows, rated[rows, columns]] = 1.0
+    return weights

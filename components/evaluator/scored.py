@@ -1,0 +1,134 @@
+"""What one pass over data leaves: the metrics of each model, and the columns that part the data.
+
+Mergeable like the metrics themselves: pieces may come from any shard, process or machine.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from yt8m.components.metrics import VideoMetrics
+
+CANDIDATE = "candidate"
+BASELINE = "baseline"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TextColumn:
+    """A text by row, as codes into a table."""
+
+    codes: np.ndarray  # [N] int32
+    table: tuple[str, ...]
+
+    @classmethod
+    def of(cls, texts: np.ndarray) -> TextColumn:
+        """The column of `texts` [N]."""
+        if not len(texts):
+            return cls(codes=np.empty(0, np.int32), table=())
+        table, codes = np.unique(texts.astype(str), return_inverse=True)
+        return cls(codes=codes.reshape(-1).astype(np.int32), table=tuple(table.tolist()))
+
+
+@dataclass(kw_only=True, eq=False)
+class Scored:
+    """Rows of all models in one order; a model's rows hold the labels too."""
+
+    models: dict[str, VideoMetrics]
+    num_frames: np.ndarray | None = None  # [N] uint16
+    values: dict[str, TextColumn] = field(default_factory=dict)
+    # Why a model cannot be judged: its predictions are no numbers. Its metrics are undefined then.
+    broken: dict[str, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.candidate)
+
+    @property
+    def candidate(self) -> VideoMetrics:
+        """The metrics of the model that is judged."""
+        return self.models[CANDIDATE]
+
+    @property
+    def baseline(self) -> VideoMetrics | None:
+        """The metrics of what it is compared with."""
+        return self.models.get(BASELINE)
+
+    @property
+    def videos(self) -> int:
+        """Distinct videos; fewer than rows at segment level."""
+        return len(np.unique(self.candidate.rows.keys))
+
+
+def merged(parts: Sequence[Scored]) -> Scored:
+    """All rows of `parts`, which must come of the same models and slices."""
+    first = parts[0]
+    models = {}
+    broken = {name: why for part in reversed(parts) for name, why in part.broken.items()}
+    for name, metrics in first.models.items():
+        models[name] = VideoMetrics.empty(metrics.num_classes, top_k=metrics.top_k)
+        for part in parts:
+            models[name].merge(part.models[name])
+    frames = [part.num_frames for part in parts if part.num_frames is not None]
+    return Scored(
+        models=models,
+        num_frames=np.concatenate(frames) if frames else None,
+        values={name: _merged([part.values[name] for part in parts]) for name in first.values},
+        broken=broken,
+    )
+
+
+def to_bytes(scored: Scored) -> bytes:
+    """For other processes."""
+    arrays: dict[str, np.ndarray] = {}
+    for name, metrics in scored.models.items():
+        arrays[f"model/{name}"] = np.frombuffer(metrics.to_bytes(), np.uint8)
+    if scored.num_frames is not None:
+        arrays["num_frames"] = scored.num_frames
+    for name, column in scored.values.items():
+        arrays[f"codes/{name}"] = column.codes
+        arrays[f"table/{name}"] = np.array(column.table, dtype=str)
+    for name, why in scored.broken.items():
+        arrays[f"broken/{name}"] = np.array(why)
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def from_bytes(data: bytes) -> Scored:
+    """The inverse of `to_bytes`."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
+    tables = _below("table", arrays)
+    return Scored(
+        models={
+            name: VideoMetrics.from_bytes(array.tobytes())
+            for name, array in _below("model", arrays).items()
+        },
+        num_frames=arrays.get("num_frames"),
+        values={
+            name: TextColumn(codes=codes, table=tuple(tables[name].tolist()))
+            for name, codes in _below("codes", arrays).items()
+        },
+        broken={name: str(why) for name, why in _below("broken", arrays).items()},
+    )
+
+
+def _below(folder: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {
+        name.partition("/")[2]: array
+        for name, array in arrays.items()
+        if name.startswith(f"{folder}/")
+    }
+
+
+def _merged(columns: Sequence[TextColumn]) -> TextColumn:
+    table = sorted({text for column in columns for text in column.table})
+    place = {text: i for i, text in enumerate(table)}
+    codes = [
+        np.array([place[text] for text in column.table] or [0], np.int32)[column.codes]
+        for column in columns
+    ]
+    return TextColumn(codes=np.concatenate(codes), table=tuple(table))

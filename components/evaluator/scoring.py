@@ -1,0 +1,238 @@
+"""One pass over records: every model scores each batch, and what remains is a few bytes a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import tensorflow as tf
+
+from yt8m.components.evaluator.exported import (
+    ExportedModel,
+    Scores,
+    exported_level,
+    fitted,
+    tf_reason,
+)
+from yt8m.components.evaluator.facts import Facts, Wanted, parse_facts, rated_weights
+from yt8m.components.evaluator.scored import BASELINE, CANDIDATE, Scored, TextColumn, merged
+from yt8m.components.inputs.shards import read_shards
+from yt8m.components.metrics import Batch, BrokenPredictions, VideoMetrics
+from yt8m.components.models.config import LossConfig
+from yt8m.components.models.heads import Targets
+from yt8m.components.models.losses import example_losses
+from yt8m.components.records.manifest import Shard
+from yt8m.schemas.errors import DataError, UserError
+from yt8m.schemas.features import FeatureConfig, Level
+
+_VIDEOS_AT_ONCE = 1024
+_SEQUENCES_AT_ONCE = 64
+_MERGE_EVERY = 64  # batches; keeps the number of pieces small
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoringPlan:
+    """Everything that a worker must know; plain values, so that Beam can send it."""
+
+    model: str
+    baseline: str | None
+    level: Level
+    features: FeatureConfig
+    top_k: int = 20
+    batch_size: int | None = None
+    num_frames: bool = False
+    values: tuple[str, ...] = ()
+
+    @property
+    def records_at_once(self) -> int:
+        """Records a batch."""
+        default = _SEQUENCES_AT_ONCE if self.level.is_sequence else _VIDEOS_AT_ONCE
+        return self.batch_size or default
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ScoredBatch:
+    """One batch with all its scores, for those who need more than the metrics."""
+
+    facts: Facts
+    scores: dict[str, np.ndarray]  # by model, [R, C]
+    label_weights: np.ndarray | None
+
+
+def no_rows(plan: ScoringPlan) -> Scored:
+    """Nothing scored yet, in the form that `Scorer.score` gives."""
+    names = (CANDIDATE, BASELINE) if plan.baseline else (CANDIDATE,)
+    classes, k = plan.features.num_classes, plan.top_k
+    return Scored(
+        models={name: VideoMetrics.empty(classes, top_k=k) for name in names},
+        num_frames=np.empty(0, np.uint16) if plan.num_frames else None,
+        values={name: TextColumn.of(np.empty(0, str)) for name in plan.values},
+    )
+
+
+class Fold:
+    """Batches put together as they come."""
+
+    def __init__(self, plan: ScoringPlan) -> None:
+        self._parts = [no_rows(plan)]
+
+    def add(self, part: Scored) -> None:
+        """One batch more."""
+        self._parts.append(part)
+        if len(self._parts) > _MERGE_EVERY:
+            self._parts = [_compact(self._parts)]
+
+    def result(self) -> Scored:
+        """All of them."""
+        return merged(self._parts)
+
+
+class Scorer:
+    """The models, loaded once, and the pass over shards."""
+
+    def __init__(self, plan: ScoringPlan) -> None:
+        self.plan = plan
+        self.models = {CANDIDATE: ExportedModel(plan.model)}
+        if plan.baseline:
+            self.models[BASELINE] = ExportedModel(plan.baseline, role="the baseline")
+        self._wanted = Wanted(
+            level=plan.level,
+            features=plan.features,
+            num_frames=plan.num_frames,
+            values=plan.values,
+        )
+
+    def score(self, shards: Sequence[Shard]) -> Scored:
+        """All records of `shards`."""
+        whole = Fold(self.plan)
+        for batch in self.batches(shards):
+            whole.add(self.metrics(batch))
+        return whole.result()
+
+    def batches(self, shards: Sequence[Shard]) -> Iterator[ScoredBatch]:
+        """Scores batch by batch; memory does not grow with the data."""
+        records = read_shards(shards).batch(self.plan.records_at_once).prefetch(2)
+        try:
+            for batch in records if shards else ():
+                scored = self._scored(batch)
+                if scored is not None:
+                    yield scored
+        except tf.errors.DataLossError as error:
+            names = ", ".join(shard.uri for shard in shards)
+            raise DataError(f"a damaged record in {names}: {tf_reason(error)}") from error
+        except tf.errors.NotFoundError as error:
+            raise DataError(f"a shard is gone: {tf_reason(error)}") from error
+
+    def _scored(self, records: tf.Tensor) -> ScoredBatch | None:
+        facts = parse_facts(records, self._wanted)
+        if not len(facts):  # records without rated segments
+            return None
+        classes = self.plan.features.num_classes
+        scores = {}
+        for name, model in self.models.items():
+            result = model.score(records)
+            _check_rows(model, result, facts)
+            scores[name] = fitted(result.scores, classes)
+        weights = None if facts.rated is None else rated_weights(facts.rated, classes)
+        return ScoredBatch(facts=facts, scores=scores, label_weights=weights)
+
+    def metrics(self, batch: ScoredBatch) -> Scored:
+        """What remains of a batch."""
+        part = no_rows(self.plan)
+        for name, scores in batch.scores.items():
+            try:
+                part.models[name].update(_batch(scores, batch))
+            except BrokenPredictions as error:
+                part.broken[name] = f"{self.models[name].role} cannot be judged: {error}"
+        if part.broken:  # rows of some models only would be of no use
+            return Scored(
+                models=no_rows(self.plan).models,
+                num_frames=part.num_frames,
+                values=part.values,
+                broken=part.broken,
+            )
+        if batch.facts.num_frames is not None:
+            part.num_frames = batch.facts.num_frames.astype(np.uint16)
+        part.values = {name: TextColumn.of(v) for name, v in batch.facts.values.items()}
+        return part
+
+
+def _batch(scores: np.ndarray, batch: ScoredBatch) -> Batch:
+    return Batch(
+        predictions=scores,
+        labels=batch.facts.labels,
+        ids=batch.facts.ids.tolist(),
+        label_weights=batch.label_weights,
+        loss=_loss(scores, batch.facts),
+    )
+
+
+def check_models(plan: ScoringPlan) -> list[str]:
+    """Notes about models that differ; UserError where they cannot be compared at all."""
+    scorer = Scorer(plan)
+    candidate = scorer.models[CANDIDATE]
+    classes = plan.features.num_classes
+    if candidate.num_classes not in (None, classes):
+        raise UserError(
+            f"the model {plan.model} scores {candidate.num_classes} classes, and "
+            f"features.num_classes is {classes}"
+        )
+    for name, model in scorer.models.items():
+        level = exported_level(model.path)
+        if level is not None and level is not plan.level:
+            remedy = "; baseline.version: none compares with nothing" if name == BASELINE else ""
+            raise UserError(
+                f"{model.role} {model.path} is for {level.value}-level records, and the data are "
+                f"at level {plan.level.value}{remedy}"
+            )
+    baseline = scorer.models.get(BASELINE)
+    if baseline is None or baseline.num_classes in (None, classes):
+        return []
+    have = baseline.num_classes
+    return [
+        f"the baseline scores {have} classes, the candidate {classes}: classes that the baseline "
+        "does not know score 0 for it"
+        if have < classes
+        else f"the baseline scores {have} classes, the candidate {classes}: only the first "
+        f"{classes} are compared"
+    ]
+
+
+def _check_rows(model: ExportedModel, result: Scores, facts: Facts) -> None:
+    same = len(result.ids) == len(facts) and (result.ids == facts.ids).all()
+    if same and facts.starts is not None:
+        same = result.starts is not None and (result.starts == facts.starts).all()
+    if not same:
+        raise DataError(
+            f"{model.role} {model.path} gives {len(result.ids)} rows for records that hold "
+            f"{len(facts)}, or in another order; its signature must give one row a "
+            + ("rated segment, in the record's order" if facts.starts is not None else "record")
+        )
+
+
+def _loss(scores: np.ndarray, facts: Facts) -> np.ndarray:
+    """Cross entropy by row, of the rated classes alone where only they are known."""
+    return _cross_entropy(scores, _distinct(facts.labels), facts.rated).numpy()
+
+
+@tf.function(reduce_retracing=True)
+def _cross_entropy(scores: tf.Tensor, ids: tf.Tensor, counted: tf.Tensor | None) -> tf.Tensor:
+    # A model from elsewhere may give scores that are no probabilities.
+    probabilities = tf.clip_by_value(scores, 0.0, 1.0)
+    return example_losses(LossConfig(), Targets(ids=ids, counted=counted), probabilities)
+
+
+def _distinct(labels: np.ndarray) -> np.ndarray:
+    """`labels` with repetitions in a row replaced by padding."""
+    ordered = np.sort(labels, axis=1)
+    again = np.zeros(ordered.shape, bool)
+    again[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
+    return np.where(again, -1, ordered)
+
+
+def _compact(parts: list[Scored]) -> Scored:
+    whole = merged(parts)
+    for metrics in whole.models.values():
+        _ = metrics.rows  # joins the pieces
+    return whole

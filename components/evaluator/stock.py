@@ -1,0 +1,118 @@
+"""The user's own eval config: metrics that TFMA computes, in the pass that scores the models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import apache_beam as beam
+import tensorflow_model_analysis as tfma
+from google.protobuf import text_format
+from tensorflow_model_analysis.evaluators import metrics_plots_and_validations_evaluator
+from tensorflow_model_analysis.metrics import metric_types
+from tensorflow_model_analysis.proto import config_pb2, metrics_for_slice_pb2
+from tensorflow_model_analysis.slicer import slicer_lib
+from tensorflow_model_analysis.writers import metrics_plots_and_validations_writer as writer
+
+from yt8m.components.evaluator.tfma_gate import Metrics, SliceKey, model_names
+from yt8m.components.evaluator.tfma_plots import StockPlots
+from yt8m.components.records.tfrecord import frame, read_records
+from yt8m.components.storage import files
+from yt8m.schemas.errors import ConfigError
+
+_METRICS_FILE, _PLOTS_FILE = ".stock-metrics.tfrecord", ".stock-plots.tfrecord"
+StockMetrics = dict[SliceKey, metrics_for_slice_pb2.MetricsForSlice]
+
+
+def parse_stock(text: str, *, has_baseline: bool) -> config_pb2.EvalConfig | None:
+    """The user's metrics for our models; None where there are none."""
+    if not text.strip():
+        return None
+    try:
+        config = text_format.Parse(text, config_pb2.EvalConfig())
+    except text_format.ParseError as error:
+        raise ConfigError(
+            f"evaluator.eval_config: not a tfma.EvalConfig as protobuf text ({error})"
+        ) from error
+    given = [n for n in ("model_specs", "slicing_specs") if getattr(config, n)]
+    if given or not config.metrics_specs:
+        wrong = f"{' and '.join(given)} stand there" if given else "there are no metrics_specs"
+        raise ConfigError(
+            f"evaluator.eval_config: {wrong}; it takes metrics_specs, while the models are the "
+            "run's and slices come from evaluator.slices"
+        )
+    for name in model_names(has_baseline):
+        config.model_specs.add(name=name, is_baseline=name == tfma.BASELINE_KEY)
+    # Otherwise TFMA asks the models for metrics of their own, which ours do not have.
+    config.options.include_default_metrics.value = False
+    return tfma.utils.update_eval_config_with_defaults(
+        config, has_baseline=has_baseline, rubber_stamp=True
+    )
+
+
+def add_stock_metrics(
+    examples: beam.PCollection, config: config_pb2.EvalConfig, evaluation_uri: str
+) -> None:
+    """Let TFMA compute its metrics and plots of `examples`, and keep them to be collected."""
+    evaluator = metrics_plots_and_validations_evaluator.MetricsPlotsAndValidationsEvaluator(
+        eval_config=config
+    )
+    evaluation = examples | "Stock" >> evaluator.ptransform
+    kept = (
+        (tfma.METRICS_KEY, _METRICS_FILE, writer.convert_slice_metrics_to_proto),
+        (tfma.PLOTS_KEY, _PLOTS_FILE, writer.convert_slice_plots_to_proto),
+    )
+    for key, name, as_proto in kept:
+        if key in evaluation:
+            place = files.join(evaluation_uri, name)
+            _ = evaluation[key] | f"Keep {key}" >> _Keep(place, as_proto)
+
+
+class _Keep(beam.PTransform):
+    """Writes what TFMA computed of each slice to one file."""
+
+    def __init__(self, place: str, as_proto: Callable[[Any, None], Any]) -> None:
+        super().__init__()
+        self._place, self._as_proto = place, as_proto
+
+    def expand(self, slices: beam.PCollection) -> beam.PCollection:
+        place, as_proto = self._place, self._as_proto
+        return (
+            slices
+            | "AsBytes" >> beam.Map(lambda part: as_proto(part, None).SerializeToString())
+            | "Together" >> beam.combiners.ToList()
+            | "Write" >> beam.Map(lambda rows: files.write_bytes(place, b"".join(map(frame, rows))))
+        )
+
+
+def collect_stock(evaluation_uri: str) -> StockMetrics:
+    """The metrics that TFMA computed, by slice; none where the user asked for none."""
+    kind = metrics_for_slice_pb2.MetricsForSlice
+    return _collect(files.join(evaluation_uri, _METRICS_FILE), kind)
+
+
+def collect_stock_plots(evaluation_uri: str) -> StockPlots:
+    """The plots that TFMA computed, by slice; none where the user asked for none."""
+    return _collect(files.join(evaluation_uri, _PLOTS_FILE), metrics_for_slice_pb2.PlotsForSlice)
+
+
+def _collect(place: str, kind: Any) -> dict[SliceKey, Any]:
+    """The messages of `kind` at `place`, which is removed."""
+    found: dict[SliceKey, Any] = {}
+    if not files.exists(place):
+        return found
+    with files.open_file(place) as file:
+        for _, data in read_records(file):
+            message = kind.FromString(data)
+            found[slicer_lib.deserialize_slice_key(message.slice_key)] = message
+    files.remove(place)
+    return found
+
+
+def numbers_of(message: metrics_for_slice_pb2.MetricsForSlice) -> Metrics:
+    """Those of TFMA's metrics that are plain numbers, which thresholds can be put on."""
+    return {
+        metric_types.MetricKey.from_proto(pair.key): pair.value.double_value.value
+        for pair in message.metric_keys_and_values
+        if pair.value.WhichOneof("type") == "double_value"
+    }

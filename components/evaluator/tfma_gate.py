@@ -1,0 +1,131 @@
+"""The gate in TFMA's terms: an EvalConfig with its thresholds, and TFMA's own validator.
+
+An empty SlicingSpec limits a threshold to all data; without one TFMA would ask it of every slice.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+import tensorflow_model_analysis as tfma
+from tensorflow_model_analysis.evaluators import metrics_validator
+from tensorflow_model_analysis.metrics import metric_types
+from tensorflow_model_analysis.proto import config_pb2, validation_result_pb2
+from tensorflow_model_analysis.writers import metrics_plots_and_validations_writer as writer
+
+from yt8m.components.evaluator.asked import Asked, Kind
+from yt8m.components.evaluator.config import SliceConfig
+from yt8m.components.evaluator.evaluation import Evaluation, Part
+from yt8m.components.evaluator.numbers import (
+    baseline_numbers,
+    candidate_numbers,
+    difference_numbers,
+)
+
+SliceKey = tuple[tuple[str, str], ...]
+Metrics = dict[metric_types.MetricKey, float]
+
+
+def create_eval_config(
+    asked: Sequence[Asked],
+    slices: Sequence[SliceConfig],
+    *,
+    has_baseline: bool,
+    more: config_pb2.EvalConfig | None = None,
+) -> config_pb2.EvalConfig:
+    """What is validated and recorded; `more` are the user's own metrics and thresholds."""
+    config = config_pb2.EvalConfig()
+    names = model_names(has_baseline)
+    for name in names:
+        config.model_specs.add(name=name, is_baseline=name == tfma.BASELINE_KEY)
+    config.slicing_specs.add()
+    for part in slices:
+        config.slicing_specs.add(feature_keys=[part.column])
+    spec = config.metrics_specs.add(model_names=names)
+    by_number: dict[str, list[Asked]] = defaultdict(list)
+    for limit in asked:
+        if has_baseline or not limit.needs_baseline:
+            by_number[limit.number].append(limit)
+    for number, limits in by_number.items():
+        spec.per_slice_thresholds[number].thresholds.extend(_threshold(a) for a in limits)
+    if more is not None:
+        config.metrics_specs.extend(more.metrics_specs)
+    return config
+
+
+def model_names(has_baseline: bool) -> list[str]:
+    """TFMA calls a model that is alone by the empty name."""
+    return [tfma.CANDIDATE_KEY, tfma.BASELINE_KEY] if has_baseline else [""]
+
+
+def _threshold(asked: Asked) -> config_pb2.PerSliceMetricThreshold:
+    column, _, value = asked.slice.partition("=")
+    slicing = (
+        config_pb2.SlicingSpec(feature_values={column: value})
+        if column
+        else config_pb2.SlicingSpec()
+    )
+    return config_pb2.PerSliceMetricThreshold(
+        slicing_specs=[slicing],
+        threshold=_change(asked) if asked.is_change else _value(asked),
+    )
+
+
+def _value(asked: Asked) -> config_pb2.MetricThreshold:
+    bound = {"value": asked.limit}
+    if asked.kind is Kind.AT_MOST:
+        return config_pb2.MetricThreshold(
+            value_threshold=config_pb2.GenericValueThreshold(upper_bound=bound)
+        )
+    return config_pb2.MetricThreshold(
+        value_threshold=config_pb2.GenericValueThreshold(lower_bound=bound)
+    )
+
+
+def _change(asked: Asked) -> config_pb2.MetricThreshold:
+    upper = asked.kind is Kind.CHANGE_AT_MOST
+    direction = (
+        config_pb2.MetricDirection.LOWER_IS_BETTER
+        if upper
+        else config_pb2.MetricDirection.HIGHER_IS_BETTER
+    )
+    field = "relative" if asked.kind is Kind.RELATIVE_CHANGE_AT_LEAST else "absolute"
+    threshold = config_pb2.GenericChangeThreshold(
+        direction=direction, **{field: {"value": asked.limit}}
+    )
+    return config_pb2.MetricThreshold(change_threshold=threshold)
+
+
+def parts_of(evaluation: Evaluation) -> list[tuple[SliceKey, Part]]:
+    """All data and every slice, by TFMA's key."""
+    slices = [(((p.column, p.value),), p) for p in evaluation.slices]
+    return [((), evaluation.overall), *slices]
+
+
+def metrics_of(part: Part) -> Metrics:
+    """The part's plain numbers by TFMA's keys."""
+    has_baseline = bool(part.baseline)
+    candidate = model_names(has_baseline)[0]
+    metrics = {_key(name, candidate): v for name, v in candidate_numbers(part).items()}
+    if has_baseline:
+        for name, value in baseline_numbers(part).items():
+            metrics[_key(name, tfma.BASELINE_KEY)] = value
+        for name, value in difference_numbers(part).items():
+            metrics[_key(name, candidate).make_diff_key()] = value
+    return metrics
+
+
+def _key(name: str, model: str) -> metric_types.MetricKey:
+    return metric_types.MetricKey(name=name, model_name=model, example_weighted=None)
+
+
+def validate(
+    parts: Iterable[tuple[SliceKey, Metrics]], config: config_pb2.EvalConfig, *, rubber_stamp: bool
+) -> validation_result_pb2.ValidationResult:
+    """TFMA's verdict on all parts together."""
+    combine = writer.CombineValidations(config, rubber_stamp=rubber_stamp)
+    verdict = combine.create_accumulator()
+    for part in parts:
+        verdict = combine.add_input(verdict, metrics_validator.validate_metrics(part, config))
+    return combine.extract_output(verdict)

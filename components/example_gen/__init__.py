@@ -1,0 +1,1 @@
+"""ExampleGen: YT8M TFRecords in, an Examples artifact with a manifest out."""

@@ -1,0 +1,75 @@
+"""The declaration of ExampleGen: our own, so that data are linked and not rewritten."""
+
+from __future__ import annotations
+
+import json
+
+from tfx import types
+from tfx.dsl.components.base import base_beam_component, executor_spec
+from tfx.orchestration import data_types
+from tfx.types import component_spec, standard_artifacts
+
+from yt8m.components.example_gen.config import DataConfig
+from yt8m.components.example_gen.executor import Executor
+from yt8m.schemas.code_version import code_version
+from yt8m.schemas.config_tree import to_dict
+from yt8m.schemas.features import FeatureConfig
+
+
+class ExampleGenSpec(component_spec.ComponentSpec):
+    """What passes in and out."""
+
+    PARAMETERS = {  # noqa: RUF012  (TFX's way)
+        "config": component_spec.ExecutionParameter(type=str),
+        "features": component_spec.ExecutionParameter(type=str),
+        "data_root": component_spec.ExecutionParameter(type=str),
+        "span": component_spec.ExecutionParameter(type=str),
+        "cache_dir": component_spec.ExecutionParameter(type=str),
+        "source_digest": component_spec.ExecutionParameter(type=str),
+        "code_version": component_spec.ExecutionParameter(type=str),
+    }
+    INPUTS: dict[str, component_spec.ChannelParameter] = {}  # noqa: RUF012
+    OUTPUTS = {  # noqa: RUF012
+        "examples": component_spec.ChannelParameter(type=standard_artifacts.Examples),
+        "sample": component_spec.ChannelParameter(type=standard_artifacts.Examples),
+    }
+
+
+class ExampleGen(base_beam_component.BaseBeamComponent):
+    """Outputs `examples`, all of the data, and `sample`, a bounded part for stock components.
+
+    It has no TFX driver: spans are resolved in the executor, which runs wherever the pipeline
+    does, and `source_digest` tells TFX's cache when the files have changed.
+    """
+
+    SPEC_CLASS = ExampleGenSpec
+    EXECUTOR_SPEC = executor_spec.BeamExecutorSpec(Executor)
+
+
+def create_example_gen(
+    config: DataConfig,
+    features: FeatureConfig,
+    *,
+    data_root: str | data_types.RuntimeParameter = "",
+    span: str | data_types.RuntimeParameter = "",
+    cache_dir: str = "",
+    source_digest: str = "",
+) -> ExampleGen:
+    """`data_root` and `span` override the configuration when not empty.
+
+    `cache_dir` remembers verified shards between runs; `source_digest` comes from
+    `sources.source_digest`, and is empty where nobody can look before the run starts.
+    """
+    return ExampleGen(
+        ExampleGenSpec(
+            config=json.dumps(to_dict(config), sort_keys=True),
+            features=json.dumps(to_dict(features), sort_keys=True),
+            data_root=data_root,
+            span=span,
+            cache_dir=cache_dir,
+            source_digest=source_digest,
+            code_version=code_version(Executor.__module__),
+            examples=types.Channel(type=standard_artifacts.Examples),
+            sample=types.Channel(type=standard_artifacts.Examples),
+        )
+    )

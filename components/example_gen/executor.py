@@ -1,0 +1,113 @@
+"""The action of ExampleGen: resolve, ingest, and tell TFX what was put where."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from tfx import types
+from tfx.components.example_gen import utils as example_gen_utils
+from tfx.components.util import examples_utils
+from tfx.dsl.components.base import base_beam_executor
+from tfx.proto import example_gen_pb2
+from tfx.types import artifact_utils
+
+import yt8m.components.storage.tfx_plugin  # noqa: F401  (s3:// for TFX's own file IO)
+from yt8m.components import storage
+from yt8m.components.example_gen.config import DataConfig
+from yt8m.components.example_gen.ingest import Ingested, cache_policy, ingest
+from yt8m.components.example_gen.sources import Sources, resolve_sources
+from yt8m.components.example_gen.verified import VerifiedCache
+from yt8m.components.example_gen.verify import ShardReport
+from yt8m.components.records.manifest import Shard
+from yt8m.schemas.code_version import code_version
+from yt8m.schemas.config_tree import from_dict
+from yt8m.schemas.features import FeatureConfig, Level
+
+_VERIFYING = "yt8m.components.example_gen.verify"
+
+
+class Executor(base_beam_executor.BaseBeamExecutor):
+    """Fills `examples` and `sample`. Beam is started only where records are rewritten."""
+
+    def Do(  # noqa: N802  (TFX's name)
+        self,
+        input_dict: dict[str, list[types.Artifact]],
+        output_dict: dict[str, list[types.Artifact]],
+        exec_properties: dict[str, Any],
+    ) -> None:
+        self._log_startup(input_dict, output_dict, exec_properties)
+        config = from_dict(DataConfig, json.loads(exec_properties["config"]), path="data")
+        features = from_dict(
+            FeatureConfig, json.loads(exec_properties["features"]), path="features"
+        )
+        examples = artifact_utils.get_single_instance(output_dict["examples"])
+        sample = artifact_utils.get_single_instance(output_dict["sample"])
+        sources = resolve_sources(
+            config, data_root=exec_properties["data_root"], span=exec_properties["span"]
+        )
+        done = ingest(
+            sources,
+            config,
+            features,
+            examples_uri=examples.uri,
+            sample_uri=sample.uri,
+            cache=_cache(exec_properties["cache_dir"], config, features),
+            rewrite=lambda reports: self._rewrite(reports, config, examples.uri),
+        )
+        _describe(examples, done.manifest.split_names, sources, config.level)
+        _describe(sample, done.sample_splits, sources, config.level)
+        _add_figures(examples, done, sources)
+
+    def _rewrite(
+        self, reports: Sequence[ShardReport], config: DataConfig, root: str
+    ) -> tuple[list[Shard], int]:
+        from yt8m.components.example_gen.rewrite import rewrite_records
+
+        return rewrite_records(
+            reports,
+            config,
+            root=root,
+            scratch=storage.join(self._get_tmp_dir(), "rewrite"),
+            make_pipeline=self._make_beam_pipeline,
+        )
+
+
+def _cache(directory: str, config: DataConfig, features: FeatureConfig) -> VerifiedCache | None:
+    if not directory:
+        return None
+    policy = cache_policy(config, features)
+    return VerifiedCache(directory, policy=policy, code_version=code_version(_VERIFYING))
+
+
+def _describe(
+    artifact: types.Artifact, splits: Sequence[str], sources: Sources, level: Level
+) -> None:
+    """What TFX's own components read from an Examples artifact."""
+    artifact.split_names = artifact_utils.encode_split_names(list(splits))
+    artifact.span = sources.spans[-1] if sources.spans else 0
+    payload = (
+        example_gen_pb2.PayloadFormat.FORMAT_TF_SEQUENCE_EXAMPLE
+        if level.is_sequence
+        else example_gen_pb2.PayloadFormat.FORMAT_TF_EXAMPLE
+    )
+    examples_utils.set_payload_format(artifact, payload)
+    # The only value TFX has; its readers go by each file's ending.
+    examples_utils.set_file_format(artifact, "tfrecords_gzip")
+    artifact.set_string_custom_property(example_gen_utils.FINGERPRINT_PROPERTY_NAME, sources.digest)
+
+
+def _add_figures(artifact: types.Artifact, done: Ingested, sources: Sources) -> None:
+    manifest, accounts = done.manifest, done.accounts
+    for split in manifest.split_names:
+        artifact.set_int_custom_property(f"{split}_records", manifest.examples(split))
+    artifact.set_int_custom_property("records", accounts.kept)
+    artifact.set_int_custom_property("quarantined", accounts.quarantined)
+    artifact.set_int_custom_property("filtered", accounts.filtered)
+    artifact.set_int_custom_property("shards", len(manifest.shards))
+    artifact.set_int_custom_property("verified_before", accounts.remembered)
+    artifact.set_string_custom_property("verify", manifest.verify)
+    artifact.set_string_custom_property("level", manifest.level.value)
+    artifact.set_string_custom_property("spans", ",".join(map(str, sources.spans)))
+    artifact.set_string_custom_property("digest", manifest.digest)

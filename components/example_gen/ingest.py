@@ -1,0 +1,99 @@
+"""From resolved sources to two filled directories: verify, settle, place, list. No TFX here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from yt8m.components import storage
+from yt8m.components.console.console import Console
+from yt8m.components.example_gen.accounts import Accounts, quarantine_json, settle
+from yt8m.components.example_gen.config import DataConfig, Ingest
+from yt8m.components.example_gen.leaks import with_leaks
+from yt8m.components.example_gen.place import place_sample, place_shards
+from yt8m.components.example_gen.sources import Sources
+from yt8m.components.example_gen.verified import VerifiedCache
+from yt8m.components.example_gen.verify import ShardReport, policy_key, verify_shards
+from yt8m.components.records.manifest import FILE_NAME, Manifest, Shard
+from yt8m.schemas.errors import UserError
+from yt8m.schemas.features import FeatureConfig
+
+QUARANTINE_FILE = "quarantine.json"
+# Writes the good records of the reports anew and says how many its filter left out.
+Rewrite = Callable[[Sequence[ShardReport]], tuple[list[Shard], int]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ingested:
+    """What was put into the two artifacts."""
+
+    manifest: Manifest
+    accounts: Accounts
+    sample_splits: tuple[str, ...]
+
+
+def ingest(
+    sources: Sources,
+    config: DataConfig,
+    features: FeatureConfig,
+    *,
+    examples_uri: str,
+    sample_uri: str,
+    cache: VerifiedCache | None = None,
+    rewrite: Rewrite | None = None,
+    console: Console | None = None,
+) -> Ingested:
+    """Verify the sources and fill both directories; DataError where the policy stops it."""
+    console = console or Console()
+    reports = with_leaks(verify_shards(sources.shards, config, features, cache=cache))
+    if cache:
+        cache.forget_unused()
+    accounts = settle(reports, config)
+    if config.ingest is Ingest.REWRITE:
+        if rewrite is None:
+            raise RuntimeError("rewriting needs a Beam pipeline")
+        shards, filtered = rewrite(reports)
+        accounts = _after_rewriting(accounts, shards, filtered)
+    else:
+        shards = place_shards(reports, ingest=config.ingest, root=examples_uri)
+    _check_splits(shards)
+    manifest = Manifest(level=config.level, shards=tuple(shards), verify=config.verify.value)
+    if accounts.quarantined:
+        storage.write_text(storage.join(examples_uri, QUARANTINE_FILE), quarantine_json(reports))
+    sample_splits = place_sample(
+        shards,
+        root=sample_uri,
+        limit_bytes=config.sample_mb << 20,
+        left_out=config.unlabelled,
+    )
+    storage.write_text(storage.join(examples_uri, FILE_NAME), manifest.to_json())
+    console.info(_summary(accounts, sources))
+    return Ingested(manifest=manifest, accounts=accounts, sample_splits=sample_splits)
+
+
+def cache_policy(config: DataConfig, features: FeatureConfig) -> str:
+    """What the verified-before cache must agree on."""
+    return policy_key(config, features)
+
+
+def _after_rewriting(before: Accounts, shards: Sequence[Shard], filtered: int) -> Accounts:
+    return Accounts(
+        records_in=before.records_in,
+        kept=sum(shard.records for shard in shards),
+        quarantined=before.quarantined,
+        filtered=filtered,
+        shards=before.shards,
+        remembered=before.remembered,
+    )
+
+
+def _check_splits(shards: Sequence[Shard]) -> None:
+    for split in ("train", "eval"):
+        if not any(shard.records for shard in shards if shard.split == split):
+            raise UserError(f"no record falls to the split {split}")
+
+
+def _summary(accounts: Accounts, sources: Sources) -> str:
+    spans = f", spans {', '.join(map(str, sources.spans))}" if sources.spans else ""
+    before = f", {accounts.remembered} of them verified before" if accounts.remembered else ""
+    return f"ExampleGen: {accounts.text()}; {accounts.shards} shards{before}{spans}"

@@ -1,0 +1,86 @@
+"""Videos that stand in train and in eval alike, which would flatter every model.
+
+64-bit hashes of the ids find them; the records themselves are read again to be sure. The copy in
+train is the bad one: the evaluation set stays what it was, and figures stay comparable.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from yt8m.components.example_gen.scan import Problem, open_shard, scan
+from yt8m.components.example_gen.verify import ShardReport
+from yt8m.components.records.decode import Record, decode_record
+from yt8m.schemas.features import ID, LABELS, SEGMENT_START_TIMES
+
+TRAIN, EVAL = "train", "eval"
+
+
+def with_leaks(reports: Sequence[ShardReport]) -> list[ShardReport]:
+    """The reports, with each train record whose id is also in eval among the problems."""
+    train, evaluation = _hashes(reports, TRAIN), _hashes(reports, EVAL)
+    shared = np.intersect1d(train, evaluation)
+    if not len(shared):
+        return list(reports)
+    in_eval = {
+        _id(record): f"{report.source.uri} record {problem.record}"
+        for report in _of(reports, EVAL)
+        for record, problem in _located(report, shared)
+    }
+    return [
+        _without(report, in_eval, shared) if report.source.split == TRAIN else report
+        for report in reports
+    ]
+
+
+def _without(report: ShardReport, in_eval: dict[bytes, str], shared: np.ndarray) -> ShardReport:
+    problems, labels, frames, segments = [], 0, 0, 0
+    for record, problem in _located(report, shared):
+        video_id = _id(record)
+        if video_id in in_eval:
+            text = video_id.decode("utf-8", "replace")
+            problems.append(
+                problem._replace(reason=f"id {text} is in eval too: {in_eval[video_id]}")
+            )
+            labels += len(record.features.get(LABELS, ())) > 0
+            frames += max((len(frames) for frames in record.feature_lists.values()), default=0)
+            segments += len(set(record.features.get(SEGMENT_START_TIMES, ())))
+    return dataclasses.replace(
+        report,
+        problems=tuple(sorted([*report.problems, *problems])),
+        labels=report.labels - labels,
+        frames=report.frames - frames,
+        segments=report.segments - segments if report.segments else 0,
+    )
+
+
+def _of(reports: Sequence[ShardReport], split: str) -> Iterator[ShardReport]:
+    return (report for report in reports if report.source.split == split)
+
+
+def _hashes(reports: Sequence[ShardReport], split: str) -> np.ndarray:
+    parts = [report.ids for report in _of(reports, split) if report.ids is not None]
+    return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+
+
+def _located(report: ShardReport, hashes: np.ndarray) -> Iterator[tuple[Record, Problem]]:
+    """Content and place of each good record of `report` whose hash is one of `hashes`."""
+    if report.ids is None or report.indices is None:
+        return
+    wanted = set(report.indices[np.isin(report.ids, hashes)].tolist())
+    if not wanted:
+        return
+    with open_shard(report.source.uri) as (file, _):
+        for block in scan(file):
+            for index, offset, record in zip(
+                block.indices, block.offsets, block.records, strict=True
+            ):
+                if index in wanted:
+                    yield decode_record(record), Problem(index, offset, "")
+
+
+def _id(record: Record) -> bytes:
+    return bytes(record.features[ID][0])

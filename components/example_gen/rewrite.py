@@ -1,0 +1,177 @@
+"""`ingest: rewrite`: a Beam pipeline that writes the good records anew, on any runner.
+
+Records are spread over new shards by a seeded hash of their id and ordered by it, so the result
+is the same on every runner, whatever the order of reading. Spans stay apart: a shard is of one
+span, as in the sources. One new shard is held in memory at a time by each worker; the in-process
+runner holds the whole set.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import importlib
+import json
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, BinaryIO, cast
+
+import apache_beam as beam
+
+from yt8m.components import storage
+from yt8m.components.example_gen.config import Compression, DataConfig
+from yt8m.components.example_gen.scan import open_shard, scan
+from yt8m.components.example_gen.sources import UNDIVIDED, stable_bucket
+from yt8m.components.example_gen.verify import ShardReport
+from yt8m.components.records.decode import decode_record
+from yt8m.components.records.manifest import Shard
+from yt8m.components.records.tfrecord import frame
+from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.features import ID, LABELS, SEGMENT_START_TIMES
+
+_Group = tuple[str, int | None]  # split, span
+_Key = tuple[str, int | None, int]  # split, span, number of the new shard
+
+
+def rewrite_records(
+    reports: Sequence[ShardReport],
+    config: DataConfig,
+    *,
+    root: str,
+    scratch: str,
+    make_pipeline: Callable[[], beam.Pipeline],
+) -> tuple[list[Shard], int]:
+    """Shards below `root`, and how many good records the configured filter left out."""
+    keep_record(config.rewrite.keep)  # a wrong path is told before anything starts
+    counts = _shard_counts(reports, config)
+    with make_pipeline() as pipeline:
+        _ = (
+            pipeline
+            | "Shards" >> beam.Create([_task(report) for report in reports])
+            | "Spread" >> beam.Reshuffle()
+            | "Read" >> beam.ParDo(_Read(config, counts))
+            | "Group" >> beam.GroupByKey()
+            | "Write" >> beam.ParDo(_Write(config, counts, root, scratch))
+        )
+    names = storage.glob(storage.join(scratch, "*.json"))
+    shards = [from_dict(Shard, json.loads(storage.read_text(name))) for name in names]
+    good = sum(report.records - len(report.problems) for report in reports)
+    return sorted(shards, key=lambda s: (s.split, s.span or 0, s.uri)), good - sum(
+        s.records for s in shards
+    )
+
+
+def keep_record(path: str) -> Callable[[bytes], bool]:
+    """The filter at the dotted `path`; without one every record stays."""
+    if not path:
+        return lambda record: True
+    module, _, name = path.rpartition(".")
+    try:
+        return cast("Callable[[bytes], bool]", getattr(importlib.import_module(module), name))
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"data.rewrite.keep = {path}: cannot be imported ({error})") from error
+
+
+def _task(report: ShardReport) -> dict[str, Any]:
+    return {
+        "uri": report.source.uri,
+        "split": report.source.split,
+        "span": report.source.span,
+        "bad": sorted(problem.record for problem in report.problems),
+    }
+
+
+def _shard_counts(reports: Sequence[ShardReport], config: DataConfig) -> dict[_Group, int]:
+    sizes: dict[_Group, float] = defaultdict(float)
+    buckets = config.divide.buckets
+    for source in (report.source for report in reports):
+        if source.split == UNDIVIDED:
+            for name, share in buckets.items():
+                sizes[name, source.span] += source.size * share / sum(buckets.values())
+        else:
+            sizes[source.split, source.span] += source.size
+    limit = config.rewrite.shard_mb << 20
+    return {group: max(1, math.ceil(size / limit)) for group, size in sizes.items()}
+
+
+class _Read(beam.DoFn):
+    """Good records of one shard, each under the new shard that it goes to."""
+
+    def __init__(self, config: DataConfig, counts: dict[_Group, int]) -> None:
+        self._config, self._counts = to_dict(config), counts
+
+    def process(self, task: dict[str, Any]) -> Iterator[tuple[_Key, tuple[bytes, bytes]]]:
+        config = from_dict(DataConfig, self._config)
+        keep, bad = keep_record(config.rewrite.keep), set(task["bad"])
+        with open_shard(task["uri"]) as (file, _):
+            for block in scan(file):
+                for index, record in zip(block.indices, block.records, strict=True):
+                    if index not in bad and keep(record):
+                        yield self._placed(record, f"{task['uri']} {index}", task, config)
+
+    def _placed(
+        self, record: bytes, place: str, task: dict[str, Any], config: DataConfig
+    ) -> tuple[_Key, tuple[bytes, bytes]]:
+        split, span = task["split"], task["span"]
+        video_id = bytes(cast(bytes, decode_record(record).features[ID][0]))
+        if split == UNDIVIDED:
+            split = stable_bucket(video_id.decode("utf-8", "replace"), config.divide.buckets)
+        seeded = b"%d " % config.rewrite.shuffle_seed + video_id + b" " + place.encode()
+        order = hashlib.sha256(seeded).digest()
+        number = int.from_bytes(order[:8], "big") % self._counts[split, span]
+        return (split, span, number), (order, record)
+
+
+class _Write(beam.DoFn):
+    """One new shard, and beside the artifact what the manifest says of it."""
+
+    def __init__(
+        self, config: DataConfig, counts: dict[_Group, int], root: str, scratch: str
+    ) -> None:
+        self._compression = config.rewrite.compression
+        self._counts, self._root, self._scratch = counts, root, scratch
+
+    def process(self, group: tuple[_Key, Iterable[tuple[bytes, bytes]]]) -> None:
+        (split, span, number), pairs = group
+        records = [record for _, record in sorted(pairs)]
+        ending = ".gz" if self._compression is Compression.GZIP else ""
+        of_span = "" if span is None else f"span-{span}-"
+        count = self._counts[split, span]
+        name = f"{split}-{of_span}{number:05d}-of-{count:05d}.tfrecord{ending}"
+        uri = storage.join(self._root, f"Split-{split}", name)
+        with storage.atomic_write(uri) as file:
+            digest = self._write(file, records)
+        shard = Shard(
+            uri=uri,
+            split=split,
+            span=span,
+            bytes=storage.stat(uri).size,
+            digest=digest,
+            compression=self._compression.value.upper() if ending else "",
+            **_figures(records),
+        )
+        storage.write_text(storage.join(self._scratch, f"{name}.json"), json.dumps(to_dict(shard)))
+
+    def _write(self, file: BinaryIO, records: list[bytes]) -> str:
+        digest = hashlib.sha256()
+        packed: Any = file
+        if self._compression is Compression.GZIP:
+            packed = gzip.GzipFile(fileobj=file, mode="wb", mtime=0, filename="")
+        for record in records:
+            framed = frame(record)
+            packed.write(framed)
+            digest.update(framed[:8] + framed[-4:])
+        if packed is not file:
+            packed.close()
+        return digest.hexdigest()[:32]
+
+
+def _figures(records: list[bytes]) -> dict[str, int]:
+    totals = {"records": len(records), "labels": 0, "frames": 0, "segments": 0}
+    for record in map(decode_record, records):
+        totals["labels"] += len(record.features.get(LABELS, ())) > 0
+        totals["frames"] += max((len(f) for f in record.feature_lists.values()), default=0)
+        totals["segments"] += len(set(record.features.get(SEGMENT_START_TIMES, ())))
+    return totals

@@ -1,0 +1,220 @@
+"""Which files a configuration means: spans resolved, split by split, without reading any of them.
+
+`resolve_sources` is what the executor, the scheduler and the pre-flight check call;
+`source_digest` is what makes TFX's cache notice that the outside world has changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from yt8m.components import storage
+from yt8m.components.example_gen.config import DataConfig, Ingest
+from yt8m.components.example_gen.spans import SpanPattern, choose_spans, parse_pattern
+from yt8m.schemas.errors import UserError
+
+UNDIVIDED = "all"  # the split of a shard whose records are divided later, by id
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceShard:
+    """One file that will be ingested."""
+
+    uri: str
+    split: str
+    size: int
+    mtime: float
+    span: int | None = None
+    tag: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """All files, with the spans they come from (none where no pattern has a span)."""
+
+    shards: tuple[SourceShard, ...]
+    spans: tuple[int, ...] = ()
+    available: tuple[int, ...] = ()  # every complete span that is there
+
+    def split(self, name: str) -> tuple[SourceShard, ...]:
+        return tuple(shard for shard in self.shards if shard.split == name)
+
+    @property
+    def digest(self) -> str:
+        rows = sorted((s.split, s.uri, s.size, s.mtime, s.tag, s.span) for s in self.shards)
+        return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class _Found:
+    uri: str
+    stat: storage.Stat
+    span: int | None
+
+
+def source_digest(config: DataConfig, *, data_root: str = "", span: str = "") -> str:
+    """Changes when other files, or files of other size or time, would be ingested."""
+    return resolve_sources(config, data_root=data_root, span=span).digest
+
+
+def resolve_sources(config: DataConfig, *, data_root: str = "", span: str = "") -> Sources:
+    """The files that `config` means; `data_root` and `span` override it when not empty."""
+    patterns = _patterns(config)
+    root = _absolute(data_root or config.root, patterns)
+    found = {name: _find(root, texts) for name, texts in patterns.items()}
+    _check_found(config, root, patterns, found)
+    wanted = span or config.span
+    available = _complete_spans(config, patterns, found, wanted)
+    chosen = choose_spans(available, wanted) if available else ()
+    shards = [
+        SourceShard(
+            uri=file.uri,
+            split=name,
+            size=file.stat.size,
+            mtime=file.stat.mtime,
+            tag=file.stat.tag,
+            span=file.span,
+        )
+        for name, files in found.items()
+        for file in files
+        if file.span is None or file.span in chosen
+    ]
+    if config.divide.patterns and config.ingest is not Ingest.REWRITE:
+        shards = _divide(shards, config.divide.buckets, root)
+    _check_local(config, shards)
+    _check_overlap(shards)
+    return Sources(shards=tuple(shards), spans=chosen, available=tuple(sorted(available)))
+
+
+def stable_bucket(key: str, buckets: dict[str, int]) -> str:
+    """The split that `key` falls to: the same on every machine, in every version of Python."""
+    at = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big") % sum(buckets.values())
+    for name, share in buckets.items():
+        if at < share:
+            return name
+        at -= share
+    raise AssertionError("buckets are positive")
+
+
+def _patterns(config: DataConfig) -> dict[str, tuple[str, ...]]:
+    if config.divide.patterns:
+        return {UNDIVIDED: config.divide.patterns}
+    return {name: texts for name, texts in config.splits.items() if texts}
+
+
+def _absolute(root: str, patterns: dict[str, tuple[str, ...]]) -> str:
+    """`root` as links and manifests need it; it may be missing where no pattern is relative."""
+    if root and storage.is_local(root):
+        return str(Path(root.removeprefix("file://")).absolute())
+    relative = [
+        text for texts in patterns.values() for text in texts if storage.join("/", text) != text
+    ]
+    if not root and relative:
+        raise UserError("data.root is not set: say where the records are (--data DIR)")
+    return root
+
+
+def _find(root: str, texts: tuple[str, ...]) -> list[_Found]:
+    found: dict[str, _Found] = {}
+    for text in texts:
+        for file in _newest_versions(parse_pattern(storage.join(root, text))):
+            found.setdefault(file.uri, file)
+    return sorted(found.values(), key=lambda file: (file.span or 0, file.uri))
+
+
+def _newest_versions(pattern: SpanPattern) -> list[_Found]:
+    try:
+        stats = storage.find(pattern.glob)
+    except FileNotFoundError as error:
+        raise UserError(f"{error.filename}: a broken link; its target is missing") from error
+    files = []
+    newest: dict[int | None, int] = defaultdict(int)
+    for uri, stat in stats.items():
+        if not stat.is_dir:
+            span, version = pattern.read(uri)
+            newest[span] = max(newest[span], version or 0)
+            files.append((_Found(uri, stat, span), version or 0))
+    return [file for file, version in files if version == newest[file.span]]
+
+
+def _check_found(
+    config: DataConfig,
+    root: str,
+    patterns: dict[str, tuple[str, ...]],
+    found: dict[str, list[_Found]],
+) -> None:
+    missing = [n for n, files in found.items() if not files and n not in config.unlabelled]
+    if not missing:
+        return
+    lines = [f"  {name}: no file matches {', '.join(patterns[name])}" for name in missing]
+    raise UserError("\n".join([f"no records below {root}", *lines, f"  {_what_is_there(root)}"]))
+
+
+def _what_is_there(root: str) -> str:
+    try:
+        names = storage.list_dir(root)
+    except FileNotFoundError:
+        return "the directory does not exist"
+    except NotADirectoryError:
+        return "it is a file, not a directory"
+    if not names:
+        return "the directory is empty"
+    return f"the directory holds {', '.join(names[:5])}{', ...' if len(names) > 5 else ''}"
+
+
+def _complete_spans(
+    config: DataConfig,
+    patterns: dict[str, tuple[str, ...]],
+    found: dict[str, list[_Found]],
+    wanted: str,
+) -> set[int]:
+    """Spans that every split with a span has; where the newest are wanted, as in TFX, no split
+    may be ahead of the others."""
+    spans = {
+        name: {file.span for file in files if file.span is not None}
+        for name, files in found.items()
+        if name not in config.unlabelled
+        and any(parse_pattern(text).has_span for text in patterns[name])
+    }
+    if not spans:
+        return set()
+    newest = {name: max(numbers, default=-1) for name, numbers in spans.items()}
+    if len(set(newest.values())) > 1 and not wanted[:1].isdigit():
+        texts = ", ".join(f"{name} {number}" for name, number in newest.items())
+        raise UserError(
+            f"the newest span differs between splits ({texts}): wait until the span is complete, "
+            "or name an older one with span=N"
+        )
+    return set.intersection(*spans.values())
+
+
+def _divide(shards: list[SourceShard], buckets: dict[str, int], root: str) -> list[SourceShard]:
+    divided = [
+        replace(shard, split=stable_bucket(shard.uri.removeprefix(root).lstrip("/"), buckets))
+        for shard in shards
+    ]
+    for name in buckets:
+        if not any(shard.split == name for shard in divided):
+            raise UserError(
+                f"dividing {len(shards)} shards by hash leaves none for {name}: use more shards, "
+                "or ingest=rewrite, which divides by video id"
+            )
+    return divided
+
+
+def _check_local(config: DataConfig, shards: list[SourceShard]) -> None:
+    remote = next((shard.uri for shard in shards if not storage.is_local(shard.uri)), None)
+    if config.ingest is Ingest.LINK and remote:
+        raise UserError(f"{remote} cannot be linked: set data.ingest=reference, or copy")
+
+
+def _check_overlap(shards: list[SourceShard]) -> None:
+    splits: dict[str, str] = {}
+    for shard in shards:
+        other = splits.setdefault(shard.uri, shard.split)
+        if other != shard.split:
+            raise UserError(f"{shard.uri} is in two splits, {other} and {shard.split}")

@@ -1,0 +1,135 @@
+"""Span, version and date patterns with TFX's meaning, and the choice among the spans found.
+
+A pattern holds either `{SPAN}` or all of `{YYYY}` `{MM}` `{DD}`, and with either of them
+`{VERSION}`; `{SPAN:3}` and `{VERSION:3}` are zero-padded to that width. A date's span is its
+number of days since 1970-01-01. Of each span the highest version counts.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from yt8m.schemas.errors import UserError
+
+_EPOCH = datetime.date(1970, 1, 1)
+_FIELD = re.compile(r"\{(SPAN|VERSION)(?::([^}]*))?\}|\{(YYYY|MM|DD)\}|\{([^}]*)\}")
+_DATE_DIGITS = {"YYYY": 4, "MM": 2, "DD": 2}
+_WILDCARDS = {"*": "[^/]*", "?": "[^/]"}
+_PIECE = re.compile(r"\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class SpanPattern:
+    """A glob that finds candidates, and a regular expression that reads span and version."""
+
+    text: str
+    glob: str
+    regex: re.Pattern[str]
+
+    @property
+    def has_span(self) -> bool:
+        return "SPAN" in self.regex.groupindex or self.has_date
+
+    @property
+    def has_date(self) -> bool:
+        return "YYYY" in self.regex.groupindex
+
+    def read(self, path: str) -> tuple[int | None, int | None]:
+        """Span and version of a path that the glob found."""
+        match = self.regex.fullmatch(path)
+        if match is None:
+            raise UserError(
+                f"{path} lies where {self.text} looks, but has no number where the pattern says "
+                "so; move it away or make the pattern narrower"
+            )
+        found = match.groupdict()
+        version = int(found["VERSION"]) if found.get("VERSION") else None
+        if not self.has_date:
+            return (int(found["SPAN"]) if self.has_span else None), version
+        try:
+            date = datetime.date(*(int(found[name]) for name in _DATE_DIGITS))
+        except ValueError as error:
+            raise UserError(f"{path}: no such date ({error})") from error
+        return date_span(date), version
+
+
+def parse_pattern(text: str) -> SpanPattern:
+    """`text` checked and translated; a wrong field is a UserError that names it."""
+    names = [m.group(1) or m.group(3) or m.group(4) for m in _FIELD.finditer(text)]
+    _check(text, names)
+    glob, regex, at = "", "", 0
+    for match in _FIELD.finditer(text):
+        between = text[at : match.start()]
+        name = match.group(1) or match.group(3)
+        digits = _digits(text, name, match.group(2))
+        glob += between + ("?" * digits if digits else "*")
+        regex += _to_regex(between) + f"(?P<{name}>" + (rf"\d{{{digits}}}" if digits else r"\d+")
+        regex += ")"
+        at = match.end()
+    return SpanPattern(text, glob + text[at:], re.compile(regex + _to_regex(text[at:])))
+
+
+def choose_spans(available: Iterable[int], wanted: str) -> tuple[int, ...]:
+    """The spans that `wanted` (latest, last:N, a number, a date) means, ascending."""
+    found = sorted(set(available))
+    if wanted in ("", "latest"):
+        return tuple(found[-1:])
+    if wanted.startswith("last:"):
+        return tuple(found[-int(wanted.removeprefix("last:")) :])
+    try:
+        span = int(wanted) if wanted.isdigit() else date_span(datetime.date.fromisoformat(wanted))
+    except ValueError as error:
+        raise UserError(
+            f"span {wanted}: write latest, last:N, a number or a date (YYYY-MM-DD)"
+        ) from error
+    if span not in found:
+        there = ", ".join(map(str, found[-10:])) or "none"
+        raise UserError(f"span {wanted} is not there; the newest that are: {there}")
+    return (span,)
+
+
+def date_span(date: datetime.date) -> int:
+    """Days since 1970-01-01, TFX's span number of a date."""
+    return (date - _EPOCH).days
+
+
+def _check(text: str, names: list[str]) -> None:
+    known = {"SPAN", "VERSION", *_DATE_DIGITS}
+    unknown = [name for name in names if name not in known]
+    dates = [name for name in names if name in _DATE_DIGITS]
+    if unknown:
+        problem = f"{{{unknown[0]}}} is unknown; use {{SPAN}} {{VERSION}} {{YYYY}} {{MM}} {{DD}}"
+    elif len(set(names)) < len(names):
+        problem = "each field may stand in it once"
+    elif dates and len(dates) < len(_DATE_DIGITS):
+        problem = "{YYYY}, {MM} and {DD} go together"
+    elif dates and "SPAN" in names:
+        problem = "{SPAN} and a date exclude each other"
+    elif "VERSION" in names and not dates and "SPAN" not in names:
+        problem = "{VERSION} needs {SPAN} or a date beside it"
+    else:
+        return
+    raise UserError(f"pattern {text}: {problem}")
+
+
+def _digits(text: str, name: str, width: str | None) -> int:
+    if name in _DATE_DIGITS:
+        return _DATE_DIGITS[name]
+    if width is None:
+        return 0
+    if not width.isdigit() or int(width) < 1:
+        raise UserError(f"pattern {text}: the width of {{{name}}} must be a positive number")
+    return int(width)
+
+
+def _to_regex(glob: str) -> str:
+    pieces = []
+    for piece in _PIECE.findall(glob):
+        if len(piece) > 1:  # a character class; only its negation is written differently
+            pieces.append("[^" + piece[2:] if piece.startswith("[!") else piece)
+        else:
+            pieces.append(_WILDCARDS.get(piece) or re.escape(piece))
+    return "".join(pieces)

@@ -1,0 +1,91 @@
+"""Remembers which shards were found good, so that a rolling window reads only its new span.
+
+One file a shard, written atomically: runs that share a pipeline root may work at the same time.
+What was found bad is not remembered, and a shard of another size, time or policy is not known.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import logging
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from yt8m.components import storage
+from yt8m.components.example_gen.sources import SourceShard
+
+_KEPT_S = 90 * 24 * 3600.0
+_IDS, _INDICES, _NUMBERS = "ids", "indices", "figures"
+_logger = logging.getLogger(__name__)
+
+
+class VerifiedCache:
+    """The memory of one policy, in a directory that runs share."""
+
+    def __init__(self, directory: str, *, policy: str, code_version: str) -> None:
+        self._directory, self._policy, self._code_version = directory, policy, code_version
+
+    def load(self, shard: SourceShard) -> dict[str, Any] | None:
+        """What was found in `shard` when it was last read, or None."""
+        path = self._path(shard)
+        try:
+            figures = _unpack(storage.read_bytes(path))
+            if storage.is_local(path):
+                Path(path).touch()  # its time is that of the last use
+            return figures
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
+            _logger.warning("%s is damaged and will be replaced: %s", self._path(shard), error)
+            return None
+
+    def store(self, shard: SourceShard, figures: dict[str, Any]) -> None:
+        """Remember `figures` of `shard`; where that cannot be, the next run reads it again."""
+        try:
+            storage.write_bytes(self._path(shard), _pack(figures))
+        except OSError as error:
+            _logger.warning("%s cannot be written: %s", self._path(shard), error)
+
+    def forget_unused(self) -> int:
+        """Remove what no run has used for long (of any policy); returns how many that were."""
+        if not storage.is_local(self._directory):
+            return 0
+        oldest, removed = time.time() - _KEPT_S, 0
+        for path in Path(self._directory).glob("??/*.npz"):
+            with contextlib.suppress(OSError):
+                if path.stat().st_mtime < oldest:
+                    path.unlink()
+                    removed += 1
+        return removed
+
+    def _path(self, shard: SourceShard) -> str:
+        # The split counts: one of labelled records must have labels, another need not.
+        content = [shard.uri, shard.size, shard.mtime, shard.tag]
+        known = [*content, shard.split, self._policy, self._code_version]
+        name = hashlib.sha256(json.dumps(known).encode()).hexdigest()[:32]
+        return storage.join(self._directory, name[:2], f"{name}.npz")
+
+
+def _pack(figures: dict[str, Any]) -> bytes:
+    numbers = {name: v for name, v in figures.items() if name not in (_IDS, _INDICES)}
+    arrays = {} if figures.get(_IDS) is None else {_IDS: figures[_IDS]}
+    buffer = io.BytesIO()
+    np.savez(buffer, **{_NUMBERS: np.asarray(json.dumps(numbers))}, **arrays)
+    return buffer.getvalue()
+
+
+def _unpack(content: bytes) -> dict[str, Any]:
+    with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+        figures: dict[str, Any] = json.loads(str(stored[_NUMBERS]))
+        if _IDS in stored:
+            figures[_IDS] = stored[_IDS]
+            # Only shards without a bad record are remembered, so no index is left out.
+            figures[_INDICES] = np.arange(len(figures[_IDS]), dtype=np.int32)
+    return figures

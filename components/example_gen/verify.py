@@ -1,0 +1,231 @@
+"""Reads the shards as the policy says, several at a time, and reports on each of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from yt8m.components.console.progress import Progress
+from yt8m.components.example_gen.config import DataConfig, Verify
+from yt8m.components.example_gen.level import level_fault
+from yt8m.components.example_gen.scan import (
+    UNKNOWN,
+    Block,
+    Problem,
+    count_records,
+    first_record,
+    open_shard,
+    scan,
+)
+from yt8m.components.example_gen.sources import SourceShard
+from yt8m.components.example_gen.verified import VerifiedCache
+from yt8m.schemas.features import FeatureConfig
+
+SAMPLED_RECORDS = 256  # of each shard, under the policy `sample`
+_EMPTY = Problem(0, 0, "the shard holds no record")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardReport:
+    """What reading one shard found."""
+
+    source: SourceShard
+    records: int  # all of them, the bad ones included; nothing or an unreadable rest counts as one
+    digest: str
+    compression: str = ""
+    labels: int = 0
+    frames: int = 0
+    segments: int = 0
+    problems: tuple[Problem, ...] = ()  # one for each bad record
+    # Hashes of the good records' ids and their indices, where the records were parsed.
+    ids: np.ndarray | None = None
+    indices: np.ndarray | None = None
+    remembered: bool = False  # verified by an earlier run, not read now
+
+
+def verify_shards(
+    shards: Sequence[SourceShard],
+    config: DataConfig,
+    features: FeatureConfig,
+    *,
+    cache: VerifiedCache | None = None,
+) -> list[ShardReport]:
+    """A report for each shard, in their order; shards in `cache` are not read."""
+    verifier = _Verifier(config, features)
+    workers = config.workers or os.cpu_count() or 1
+    with (
+        ThreadPoolExecutor(workers) as pool,
+        Progress(f"verify ({config.verify.value})", total=len(shards), unit="shards") as progress,
+    ):
+        reports, records = [], 0
+        for report in pool.map(lambda shard: _cached(shard, verifier, cache), shards):
+            reports.append(report)
+            records += report.records
+            progress.advance(note=f"{records:,} records")
+    return reports
+
+
+def policy_key(config: DataConfig, features: FeatureConfig) -> str:
+    """Two verifications with the same key look for the same things."""
+    told = [config.level.value, config.verify.value, features.num_classes]
+    text = json.dumps([*told, sorted(features.size_by_name.items()), sorted(config.unlabelled)])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _cached(shard: SourceShard, verifier: _Verifier, cache: VerifiedCache | None) -> ShardReport:
+    known = cache.load(shard) if cache else None
+    if known is not None:
+        return ShardReport(source=shard, remembered=True, **known)
+    report = verifier.verify(shard)
+    if cache and not report.problems:
+        cache.store(shard, _figures(report))
+    return report
+
+
+def _figures(report: ShardReport) -> dict[str, Any]:
+    return {
+        field.name: getattr(report, field.name)
+        for field in dataclasses.fields(report)
+        if field.name not in ("source", "problems", "remembered")
+    }
+
+
+class _Verifier:
+    def __init__(self, config: DataConfig, features: FeatureConfig) -> None:
+        self._policy, self._level = config.verify, config.level
+        self._unlabelled = config.unlabelled
+        self._checker: Any = None
+        if config.verify in (Verify.FULL, Verify.SAMPLE):
+            # TensorFlow, so only where records are parsed.
+            from yt8m.components.example_gen.checks import record_checker
+
+            self._checker = record_checker(config.level, features)
+
+    def verify(self, shard: SourceShard) -> ShardReport:
+        try:
+            if self._policy is Verify.FULL:
+                return self._parsed(shard)
+            if self._policy is Verify.CHECKSUM:
+                return self._checksums(shard)
+            return self._lengths(shard, sampled=self._policy is Verify.SAMPLE)
+        except OSError as error:
+            problem = Problem(0, 0, f"cannot be read ({error})")
+            return ShardReport(source=shard, records=1, digest="", problems=(problem,))
+
+    def _checksums(self, shard: SourceShard) -> ShardReport:
+        digest, records = hashlib.sha256(), 0
+        problems: list[Problem] = []
+        with open_shard(shard.uri) as (file, compression):
+            fault: str | None = None
+            for block in scan(file):
+                digest.update(b"".join(block.framing))
+                problems += block.problems
+                if not records and block.records:
+                    fault = self._level_fault(block.records[0], shard)
+                if fault:
+                    bad = dict.fromkeys(range(len(block.records)), fault)
+                    problems += _located(block, bad)
+                records += len(block.records) + len(block.problems)
+        return ShardReport(
+            source=shard,
+            records=records or 1,
+            digest=digest.hexdigest()[:32],
+            compression=compression,
+            problems=tuple(sorted(problems)) if records else (_EMPTY,),
+        )
+
+    def _parsed(self, shard: SourceShard) -> ShardReport:
+        total, digest = _Totals(), hashlib.sha256()
+        with open_shard(shard.uri) as (file, compression):
+            for block in scan(file):
+                digest.update(b"".join(block.framing))
+                self._check(block, shard, total)
+        return total.report(shard, digest.hexdigest()[:32], compression)
+
+    def _lengths(self, shard: SourceShard, *, sampled: bool) -> ShardReport:
+        records, compression, fault = count_records(shard.uri)
+        problems = [fault] if fault else []
+        if not fault and records and (wrong := self._level_fault(first_record(shard.uri), shard)):
+            problems = [Problem(at, 0 if at == 0 else UNKNOWN, wrong) for at in range(records)]
+        elif sampled:
+            problems += [p for p in self._sampled(shard) if not fault or p.record != fault.record]
+        known = f"{shard.size} {shard.mtime} {shard.tag}"
+        return ShardReport(
+            source=shard,
+            records=records + bool(fault) or 1,
+            digest=hashlib.sha256(known.encode()).hexdigest()[:32],
+            compression=compression,
+            problems=tuple(problems) if records or fault else (_EMPTY,),
+        )
+
+    def _sampled(self, shard: SourceShard) -> tuple[Problem, ...]:
+        total = _Totals()
+        with open_shard(shard.uri) as (file, _):
+            for block in scan(file):
+                del block.records[SAMPLED_RECORDS - total.records :]
+                self._check(block, shard, total)
+                if total.records >= SAMPLED_RECORDS:
+                    break
+        return tuple(total.problems)
+
+    def _level_fault(self, record: bytes, shard: SourceShard) -> str | None:
+        """Of the first record, for policies that parse none: the others will be of its kind."""
+        return level_fault(record, self._level, labelled=shard.split not in self._unlabelled)
+
+    def _check(self, block: Block, shard: SourceShard, total: _Totals) -> None:
+        total.add_broken(block.problems)
+        if block.records:
+            labelled = shard.split not in self._unlabelled
+            total.add(block, self._checker.check(block.records, labelled=labelled))
+
+
+class _Totals:
+    """The sums over the blocks of one shard."""
+
+    def __init__(self) -> None:
+        self.records = self.labels = self.frames = self.segments = 0
+        self.problems: list[Problem] = []
+        self._ids: list[np.ndarray] = []
+        self._indices: list[np.ndarray] = []
+
+    def add_broken(self, problems: Sequence[Problem]) -> None:
+        self.records += len(problems)
+        self.problems += problems
+
+    def add(self, block: Block, figures: Any) -> None:
+        self.records += len(block.records)
+        self.problems += _located(block, figures.bad)
+        good = np.ones(len(block.records), bool)
+        good[list(figures.bad)] = False
+        self.labels += int((figures.labels[good] > 0).sum())
+        self.frames += int(figures.frames[good].sum())
+        self.segments += int(figures.segments[good].sum())
+        self._ids.append(figures.ids[good])
+        self._indices.append(np.asarray(block.indices, np.int32)[: len(good)][good])
+
+    def report(self, shard: SourceShard, digest: str, compression: str) -> ShardReport:
+        return ShardReport(
+            source=shard,
+            records=self.records or 1,
+            digest=digest,
+            compression=compression,
+            labels=self.labels,
+            frames=self.frames,
+            segments=self.segments,
+            problems=tuple(sorted(self.problems)) if self.records else (_EMPTY,),
+            ids=np.concatenate(self._ids) if self._ids else np.zeros(0, np.int64),
+            indices=np.concatenate(self._indices) if self._indices else np.zeros(0, np.int32),
+        )
+
+
+def _located(block: Block, bad: dict[int, str]) -> Iterator[Problem]:
+    for at, reason in bad.items():
+        yield Problem(block.indices[at], block.offsets[at], reason)

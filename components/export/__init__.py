@@ -1,0 +1,1 @@
+"""Exported models: SavedModels that need plain TensorFlow only."""

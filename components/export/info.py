@@ -1,0 +1,48 @@
+"""What an export says about itself: `assets.extra/yt8m_export.json`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from yt8m.components import storage
+from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.errors import ConfigError, UserError
+from yt8m.schemas.features import FeatureConfig, Level
+
+FILE_NAME = "assets.extra/yt8m_export.json"
+
+SERVING = "serving_default"
+SCORES = "scores"
+FEATURES = "features"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportInfo:
+    """Enough to read records for the model, and to build its network again."""
+
+    level: Level
+    features: FeatureConfig
+    head: str  # whose scores the signatures give
+    heads: dict[str, int]  # number of classes of each head
+    top_k: int
+    has_class_names: bool
+    has_transform_graph: bool
+    config: dict[str, Any] = field(default_factory=dict)  # as the trainer had it
+
+    def to_json(self) -> str:
+        return json.dumps(to_dict(self), indent=1, sort_keys=True)
+
+
+def load_info(directory: str) -> ExportInfo:
+    """The info of the export in `directory`; UserError where there is none or it is damaged."""
+    path = storage.join(directory, FILE_NAME)
+    try:
+        return from_dict(ExportInfo, json.loads(storage.read_text(path)))
+    except FileNotFoundError:
+        raise UserError(
+            f"{directory}: has no {FILE_NAME}, so it is not a model that yt8m exported"
+        ) from None
+    except (ValueError, ConfigError) as error:
+        raise UserError(f"{path}: damaged ({error})") from error

@@ -1,0 +1,86 @@
+"""The module that is saved: a network behind three signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from yt8m.components.export.info import FEATURES, SCORES, SERVING
+from yt8m.components.export.records import Parsed, RecordFormat, parse_records
+from yt8m.components.models.config import DbofConfig
+from yt8m.components.models.network import Network, batch_spec
+from yt8m.schemas.features import FeatureConfig, Level
+
+_RECORDS = tf.TensorSpec([None], tf.string, "examples")
+
+
+class ServingModule(tf.Module):
+    """Records or raw features in, the first head's scores out."""
+
+    def __init__(
+        self,
+        network: Network,
+        *,
+        level: Level,
+        features: FeatureConfig,
+        top_k: int,
+        class_names: Sequence[str] | None,
+        transform: Any = None,  # TFT's layer, a tf_keras model
+    ) -> None:
+        super().__init__(name="yt8m")
+        # The weights alone are saved. Were the network an attribute, Keras would trace each of its
+        # layers for a reload as a Keras model: nine tenths of an export's time, for nobody.
+        self.weights, self.transform = list(network.weights), transform
+        self._call, self._call_with_signal = network.__call__, network.scores
+        self._level, self._features = level, features
+        model = network.model_config
+        frames = model.frames if isinstance(model, DbofConfig) else None
+        self._form = RecordFormat(level=level, features=features, frames=frames)
+        self._head = network.heads[0]
+        self._top_k = min(top_k, self._head.num_classes)
+        self._names = tf.constant(class_names) if class_names else None
+
+    def signatures(self) -> dict[str, Any]:
+        """The concrete functions by the name that a caller asks for."""
+        batch = batch_spec(self._features, self._level)
+        return {
+            SERVING: tf.function(self._serve, autograph=False).get_concrete_function(_RECORDS),
+            SCORES: tf.function(self._score, autograph=False).get_concrete_function(_RECORDS),
+            FEATURES: tf.function(
+                lambda **arrays: self._score_arrays(arrays), autograph=False
+            ).get_concrete_function(**batch),
+        }
+
+    def _serve(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
+        parsed = self._parse(examples)
+        best = tf.math.top_k(self._scores(parsed), k=self._top_k)
+        outputs = {
+            "class_ids": tf.cast(best.indices, tf.int64),
+            SCORES: best.values,
+            **_rows(parsed),
+        }
+        if self._names is not None:
+            outputs["class_names"] = tf.gather(self._names, best.indices)
+        return outputs
+
+    def _score(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
+        parsed = self._parse(examples)
+        return {SCORES: self._scores(parsed), **_rows(parsed)}
+
+    def _score_arrays(self, batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        return {SCORES: self._call(batch, training=False)[self._head.name]}
+
+    def _parse(self, examples: tf.Tensor) -> Parsed:
+        return parse_records(examples, self._form, transform=self.transform)
+
+    def _scores(self, parsed: Parsed) -> tf.Tensor:
+        return self._call_with_signal(parsed.signal, training=False)[self._head.name]
+
+
+def _rows(parsed: Parsed) -> dict[str, tf.Tensor]:
+    rows = {"video_id": parsed.video_id}
+    if parsed.segment_start is not None:
+        rows["segment_start"] = parsed.segment_start
+    return rows

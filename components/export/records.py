@@ -1,0 +1,149 @@
+"""Serialized records to a network's signal, inside the exported graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from yt8m.components.inputs.video import parse_videos
+from yt8m.components.models.trunks import Signal
+from yt8m.components.preprocessing.arithmetic import normalize
+from yt8m.schemas.features import (
+    ID,
+    SEGMENT_FRAMES,
+    SEGMENT_START_TIMES,
+    FeatureConfig,
+    Level,
+    record_key,
+)
+
+# The Transform graph, as a function of raw features; its output that a network takes.
+Transform = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+TRANSFORMED = "features"
+
+
+class Parsed(NamedTuple):
+    """What records hold, row by row."""
+
+    signal: Signal
+    video_id: tf.Tensor  # [rows] string
+    segment_start: tf.Tensor | None = None  # [rows] int64, at segment level
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordFormat:
+    """What records hold, and how much of it the network looks at."""
+
+    level: Level
+    features: FeatureConfig
+    # Of longer videos, so many evenly spaced frames are decoded; None: all of them.
+    frames: int | None = None
+
+
+def parse_records(records: tf.Tensor, form: RecordFormat, *, transform: Transform | None) -> Parsed:
+    """The rows of serialized records [batch], normalised by the Transform graph where given."""
+    if form.level is Level.VIDEO:
+        return _videos(records, form.features, transform)
+    return _sequences(records, form, transform)
+
+
+def _videos(records: tf.Tensor, features: FeatureConfig, transform: Transform | None) -> Parsed:
+    batch = parse_videos(records, features, with_id=True, with_labels=False)
+    if transform is None:
+        vectors = normalize(batch, names=features.names, level=Level.VIDEO)
+    else:
+        raw = {record_key(name, Level.VIDEO): batch[name] for name in features.names}
+        vectors = transform(raw)[TRANSFORMED]
+    vectors = tf.ensure_shape(vectors, [None, features.total_size])
+    return Parsed(signal=Signal(vectors=vectors), video_id=batch[ID])
+
+
+def _sequences(records: tf.Tensor, form: RecordFormat, transform: Transform | None) -> Parsed:
+    features, segments = form.features, form.level is Level.SEGMENT
+    context_spec: dict[str, object] = {ID: tf.io.FixedLenFeature([], tf.string)}
+    if segments:
+        context_spec[SEGMENT_START_TIMES] = tf.io.RaggedFeature(tf.int64, row_splits_dtype=tf.int64)
+    frame_spec = {
+        name: tf.io.RaggedFeature(tf.string, row_splits_dtype=tf.int64) for name in features.names
+    }
+    context, lists, _ = tf.io.parse_sequence_example(records, context_spec, frame_spec)
+    # One text a frame: [batch, (frames), 1] as a list of lists of one.
+    texts = {name: _frames_of(lists[name], features.max_frames) for name in features.names}
+    if not segments:
+        if form.frames is not None:
+            texts = {name: _spread(value, form.frames) for name, value in texts.items()}
+        return Parsed(signal=_signal(texts, features, transform), video_id=context[ID])
+    record, start = _segments(context[SEGMENT_START_TIMES])
+    rows = {name: _slices(value, record, start) for name, value in texts.items()}
+    return Parsed(
+        signal=_signal(rows, features, transform),
+        video_id=tf.gather(context[ID], record),
+        segment_start=start,
+    )
+
+
+def _frames_of(texts: tf.RaggedTensor, limit: int) -> tf.RaggedTensor:
+    """`[batch, (frames)] string` of a list whose entries hold one text each."""
+    frames = texts.merge_dims(1, 2) if texts.shape.rank == 3 else texts
+    return frames[:, :limit]
+
+
+def _spread(texts: tf.RaggedTensor, wanted: int) -> tf.RaggedTensor:
+    """All frames of a row where there are few, else `wanted` evenly spaced ones."""
+    lengths = texts.row_lengths()
+    taken = tf.minimum(lengths, wanted)
+    numbers = tf.ragged.range(taken)
+    row = numbers.value_rowids()
+    within = numbers.flat_values * tf.gather(lengths, row) // tf.gather(taken, row)
+    indices = tf.gather(texts.row_starts(), row) + within
+    return numbers.with_flat_values(tf.gather(texts.flat_values, indices))
+
+
+def _signal(
+    texts: Mapping[str, tf.RaggedTensor], features: FeatureConfig, transform: Transform | None
+) -> Signal:
+    """The normalised frames of each row, `[rows, frames, size]`, and how many there are."""
+    if transform is None:
+        frames = _normalized(texts, features)
+    else:
+        frames = transform({k: _one_text_each(v) for k, v in texts.items()})[TRANSFORMED]
+    vectors = frames.to_tensor(shape=[None, None, features.total_size])
+    return Signal(vectors=vectors, num_frames=tf.cast(frames.row_lengths(), tf.int32))
+
+
+def _one_text_each(texts: tf.RaggedTensor) -> tf.RaggedTensor:
+    """As Transform's schema has it, a frame is a list of texts: `[rows, (frames), (1)]`."""
+    flat = texts.flat_values
+    splits = tf.range(tf.size(flat, tf.int64) + 1)
+    return texts.with_flat_values(tf.RaggedTensor.from_row_splits(flat, splits, validate=False))
+
+
+def _normalized(texts: Mapping[str, tf.RaggedTensor], features: FeatureConfig) -> tf.RaggedTensor:
+    flat = {
+        name: tf.ensure_shape(tf.io.decode_raw(texts[name].flat_values, tf.uint8), [None, size])
+        for name, size in features.size_by_name.items()
+    }
+    vectors = normalize(flat, names=features.names, level=Level.FRAME)
+    return texts[features.names[0]].with_flat_values(vectors)
+
+
+def _segments(starts: tf.RaggedTensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Each record's distinct starts in the order in which they first come: record, start."""
+    # One number for each (record, start), so that one `unique` serves the whole batch.
+    span = tf.reduce_max(tf.concat([starts.flat_values, [0]], axis=0)) + 1
+    keys = starts.value_rowids() * span + tf.maximum(starts.flat_values, 0)
+    distinct = tf.unique(keys).y
+    return distinct // span, distinct % span
+
+
+def _slices(texts: tf.RaggedTensor, record: tf.Tensor, start: tf.Tensor) -> tf.RaggedTensor:
+    """Five frames of `record` from `start` on, fewer where the video has ended."""
+    begin = tf.gather(texts.row_starts(), record)
+    length = tf.gather(texts.row_lengths(), record)
+    first = tf.minimum(start, length)
+    last = tf.minimum(start + SEGMENT_FRAMES, length)
+    indices = tf.ragged.range(begin + first, begin + last)
+    return tf.gather(texts.flat_values, indices)

@@ -1,0 +1,95 @@
+"""Write a network as a SavedModel: complete or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from yt8m.components import storage
+from yt8m.components.export.info import FILE_NAME, ExportInfo
+from yt8m.components.export.module import ServingModule
+from yt8m.components.models.network import Network
+from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.features import FeatureConfig, Level
+from yt8m.schemas.vocabulary import Vocabulary
+
+_SAVED_MODEL = "saved_model.pb"  # the file by which readers know that an export is there
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportSpec:
+    """What goes into an export beside the network."""
+
+    level: Level
+    features: FeatureConfig
+    top_k: int = 20
+    vocabulary: Vocabulary | None = None
+    transform_graph: str | None = None  # directory of Transform's output; None: our arithmetic
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+
+def export_model(network: Network, directory: str, spec: ExportSpec) -> ExportInfo:
+    """Save `network` under `directory`, replacing an export that is there.
+
+    It computes in float32, whatever the network was trained in, and belongs to no strategy. Call
+    it outside a strategy's scope, on the chief alone.
+    """
+    network = network.copy(compute_dtype="float32")
+    info = _info(network, spec)
+    module = ServingModule(
+        network,
+        level=spec.level,
+        features=spec.features,
+        top_k=spec.top_k,
+        class_names=spec.vocabulary.names if info.has_class_names and spec.vocabulary else None,
+        transform=_transform_layer(spec.transform_graph),
+    )
+    local = storage.is_local(directory)
+    parent = Path(directory).absolute().parent if local else None
+    if parent is not None:
+        parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".export-", dir=parent) as staging:
+        saved = os.path.join(staging, "model")  # noqa: PTH118  (tf.saved_model takes a text)
+        tf.saved_model.save(module, saved, signatures=module.signatures())
+        storage.make_dirs(storage.join(saved, FILE_NAME.rpartition("/")[0]))
+        storage.write_text(storage.join(saved, FILE_NAME), info.to_json())
+        storage.remove_tree(directory)
+        if local:
+            storage.rename(saved, directory)
+        else:
+            storage.copy_tree(saved, directory, last=_SAVED_MODEL)
+    return info
+
+
+def _info(network: Network, spec: ExportSpec) -> ExportInfo:
+    head = network.heads[0]
+    named = spec.vocabulary is not None and head.groups_of_class is None
+    if named and spec.vocabulary is not None and len(spec.vocabulary) != head.num_classes:
+        raise ConfigError(
+            f"features.num_classes = {head.num_classes}: the vocabulary has "
+            f"{len(spec.vocabulary)} classes; the two must agree"
+        )
+    return ExportInfo(
+        level=spec.level,
+        features=spec.features,
+        head=head.name,
+        heads={h.name: h.num_classes for h in network.heads},
+        top_k=min(spec.top_k, head.num_classes),
+        has_class_names=named,
+        has_transform_graph=spec.transform_graph is not None,
+        config=dict(spec.config),
+    )
+
+
+def _transform_layer(directory: str | None) -> Any:
+    if directory is None:
+        return None
+    import tensorflow_transform as tft  # only where a pipeline exports
+
+    return tft.TFTransformOutput(directory).transform_features_layer()

@@ -1,0 +1,1 @@
+"""From manifest to batches: `tf.data` for trainer and evaluator alike."""

@@ -1,0 +1,63 @@
+"""Batches of like length, cut out of a window of rows so that every step keeps its position.
+
+A window holds the rows of N batches, sorts them by length and cuts the sorted rows into N batches
+of about the same number of padded frames: longer videos, fewer of them. N batches for N batches'
+rows means that step k is still in window k // N, so that a resumed run finds its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import tensorflow as tf
+
+
+def cut_window(lengths: tf.Tensor, *, batches: int, multiple: int) -> tuple[tf.Tensor, tf.Tensor]:
+    """The rows in the order of `lengths` [rows], and the sizes of the batches to cut them into.
+
+    Sizes are multiples of `multiple`, the number of workers, and none is empty.
+    """
+    order = tf.argsort(lengths, stable=True)
+    units = tf.size(lengths) // multiple
+    # Length of the longest row in each unit of `multiple` rows: what padding makes of all of them.
+    longest = tf.cast(tf.gather(lengths, order)[multiple - 1 :: multiple], tf.float32)
+    work = tf.cumsum(longest)
+    goals = work[-1] * tf.range(1, batches, dtype=tf.float32) / float(batches)
+    cuts = tf.searchsorted(work, goals) + 1
+    # At least one unit to each batch, on both sides of every cut.
+    number = tf.range(1, batches)
+    cuts = tf.maximum(cuts, number)
+    cuts = tf.minimum(cuts, units - batches + number)
+    edges = tf.concat([[0], cuts, [units]], axis=0)
+    return order, (edges[1:] - edges[:-1]) * multiple
+
+
+def bucketed(
+    rows: tf.data.Dataset,
+    *,
+    window: int,
+    batches: int,
+    multiple: int,
+    seed: int,
+    lengths: Callable[..., tf.Tensor],
+) -> tf.data.Dataset:
+    """Datasets of one batch's rows each, from `(position, record)` rows.
+
+    The batches of a window come in an order that `seed` and the window's first position decide.
+    """
+
+    def cut(positions: tf.Tensor, records: tf.Tensor) -> tf.data.Dataset:
+        order, sizes = cut_window(lengths(records), batches=batches, multiple=multiple)
+        offsets = tf.cumsum(sizes, exclusive=True)
+        shuffled = tf.random.experimental.stateless_shuffle(
+            tf.range(batches), tf.stack([tf.constant(seed, tf.int64), positions[0]])
+        )
+        numbers = tf.data.Dataset.from_tensor_slices(shuffled)
+
+        def one(number: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            chosen = order[offsets[number] : offsets[number] + sizes[number]]
+            return tf.gather(positions, chosen), tf.gather(records, chosen)
+
+        return numbers.map(one)
+
+    return rows.batch(window, drop_remainder=True).flat_map(cut)

@@ -1,0 +1,90 @@
+"""How records become batches: the inputs node of the configuration, and what a reader is told."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from yt8m.components.records.manifest import Manifest, Shard
+from yt8m.schemas.config_tree import require
+from yt8m.schemas.errors import DataError
+from yt8m.schemas.features import FeatureConfig, Level
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputConfig:
+    """How training reads. Neither value changes what a step is given but by the shuffle."""
+
+    shuffle_mb: int = 64  # records are shuffled among as many shards as fit into this
+    # Sequence levels: of so many batches, rows of like length go together, longer ones fewer to a
+    # batch. 1 leaves the batches as they come.
+    bucket_batches: int = 1
+    bucket_multiple: int = 8  # of which their sizes are multiples; the workers must divide it
+    prefetch: int = 4  # batches
+
+    def __post_init__(self) -> None:
+        for name in ("shuffle_mb", "bucket_batches", "bucket_multiple", "prefetch"):
+            require(getattr(self, name) >= 1, name, getattr(self, name), "1 or more")
+
+
+class Choice(enum.Enum):
+    """Which frames of a video are taken."""
+
+    RANDOM_FRAMES = "random_frames"  # with replacement, so that every video gives the same number
+    RANDOM_SEQUENCE = "random_sequence"
+    SPREAD = "spread"  # all where there are few, else evenly spaced: for scoring
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrameSampling:
+    """Frames are chosen before they are decoded."""
+
+    choice: Choice
+    frames: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where records are read from, and what they are."""
+
+    shards: tuple[Shard, ...]
+    level: Level
+    features: FeatureConfig
+    # Whether the shards' `segments` are right; if not they are counted before training.
+    segments_known: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slice:
+    """The rows that one process takes of each global batch, and at which step it begins.
+
+    `seed` and the step decide what a global batch holds; the number of workers only who gets
+    which of its rows.
+    """
+
+    global_batch_size: int
+    seed: int = 0
+    start_step: int = 0
+    num_workers: int = 1
+    worker_index: int = 0
+
+    def __post_init__(self) -> None:
+        size, workers = self.global_batch_size, self.num_workers
+        if size < 1 or workers < 1 or size % workers:
+            raise ValueError(f"a global batch of {size} rows does not divide among {workers}")
+        if not 0 <= self.worker_index < workers or self.start_step < 0:
+            raise ValueError(f"no worker {self.worker_index} of {workers}, step {self.start_step}")
+
+
+def source_of(manifest: Manifest, split: str, features: FeatureConfig) -> Source:
+    """The records of one split; DataError where there are none."""
+    shards = tuple(shard for shard in manifest.split(split) if shard.records)
+    if not shards:
+        known = ", ".join(manifest.split_names) or "none"
+        raise DataError(f"the manifest has no records in the split {split!r}; splits: {known}")
+    return Source(
+        shards=shards,
+        level=manifest.level,
+        features=features,
+        segments_known=manifest.verify == "full",
+    )

@@ -1,0 +1,88 @@
+"""Frame level: one tf.SequenceExample at a time, frames chosen before they are decoded."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from yt8m.components.inputs.config import Choice, FrameSampling
+from yt8m.components.inputs.video import NO_LABEL
+from yt8m.schemas.features import ID, LABELS, FeatureConfig
+
+NUM_FRAMES = "num_frames"
+
+
+def parse_frames(
+    record: tf.Tensor,
+    features: FeatureConfig,
+    *,
+    sampling: FrameSampling | None = None,
+    noise: tf.Tensor | None = None,
+    with_id: bool = False,
+    with_labels: bool = True,
+) -> dict[str, tf.Tensor]:
+    """One row from a serialized record; `noise` [2] int64 decides random frames."""
+    spec: dict[str, object] = {LABELS: tf.io.VarLenFeature(tf.int64)} if with_labels else {}
+    if with_id:
+        spec[ID] = tf.io.FixedLenFeature([], tf.string)
+    context, encoded = read_sequence(record, spec, features)
+    count = tf.minimum(tf.size(encoded[features.names[0]]), features.max_frames)
+    chosen = choose_frames(count, sampling, noise)
+    row = decode_frames({k: tf.gather(v, chosen) for k, v in encoded.items()}, features)
+    row[NUM_FRAMES] = tf.size(chosen)
+    if with_labels:
+        row[LABELS] = context[LABELS].values
+    if with_id:
+        row[ID] = context[ID]
+    return row
+
+
+def read_sequence(
+    record: tf.Tensor, context: dict[str, object], features: FeatureConfig
+) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
+    """The record's context, and each feature's frames as undecoded texts [frames]."""
+    lists = {name: tf.io.FixedLenSequenceFeature([], tf.string) for name in features.names}
+    parsed, encoded = tf.io.parse_single_sequence_example(record, context or None, lists)
+    first, *others = (encoded[name] for name in features.names)
+    for other in others:
+        same = tf.debugging.assert_equal(
+            tf.size(other), tf.size(first), "features of a record differ in their number of frames"
+        )
+        with tf.control_dependencies([same] if same is not None else []):
+            encoded = {name: tf.identity(value) for name, value in encoded.items()}
+    return parsed, encoded
+
+
+def decode_frames(encoded: dict[str, tf.Tensor], features: FeatureConfig) -> dict[str, tf.Tensor]:
+    """`[frames, size] uint8` of each feature; a frame of another size is an error."""
+    return {
+        name: tf.ensure_shape(tf.io.decode_raw(encoded[name], tf.uint8), [None, size])
+        for name, size in features.size_by_name.items()
+    }
+
+
+def choose_frames(
+    count: tf.Tensor, sampling: FrameSampling | None, noise: tf.Tensor | None
+) -> tf.Tensor:
+    """Indices of the frames that are taken of `count`, [any] int32."""
+    if sampling is None:
+        return tf.range(count)
+    wanted = sampling.frames
+    if sampling.choice is Choice.SPREAD or noise is None:
+        taken = tf.minimum(count, wanted)
+        return tf.range(taken) * count // tf.maximum(taken, 1)
+    if sampling.choice is Choice.RANDOM_FRAMES:
+        uniform = tf.random.stateless_uniform([wanted], noise)
+        return tf.cast(uniform * tf.cast(count, tf.float32), tf.int32)
+    latest = tf.maximum(count - wanted, 0)
+    start = tf.random.stateless_uniform([], noise, 0, latest + 1, tf.int32)
+    return start + tf.range(tf.minimum(count, wanted))
+
+
+def padding_of(row: dict[str, tf.TensorSpec]) -> dict[str, tf.Tensor]:
+    """What `padded_batch` fills each part of a row with."""
+    return {
+        name: tf.constant(NO_LABEL if spec.dtype is tf.int64 else 0, spec.dtype)
+        if spec.dtype is not tf.string
+        else tf.constant("")
+        for name, spec in row.items()
+    }

@@ -1,0 +1,94 @@
+"""Segment level: each rated segment of a record is a row of five frames."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from yt8m.components.inputs.frame import NUM_FRAMES, decode_frames, read_sequence
+from yt8m.components.inputs.video import NO_LABEL
+from yt8m.schemas.features import (
+    ID,
+    LABELS,
+    SEGMENT_FRAMES,
+    SEGMENT_LABELS,
+    SEGMENT_SCORES,
+    SEGMENT_START_TIMES,
+    FeatureConfig,
+)
+
+RATED = "rated"
+SEGMENT_START = "segment_start"
+VIDEO_LABELS = "video_labels"
+_PRESENT = 0.5  # scores are 0 or 1 in the published records
+
+_CONTEXT = {
+    SEGMENT_START_TIMES: tf.io.VarLenFeature(tf.int64),
+    SEGMENT_LABELS: tf.io.VarLenFeature(tf.int64),
+    SEGMENT_SCORES: tf.io.VarLenFeature(tf.float32),
+}
+
+
+def parse_segments(
+    record: tf.Tensor, features: FeatureConfig, *, with_id: bool = False, with_labels: bool = True
+) -> dict[str, tf.Tensor]:
+    """The rows of a serialized record, along a new first axis; labels are padded with -1.
+
+    Rows stand in the order of `segment_start_times`, a start that comes again adds a rating to
+    its row.
+    """
+    spec: dict[str, object] = {SEGMENT_START_TIMES: _CONTEXT[SEGMENT_START_TIMES]}
+    if with_labels:
+        spec |= {**_CONTEXT, LABELS: tf.io.VarLenFeature(tf.int64)}
+    if with_id:
+        spec[ID] = tf.io.FixedLenFeature([], tf.string)
+    context, encoded = read_sequence(record, spec, features)
+    starts, row_of_rating = tf.unique(context[SEGMENT_START_TIMES].values)
+    rows = slice_segments(encoded, starts, features)
+    if with_labels:
+        rows |= _ratings(context, row_of_rating, tf.size(starts))
+        labels = context[LABELS].values[tf.newaxis]
+        rows[VIDEO_LABELS] = tf.repeat(labels, tf.size(starts), axis=0)
+    if with_id:
+        rows[ID] = tf.repeat(context[ID], tf.size(starts))
+        rows[SEGMENT_START] = starts
+    return rows
+
+
+def slice_segments(
+    encoded: dict[str, tf.Tensor], starts: tf.Tensor, features: FeatureConfig
+) -> dict[str, tf.Tensor]:
+    """`[segments, 5, size] uint8` of each feature, zeros where the video has ended."""
+    total = tf.size(encoded[features.names[0]], tf.int64)
+    frame = starts[:, tf.newaxis] + tf.range(SEGMENT_FRAMES, dtype=tf.int64)
+    within = (frame >= 0) & (frame < total)
+    flat = tf.reshape(tf.clip_by_value(frame, 0, tf.maximum(total - 1, 0)), [-1])
+    decoded = decode_frames({k: tf.gather(v, flat) for k, v in encoded.items()}, features)
+    rows = {
+        name: tf.reshape(values, [-1, SEGMENT_FRAMES, size])
+        * tf.cast(within, tf.uint8)[..., tf.newaxis]
+        for (name, values), size in zip(decoded.items(), features.sizes, strict=True)
+    }
+    rows[NUM_FRAMES] = tf.reduce_sum(tf.cast(within, tf.int32), axis=1)
+    return rows
+
+
+def _ratings(
+    context: dict[str, tf.SparseTensor], row_of_rating: tf.Tensor, count: tf.Tensor
+) -> dict[str, tf.Tensor]:
+    classes = context[SEGMENT_LABELS].values
+    present = context[SEGMENT_SCORES].values >= _PRESENT
+    return {
+        RATED: _by_row(classes, row_of_rating, count),
+        LABELS: _by_row(
+            tf.boolean_mask(classes, present), tf.boolean_mask(row_of_rating, present), count
+        ),
+    }
+
+
+def _by_row(values: tf.Tensor, row_of_value: tf.Tensor, count: tf.Tensor) -> tf.Tensor:
+    """`values` gathered by row, padded: [count, most in one row]."""
+    order = tf.argsort(row_of_value, stable=True)
+    ragged = tf.RaggedTensor.from_value_rowids(
+        tf.gather(values, order), tf.gather(row_of_value, order), nrows=tf.cast(count, tf.int32)
+    )
+    return ragged.to_tensor(NO_LABEL)

@@ -1,0 +1,46 @@
+"""Records of shards, wherever they lie."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import tensorflow as tf
+
+from yt8m.components.records.manifest import Shard
+from yt8m.components.storage.cache import ReadCache
+
+_BUFFER_BYTES = 8 << 20
+_READ_BY_TENSORFLOW = ("/", "gs://")  # anything else has no file system in TensorFlow
+
+
+def read_shards(shards: Sequence[Shard], chosen: tf.Tensor | None = None) -> tf.data.Dataset:
+    """Serialized records of `shards`, or of those that `chosen` [any] int64 lists."""
+    uris = tf.constant([shard.uri.removeprefix("file://") for shard in shards])
+    compressions = tf.constant([shard.compression for shard in shards])
+    if chosen is not None:
+        uris, compressions = tf.gather(uris, chosen), tf.gather(compressions, chosen)
+    files = tf.data.Dataset.from_tensor_slices((uris, compressions))
+    if any(_is_remote(shard.uri) for shard in shards):
+        # The next shard is fetched while this one is read.
+        files = files.map(lambda uri, kind: (_local_copy(uri), kind)).prefetch(1)
+    return files.flat_map(
+        lambda uri, compression: tf.data.TFRecordDataset(
+            uri, compression_type=compression, buffer_size=_BUFFER_BYTES
+        )
+    )
+
+
+def _is_remote(uri: str) -> bool:
+    return "://" in uri.removeprefix("file://") and not uri.startswith(_READ_BY_TENSORFLOW)
+
+
+def _local_copy(uri: tf.Tensor) -> tf.Tensor:
+    copy = tf.numpy_function(_fetch, [uri], tf.string, stateful=False)
+    return tf.ensure_shape(copy, [])
+
+
+def _fetch(uri: bytes) -> bytes:
+    cache = ReadCache(Path(tempfile.gettempdir()) / "yt8m-read-cache")
+    return cache.path(uri.decode()).encode()

@@ -1,0 +1,11 @@
+"""Hit@1, PERR, GAP@k and MAP in numpy alone: exact, mergeable, small."""
+
+from yt8m.components.metrics.accumulator import (
+    TOP_K,
+    ClassPrecision,
+    MetricValues,
+    VideoMetrics,
+)
+from yt8m.components.metrics.batch import Batch, BrokenPredictions
+
+__all__ = ["TOP_K", "Batch", "BrokenPredictions", "ClassPrecision", "MetricValues", "VideoMetrics"]

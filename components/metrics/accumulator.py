@@ -1,0 +1,203 @@
+"""Hit@1, PERR, GAP@k, MAP and loss: empty, update, merge, result.
+
+`VideoMetrics` may be filled in any order, in any number of pieces, in any processes; the result
+of the merged whole is the same to the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from yt8m.components.metrics import average_precision, rows
+from yt8m.components.metrics.average_precision import Ahead, Pairs, precision_sums
+from yt8m.components.metrics.batch import Batch
+from yt8m.components.metrics.rows import Rows
+
+TOP_K = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricValues:
+    """The metrics of a set of videos; None where there is nothing to take a mean of."""
+
+    videos: int
+    positives: int  # labels of all videos
+    hit_at_1: float | None
+    perr: float | None
+    gap: float
+    map: float | None
+    loss: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassPrecision:
+    """Average precision by class; NaN where the class has no positives."""
+
+    ap: np.ndarray  # [C] float64
+    positives: np.ndarray  # [C] sum of weights of the videos that have the label
+
+
+class VideoMetrics:
+    """The accumulator. `update` and `merge` change it; `result` does not."""
+
+    def __init__(self, num_classes: int, top_k: int = TOP_K, parts: list[Rows] | None = None):
+        self.num_classes, self.top_k = num_classes, top_k
+        self._parts = parts or []
+
+    @classmethod
+    def empty(cls, num_classes: int, *, top_k: int = TOP_K) -> VideoMetrics:
+        """No videos yet."""
+        return cls(num_classes, top_k)
+
+    def update(self, batch: Batch) -> None:
+        """Take in one batch; DataError names a video with NaN, infinity or an unknown label."""
+        self._parts.append(rows.rows_of(batch, num_classes=self.num_classes, k=self.top_k))
+
+    def merge(self, other: VideoMetrics) -> None:
+        """Take in all that `other` holds."""
+        if (self.num_classes, self.top_k) != (other.num_classes, other.top_k):
+            raise ValueError(
+                f"metrics of {other.num_classes} classes at {other.top_k} do not merge with "
+                f"{self.num_classes} classes at {self.top_k}"
+            )
+        self._parts += other._parts
+
+    @property
+    def rows(self) -> Rows:
+        """One row a video."""
+        if len(self._parts) != 1:
+            self._parts = [
+                rows.joined(self._parts)
+                if self._parts
+                else rows.empty_rows(self.num_classes, min(self.top_k, self.num_classes))
+            ]
+        return self._parts[0]
+
+    def __len__(self) -> int:
+        return sum(len(part) for part in self._parts)
+
+    def select(self, chosen: np.ndarray) -> VideoMetrics:
+        """The metrics of the videos where the mask `chosen` is true: a slice."""
+        return VideoMetrics(self.num_classes, self.top_k, [rows.select(self.rows, chosen)])
+
+    def result(self, *, top_n: int | None = None) -> MetricValues:
+        """All metrics; MAP looks at each class's `top_n` best predictions only, where given."""
+        data = self.rows
+        classes = self.class_precision(top_n=top_n)
+        if len(data) >= rows.MANY:  # before GAP takes as much again
+            rows.return_freed_memory()
+        known = classes.ap[~np.isnan(classes.ap)]
+        return MetricValues(
+            videos=len(data),
+            positives=len(data.labels),
+            hit_at_1=_mean(data.hits[:, :1].sum(axis=1), data.weights),
+            perr=_mean(data.recalled / np.maximum(data.label_counts, 1), data.weights),
+            gap=self.gap(),
+            map=float(known.mean()) if known.size else None,
+            loss=None if data.loss is None else _mean(data.loss, data.weights),
+        )
+
+    def gap(self) -> float:
+        """Global average precision over every video's `top_k` best classes."""
+        data = self.rows
+        counts = data.label_counts
+        positives = float(counts.sum() if data.weights is None else _sum(counts * data.weights))
+        if positives == 0:
+            return 0.0
+        ahead, total = Ahead(), 0.0
+        for low, high in average_precision.score_ranges(data.scores):
+            pairs = _pairs(data, _positions(data.scores, low, high))
+            total += float(precision_sums(pairs, ahead=ahead)[1].sum())
+            ahead = _advanced(ahead, pairs)
+        return total / positives
+
+    def class_precision(self, *, top_n: int | None = None) -> ClassPrecision:
+        """Average precision of each class over the predictions that made some video's top k."""
+        data = self.rows
+        positives = _class_positives(data, self.num_classes)
+        sums = np.zeros(self.num_classes)
+        for first, last in _class_ranges(data, self.num_classes):
+            index = _positions(data.classes, first - 1, last - 1)
+            pools, values = precision_sums(_pairs(data, index, by_class=True), depth=top_n)
+            sums[pools] = values
+        ap = np.full(self.num_classes, np.nan)
+        seen = positives > 0
+        ap[seen] = sums[seen] / np.minimum(positives, top_n or np.inf)[seen]
+        return ClassPrecision(ap=ap, positives=positives)
+
+    def to_bytes(self) -> bytes:
+        """For other processes; `from_bytes` gives an equal accumulator."""
+        return rows.to_bytes(self.rows, num_classes=self.num_classes, top_k=self.top_k)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> VideoMetrics:
+        """The inverse of `to_bytes`."""
+        content, facts = rows.from_bytes(data)
+        return cls(facts["num_classes"], facts["top_k"], [content])
+
+
+def _positions(values: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Flat positions of the values in (low, high], found without a mask of full size."""
+    flat = values.ravel()
+    step = average_precision.PAIRS_AT_ONCE
+    found = []
+    for start in range(0, len(flat), step):
+        part = flat[start : start + step]
+        found.append(np.flatnonzero((part > low) & (part <= high)) + start)
+    return np.concatenate(found) if found else np.empty(0, np.int64)
+
+
+def _pairs(data: Rows, index: np.ndarray, *, by_class: bool = False) -> Pairs:
+    """The pairs at flat positions `index` of the [N, K] columns."""
+    video = index // data.scores.shape[1]
+    return Pairs(
+        scores=data.scores.ravel()[index],
+        hits=data.hits.ravel()[index],
+        weights=None if data.weights is None else data.weights[video],
+        pools=data.classes.ravel()[index].astype(np.int64) if by_class else None,
+    )
+
+
+def _advanced(ahead: Ahead, pairs: Pairs) -> Ahead:
+    weights = np.ones(len(pairs)) if pairs.weights is None else pairs.weights
+    return Ahead(
+        weight=ahead.weight + _sum(weights),
+        hits=ahead.hits + _sum(weights[pairs.hits]),
+        count=ahead.count + len(pairs),
+    )
+
+
+def _class_ranges(data: Rows, num_classes: int) -> Iterator[tuple[int, int]]:
+    """Ranges [first, last) of classes with about PAIRS_AT_ONCE pairs each."""
+    per_class = np.zeros(num_classes, np.int64)
+    step = max(1, average_precision.PAIRS_AT_ONCE // max(1, data.classes.shape[1]))
+    for start in range(0, len(data), step):
+        per_class += np.bincount(data.classes[start : start + step].ravel(), minlength=num_classes)
+    part = (np.cumsum(per_class) - per_class) // average_precision.PAIRS_AT_ONCE
+    starts = np.flatnonzero(np.diff(part, prepend=-1)).tolist()
+    yield from zip(starts, [*starts[1:], num_classes], strict=True)
+
+
+def _class_positives(data: Rows, num_classes: int) -> np.ndarray:
+    if data.weights is None:
+        return np.bincount(data.labels, minlength=num_classes).astype(np.float64)
+    weights = np.repeat(data.weights, data.label_counts)
+    order = np.lexsort((weights, data.labels))  # a sum that no order of the data can change
+    return np.bincount(data.labels[order], weights=weights[order], minlength=num_classes)
+
+
+def _sum(values: np.ndarray) -> float:
+    """A sum that does not depend on the order of the values."""
+    return float(np.sort(values).sum())
+
+
+def _mean(values: np.ndarray, weights: np.ndarray | None) -> float | None:
+    if weights is None:
+        return _sum(values) / len(values) if len(values) else None
+    total = _sum(weights)
+    mean = _sum(values * weights) / total if total > 0 else math.nan
+    return None if math.isnan(mean) else mean

@@ -1,0 +1,146 @@
+"""Average precision of pools of (score, hit) pairs, many pools at once, in bounded memory.
+
+Pairs of equal score have no order of their own. Each pool's value is the mean over all orders of
+its tied pairs: the only value that neither order nor sharding of the data can change, and what
+shuffling (as Google's code does) gives on average. Where tied pairs have unequal weights, each
+counts with the mean weight of its tie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+PAIRS_AT_ONCE = 1 << 18  # about 100 bytes of temporaries each
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pairs:
+    """Scored classes of videos, as flat columns of equal length."""
+
+    scores: np.ndarray
+    hits: np.ndarray  # bool
+    weights: np.ndarray | None = None  # 1 where absent
+    pools: np.ndarray | None = None  # which pool a pair belongs to; one pool where absent
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ahead:
+    """What ranks above all pairs at hand: their weight, the weight of hits, their number."""
+
+    weight: float = 0.0
+    hits: float = 0.0
+    count: int = 0
+
+
+def precision_sums(
+    pairs: Pairs, *, ahead: Ahead | None = None, depth: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pool ids, and for each the sum over hits of weight x precision at the hit's rank.
+
+    Only the first `depth` ranks count, where given. Divide by the positives for the average.
+    """
+    ahead = ahead or Ahead()
+    if not len(pairs):
+        return np.empty(0, np.int64), np.empty(0)
+    ties = _ties(pairs)
+    per_tie = _within_ties(ties, ahead, depth)
+    heads = np.flatnonzero(np.diff(ties.pool, prepend=ties.pool[0] - 1))
+    return ties.pool[heads], np.add.reduceat(per_tie, heads)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Ties:
+    """Groups of equal score in one pool, best first within each pool; columns by group."""
+
+    pool: np.ndarray
+    size: np.ndarray
+    weight: np.ndarray  # of all its pairs
+    hits: np.ndarray  # weight of its hits
+    weight_ahead: np.ndarray  # of the pool's better pairs
+    hits_ahead: np.ndarray
+    count_ahead: np.ndarray
+
+
+def _ties(pairs: Pairs) -> _Ties:
+    pools = np.zeros(len(pairs), np.int64) if pairs.pools is None else pairs.pools
+    keys = [-pairs.scores]
+    if pairs.weights is not None:  # sums of weights must not depend on the order of the data
+        keys = [pairs.weights, pairs.hits, *keys]
+    if pairs.pools is not None:
+        keys.append(pools)
+    order = np.lexsort(keys) if len(keys) > 1 else np.argsort(keys[0])
+    pool, score, hit = pools[order], pairs.scores[order], pairs.hits[order]
+    weight = np.ones(len(pairs)) if pairs.weights is None else pairs.weights[order]
+    new = np.ones(len(pairs), bool)
+    new[1:] = (score[1:] != score[:-1]) | (pool[1:] != pool[:-1])
+    starts = np.flatnonzero(new)
+    size = np.diff(starts, append=len(pairs))
+    tie_pool = pool[starts]
+    tie_weight = np.add.reduceat(weight, starts)
+    tie_hits = np.add.reduceat(weight * hit, starts)
+    return _Ties(
+        pool=tie_pool,
+        size=size,
+        weight=tie_weight,
+        hits=tie_hits,
+        weight_ahead=_before(tie_weight, tie_pool),
+        hits_ahead=_before(tie_hits, tie_pool),
+        count_ahead=_before(size, tie_pool),
+    )
+
+
+def _before(values: np.ndarray, pool: np.ndarray) -> np.ndarray:
+    """Running sum of what comes before each value in its own pool."""
+    running = np.cumsum(values) - values
+    first = np.flatnonzero(np.diff(pool, prepend=pool[0] - 1))
+    lengths = np.diff(first, append=len(pool))
+    return running - np.repeat(running[first], lengths)
+
+
+def _within_ties(ties: _Ties, ahead: Ahead, depth: int | None) -> np.ndarray:
+    """Each tie's share of its pool's sum: the mean over all orders of its pairs.
+
+    The pair at place i of g, with h hits among them, is a hit with chance h/g; then it has on
+    average (i-1)(h-1)/(g-1) hits before it in the tie.
+    """
+    result = np.zeros(len(ties.size))
+    chosen = np.flatnonzero(ties.hits > 0)
+    if not chosen.size:
+        return result
+    size = ties.size[chosen]
+    ends = np.cumsum(size)
+    tie = np.repeat(np.arange(len(chosen)), size)  # the tie of each pair
+    place = np.arange(ends[-1]) - (ends - size)[tie]  # 0-based, within the tie
+    mean_weight = ties.weight[chosen] / size
+    hits = ties.hits[chosen] / mean_weight  # in pairs of mean weight
+    among = (hits - 1) / np.maximum(size - 1, 1)
+    good = ahead.hits + ties.hits_ahead[chosen][tie]
+    good += mean_weight[tie] * (1 + place * among[tie])
+    seen = ahead.weight + ties.weight_ahead[chosen][tie] + mean_weight[tie] * (place + 1)
+    share = (ties.hits[chosen] / size)[tie] * good / seen
+    if depth is not None:
+        share[ahead.count + ties.count_ahead[chosen][tie] + place >= depth] = 0.0
+    result[chosen] = np.add.reduceat(share, ends - size)
+    return result
+
+
+def score_ranges(scores: np.ndarray) -> Iterator[tuple[float, float]]:
+    """Ranges (low, high] of about PAIRS_AT_ONCE scores each, the best first.
+
+    The borders are order statistics, so they do not depend on the order of the data, and equal
+    scores are never parted.
+    """
+    flat = scores.ravel()
+    parts = -(-flat.size // PAIRS_AT_ONCE)
+    borders = np.empty(0)
+    if parts > 1:
+        ranks = np.arange(1, parts) * PAIRS_AT_ONCE
+        borders = np.unique(np.partition(flat, flat.size - ranks)[flat.size - ranks])
+    edges = [-np.inf, *borders.tolist(), np.inf]
+    yield from zip(reversed(edges[:-1]), reversed(edges[1:]), strict=True)

@@ -1,0 +1,1 @@
+"""Networks, their heads and their losses."""

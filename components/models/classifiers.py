@@ -1,0 +1,92 @@
+"""How a network ends: a vector in, a probability for each class out."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import tensorflow as tf
+import tf_keras
+
+from yt8m.components.models.config import ClassifierConfig, MoeConfig
+from yt8m.components.models.layers import ContextGating, Linear, Recipe, fused
+
+# A video has about three labels. A sigmoid that starts at that rate, instead of at 1/2, is spared
+# the first hundreds of steps, which would only teach it how rare labels are.
+_LABELS_A_VIDEO = 3.0
+
+
+class Logistic(tf_keras.layers.Layer):
+    """A sigmoid for each class."""
+
+    def __init__(self, num_classes: int, *, l2: float, name: str, recipe: Recipe) -> None:
+        super().__init__(name=name)
+        self._classes = Linear(
+            num_classes,
+            name=f"{name}_classes",
+            recipe=recipe,
+            l2=l2,
+            bias=_prior_logit(num_classes),
+        )
+
+    def call(self, vectors: tf.Tensor, training: bool = False) -> tf.Tensor:
+        return tf.sigmoid(self._classes(vectors))
+
+
+class MixtureOfExperts(tf_keras.layers.Layer):
+    """For each class, sigmoid experts weighed by a softmax gate that may choose none of them."""
+
+    def __init__(self, num_classes: int, *, config: MoeConfig, name: str, recipe: Recipe) -> None:
+        super().__init__(name=name)
+        self._num_mixtures = config.num_mixtures
+        self._mix = fused(self._mixed, enabled=recipe.fuse)
+        self._gates = Linear(
+            num_classes * (config.num_mixtures + 1),
+            name=f"{name}_gates",
+            recipe=recipe,
+            l2=config.l2,
+            use_bias=False,
+        )
+        self._experts = Linear(
+            num_classes * config.num_mixtures,
+            name=f"{name}_experts",
+            recipe=recipe,
+            l2=config.l2,
+            bias=_prior_logit(num_classes),
+        )
+        self._gating = (
+            ContextGating(num_classes, name=f"{name}_gating", recipe=recipe)
+            if config.context_gating
+            else None
+        )
+
+    def call(self, vectors: tf.Tensor, training: bool = False) -> tf.Tensor:
+        scores = self._mix(self._gates(vectors), self._experts(vectors))
+        return scores if self._gating is None else self._gating(scores, training=training)
+
+    def _mixed(self, gates: tf.Tensor, experts: tf.Tensor) -> tf.Tensor:
+        """[batch, classes] from the logits, in which one mixture's classes follow another's.
+
+        That order, rather than one class's mixtures side by side, keeps every step as wide as the
+        classes are many. The last gate has no expert.
+        """
+        choices = tf.split(gates, self._num_mixtures + 1, axis=-1)
+        highest = tf.stop_gradient(functools.reduce(tf.maximum, choices))
+        weights = [tf.exp(choice - highest) for choice in choices]
+        opinions = [tf.sigmoid(expert) for expert in tf.split(experts, self._num_mixtures, axis=-1)]
+        chosen = [w * opinion for w, opinion in zip(weights[:-1], opinions, strict=True)]
+        return tf.add_n(chosen) / tf.add_n(weights)
+
+
+def _prior_logit(num_classes: int) -> float:
+    rate = min(0.5, _LABELS_A_VIDEO / num_classes)
+    return math.log(rate / (1.0 - rate))
+
+
+def create_classifier(
+    config: ClassifierConfig, num_classes: int, *, name: str, recipe: Recipe
+) -> tf_keras.layers.Layer:
+    """The end of a network as `config` describes it."""
+    if isinstance(config, MoeConfig):
+        return MixtureOfExperts(num_classes, config=config, name=name, recipe=recipe)
+    return Logistic(num_classes, l2=config.l2, name=name, recipe=recipe)

@@ -1,0 +1,82 @@
+"""Deep bag of frames (Abu-El-Haija et al. 2016)."""
+
+from __future__ import annotations
+
+import math
+
+import tensorflow as tf
+import tf_keras
+
+from yt8m.components.models.config import DbofConfig, Pooling
+from yt8m.components.models.layers import BatchNorm, ContextGating, Linear, Recipe
+from yt8m.components.models.trunks import Signal
+
+
+class Dbof(tf_keras.layers.Layer):
+    """Each frame to a sparse code over many clusters; codes are pooled, then projected."""
+
+    def __init__(self, config: DbofConfig, *, size: int, name: str, recipe: Recipe) -> None:
+        super().__init__(name=name)
+        self._config = config
+        norms = config.batch_norm
+        self._input_norm = BatchNorm(name=f"{name}_input_norm", enabled=norms)
+        self._clusters = Linear(
+            config.clusters,
+            name=f"{name}_clusters",
+            recipe=recipe,
+            use_bias=not norms,
+            stddev=1 / math.sqrt(size),
+        )
+        self._cluster_norm = BatchNorm(name=f"{name}_cluster_norm", enabled=norms)
+        self._hidden = Linear(
+            config.hidden,
+            name=f"{name}_hidden",
+            recipe=recipe,
+            use_bias=not norms,
+            stddev=1 / math.sqrt(config.clusters),
+        )
+        self._hidden_norm = BatchNorm(name=f"{name}_hidden_norm", enabled=norms)
+        self._gating = (
+            ContextGating(config.hidden, name=f"{name}_gating", recipe=recipe)
+            if config.context_gating
+            else None
+        )
+
+    def call(self, signal: Signal, training: bool = False) -> tf.Tensor:
+        signal = evenly_spaced(signal, self._config.frames)
+        mask = signal.mask
+        frames = self._input_norm(signal.vectors, mask=mask, training=training)
+        codes = self._cluster_norm(self._clusters(frames), mask=mask, training=training)
+        codes = tf.nn.relu6(codes) * tf.cast(mask, tf.float32)[..., tf.newaxis]
+        pooled = self._pool(codes, signal)
+        hidden = tf.nn.relu6(self._hidden_norm(self._hidden(pooled), training=training))
+        return hidden if self._gating is None else self._gating(hidden, training=training)
+
+    def _pool(self, codes: tf.Tensor, signal: Signal) -> tf.Tensor:
+        if self._config.pooling is Pooling.MAX:
+            return tf.reduce_max(codes, axis=1)  # codes are not negative, so padding never wins
+        count = tf.cast(tf.maximum(signal.num_frames, 1), tf.float32)
+        return tf.reduce_sum(codes, axis=1) / count[:, tf.newaxis]
+
+
+def evenly_spaced(signal: Signal, wanted: int) -> Signal:
+    """At most `wanted` frames of each video, spread over its length.
+
+    The input pipeline has sampled already where it trains or scores; a server hands over whole
+    videos, and gets the same answer every time.
+    """
+    if signal.vectors.shape[1] is not None and signal.vectors.shape[1] <= wanted:
+        return signal
+    indices = spread(signal.num_frames, wanted)
+    return signal._replace(
+        vectors=tf.gather(signal.vectors, indices, batch_dims=1),
+        num_frames=tf.minimum(signal.num_frames, wanted),
+    )
+
+
+def spread(num_frames: tf.Tensor, wanted: int) -> tf.Tensor:
+    """`[batch, wanted] int32` indices: all frames where there are few, else evenly spaced ones."""
+    step = tf.range(wanted)[tf.newaxis, :]
+    length = num_frames[:, tf.newaxis]
+    spaced = step * length // wanted
+    return tf.where(length > wanted, spaced, tf.minimum(step, tf.maximum(length - 1, 0)))

@@ -1,0 +1,246 @@
+"""Networks from their configuration, and how several heads share one."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+
+import tensorflow as tf
+import tf_keras
+
+from yt8m.components.models.classifiers import create_classifier
+from yt8m.components.models.config import (
+    ClassifierConfig,
+    DbofConfig,
+    FrameLogisticConfig,
+    LogisticConfig,
+    LossName,
+    MlpConfig,
+    ModelConfig,
+    MoeConfig,
+    NetVladConfig,
+    NextVladConfig,
+    RnnConfig,
+    Sharing,
+)
+from yt8m.components.models.dbof import Dbof
+from yt8m.components.models.ensemble import create_classifiers, create_trunks
+from yt8m.components.models.heads import Head, membership
+from yt8m.components.models.layers import Recipe, fused
+from yt8m.components.models.losses import LossParts, head_loss
+from yt8m.components.models.recurrent import Recurrent
+from yt8m.components.models.trunks import Mean, ResidualMlp, Signal
+from yt8m.components.models.vlad import NetVlad, NextVlad
+from yt8m.components.preprocessing.arithmetic import mean_of_normalized, normalize
+from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.features import FeatureConfig, Level
+
+NUM_FRAMES = "num_frames"
+POSITION = "position"  # of the example in the training stream; decides dropout
+_SHARED = "shared"
+_FRAMES_MULTIPLE = 20  # divides 300, what most videos have
+
+
+class Network(tf_keras.Model):
+    """Called on a batch, gives `{head name: probabilities [batch, classes of the head]}`."""
+
+    def __init__(
+        self,
+        model: ModelConfig,
+        *,
+        features: FeatureConfig,
+        level: Level,
+        heads: Sequence[Head],
+        sharing: Sharing,
+        recipe: Recipe,
+    ) -> None:
+        # One name for all, so that weights are found by theirs when another model starts from them.
+        super().__init__(name="network")
+        self.model_config, self.recipe = model, recipe
+        self._features, self._level = features, level
+        self.heads, self.sharing = tuple(heads), sharing
+        self._members = model.members if isinstance(model, MlpConfig) else 1
+        apart = sharing is Sharing.NOTHING and len(self.heads) > 1
+        self._trunks = [
+            create_trunks(self._create_trunk, self._members, name=f"{n}_trunk")
+            for n in ([head.name for head in heads] if apart else [_SHARED])
+        ]
+        self._classifiers = [
+            create_classifiers(
+                functools.partial(self._create_classifier, classes),
+                self._members,
+                name=f"{n}_classifier",
+            )
+            for n, classes in self._outputs()
+        ]
+        self.build_on(batch_spec(features, level))
+
+    def call(self, batch: Mapping[str, tf.Tensor], training: bool = False) -> dict[str, tf.Tensor]:
+        # Without positions (a batch made by hand) every step drops the same units.
+        noise = batch.get(POSITION, tf.zeros([1], tf.int64))[0] if training else None
+        if self._level.is_sequence and not isinstance(self.model_config, _LOOKS_AT_FRAMES):
+            signal = Signal(vectors=self._mean_frame(batch), noise=noise)
+        else:
+            vectors = normalize(
+                batch,
+                names=self._features.names,
+                level=self._level,
+                num_frames=batch.get(NUM_FRAMES),
+            )
+            signal = Signal(vectors=vectors, num_frames=batch.get(NUM_FRAMES), noise=noise)
+        return self.scores(signal, training=training)
+
+    def _mean_frame(self, batch: Mapping[str, tf.Tensor]) -> tf.Tensor:
+        """One vector a video, for models that look at no single frame."""
+        names = self._features.names
+        parts, frames = {name: batch[name] for name in names}, batch[NUM_FRAMES]
+        if self.recipe.fuse:  # which compiles for each number of frames: let there be few
+            missing = -tf.shape(parts[names[0]])[1] % _FRAMES_MULTIPLE
+            padding = [[0, 0], [0, missing], [0, 0]]
+            parts = {name: tf.pad(part, padding) for name, part in parts.items()}
+        mean = fused(functools.partial(mean_of_normalized, names=names), enabled=self.recipe.fuse)
+        return mean(parts, num_frames=frames)
+
+    def scores(self, signal: Signal, training: bool = False) -> dict[str, tf.Tensor]:
+        """The heads' probabilities for vectors that are normalised already."""
+        trunks = [trunk(signal, training=training) for trunk in self._trunks]
+        if len(trunks) < len(self._classifiers):
+            trunks *= len(self._classifiers)
+        outputs = [
+            classifier(vector, training=training)
+            for classifier, vector in zip(self._classifiers, trunks, strict=True)
+        ]
+        if self.sharing is Sharing.ALL:
+            return {head.name: _of_classes(head, outputs[0]) for head in self.heads}
+        return {head.name: out for head, out in zip(self.heads, outputs, strict=True)}
+
+    def head_loss(
+        self, head: Head, batch: Mapping[str, tf.Tensor], probabilities: tf.Tensor
+    ) -> LossParts:
+        """Sum and normaliser of the head's loss."""
+        if head.loss.name is LossName.OWN:
+            return self.own_loss(head, batch, probabilities)
+        return head_loss(head, batch, probabilities)
+
+    def own_loss(
+        self, head: Head, batch: Mapping[str, tf.Tensor], probabilities: tf.Tensor
+    ) -> LossParts:
+        """What `loss.name: own` minimises; a model that has such a loss overrides this."""
+        raise ConfigError(
+            f"heads.{head.name}.loss.name = 'own': {self.model_config.name} has no loss of its own"
+        )
+
+    def copy(self, *, compute_dtype: str) -> Network:
+        """The same network with the same weights, computing in `compute_dtype`, not compiled."""
+        twin = Network(
+            self.model_config,
+            features=self._features,
+            level=self._level,
+            heads=self.heads,
+            sharing=self.sharing,
+            recipe=Recipe(seed=self.recipe.seed, compute_dtype=compute_dtype),
+        )
+        for new, old in zip(twin.weights, self.weights, strict=True):
+            new.assign(old.numpy())
+        return twin
+
+    @tf.autograph.experimental.do_not_convert  # nothing needs converting, and it takes seconds
+    def build_on(self, spec: Mapping[str, tf.TensorSpec]) -> None:
+        """Create every weight, so that it exists before the first batch."""
+        self(
+            {
+                name: tf_keras.Input(shape=part.shape[1:], dtype=part.dtype, name=name)
+                for name, part in spec.items()
+            }
+        )
+
+    def _create_trunk(self, name: str) -> tf_keras.layers.Layer:
+        size = self._features.total_size
+        return _create_trunk(self.model_config, size=size, name=name, recipe=self.recipe)
+
+    def _create_classifier(self, num_classes: int, name: str) -> tf_keras.layers.Layer:
+        end = _end(self.model_config)
+        return create_classifier(end, num_classes, name=name, recipe=self.recipe)
+
+    def _outputs(self) -> list[tuple[str, int]]:
+        if self.sharing is Sharing.ALL:
+            return [(_SHARED, self._features.num_classes)]
+        if len(self.heads) == 1:  # by one name, so that a model of one head can start another's
+            return [(_SHARED, self.heads[0].num_classes)]
+        return [(head.name, head.num_classes) for head in self.heads]
+
+
+def create_network(
+    model: ModelConfig,
+    *,
+    features: FeatureConfig,
+    level: Level,
+    heads: Sequence[Head],
+    sharing: Sharing = Sharing.ALL,
+    seed: int = 0,
+    compute_dtype: str = "float32",
+    fuse: bool = False,
+) -> Network:
+    """The network of `model`, with all its weights; call it inside the strategy's scope."""
+    if level is Level.VIDEO and isinstance(model, _NEEDS_FRAMES):
+        raise ConfigError(
+            f"model.name = {model.name!r}: needs frames (data.level: frame or segment), "
+            "but data.level is video"
+        )
+    recipe = Recipe(seed=seed, compute_dtype=compute_dtype, fuse=fuse)
+    return Network(
+        model, features=features, level=level, heads=heads, sharing=sharing, recipe=recipe
+    )
+
+
+def batch_spec(features: FeatureConfig, level: Level) -> dict[str, tf.TensorSpec]:
+    """What of a batch a network looks at."""
+    if level is Level.VIDEO:
+        return {
+            name: tf.TensorSpec([None, size], tf.float32, name)
+            for name, size in features.size_by_name.items()
+        }
+    frames = {
+        name: tf.TensorSpec([None, None, size], tf.uint8, name)
+        for name, size in features.size_by_name.items()
+    }
+    return {**frames, NUM_FRAMES: tf.TensorSpec([None], tf.int32, NUM_FRAMES)}
+
+
+_LOOKS_AT_FRAMES = (DbofConfig, RnnConfig, NetVladConfig, NextVladConfig)
+_NEEDS_FRAMES = (FrameLogisticConfig, *_LOOKS_AT_FRAMES)
+
+
+def _create_trunk(
+    model: ModelConfig, *, size: int, name: str, recipe: Recipe
+) -> tf_keras.layers.Layer:
+    match model:
+        case LogisticConfig() | MoeConfig() | FrameLogisticConfig():
+            return Mean(name=name)
+        case MlpConfig():
+            return ResidualMlp(model, name=name, recipe=recipe)
+        case DbofConfig():
+            return Dbof(model, size=size, name=name, recipe=recipe)
+        case RnnConfig():
+            return Recurrent(model, name=name, recipe=recipe)
+        case NetVladConfig():
+            return NetVlad(model, size=size, name=name, recipe=recipe)
+        case NextVladConfig():
+            return NextVlad(model, size=size, name=name, recipe=recipe)
+
+
+def _end(model: ModelConfig) -> ClassifierConfig:
+    if isinstance(model, LogisticConfig | MoeConfig):
+        return model
+    if isinstance(model, FrameLogisticConfig):
+        return LogisticConfig(l2=model.l2)
+    return model.classifier
+
+
+def _of_classes(head: Head, probabilities: tf.Tensor) -> tf.Tensor:
+    """A head's probabilities from those of the classes: a group is there if any class is."""
+    if head.groups_of_class is None:
+        return probabilities
+    table = tf.constant(membership(head.groups_of_class, head.num_classes))
+    absent = tf.math.log(tf.maximum(1.0 - probabilities, 1e-7))
+    return 1.0 - tf.exp(tf.matmul(absent, table))

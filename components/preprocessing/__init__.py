@@ -1,0 +1,1 @@
+"""Dequantising and L2-normalising: the one place with the arithmetic."""

@@ -1,0 +1,1 @@
+"""Pusher: an atomic push of a blessed model, with its record."""

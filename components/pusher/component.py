@@ -1,0 +1,97 @@
+"""The declaration of Pusher: TFX's, with the inputs that a record is made of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tfx import types
+from tfx.components import Pusher as TfxPusher
+from tfx.dsl.components.base import base_component, executor_spec
+from tfx.orchestration import data_types
+from tfx.types import component_spec, standard_artifacts
+
+from yt8m.components.pusher.config import PusherConfig
+from yt8m.components.pusher.executor import Executor
+from yt8m.schemas.code_version import code_version
+from yt8m.schemas.config_tree import to_dict
+
+# The nodes that decide which model comes out and whether it is shipped. Others are not on record,
+# so that changing them does not run Pusher again.
+_ON_RECORD = (
+    "data",
+    "features",
+    "validation",
+    "transform",
+    "baseline",
+    "trainer",
+    "evaluator",
+    "gate",
+)
+
+
+class PusherSpec(component_spec.ComponentSpec):
+    """What passes in and out; the optional inputs are for the record alone."""
+
+    PARAMETERS = {  # noqa: RUF012  (TFX's way)
+        "push_dir": component_spec.ExecutionParameter(type=str),
+        "config": component_spec.ExecutionParameter(type=str),
+        "run_key": component_spec.ExecutionParameter(type=str, optional=True),
+        "configuration": component_spec.ExecutionParameter(type=str, optional=True),
+        "code_version": component_spec.ExecutionParameter(type=str),
+    }
+    INPUTS = {  # noqa: RUF012
+        "model": component_spec.ChannelParameter(type=standard_artifacts.Model),
+        "model_blessing": component_spec.ChannelParameter(type=standard_artifacts.ModelBlessing),
+        "examples": component_spec.ChannelParameter(
+            type=standard_artifacts.Examples, optional=True
+        ),
+        "statistics": component_spec.ChannelParameter(
+            type=standard_artifacts.ExampleStatistics, optional=True
+        ),
+        "evaluation": component_spec.ChannelParameter(
+            type=standard_artifacts.ModelEvaluation, optional=True
+        ),
+        "baseline": component_spec.ChannelParameter(type=standard_artifacts.Model, optional=True),
+    }
+    OUTPUTS = {  # noqa: RUF012
+        "pushed_model": component_spec.ChannelParameter(type=standard_artifacts.PushedModel),
+    }
+
+
+class Pusher(TfxPusher):
+    """Pushes a blessed model; one that is not blessed is a success with `pushed` 0."""
+
+    SPEC_CLASS = PusherSpec
+    EXECUTOR_SPEC = executor_spec.ExecutorClassSpec(Executor)
+
+    def __init__(
+        self,
+        config: PusherConfig,
+        *,
+        model: types.BaseChannel,
+        model_blessing: types.BaseChannel,
+        push_dir: str | data_types.RuntimeParameter = "",
+        run_key: str = "",
+        configuration: Mapping[str, Any] | None = None,
+        **for_the_record: types.BaseChannel,
+    ) -> None:
+        """`for_the_record`: examples, statistics, evaluation, baseline, as far as there are.
+
+        `configuration`: the whole one; what decides about the model goes on record.
+        """
+        decisive = {key: node for key, node in (configuration or {}).items() if key in _ON_RECORD}
+        spec = PusherSpec(
+            push_dir=push_dir,
+            config=json.dumps(to_dict(config), sort_keys=True),
+            run_key=run_key,
+            configuration=json.dumps(decisive, sort_keys=True),
+            code_version=code_version(Executor.__module__),
+            model=model,
+            model_blessing=model_blessing,
+            pushed_model=types.Channel(type=standard_artifacts.PushedModel),
+            **for_the_record,
+        )
+        # TFX's own __init__ would make its own spec.
+        base_component.BaseComponent.__init__(self, spec)

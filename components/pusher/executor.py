@@ -1,0 +1,70 @@
+"""The action of Pusher: a blessed model becomes the newest version of the registry."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+from tfx import types
+from tfx.components.pusher import executor as tfx_pusher
+from tfx.types import artifact_utils
+
+from yt8m.components.pusher.config import PusherConfig
+from yt8m.components.pusher.record import create_record
+from yt8m.components.registry.push import push
+from yt8m.components.registry.record import VersionRecord
+from yt8m.components.storage import files
+from yt8m.schemas.config_tree import from_dict, to_dict
+
+OUTCOME_FILE = "pushed.json"  # in the artifact, for whoever sees no artifact properties
+
+_log = logging.getLogger(__name__)
+
+
+class Executor(tfx_pusher.Executor):
+    """TFX's Pusher with another way to write: staged, renamed, on record."""
+
+    def Do(  # noqa: N802  (TFX's name)
+        self,
+        input_dict: dict[str, list[types.Artifact]],
+        output_dict: dict[str, list[types.Artifact]],
+        exec_properties: dict[str, Any],
+    ) -> None:
+        self._log_startup(input_dict, output_dict, exec_properties)
+        pushed = artifact_utils.get_single_instance(output_dict["pushed_model"])
+        uris = {key: artifacts[0].uri for key, artifacts in input_dict.items() if artifacts}
+        model_dir = self.GetModelPath(input_dict)
+        blessed = self.CheckBlessing(input_dict)
+        record = create_record(
+            model_dir=model_dir,
+            uri_by_input=uris,
+            blessed=blessed,
+            run_key=exec_properties.get("run_key") or "",
+            code=exec_properties["code_version"],
+            configuration=json.loads(exec_properties.get("configuration") or "{}"),
+        )
+        if not blessed:
+            self._MarkNotPushed(pushed)
+            _write_outcome(pushed.uri, pushed=False, destination="", record=record)
+            _log.info("not pushed: %s", record.reason or "the model is not blessed")
+            return
+        config = from_dict(PusherConfig, json.loads(exec_properties["config"]), path="pusher")
+        version = push(
+            model_dir,
+            exec_properties["push_dir"] or config.push_dir,
+            record,
+            keep=config.keep_versions,
+            statistics_dir=uris.get("statistics"),
+        )
+        self._MarkPushed(
+            pushed, pushed_destination=version.path, pushed_version=str(version.number)
+        )
+        _write_outcome(pushed.uri, pushed=True, destination=version.path, record=version.record)
+        _log.info("pushed as version %d: %s", version.number, version.path)
+
+
+def _write_outcome(uri: str, *, pushed: bool, destination: str, record: VersionRecord) -> None:
+    outcome = {"pushed": pushed, "destination": destination, "record": to_dict(record)}
+    text = json.dumps(outcome, indent=1, allow_nan=False)
+    files.write_text(files.join(uri, OUTCOME_FILE), text)

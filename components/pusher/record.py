@@ -1,0 +1,86 @@
+"""What goes on record with a version, gathered from the artifacts that it was made from."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from yt8m.components.records import manifest
+from yt8m.components.registry.handed import baseline_record
+from yt8m.components.registry.record import DataRecord, MetricRecord, VersionRecord
+from yt8m.components.storage import files
+
+DECISION_FILE = "decision.json"  # in the blessing, by the evaluator
+EXPORT_FILE = "assets.extra/yt8m_export.json"  # in the model, by the export
+
+
+def create_record(
+    *,
+    model_dir: str,
+    uri_by_input: Mapping[str, str],
+    configuration: Mapping[str, Any],
+    blessed: bool,
+    run_key: str,
+    code: str,
+) -> VersionRecord:
+    """The record of the model in `model_dir`; inputs that are not there leave their part empty.
+
+    Without a configuration, the one that was exported with the model goes on record.
+    """
+    decision = read_json(uri_by_input.get("model_blessing"), DECISION_FILE)
+    exported = read_json(model_dir, EXPORT_FILE).get("config", {})
+    baseline = uri_by_input.get("baseline")
+    compared = baseline_record(baseline) if baseline else None
+    return VersionRecord(
+        run_key=run_key,
+        blessed=blessed,
+        reason=str(decision.get("reason", "")),
+        baseline_version=compared.version if compared else 0,
+        metrics=metric_records(decision.get("metrics", {})),
+        decision=decision,
+        data=_data(uri_by_input.get("examples")),
+        configuration=dict(configuration or exported),
+        code_version=code,
+        lineage={name: uri for name, uri in uri_by_input.items() if uri},
+    )
+
+
+def metric_records(metrics: Mapping[str, Any]) -> dict[str, MetricRecord]:
+    """Metrics by name, each a number or a mapping with `value`, `lower` and `upper`."""
+    found = {}
+    for name, metric in metrics.items():
+        parts = metric if isinstance(metric, Mapping) else {"value": metric}
+        found[name] = MetricRecord(
+            **{key: _finite(parts.get(key)) for key in ("value", "lower", "upper")}
+        )
+    return found
+
+
+def read_json(directory: str | None, name: str) -> dict[str, Any]:
+    """A JSON object with what JSON cannot hold (NaN) as None; empty where there is no file."""
+    if not directory or not files.exists(files.join(directory, name)):
+        return {}
+    text = files.read_text(files.join(directory, name))
+    return dict(json.loads(text, parse_constant=lambda _: None))
+
+
+def _data(examples_uri: str | None) -> DataRecord:
+    path = files.join(examples_uri, manifest.FILE_NAME) if examples_uri else ""
+    if not path or not files.exists(path):
+        return DataRecord()
+    found = manifest.parse_manifest(files.read_text(path))
+    spans = {shard.span for shard in found.shards if shard.span is not None}
+    return DataRecord(
+        level=found.level.value,
+        manifest_digest=found.digest,
+        spans=tuple(sorted(spans)),
+        examples={split: found.examples(split) for split in found.split_names},
+    )
+
+
+def _finite(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)

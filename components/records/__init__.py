@@ -1,0 +1,1 @@
+"""TFRecord files and the manifest that lists them."""

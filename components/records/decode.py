@@ -1,0 +1,178 @@
+"""Records read from protobuf's wire format, without TensorFlow: what inspection and repair need.
+
+The training path does not come here: there TensorFlow parses whole batches. This reader is for
+looking at single records, telling their level, and saying what is wrong with one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from yt8m.schemas.features import SEGMENT_LABELS, SEGMENT_START_TIMES, Level
+
+_VARINT, _FIXED64, _LENGTH_DELIMITED, _FIXED32 = 0, 1, 2, 5
+_FIXED_BYTES = {_FIXED64: 8, _FIXED32: 4}
+_MAX_VARINT_BYTES = 10
+
+Value = tuple[bytes, ...] | np.ndarray  # of float32 or int64
+# [frames, size] uint8 where all frames have one size, else the frames as they are.
+Frames = np.ndarray | tuple[Value, ...]
+
+
+class MalformedRecord(ValueError):  # noqa: N818  (names a thing found, which callers collect)
+    """The bytes are no tf.Example and no tf.SequenceExample."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A decoded tf.Example, or tf.SequenceExample where `is_sequence`."""
+
+    features: dict[str, Value]  # of the context, in a sequence
+    feature_lists: dict[str, Frames] = field(default_factory=dict)
+    is_sequence: bool = False
+
+    @property
+    def level(self) -> Level:
+        """A segment-level record without ratings, as in test shards, counts as frame-level."""
+        if not self.is_sequence:
+            return Level.VIDEO
+        rated = SEGMENT_LABELS in self.features or SEGMENT_START_TIMES in self.features
+        return Level.SEGMENT if rated else Level.FRAME
+
+
+def decode_record(data: bytes) -> Record:
+    """The record in `data`, of either kind; MalformedRecord if it is of neither."""
+    features: dict[str, Value] = {}
+    feature_lists: dict[str, Frames] = {}
+    for number, payload in _fields(data):
+        if number == 1:
+            features |= {key: _feature(value) for key, value in _map(payload)}
+        elif number == 2:
+            feature_lists |= {key: _feature_list(value) for key, value in _map(payload)}
+        else:
+            raise MalformedRecord(f"field {number} belongs to no tf.Example")
+    if not features and not feature_lists:
+        raise MalformedRecord("holds no feature")
+    # Published video-level records have field 2 as well, empty: only its content tells.
+    return Record(features, feature_lists, bool(feature_lists))
+
+
+def _map(payload: bytes) -> Iterator[tuple[str, bytes]]:
+    for number, entry in _fields(payload):
+        if number != 1:
+            raise MalformedRecord(f"field {number} belongs to no map of features")
+        parts = dict(_fields(entry))
+        try:
+            yield parts[1].decode(), parts.get(2, b"")
+        except (KeyError, UnicodeDecodeError) as error:
+            raise MalformedRecord("a feature has no readable name") from error
+
+
+def _feature(payload: bytes) -> Value:
+    for number, values in _fields(payload):
+        if number == 1:
+            return tuple(value for _, value in _fields(values))
+        if number == 2:
+            return _floats(values)
+        if number == 3:
+            return _integers(values)
+        raise MalformedRecord(f"field {number} belongs to no feature")
+    return ()
+
+
+def _floats(payload: bytes) -> np.ndarray:
+    parts = [_whole_floats(chunk) for _, chunk in _fields(payload)]
+    return np.concatenate(parts) if parts else np.empty(0, np.float32)
+
+
+def _whole_floats(chunk: bytes) -> np.ndarray:
+    if len(chunk) % 4:
+        raise MalformedRecord(f"{len(chunk)} bytes are no whole number of floats")
+    return np.frombuffer(chunk, dtype="<f4")
+
+
+def _integers(payload: bytes) -> np.ndarray:
+    values: list[int] = []
+    at = 0
+    while at < len(payload):
+        key, at = _varint(payload, at)
+        if key & 7 == _LENGTH_DELIMITED:
+            length, at = _varint(payload, at)
+            end = at + length
+        elif key & 7 == _VARINT:
+            end = at + 1
+        else:
+            raise MalformedRecord(f"wire type {key & 7} is no list of integers")
+        if end > len(payload):
+            raise MalformedRecord("a list of integers breaks off")
+        while at < end:
+            value, at = _varint(payload, at)
+            values.append(value)
+    return np.array(values, dtype=np.uint64).astype(np.int64)
+
+
+def _feature_list(payload: bytes) -> Frames:
+    fast = _equal_frames(payload)
+    if fast is not None:
+        return fast
+    return tuple(_feature(value) for _, value in _fields(payload))
+
+
+def _equal_frames(payload: bytes) -> np.ndarray | None:
+    """All frames at once, where each is one text of the same size; None where that is not so."""
+    size, start = len(payload), 0
+    for _ in range(3):  # entry of the list, BytesList, value: each a key and a length
+        if start >= len(payload) or payload[start] != 0x0A:
+            return None
+        size, start = _varint(payload, start + 1)
+    stride = start + size
+    if size == 0 or stride > len(payload) or len(payload) % stride:
+        return None
+    table = np.frombuffer(payload, dtype=np.uint8).reshape(-1, stride)
+    if (table[:, :start] != table[0, :start]).any():
+        return None
+    nested = _fields(payload[:stride])  # the outer lengths agree with the inner one
+    try:
+        feature = next(nested)[1]
+        if len(_only(_only(feature))) != size:
+            return None
+    except MalformedRecord:
+        return None
+    return table[:, start:]
+
+
+def _only(payload: bytes) -> bytes:
+    fields = list(_fields(payload))
+    return fields[0][1] if len(fields) == 1 else b""
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Number and payload of each field; numbers of fixed size come as their bytes."""
+    at = 0
+    while at < len(data):
+        key, at = _varint(data, at)
+        wire_type = key & 7
+        if wire_type == _LENGTH_DELIMITED:
+            length, at = _varint(data, at)
+        elif wire_type in _FIXED_BYTES:
+            length = _FIXED_BYTES[wire_type]
+        else:
+            raise MalformedRecord(f"wire type {wire_type} does not occur in records")
+        if at + length > len(data):
+            raise MalformedRecord("a field is longer than the record")
+        yield key >> 3, data[at : at + length]
+        at += length
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    for i in range(at, min(at + _MAX_VARINT_BYTES, len(data))):
+        byte = data[i]
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & 0xFFFFFFFFFFFFFFFF, i + 1
+        shift += 7
+    raise MalformedRecord("a number breaks off")

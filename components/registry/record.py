@@ -1,0 +1,100 @@
+"""What is known of one pushed version: typed, and kept as JSON inside the version itself."""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.errors import ConfigError
+
+RECORD_FILE = "assets.extra/yt8m_record.json"
+STATISTICS_DIR = "assets.extra/statistics"
+_FORMAT = 1
+
+
+class BrokenRecordError(ValueError):
+    """A record that cannot be read; the message says why."""
+
+
+class Origin(enum.Enum):
+    """How a version came into the registry."""
+
+    PUSH = "push"  # by a pipeline run, blessed by its gate
+    ROLLBACK = "rollback"  # an older version's files again, because somebody said so
+    IMPORT = "import"  # a SavedModel from elsewhere, because somebody said so
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricRecord:
+    """One metric with its interval; None where it is undefined."""
+
+    value: float | None
+    lower: float | None = None
+    upper: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataRecord:
+    """The data a version was made from."""
+
+    level: str = ""
+    manifest_digest: str = ""
+    spans: tuple[int, ...] = ()
+    examples: dict[str, int] = field(default_factory=dict)  # by split
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileRecord:
+    """One file of the version, as it was when it was pushed."""
+
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class VersionRecord:
+    """One version. `version` and `files` are filled in by the push."""
+
+    version: int = 0
+    created: str = ""  # UTC, ISO 8601
+    origin: Origin = Origin.PUSH
+    origin_version: int = 0  # of a rollback: whose files these are
+    origin_path: str = ""  # of an import: where it came from
+    run_key: str = ""
+    blessed: bool = False
+    reason: str = ""  # the gate's, or who said so
+    baseline_version: int = 0  # what it was compared with; 0 is none
+    metrics: dict[str, MetricRecord] = field(default_factory=dict)
+    decision: dict[str, Any] = field(default_factory=dict)  # the gate's, whole
+    data: DataRecord = field(default_factory=DataRecord)
+    configuration: dict[str, Any] = field(default_factory=dict)
+    code_version: str = ""
+    lineage: dict[str, str] = field(default_factory=dict)  # what it was made from: name to URI
+    files: dict[str, FileRecord] = field(default_factory=dict)  # by path within the version
+
+    def to_json(self) -> str:
+        return json.dumps({"format": _FORMAT, **to_dict(self)}, indent=1, allow_nan=False)
+
+
+def parse_record(text: str) -> VersionRecord:
+    """The inverse of `VersionRecord.to_json`; BrokenRecordError says what is wrong."""
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise BrokenRecordError(f"its record is not JSON ({error})") from error
+    if not isinstance(data, Mapping):
+        raise BrokenRecordError("its record is not a JSON object")
+    fields = dict(data)
+    form = fields.pop("format", None)
+    if form != _FORMAT:
+        raise BrokenRecordError(
+            f"its record has format {form!r}, and this yt8m reads {_FORMAT}: update yt8m"
+        )
+    try:
+        return from_dict(VersionRecord, fields)
+    except ConfigError as error:
+        raise BrokenRecordError(f"its record is wrong: {error}") from error

@@ -1,0 +1,121 @@
+"""What went in: the manifest, the statistics, and what validation found in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from yt8m.components.records.manifest import FILE_NAME, Manifest, parse_manifest
+from yt8m.components.report.collect_run import read_json
+from yt8m.components.report.facts import (
+    AnomalyFacts,
+    CurveFacts,
+    DataFacts,
+    DriftFacts,
+    SplitFacts,
+)
+from yt8m.components.report.sources import Sources
+from yt8m.components.storage import files
+from yt8m.schemas.features import LABELS, SEGMENT_LABELS
+
+STATISTICS_FILE = "FeatureStats.pb"  # TFX's names
+ANOMALIES_FILE = "SchemaDiff.pb"
+COMPARISONS_FILE = "comparisons.json"  # by ValidationGate
+_TRAIN = "Split-train"
+_SPLITS = ("train", "eval", "test")
+_LABEL_FEATURES = (LABELS, SEGMENT_LABELS)
+
+
+def collect_data(sources: Sources) -> DataFacts:
+    """Records, labels, anomalies and drift, as far as the run came."""
+    manifest = _manifest(sources.examples)
+    labels = _label_statistics(sources.statistics)
+    compared = read_json(sources.validation, COMPARISONS_FILE)
+    return DataFacts(
+        level=manifest.level.value if manifest else "",
+        verified=manifest.verify if manifest else "",
+        digest=manifest.digest if manifest else "",
+        spans=_spans(manifest) if manifest else (),
+        splits=tuple(_splits(manifest)) if manifest else (),
+        labels_per_record=_labels_per_record(labels),
+        label_histogram=_label_counts(labels),
+        validated=bool(sources.anomalies),
+        anomalies=tuple(_anomalies(sources.anomalies)) if sources.anomalies else (),
+        drift=tuple(DriftFacts(**row) for row in compared.get("drift", ())),
+        skew=tuple(DriftFacts(**row) for row in compared.get("skew", ())),
+    )
+
+
+def _manifest(examples: str) -> Manifest | None:
+    path = files.join(examples, FILE_NAME) if examples else ""
+    return parse_manifest(files.read_text(path)) if path and files.exists(path) else None
+
+
+def _spans(manifest: Manifest) -> tuple[int, ...]:
+    return tuple(sorted({s.span for s in manifest.shards if s.span is not None}))
+
+
+def _splits(manifest: Manifest) -> Iterator[SplitFacts]:
+    for name in sorted(manifest.split_names, key=_split_order):
+        shards = manifest.split(name)
+        yield SplitFacts(
+            name=name,
+            records=sum(s.records for s in shards),
+            shards=len(shards),
+            bytes=sum(s.bytes for s in shards),
+            labelled=sum(s.labels for s in shards),
+            quarantined=sum(s.quarantined for s in shards),
+        )
+
+
+def _split_order(name: str) -> tuple[int, str]:
+    return (_SPLITS.index(name) if name in _SPLITS else len(_SPLITS), name)
+
+
+def _label_statistics(statistics: str) -> Any:
+    """TFDV's FeatureNameStatistics of the labels, or None."""
+    path = files.join(statistics, _TRAIN, STATISTICS_FILE) if statistics else ""
+    if not path or not files.exists(path):
+        return None
+    from tensorflow_metadata.proto.v0 import statistics_pb2
+
+    found = statistics_pb2.DatasetFeatureStatisticsList.FromString(files.read_bytes(path))
+    for feature in found.datasets[0].features:
+        if ".".join(feature.path.step) in _LABEL_FEATURES:
+            return feature
+    return None
+
+
+def _labels_per_record(labels: Any) -> float | None:
+    if labels is None:
+        return None
+    kind = labels.WhichOneof("stats")
+    return float(getattr(labels, kind).common_stats.avg_num_values) if kind else None
+
+
+def _label_counts(labels: Any) -> CurveFacts | None:
+    """How often each class comes, the most frequent first."""
+    if labels is None or labels.WhichOneof("stats") != "string_stats":
+        return None
+    buckets = labels.string_stats.rank_histogram.buckets
+    counts = sorted((float(bucket.sample_count) for bucket in buckets), reverse=True)
+    ranks = tuple(float(rank) for rank in range(1, len(counts) + 1))
+    return CurveFacts(x=ranks, y=tuple(counts)) if counts else None
+
+
+def _anomalies(uri: str) -> Iterator[AnomalyFacts]:
+    from tensorflow_metadata.proto.v0 import anomalies_pb2
+
+    for name in files.list_dir(uri):
+        path = files.join(uri, name, ANOMALIES_FILE)
+        if not name.startswith("Split-") or not files.exists(path):
+            continue
+        found = anomalies_pb2.Anomalies.FromString(files.read_bytes(path))
+        for feature, info in sorted(found.anomaly_info.items()):
+            severity = anomalies_pb2.AnomalyInfo.Severity.Name(info.severity).lower()
+            yield AnomalyFacts(
+                split=name.removeprefix("Split-"),
+                feature=".".join(info.path.step) or feature,
+                severity=severity,
+                what=info.description,
+            )

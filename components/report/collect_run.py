@@ -1,0 +1,127 @@
+"""The verdict, the components' times, and what differs from the last pushed run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from yt8m.components.registry.record import VersionRecord
+from yt8m.components.report.facts import ComponentFacts, Difference, Outcome, VerdictFacts
+from yt8m.components.report.sources import Sources
+from yt8m.components.storage import files
+from yt8m.schemas.config_tree import flatten
+
+PUSHED_FILE = "pushed.json"  # by Pusher
+DECISION_FILE = "decision.json"  # by the evaluator
+_STOP = "ValidationGate"
+_FAILED = "failed"
+_RUNNING = "running"
+_WRITING = "writing this"
+_ABSENT = "–"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFile:
+    """What the runner wrote of the run."""
+
+    run_id: str = ""
+    reason: str = ""
+    components: tuple[ComponentFacts, ...] = ()
+
+    @property
+    def failed(self) -> ComponentFacts | None:
+        return next((one for one in self.components if one.state == _FAILED), None)
+
+
+def read_run_file(path: str, *, now: float) -> RunFile:
+    """The runner's `run.json`; empty where there is none, as on Kubeflow."""
+    if not path or not files.exists(path):
+        return RunFile()
+    content = json.loads(files.read_text(path))
+    return RunFile(
+        run_id=content.get("run_id", ""),
+        reason=content.get("reason", ""),
+        components=tuple(_component(node, now) for node in content.get("nodes", ())),
+    )
+
+
+def collect_verdict(sources: Sources, run: RunFile, baseline: VersionRecord | None) -> VerdictFacts:
+    """What came of the run, from the last thing that it did."""
+    pushed = read_json(sources.pushed_model, PUSHED_FILE)
+    decision = read_json(sources.model_blessing, DECISION_FILE)
+    version = baseline.version if baseline else 0
+    reason = str(decision.get("reason", ""))
+    if pushed.get("pushed"):
+        return VerdictFacts(
+            outcome=Outcome.PUSHED,
+            reason=reason or pushed["record"].get("reason", ""),
+            version=pushed["record"]["version"],
+            destination=pushed["destination"],
+            baseline_version=version,
+        )
+    if run.failed is not None:
+        stopped = run.failed.name == _STOP
+        return VerdictFacts(
+            outcome=Outcome.STOPPED if stopped else Outcome.FAILED,
+            failed_component=run.failed.name,
+            reason=_first_line(run.failed.error or run.reason),
+            baseline_version=version,
+        )
+    if pushed or decision.get("blessed") is False:
+        return VerdictFacts(outcome=Outcome.HELD_BACK, reason=reason, baseline_version=version)
+    return VerdictFacts(reason=run.reason, baseline_version=version)
+
+
+def differences(record: VersionRecord, configuration: Mapping[str, Any]) -> tuple[Difference, ...]:
+    """Values of `configuration` that are not what the version was made with.
+
+    Nodes that the record does not have decide nothing about a model and are not compared.
+    """
+    then = flatten(record.configuration)
+    now = flatten({k: v for k, v in configuration.items() if k in record.configuration})
+    return tuple(
+        Difference(key=key, before=_shown(then, key), now=_shown(now, key))
+        for key in sorted({*then, *now})
+        if then.get(key) != now.get(key)
+    )
+
+
+def identifiers(sources: Sources) -> dict[str, str]:
+    """What names data, code and run beyond doubt, as Pusher has put it on record."""
+    record = read_json(sources.pushed_model, PUSHED_FILE).get("record", {})
+    found = {
+        "data digest": record.get("data", {}).get("manifest_digest", ""),
+        "code version": record.get("code_version", ""),
+        "run key": record.get("run_key", ""),
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def read_json(directory: str, name: str) -> dict[str, Any]:
+    """A JSON object; empty where there is no such file."""
+    if not directory or not files.exists(files.join(directory, name)):
+        return {}
+    return dict(json.loads(files.read_text(files.join(directory, name))))
+
+
+def _component(node: Mapping[str, Any], now: float) -> ComponentFacts:
+    running = node["state"] == _RUNNING  # Report itself: its time so far is nearly all of it
+    return ComponentFacts(
+        name=node["name"],
+        state=_WRITING if running else node["state"],
+        seconds=max(now - node["started"], 0.0) if running else float(node.get("seconds") or 0.0),
+        peak_mib=float(node.get("peak_mib") or 0.0),
+        figure=node.get("figure", ""),
+        error=node.get("error", ""),
+    )
+
+
+def _shown(values: Mapping[str, Any], key: str) -> str:
+    value = values.get(key)
+    return _ABSENT if value is None or value == "" else str(value)
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0]

@@ -1,0 +1,82 @@
+"""What came of the run and why, first of all."""
+
+from __future__ import annotations
+
+from yt8m.components.report import numbers
+from yt8m.components.report.facts import CheckFacts, Outcome, ReportFacts
+from yt8m.components.report.markup import Markup, element
+from yt8m.components.report.tables import Column, table
+
+_TONES = {
+    Outcome.PUSHED: "good",
+    Outcome.HELD_BACK: "warn",
+    Outcome.STOPPED: "bad",
+    Outcome.FAILED: "bad",
+    Outcome.UNFINISHED: "neutral",
+}
+_CHECK_COLUMNS = (
+    Column(title="Needed"),
+    Column(title="Found", numeric=True),
+    Column(title="Result"),
+)
+
+
+def headline(facts: ReportFacts) -> str:
+    """The verdict in a few words."""
+    verdict = facts.verdict
+    return {
+        Outcome.PUSHED: f"Pushed as version {verdict.version}",
+        Outcome.HELD_BACK: "Held back by the gate: nothing was pushed",
+        Outcome.STOPPED: "Stopped: the data did not pass validation",
+        Outcome.FAILED: f"Failed in {verdict.failed_component or 'the run'}",
+        Outcome.UNFINISHED: "The run did not come to an end",
+    }[verdict.outcome]
+
+
+def verdict(facts: ReportFacts) -> Markup:
+    """The verdict, its reason, and each threshold of the gate."""
+    found = facts.verdict
+    compared = (
+        f"Compared with version {found.baseline_version}."
+        if found.baseline_version
+        else "There was no baseline to compare with."
+    )
+    lines = [element("p", found.reason, class_="reason") if found.reason else None]
+    if facts.evaluation.metrics:
+        lines.append(element("p", compared, class_="muted"))
+    if found.destination:
+        lines.append(element("p", element("span", found.destination, class_="code")))
+    return element(
+        "div",
+        element(
+            "div",
+            element("h1", headline(facts)),
+            *lines,
+            class_=f"verdict {_TONES[found.outcome]}",
+        ),
+        _checks(facts.evaluation.checks),
+    )
+
+
+def _checks(checks: tuple[CheckFacts, ...]) -> Markup | None:
+    if not checks:
+        return None
+    return table(_CHECK_COLUMNS, [_row(check) for check in checks], caption="What the gate asked")
+
+
+def _row(check: CheckFacts) -> tuple[object, ...]:
+    where = f" on {check.slice_name}" if check.slice_name else ""
+    note = element("span", f" ({check.note})", class_="muted") if check.note else None
+    return (
+        element("span", f"{check.needed}{where}", note),
+        numbers.observed(check.observed),
+        _result(check),
+    )
+
+
+def _result(check: CheckFacts) -> Markup:
+    if not check.applied:
+        return element("span", "– not asked", class_="skip")
+    if check.passed:
+        return element("span", "✓ passed", class_="pass")
+    return element("span", "✗ failed", class_="fail")

@@ -1,0 +1,1 @@
+"""Learnable YT8M-like records, reproducible from a seed."""

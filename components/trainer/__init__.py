@@ -1,0 +1,1 @@
+"""Distributed Keras training from TF_CONFIG."""

@@ -1,0 +1,1 @@
+"""Where a training job's processes run: here, beside here, or on a cluster."""

@@ -1,0 +1,30 @@
+"""The choice of a backend, and what each needs to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from yt8m.components.trainer.backends.kubernetes_config import JobSetBackend, TFJobBackend
+from yt8m.schemas.config_tree import require
+
+
+@dataclass(frozen=True, kw_only=True)
+class InProcessBackend:
+    """In the process that asks; TF_CONFIG says whether it is part of a cluster."""
+
+    name: Literal["in_process"] = "in_process"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalBackend:
+    """A cluster of processes on this machine, over loopback."""
+
+    name: Literal["local"] = "local"
+    processes: str = "chief=1,worker=1"
+
+    def __post_init__(self) -> None:
+        require(bool(self.processes.strip()), "processes", self.processes, "as in chief=1,worker=2")
+
+
+BackendConfig = InProcessBackend | LocalBackend | TFJobBackend | JobSetBackend

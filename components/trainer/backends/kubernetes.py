@@ -1,0 +1,134 @@
+"""Training on a cluster's own pods, asked for from one of them.
+
+The pods share nothing with this process but a directory (`work_dir`): what the job reads is put
+there first, and what it wrote is fetched from there, checked, at the end.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from yt8m.components import storage
+from yt8m.components.trainer.backends.kubernetes_api import KubernetesApi, connect
+from yt8m.components.trainer.backends.kubernetes_config import JobSetBackend, TFJobBackend
+from yt8m.components.trainer.backends.kubernetes_job import Clock, run_job
+from yt8m.components.trainer.backends.kubernetes_manifest import (
+    JobRequest,
+    create_manifest,
+    kind_of,
+)
+from yt8m.components.trainer.job import TrainingJob
+from yt8m.schemas.errors import UserError, Yt8mError
+
+JOB_FILE = "job.json"
+_MODEL = "saved_model.pb"
+_COMMAND = ("python", "-m", "yt8m.components.trainer", "--config")
+_log = logging.getLogger(__name__)
+
+
+class Kubernetes:
+    """Runs a job as a TFJob or a JobSet, and brings the result home."""
+
+    def __init__(
+        self,
+        config: TFJobBackend | JobSetBackend,
+        *,
+        api: Callable[[], KubernetesApi] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._config, self._clock = config, clock
+        self._api = api or (lambda: connect(kind_of(config), config.namespace))
+
+    def run(self, job: TrainingJob, environ: Mapping[str, str]) -> None:
+        directory = self._directory(job, environ)
+        image = self._config.image or environ.get("YT8M_IMAGE", "")
+        if not image:
+            raise UserError("trainer.backend.image: name the pods' image, or set YT8M_IMAGE")
+        shared = share(job, directory)
+        request = JobRequest(
+            key=_key(job),
+            image=image,
+            command=(*_COMMAND, storage.join(directory, JOB_FILE)),
+            environment={"YT8M_IMAGE": image},
+        )
+        manifest = create_manifest(self._config, request)
+        run_job(self._api(), self._config, manifest, say=_log.info, clock=self._clock)
+        check_export(shared.export_dir)
+        _bring_home(shared.export_dir, job.export_dir, last=_MODEL)
+        _bring_home(shared.log_dir, job.log_dir)
+
+    def _directory(self, job: TrainingJob, environ: Mapping[str, str]) -> str:
+        work_dir = self._config.work_dir or environ.get("YT8M_WORK_DIR", "")
+        if not work_dir:
+            raise UserError(
+                "trainer.backend.work_dir: name a directory that every pod sees, on a shared "
+                "volume or gs://, or set YT8M_WORK_DIR"
+            )
+        return storage.join(work_dir, "jobs", _key(job))
+
+
+def create(config: TFJobBackend | JobSetBackend) -> Kubernetes:
+    return Kubernetes(config)
+
+
+def share(job: TrainingJob, directory: str) -> TrainingJob:
+    """The same job with everything it reads and writes below the shared `directory`.
+
+    The job's file is written last. Where it is there already its inputs are too, and pods of an
+    earlier attempt may be reading them: they are left alone.
+    """
+    shared = replace(
+        job,
+        manifest=_below(directory, "manifest.json", job.manifest),
+        transform_graph=_below(directory, "transform_graph", job.transform_graph),
+        base_model=_below(directory, "base_model", job.base_model),
+        vocabulary=_below(directory, "vocabulary.csv", job.vocabulary),
+        checkpoint_dir=_seen_by_all(job.checkpoint_dir, directory, "checkpoints"),
+        log_dir=storage.join(directory, "logs"),
+        evaluation_dir=storage.join(directory, "evaluation"),
+        export_dir=storage.join(directory, "export"),
+    )
+    file = storage.join(directory, JOB_FILE)
+    if storage.exists(file) and storage.read_text(file) == shared.to_json():
+        return shared
+    for name in ("manifest", "vocabulary"):
+        if getattr(job, name):
+            storage.copy(getattr(job, name), getattr(shared, name))
+    for name in ("transform_graph", "base_model"):
+        if getattr(job, name):
+            storage.remove_tree(getattr(shared, name))
+            storage.copy_tree(getattr(job, name), getattr(shared, name))
+    storage.write_text(file, shared.to_json())
+    return shared
+
+
+def check_export(directory: str) -> None:
+    """A job that ended well without a model that loads has not ended well."""
+    if not storage.exists(storage.join(directory, _MODEL)):
+        raise Yt8mError(f"the training job ended well, but left no {_MODEL} in {directory}")
+    from yt8m.components.export.load import load_model
+
+    load_model(directory)
+
+
+def _below(directory: str, name: str, given: str) -> str:
+    """The place for an input, or the empty text where the job has none."""
+    return storage.join(directory, name) if given else ""
+
+
+def _seen_by_all(path: str, directory: str, name: str) -> str:
+    """`path` itself if it lies in the shared directory's parent, so that checkpoints stay put."""
+    shared = directory.rsplit("/jobs/", 1)[0]
+    return path if path.startswith(f"{shared}/") else storage.join(directory, name)
+
+
+def _bring_home(source: str, target: str, *, last: str | None = None) -> None:
+    if storage.is_dir(source):
+        storage.copy_tree(source, target, last=last)
+
+
+def _key(job: TrainingJob) -> str:
+    """The run key, which names the checkpoint directory: the same training has the same name."""
+    return job.checkpoint_dir.rstrip("/").rpartition("/")[2]

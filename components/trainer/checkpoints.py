@@ -1,0 +1,213 @@
+"""The whole state of a training in one checkpoint: weights, optimiser, step, plateau, position.
+
+The data's order is a function of (seed, position), so a number of rows is the position in the data.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import tensorflow as tf
+
+from yt8m.components.trainer.plateau import PlateauState, parse_state
+from yt8m.schemas.config_tree import flatten
+from yt8m.schemas.errors import ConfigError, UserError
+
+_MODEL_FILE = "model.json"
+_DONE_FILE = "DONE"
+_BEST = "best"
+_PREFIX = "ckpt"
+# Not the checkpoint's fault: another process has gone, or the storage cannot be reached.
+_ELSEWHERE = (
+    tf.errors.AbortedError,
+    tf.errors.CancelledError,
+    tf.errors.DeadlineExceededError,
+    tf.errors.PermissionDeniedError,
+    tf.errors.UnauthenticatedError,
+    tf.errors.UnavailableError,
+)
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """How far a training has come."""
+
+    step: int = 0
+    plateau: PlateauState = field(default_factory=PlateauState)
+    examples: int = 0  # rows seen, over all replicas: the position in the data
+
+
+class _HostState(tf.train.experimental.PythonState):
+    """`Progress` as a part of the checkpoint."""
+
+    def __init__(self) -> None:
+        self.progress = Progress()
+
+    def serialize(self) -> str:
+        p = self.progress
+        return json.dumps({"step": p.step, "examples": p.examples, "plateau": p.plateau.to_json()})
+
+    def deserialize(self, text: str) -> None:
+        data = json.loads(text)
+        self.progress = Progress(
+            step=data["step"],
+            examples=data["examples"],
+            plateau=parse_state(data["plateau"]),
+        )
+
+
+class Checkpoints:
+    """Saves and restores one training. Every process calls each method; the chief alone writes.
+
+    All must take part, for some variables are summed over the replicas when they are read.
+    """
+
+    def __init__(
+        self,
+        directory: str,
+        *,
+        network: Any,
+        optimizer: Any,  # tf_keras publishes no types
+        keep: int,
+        is_writer: bool,
+    ) -> None:
+        self.directory = directory
+        self._host = _HostState()
+        self._is_writer = is_writer
+        self._all = tf.train.Checkpoint(network=network, optimizer=optimizer, host=self._host)
+        self._weights = tf.train.Checkpoint(network=network, optimizer=optimizer)
+        self._newest = tf.train.CheckpointManager(
+            self._all, directory, max_to_keep=keep, checkpoint_name=_PREFIX
+        )
+        # Two, so that the one which an older checkpoint's plateau names is still there.
+        self._best = tf.train.CheckpointManager(
+            self._weights, f"{directory}/{_BEST}", max_to_keep=2, checkpoint_name=_PREFIX
+        )
+
+    def restore(self) -> Progress:
+        """Continue from the newest checkpoint, if there is one; from one before it if it is torn.
+
+        A kill while a checkpoint is written anew, under the name it had, may leave it torn.
+        """
+        paths = list(reversed(self._newest.checkpoints))
+        for path in paths:
+            try:
+                self._all.restore(path).assert_existing_objects_matched()
+            except (tf.errors.OpError, IndexError) as error:
+                if isinstance(error, _ELSEWHERE):
+                    raise
+                _log.warning("%s cannot be read (%s)", path, str(error).partition("\n")[0])
+                continue
+            return self._host.progress
+        if paths:
+            raise UserError(
+                f"{self.directory}: none of its checkpoints can be read ({', '.join(paths)}). Wipe "
+                "them with trainer.start_new_model: true, or put an undamaged copy there"
+            )
+        return Progress()
+
+    def save(self, progress: Progress) -> str:
+        """Write all state; returns the path."""
+        self._host.progress = progress
+        return self._save(self._newest, self._all, progress.step)
+
+    @property
+    def newest(self) -> str:
+        """The path of the newest checkpoint, empty where there is none."""
+        return tf.train.latest_checkpoint(self.directory) or ""
+
+    def save_best(self, step: int) -> None:
+        """Keep the weights and the optimiser of `step` to come back to."""
+        self._save(self._best, self._weights, step)
+
+    def restore_best(self, step: int) -> None:
+        """Weights and optimiser as `save_best(step)` found them; progress stays as it is."""
+        path = f"{self.directory}/{_BEST}/{_PREFIX}-{step}"
+        self._weights.restore(path).assert_existing_objects_matched()
+
+    def _save(self, manager: Any, checkpoint: tf.train.Checkpoint, step: int) -> str:
+        path = f"{manager.directory}/{_PREFIX}-{step}"
+        if self._is_writer:
+            return str(manager.save(checkpoint_number=step))
+        scratch = f"{self.directory}/.elsewhere-{uuid.uuid4().hex}"
+        checkpoint.write(f"{scratch}/{_PREFIX}")
+        tf.io.gfile.rmtree(scratch)
+        return path
+
+
+def prepare(directory: str, model: Mapping[str, Any], *, start_new: bool, is_writer: bool) -> None:
+    """Refuse a directory that holds another model's checkpoints; the chief notes its own there."""
+    gfile = tf.io.gfile
+    path = f"{directory}/{_MODEL_FILE}"
+    if start_new:
+        if is_writer and gfile.exists(directory):
+            gfile.rmtree(directory)
+    elif gfile.exists(path):
+        with gfile.GFile(path) as file:
+            _check_same_model(json.load(file), json.loads(json.dumps(model)), directory)
+    if not is_writer:
+        return
+    gfile.makedirs(directory)
+    write_text(path, json.dumps(model, indent=1))
+    if gfile.exists(f"{directory}/{_DONE_FILE}"):
+        gfile.remove(f"{directory}/{_DONE_FILE}")
+
+
+def _check_same_model(there: Mapping[str, Any], wanted: Mapping[str, Any], directory: str) -> None:
+    if there == wanted:
+        return
+    old, new = flatten(there), flatten(wanted)
+    differing = [k for k in sorted({*old, *new}) if old.get(k, "-") != new.get(k, "-")]
+    width = max(len(key) for key in differing)
+    rows = [f"  {k:<{width}}  there: {old.get(k, '-')}  now: {new.get(k, '-')}" for k in differing]
+    raise ConfigError(
+        f"{directory} holds checkpoints of another model:\n"
+        + "\n".join(rows)
+        + f"\n  there: {json.dumps(there)}\n  now:   {json.dumps(wanted)}\n"
+        "Train in another directory, or wipe this one with trainer.start_new_model: true."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """The marker of a training that has ended; ps, workers and evaluator end by it."""
+
+    step: int
+    limits: str  # as configured: with others the same directory is trained on
+
+
+def mark_done(directory: str, done: Done) -> None:
+    """Tell the other processes that the last checkpoint is written."""
+    text = json.dumps({"step": done.step, "limits": done.limits})
+    write_text(f"{directory}/{_DONE_FILE}", text)
+
+
+def read_done(directory: str) -> Done | None:
+    """The marker, if training has ended."""
+    path = f"{directory}/{_DONE_FILE}"
+    if not tf.io.gfile.exists(path):
+        return None
+    with tf.io.gfile.GFile(path) as file:
+        return Done(**json.load(file))
+
+
+def step_of(path: str) -> int:
+    """The step that a checkpoint's name tells."""
+    number = path.rpartition("-")[2]
+    if not number.isdigit():
+        raise UserError(f"{path}: not a checkpoint of this trainer ({_PREFIX}-<step>)")
+    return int(number)
+
+
+def write_text(path: str, text: str) -> None:
+    """`text` at `path`, complete or not at all."""
+    scratch = f"{path}.{uuid.uuid4().hex}"
+    with tf.io.gfile.GFile(scratch, "w") as file:
+        file.write(text)
+    tf.io.gfile.rename(scratch, path, overwrite=True)

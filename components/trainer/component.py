@@ -1,0 +1,49 @@
+"""TFX's Trainer as this pipeline uses it."""
+
+from __future__ import annotations
+
+from tfx import types
+from tfx.components import Trainer
+from tfx.proto import trainer_pb2
+
+from yt8m.components.trainer.config import TrainerConfig
+from yt8m.schemas.code_version import code_version
+from yt8m.schemas.config_tree import to_dict
+from yt8m.schemas.features import FeatureConfig, Level
+
+RUN_FN = "yt8m.components.trainer.run.run_fn"
+
+
+def create_trainer(  # noqa: PLR0913  (the edges of the graph)
+    config: TrainerConfig,
+    features: FeatureConfig,
+    level: Level,
+    *,
+    checkpoint_root: str,
+    vocabulary: str = "",
+    vocabulary_digest: str = "",
+    examples: types.BaseChannel,
+    transform_graph: types.BaseChannel,
+    schema: types.BaseChannel,
+    base_model: types.BaseChannel | None = None,
+) -> Trainer:
+    """The stock component; `run_fn` finds everything in the channels and in `custom_config`."""
+    return Trainer(
+        run_fn=RUN_FN,
+        examples=examples,
+        transform_graph=transform_graph,
+        schema=schema,
+        base_model=base_model,
+        train_args=trainer_pb2.TrainArgs(splits=[config.train_split]),
+        eval_args=trainer_pb2.EvalArgs(splits=[config.validation_split]),
+        custom_config={
+            "config": to_dict(config),
+            "features": to_dict(features),
+            "level": level.value,
+            "vocabulary": vocabulary,
+            "vocabulary_digest": vocabulary_digest,  # for TFX's cache; the path says too little
+            "checkpoint_root": checkpoint_root,
+            # A dotted path is hashed as text: this is what makes TFX's cache see the code.
+            "code_version": code_version(RUN_FN.rpartition(".")[0]),
+        },
+    )

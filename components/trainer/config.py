@@ -1,0 +1,319 @@
+"""How training runs: the trainer node of the configuration."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import Literal
+
+from yt8m.components.inputs.config import InputConfig
+from yt8m.components.models.config import (
+    DbofConfig,
+    HeadConfig,
+    LogisticConfig,
+    ModelConfig,
+    Sharing,
+    VerticalsHeadConfig,
+)
+from yt8m.components.trainer.backends.config import BackendConfig, InProcessBackend
+from yt8m.components.trainer.optimizers import AdamConfig, OptimizerConfig
+from yt8m.components.trainer.schedule import Schedule, StaircaseSchedule
+from yt8m.schemas.config_tree import require
+
+
+class Clip(enum.Enum):
+    """What `clip_gradient_norm` limits, after the gradients of all replicas are summed."""
+
+    VARIABLE = "variable"  # the norm of each variable's gradient: the starter code's meaning
+    GLOBAL = "global"  # the norm of all gradients together
+    VALUE = "value"  # each element: Nabu's clip_grad_value
+
+
+class Precision(enum.Enum):
+    """What matrices are multiplied in; weights, loss and optimiser are always fp32."""
+
+    AUTO = "auto"  # bf16 where the processor multiplies it natively
+    FP32 = "fp32"
+    BF16 = "bf16"
+
+
+class Switch(enum.Enum):
+    """A choice that may be left to the trainer."""
+
+    AUTO = "auto"
+    ON = "on"
+    OFF = "off"
+
+
+class Placement(enum.Enum):
+    """How a process without a cluster uses its devices."""
+
+    AUTO = "auto"  # mirrored where there are several GPUs
+    ONE_DEVICE = "one_device"
+    MIRRORED = "mirrored"
+
+
+class ValidationMetric(enum.Enum):
+    """What validations are compared by."""
+
+    LOSS = "loss"
+    GAP = "gap"
+
+    def is_better(self, value: float, than: float | None) -> bool:
+        """True where `value` beats `than`; a NaN never does."""
+        if value != value:
+            return False
+        if than is None or than != than:
+            return True
+        return value < than if self is ValidationMetric.LOSS else value > than
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointConfig:
+    """When the state is saved; it always is at the end, at SIGTERM and with a validation."""
+
+    every_s: float = 900.0
+    every_steps: int | None = None
+    keep: int = 3
+
+    def __post_init__(self) -> None:
+        require(self.every_s > 0, "every_s", self.every_s, "above 0 seconds")
+        _require_positive("every_steps", self.every_steps)
+        require(self.keep >= 1, "keep", self.keep, "1 or more")
+
+
+@dataclass(frozen=True, kw_only=True)
+class InTrainingValidationConfig:
+    """Validation that steers training (Nabu's valid_frequency, valid_adapt, go_back, num_tries)."""
+
+    every_steps: int | None = None  # None: no validation while training
+    metric: ValidationMetric = ValidationMetric.LOSS
+    steps: int | None = None  # batches; None: the whole split
+    halve: bool = True  # halve the learning rate when worse
+    go_back: bool = False  # and return to the best checkpoint
+    num_tries: int | None = None  # stop after so many worse validations
+    reset_tries: bool = True  # a better validation sets the count of worse ones back to 0
+    excluded_heads: tuple[str, ...] = ()  # Nabu's tasks_excluded_for_val
+    keep_best: bool = True  # the best model is what remains
+
+    def __post_init__(self) -> None:
+        for name in ("every_steps", "steps", "num_tries"):
+            _require_positive(name, getattr(self, name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoEarlyStopping:
+    """Train to the end."""
+
+    name: Literal["none"] = "none"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StopWhenNotBetter:
+    """Stop when the metric has not become better for `patience_steps`."""
+
+    name: Literal["not_better"] = "not_better"
+    metric: ValidationMetric = ValidationMetric.GAP
+    patience_steps: int = 1000
+    min_change: float = 0.0
+    min_steps: int = 0
+
+    def __post_init__(self) -> None:
+        _require_positive("patience_steps", self.patience_steps)
+        require(self.min_change >= 0, "min_change", self.min_change, "0 or more")
+        require(self.min_steps >= 0, "min_steps", self.min_steps, "0 or more")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StopWhenReached:
+    """Stop when the metric has reached `value`."""
+
+    name: Literal["reached"] = "reached"
+    metric: ValidationMetric = ValidationMetric.GAP
+    value: float = 1.0
+
+
+EarlyStopping = NoEarlyStopping | StopWhenNotBetter | StopWhenReached
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatestExporterConfig:
+    """Exports every evaluated checkpoint and keeps the newest ones."""
+
+    name: Literal["latest"] = "latest"
+    directory: str = "latest"
+    keep: int = 5
+
+    def __post_init__(self) -> None:
+        _require_exporter(self.directory)
+        require(self.keep >= 1, "keep", self.keep, "1 or more")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BestExporterConfig:
+    """Exports a checkpoint that is better than every one before, also before a restart."""
+
+    name: Literal["best"] = "best"
+    directory: str = "best"
+    metric: ValidationMetric = ValidationMetric.GAP
+    keep: int = 5
+
+    def __post_init__(self) -> None:
+        _require_exporter(self.directory)
+        require(self.keep >= 1, "keep", self.keep, "1 or more")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinalExporterConfig:
+    """Exports the last checkpoint, once, when training has ended."""
+
+    name: Literal["final"] = "final"
+    directory: str = "final"
+
+    def __post_init__(self) -> None:
+        _require_exporter(self.directory)
+
+
+ExporterConfig = LatestExporterConfig | BestExporterConfig | FinalExporterConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationConfig:
+    """Continuous evaluation of checkpoints, by the evaluator role or locally (EvalSpec)."""
+
+    enabled: bool = True
+    name: str = ""  # a suffix of the log directory
+    steps: int | None = 100  # batches; None: the whole split
+    start_delay_s: float = 120.0
+    throttle_s: float = 600.0
+    exporters: tuple[ExporterConfig, ...] = ()
+
+    def __post_init__(self) -> None:
+        _require_positive("steps", self.steps)
+        require(self.start_delay_s >= 0, "start_delay_s", self.start_delay_s, "0 or more")
+        require(self.throttle_s >= 0, "throttle_s", self.throttle_s, "0 or more")
+        names = [exporter.directory for exporter in self.exporters]
+        require(len(set(names)) == len(names), "exporters", names, "of distinct directories")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogConfig:
+    """What is written while training, by the chief alone."""
+
+    every_steps: int = 10
+    metric_rows: int = 256  # rows of the last batch that Hit@1, PERR and GAP are taken from
+    histograms_every_steps: int | None = 500
+    tensorboard: bool = True
+
+    def __post_init__(self) -> None:
+        _require_positive("every_steps", self.every_steps)
+        _require_positive("metric_rows", self.metric_rows)
+        _require_positive("histograms_every_steps", self.histograms_every_steps)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistributionConfig:
+    """How processes find and wait for one another."""
+
+    placement: Placement = Placement.AUTO
+    peer_timeout_s: float = 300.0  # then an unreachable peer ends the process with an error
+    worker_stagger_s: float = 5.0  # asynchronous: worker i begins (i + 1) times this later
+    worker_stagger_max_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        for name in ("peer_timeout_s", "worker_stagger_max_s"):
+            require(getattr(self, name) > 0, name, getattr(self, name), "above 0 seconds")
+        require(self.worker_stagger_s >= 0, "worker_stagger_s", self.worker_stagger_s, "0 or more")
+
+    def stagger_s(self, worker: int) -> float:
+        """How long after the chief an asynchronous worker begins (Estimator's meaning)."""
+        return min((worker + 1) * self.worker_stagger_s, self.worker_stagger_max_s)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainerConfig:
+    """The trainer node of the configuration."""
+
+    model: ModelConfig = field(default_factory=LogisticConfig)
+    heads: tuple[HeadConfig, ...] = ()  # empty: the level's own head
+    sharing: Sharing = Sharing.TRUNK
+    batch_size: int = 1024  # rows a replica takes at once
+    accumulate: int = 1  # micro-batches of `batch_size` for one update
+    max_steps: int | None = None
+    num_epochs: float | None = 5.0  # whichever of the two ends first
+    seed: int = 0
+    optimizer: OptimizerConfig = field(default_factory=AdamConfig)
+    schedule: Schedule = field(default_factory=StaircaseSchedule)
+    regularisation_penalty: float = 1.0
+    clip_gradient_norm: float = 1.0  # 0: no clipping
+    clip: Clip = Clip.VARIABLE
+    normalize_gradients: bool = True  # false: the gradient of sums, not of means (Nabu)
+    precision: Precision = Precision.AUTO
+    xla: Switch = Switch.AUTO
+    steps_per_loop: int | None = None  # steps in one call of TensorFlow; None: chosen
+    train_split: str = "train"
+    validation_split: str = "eval"
+    warm_start: str = ""  # an export or a checkpoint whose matching weights are taken over
+    start_from_base: bool = False  # take over the baseline's weights: retraining
+    start_new_model: bool = False  # wipe the checkpoints of an earlier model
+    checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
+    validation: InTrainingValidationConfig = field(default_factory=InTrainingValidationConfig)
+    early_stopping: EarlyStopping = field(default_factory=NoEarlyStopping)
+    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+    log: LogConfig = field(default_factory=LogConfig)
+    distribution: DistributionConfig = field(default_factory=DistributionConfig)
+    inputs: InputConfig = field(default_factory=InputConfig)
+    backend: BackendConfig = field(default_factory=InProcessBackend)
+
+    def __post_init__(self) -> None:
+        for name in ("batch_size", "accumulate", "max_steps", "steps_per_loop"):
+            _require_positive(name, getattr(self, name))
+        ends = self.max_steps is not None or self.num_epochs is not None
+        require(ends, "max_steps", self.max_steps, "set where num_epochs is not")
+        epochs = self.num_epochs
+        require(epochs is None or epochs > 0, "num_epochs", epochs, "above 0")
+        for name in ("clip_gradient_norm", "regularisation_penalty"):
+            require(getattr(self, name) >= 0, name, getattr(self, name), "0 or more")
+        if self.inputs.bucket_batches > 1:
+            self._require_buckets()
+
+    def _require_buckets(self) -> None:
+        """What buckets cannot go together with; buckets.py refuses what a job's start tells."""
+        count, multiple = self.inputs.bucket_batches, self.inputs.bucket_multiple
+        samples = isinstance(self.model, DbofConfig)
+        allowed = f"1 with model.name = {self.model.name}, which takes as many frames of each video"
+        require(not samples, "inputs.bucket_batches", count, allowed)
+        allowed = f"{self.accumulate} or more: accumulate = {self.accumulate} divides each bucket"
+        require(multiple >= self.accumulate, "inputs.bucket_multiple", multiple, allowed)
+
+    @property
+    def learns_verticals(self) -> bool:
+        """Whether the vocabulary decides what is learned, and not only how classes are called."""
+        return any(isinstance(head, VerticalsHeadConfig) for head in self.heads)
+
+    @property
+    def window_rows(self) -> int:
+        """Rows that one replica contributes to one update."""
+        return self.batch_size * self.accumulate
+
+    @property
+    def limits(self) -> str:
+        """What ends training, to tell a finished one from one that is to go on."""
+        return f"{self.max_steps} steps, {self.num_epochs} epochs"
+
+    def updates(self, *, examples: int, replicas: int) -> int:
+        """How many updates this training has; `max_steps` and `num_epochs`, the smaller."""
+        limits = [] if self.max_steps is None else [self.max_steps]
+        if self.num_epochs is not None:
+            rows = examples * self.num_epochs
+            limits.append(max(1, round(rows / (self.window_rows * replicas))))
+        return min(limits)
+
+
+def _require_positive(name: str, value: int | None) -> None:
+    require(value is None or value >= 1, name, value, "1 or more")
+
+
+def _require_exporter(directory: str) -> None:
+    valid = bool(directory) and "/" not in directory
+    require(valid, "directory", directory, "one plain directory name")

@@ -1,0 +1,69 @@
+"""The training curve for machines: one JSON line for each thing that happened.
+
+`training.jsonl` holds rows of kind `train` (every `log.every_steps` steps), `validation` and
+`checkpoint`; `evaluation.jsonl` those of continuous evaluation; docs/distributed-training.md lists
+their fields.
+Both lie beside the checkpoints, so that a resumed training continues them, and are copied to the
+log directory at the end.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import tensorflow as tf
+
+TRAINING = "training.jsonl"
+EVALUATION = "evaluation.jsonl"
+
+
+class Curve:
+    """Appends rows to a file; opened at a step, it forgets what came after that step."""
+
+    def __init__(self, path: str, *, step: int) -> None:
+        self.path = path
+        kept = [row for row in read_curve(path) if row["step"] <= step]
+        text = "".join(_line(row) for row in kept)
+        tf.io.gfile.makedirs(path.rpartition("/")[0])
+        with tf.io.gfile.GFile(path, "w") as file:
+            file.write(text)
+        self._file = tf.io.gfile.GFile(path, "a")
+
+    def add(self, kind: str, step: int, values: Mapping[str, Any]) -> None:
+        """One more row, readable at once."""
+        self._file.write(_line({"kind": kind, "step": step, **values}))
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def read_curve(path: str) -> list[dict[str, Any]]:
+    """The rows of the file, none where there is no file; a line cut off by a kill is left out."""
+    if not tf.io.gfile.exists(path):
+        return []
+    with tf.io.gfile.GFile(path) as file:
+        lines = file.read().splitlines(keepends=True)
+    return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+def copy_curves(source: str, target: str) -> None:
+    """The curves of the directory `source`, those that exist, to the directory `target`."""
+    tf.io.gfile.makedirs(target)
+    for name in (TRAINING, EVALUATION):
+        if tf.io.gfile.exists(f"{source}/{name}"):
+            tf.io.gfile.copy(f"{source}/{name}", f"{target}/{name}", overwrite=True)
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    return json.dumps({key: _finite(value) for key, value in row.items()}) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    """Seven digits; JSON has no NaN and no infinity: a diverged loss is told as null."""
+    if not isinstance(value, float):
+        return value
+    return float(f"{value:.7g}") if math.isfinite(value) else None

@@ -1,0 +1,101 @@
+"""What a training reads: its split, from a position on, and the split that it is validated on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import tensorflow as tf
+
+from yt8m.components.inputs.config import Choice, FrameSampling, Slice, Source, source_of
+from yt8m.components.inputs.dataset import dataset_for_scoring, dataset_for_training
+from yt8m.components.inputs.rows import count_rows
+from yt8m.components.models.config import DbofConfig, ModelConfig
+from yt8m.components.records.manifest import parse_manifest
+from yt8m.components.trainer.job import TrainingJob
+from yt8m.schemas.errors import ConfigError, UserError
+
+# What is mapped over records is TensorFlow's own language already; autograph would rewrite it in
+# vain, a second for each process that starts.
+_NOT_CONVERTED = tf.autograph.experimental.do_not_convert
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Which part of each global batch a process takes."""
+
+    global_rows: int
+    num_processes: int = 1
+    process: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingData:
+    """The splits of one job."""
+
+    job: TrainingJob
+    train: Source
+    validation: Source | None  # None where the manifest has no such split
+    sampling: FrameSampling | None
+    data_digest: str
+
+    @property
+    def train_examples(self) -> int:
+        """Rows of an epoch: records, at segment level rated segments."""
+        return sum(count_rows(self.train))
+
+    @_NOT_CONVERTED
+    def batches(self, part: Part, *, examples: int) -> tf.data.Dataset:
+        """Batches without end, from the one that begins at row `examples` of the training."""
+        taken = Slice(
+            global_batch_size=part.global_rows,
+            seed=self.job.trainer.seed,
+            start_step=examples // part.global_rows,
+            num_workers=part.num_processes,
+            worker_index=part.process,
+        )
+        return dataset_for_training(
+            self.train, taken, sampling=self.sampling, config=self.job.trainer.inputs
+        )
+
+    @_NOT_CONVERTED
+    def validation_batches(self, steps: int | None) -> tf.data.Dataset:
+        """The validation split once, or its first `steps` batches."""
+        if self.validation is None:
+            raise ConfigError(
+                f"trainer.validation_split = {self.job.trainer.validation_split!r}: "
+                f"{self.job.manifest} has no records of this split"
+            )
+        batches = dataset_for_scoring(
+            self.validation, batch_size=self.job.trainer.batch_size, sampling=self.sampling
+        )
+        return batches if steps is None else batches.take(steps)
+
+
+def load_data(job: TrainingJob) -> TrainingData:
+    """The data of `job`, by its manifest."""
+    try:
+        with tf.io.gfile.GFile(job.manifest) as file:
+            manifest = parse_manifest(file.read())
+    except tf.errors.NotFoundError as error:
+        raise UserError(f"{job.manifest}: there is no manifest; ExampleGen writes it") from error
+    if manifest.level is not job.level:
+        raise ConfigError(
+            f"data.level = {job.level.value}: the manifest's records are of level "
+            f"{manifest.level.value} ({job.manifest})"
+        )
+    split = job.trainer.validation_split
+    has_validation = manifest.examples(split) > 0
+    return TrainingData(
+        job=job,
+        train=source_of(manifest, job.trainer.train_split, job.features),
+        validation=source_of(manifest, split, job.features) if has_validation else None,
+        sampling=frame_sampling(job.trainer.model),
+        data_digest=manifest.digest,
+    )
+
+
+def frame_sampling(model: ModelConfig) -> FrameSampling | None:
+    """Which frames `model` wants; None for all of them."""
+    if isinstance(model, DbofConfig):
+        return FrameSampling(choice=Choice(model.sampling.value), frames=model.frames)
+    return None

@@ -1,0 +1,44 @@
+"""Whether evaluations say that training should end before its last step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from yt8m.components.trainer.config import (
+    EarlyStopping,
+    NoEarlyStopping,
+    StopWhenNotBetter,
+    StopWhenReached,
+)
+from yt8m.schemas.errors import UserError
+
+Evaluation = tuple[int, Mapping[str, float]]  # step, metric values by name
+
+
+def should_stop(policy: EarlyStopping, history: Sequence[Evaluation]) -> bool:
+    """True where `policy`, having seen the evaluations so far, ends training."""
+    if isinstance(policy, NoEarlyStopping) or not history:
+        return False
+    values = [(step, _value(metrics, policy.metric.value)) for step, metrics in history]
+    if isinstance(policy, StopWhenReached):
+        newest = values[-1][1]
+        return newest == policy.value or policy.metric.is_better(newest, policy.value)
+    return _has_stalled(policy, values)
+
+
+def _has_stalled(policy: StopWhenNotBetter, values: Sequence[tuple[int, float]]) -> bool:
+    best: float | None = None
+    best_step = values[0][0]
+    for step, value in values:
+        change = 0.0 if best is None else abs(value - best)
+        if policy.metric.is_better(value, best) and change >= policy.min_change:
+            best, best_step = value, step
+    newest = values[-1][0]
+    return newest >= policy.min_steps and newest - best_step >= policy.patience_steps
+
+
+def _value(metrics: Mapping[str, float], name: str) -> float:
+    if name not in metrics:
+        known = ", ".join(sorted(metrics))
+        raise UserError(f"early_stopping.metric = {name!r}: evaluations give {known}")
+    return metrics[name]

@@ -1,0 +1,164 @@
+"""What differs between synchronous strategies and parameter servers: how steps are carried out.
+
+The loop above knows three things of an engine: advance some steps, agree with the other processes,
+and tell them what the chief has found.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import tensorflow as tf
+
+from yt8m.components.trainer.data import Part, TrainingData
+from yt8m.components.trainer.step import StepResult, TrainStep
+from yt8m.components.trainer.strategy import local_replicas
+
+_PS_CHUNK_S = 2.0  # signals are looked at when a chunk is through
+
+
+class Engine(Protocol):
+    """Carries out steps under one kind of strategy."""
+
+    rows: int  # of one update, over all replicas
+    log_every: int  # steps; a multiple of the configured number
+
+    def chunk(self, left: int) -> int:
+        """How many of the `left` steps until something is to be done come next."""
+
+    def advance(self, rates: Sequence[float]) -> StepResult:
+        """One step for each learning rate; the newest step's result."""
+
+    def agree(self, flags: Sequence[bool]) -> list[bool]:
+        """For each flag, whether any process raised it; the same answer everywhere."""
+
+    def share(self, value: float) -> float:
+        """The chief's `value`, in every process."""
+
+
+class Synchronous:
+    """One process, mirrored devices or several processes in step."""
+
+    def __init__(
+        self,
+        step: TrainStep,
+        *,
+        strategy: tf.distribute.Strategy,
+        batches: tf.data.Dataset,
+        rows: int,
+        steps_per_loop: int,
+        log_every: int,
+    ) -> None:
+        self._step, self._strategy = step, strategy
+        self._batches = iter(batches)
+        self.rows, self.log_every = rows, log_every
+        self._per_loop = steps_per_loop
+        self._alone = strategy.num_replicas_in_sync == local_replicas(strategy)
+        self._sum = tf.function(self._sum_over_replicas, autograph=False)
+
+    def chunk(self, left: int) -> int:
+        return self._per_loop if left >= self._per_loop else 1  # two sizes: two graphs
+
+    def advance(self, rates: Sequence[float]) -> StepResult:
+        result: StepResult = self._step.run(self._batches, tf.constant(rates, tf.float32))
+        return result
+
+    def agree(self, flags: Sequence[bool]) -> list[bool]:
+        if self._alone:
+            return list(flags)
+        return [bool(v > 0) for v in self._sum(tf.constant(flags, tf.float64)).numpy()]
+
+    def share(self, value: float) -> float:
+        if self._alone:
+            return value
+        return float(self._sum(tf.constant([value], tf.float64), only_first=True).numpy()[0])
+
+    def _sum_over_replicas(self, values: tf.Tensor, only_first: bool = False) -> tf.Tensor:
+        def mine() -> tf.Tensor:
+            first = tf.distribute.get_replica_context().replica_id_in_sync_group == 0
+            # Not `values` itself: equal tensors of several replicas would count as one.
+            taken = first if only_first else tf.constant(True)
+            return tf.where(taken, values, tf.zeros_like(values))
+
+        per_replica = self._strategy.run(mine)
+        return self._strategy.reduce(tf.distribute.ReduceOp.SUM, per_replica, axis=None)
+
+
+class ParameterServers:
+    """Workers that fetch weights, compute and send gradients, each in its own time.
+
+    Each update has one worker's rows. A closure whose worker dies is given to another worker.
+    """
+
+    def __init__(
+        self,
+        step: TrainStep,
+        *,
+        strategy: tf.distribute.ParameterServerStrategy,
+        data: TrainingData,
+        examples: int,
+        log_every: int,
+        stagger: Callable[[int], float],
+    ) -> None:
+        self._step = step
+        self._coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
+        self._workers = strategy.extended._num_workers
+        self.rows = data.job.trainer.window_rows
+        # Every time the loop looks up, workers wait for the slowest of them.
+        self.log_every = log_every * -(-4 * self._workers // log_every)
+        self._chunk = self._workers
+        self._batches = self._iterators(data, examples)
+        self._starts = [time.monotonic() + stagger(i) for i in range(self._workers)]
+
+    def chunk(self, left: int) -> int:
+        return min(left, self._chunk)
+
+    def advance(self, rates: Sequence[float]) -> StepResult:
+        self._wait_for_stagger(len(rates))
+        began = time.monotonic()
+        results = [
+            self._coordinator.schedule(
+                self._step.run, args=(self._batches, tf.constant([rate], tf.float32))
+            )
+            for rate in rates
+        ]
+        self._coordinator.join()
+        if time.monotonic() - began < _PS_CHUNK_S / 2:
+            self._chunk *= 2
+        newest: StepResult = self._coordinator.fetch(results[-1])
+        return newest
+
+    def agree(self, flags: Sequence[bool]) -> list[bool]:
+        return list(flags)  # the chief leads, the others are servers
+
+    def share(self, value: float) -> float:
+        return value
+
+    def _wait_for_stagger(self, steps: int) -> None:
+        """Until as many workers may work as there are steps to do."""
+        if self._starts:
+            needed = min(steps, len(self._starts))
+            time.sleep(max(0.0, self._starts[needed - 1] - time.monotonic()))
+            self._starts = self._starts[needed:] if needed < len(self._starts) else []
+
+    def _iterators(self, data: TrainingData, examples: int) -> Any:
+        """An iterator on each worker, over its own rows of what all workers read together."""
+        count = self._workers
+
+        @tf.autograph.experimental.do_not_convert
+        def create() -> tf.data.Dataset:
+            parts = [
+                data.batches(
+                    Part(global_rows=self.rows * count, num_processes=count, process=i),
+                    examples=examples,
+                )
+                for i in range(count)
+            ]
+            # One function serves all workers, so which part is read is decided where it runs.
+            worker = tf.distribute.coordinator.experimental_get_current_worker_index()
+            choice = tf.data.Dataset.from_tensors(tf.cast(worker, tf.int64)).repeat()
+            return tf.data.Dataset.choose_from_datasets(parts, choice)
+
+        return iter(self._coordinator.create_per_worker_dataset(create))

@@ -1,0 +1,74 @@
+"""Which evaluated checkpoints become exports, and which exports stay (Estimator's exporters)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import tensorflow as tf
+
+from yt8m.components.trainer.checkpoints import write_text
+from yt8m.components.trainer.config import (
+    BestExporterConfig,
+    ExporterConfig,
+    FinalExporterConfig,
+    LatestExporterConfig,
+)
+
+# Writes the evaluated model into a directory, complete or not at all.
+Write = Callable[[str], None]
+_BEST_FILE = "best.json"
+
+
+class Exporter:
+    """One configured exporter; its exports are `<directory>/<step>`."""
+
+    def __init__(self, config: ExporterConfig, root: str) -> None:
+        self._config, self.name = config, config.directory
+        self.directory = f"{root}/{config.directory}"
+
+    def export(self, step: int, metrics: Mapping[str, Any], write: Write, *, final: bool) -> bool:
+        """Export what was evaluated at `step` if it deserves it; True if that was done."""
+        if not self._wants(metrics, final=final) or step in self._steps():
+            return False
+        write(f"{self.directory}/{step}")
+        if isinstance(self._config, BestExporterConfig):
+            self._remember(step, metrics)
+        self._forget_old(step)
+        return True
+
+    def _wants(self, metrics: Mapping[str, Any], *, final: bool) -> bool:
+        match self._config:
+            case LatestExporterConfig():
+                return True
+            case FinalExporterConfig():
+                return final
+            case BestExporterConfig(metric=metric):
+                return metric.is_better(metrics[metric.value], self._best())
+
+    def _best(self) -> float | None:
+        path = f"{self.directory}/{_BEST_FILE}"
+        if not tf.io.gfile.exists(path):
+            return None
+        with tf.io.gfile.GFile(path) as file:
+            return float(json.load(file)["value"])
+
+    def _remember(self, step: int, metrics: Mapping[str, Any]) -> None:
+        assert isinstance(self._config, BestExporterConfig)
+        metric = self._config.metric.value
+        text = json.dumps({"step": step, "metric": metric, "value": metrics[metric]})
+        write_text(f"{self.directory}/{_BEST_FILE}", text)
+
+    def _forget_old(self, newest: int) -> None:
+        if isinstance(self._config, FinalExporterConfig):
+            return
+        for step in self._steps()[: -self._config.keep]:
+            if step != newest:
+                tf.io.gfile.rmtree(f"{self.directory}/{step}")
+
+    def _steps(self) -> list[int]:
+        if not tf.io.gfile.isdir(self.directory):
+            return []
+        names = [name.rstrip("/") for name in tf.io.gfile.listdir(self.directory)]
+        return sorted(int(name) for name in names if name.isdigit())

@@ -1,0 +1,80 @@
+"""A training job: everything that `run` needs, as one JSON file that any process can read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from yt8m.components.trainer.config import TrainerConfig
+from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.features import FeatureConfig, Level
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingJob:
+    """One training, completely described; only TF_CONFIG differs between its processes."""
+
+    manifest: str  # address of manifest.json
+    checkpoint_dir: str
+    log_dir: str  # TensorBoard, training.jsonl
+    export_dir: str  # the SavedModel
+    evaluation_dir: str = ""  # exports of the continuous evaluation; empty: below log_dir
+    transform_graph: str = ""
+    vocabulary: str = ""
+    base_model: str = ""  # an export to start from, empty for none
+    code_version: str = ""
+    level: Level = Level.VIDEO
+    features: FeatureConfig = field(default_factory=FeatureConfig)
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
+
+    @property
+    def model(self) -> dict[str, Any]:
+        """What must not change under a checkpoint: the weights' names and shapes follow from it."""
+        described: dict[str, Any] = to_dict(
+            {
+                "model": self.trainer.model,
+                "heads": self.trainer.heads,
+                "sharing": self.trainer.sharing,
+                "optimizer": self.trainer.optimizer.name,
+                "features": self.features,
+                "level": self.level,
+            }
+        )
+        return described
+
+    def to_json(self) -> str:
+        return json.dumps(to_dict(self), indent=1)
+
+
+def parse_job(text: str) -> TrainingJob:
+    """The inverse of `TrainingJob.to_json`; ConfigError says what is wrong."""
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise ConfigError(f"the training job is not JSON: {error}") from error
+    return from_dict(TrainingJob, data)
+
+
+def run_key(
+    trainer: TrainerConfig,
+    *,
+    features: FeatureConfig,
+    level: Level,
+    data_digest: str,
+    base_model: str,
+    vocabulary: str,
+    code_version: str,
+) -> str:
+    """Names a training's checkpoint directory: whatever changes the weights changes the key.
+
+    Where it runs and what it writes down along the way do not.
+    """
+    config = to_dict(trainer)
+    for key in ("backend", "distribution", "log", "start_new_model"):
+        del config[key]
+    digests = [data_digest, base_model, vocabulary, code_version]
+    parts = [config, to_dict(features), level.value, *digests]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]

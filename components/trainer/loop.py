@@ -1,0 +1,172 @@
+"""The loop: step, log, validate, save, until the last step or a reason to end before it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from yt8m.components.trainer import plateau
+from yt8m.components.trainer.checkpoints import Checkpoints, Progress
+from yt8m.components.trainer.config import TrainerConfig
+from yt8m.components.trainer.engine import Engine
+from yt8m.components.trainer.schedule import multiplier
+from yt8m.components.trainer.step import StepResult
+from yt8m.components.trainer.stop_signal import StopSignal
+from yt8m.components.trainer.training_log import TrainingLog
+from yt8m.components.trainer.validator import Scores
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watchers:
+    """Those who look at a training; only the chief has them, the others have none."""
+
+    log: TrainingLog | None = None
+    validate: Callable[[list[Any]], Scores] | None = None  # weights, as numpy arrays
+    saved: Callable[[str, bool], object] | None = None  # path of a checkpoint; is it the last
+    should_stop: Callable[[], bool] | None = None  # early stopping
+
+
+class Loop:
+    """Runs one training from `progress` on; every process of the cluster runs the same one."""
+
+    def __init__(
+        self,
+        config: TrainerConfig,
+        *,
+        engine: Engine,
+        network: Any,  # tf_keras publishes no types
+        checkpoints: Checkpoints,
+        watchers: Watchers,
+        stop: StopSignal,
+        max_steps: int,
+    ) -> None:
+        self._config, self._engine, self._network = config, engine, network
+        self._checkpoints, self._watchers, self._stop = checkpoints, watchers, stop
+        self._max_steps = max_steps
+        self._saved: Progress | None = None
+        self._saved_at = time.monotonic()
+        self._path = checkpoints.newest
+
+    def run(self, progress: Progress) -> Progress:
+        """Train; returns how far it came. Raises Terminated after a signal, all being saved."""
+        self._saved = progress if progress.step else None
+        is_early = False
+        while True:
+            if self._is_to_validate(progress):
+                progress = self._validated(progress)
+            if progress.step >= self._max_steps or progress.plateau.has_stopped or is_early:
+                break
+            progress = self._advanced(progress)
+            save, stop, is_early = self._agreed(progress)
+            # A validation saves what it decided, so that no checkpoint is written twice.
+            if stop or (save and not self._is_to_validate(progress)):
+                self._save(progress)
+            if stop:
+                self._stop.obey(
+                    f"ended by a signal at step {progress.step} of {self._max_steps}; the state is "
+                    f"saved in {self._checkpoints.directory}, and the same command continues"
+                )
+        self._save(progress, is_final=True)
+        return progress
+
+    def _advanced(self, progress: Progress) -> Progress:
+        count = self._engine.chunk(self._left(progress.step))
+        rows = self._engine.rows
+        rates = [self._rate(progress, progress.examples + i * rows) for i in range(count)]
+        result = self._engine.advance(rates)
+        progress = replace(
+            progress, step=progress.step + count, examples=progress.examples + count * rows
+        )
+        self._note(progress, result, rate=rates[-1], rows=count * rows)
+        return progress
+
+    def _rate(self, progress: Progress, examples: int) -> float:
+        total = self._max_steps * self._engine.rows
+        config = self._config
+        factor = multiplier(config.schedule, examples, total_examples=total)
+        return config.optimizer.learning_rate * factor * progress.plateau.factor
+
+    def _left(self, step: int) -> int:
+        """Steps until something is to be done."""
+        periods = [
+            self._engine.log_every,
+            self._config.log.histograms_every_steps,
+            self._config.checkpoint.every_steps,
+            self._config.validation.every_steps,
+        ]
+        return min([self._max_steps - step, *(p - step % p for p in periods if p)])
+
+    def _note(self, progress: Progress, result: StepResult, *, rate: float, rows: int) -> None:
+        log, step = self._watchers.log, progress.step
+        if log is None:
+            return
+        log.advanced(step, rows)
+        if step % self._engine.log_every == 0 or step == self._max_steps:
+            log.train(step, result, rate=rate, examples=progress.examples)
+        every = self._config.log.histograms_every_steps
+        if every is not None and step % every == 0:
+            log.histograms(step, self._network.trainable_variables)
+
+    def _agreed(self, progress: Progress) -> list[bool]:
+        """Whether to save, to stop, to end early, in all processes alike."""
+        every_steps, step = self._config.checkpoint.every_steps, progress.step
+        is_due = time.monotonic() - self._saved_at >= self._config.checkpoint.every_s
+        is_due = is_due or (every_steps is not None and step % every_steps == 0)
+        asks = self._watchers.should_stop
+        is_early = asks is not None and step % self._engine.log_every == 0 and asks()
+        return self._engine.agree([is_due, self._stop.requested, is_early])
+
+    def _is_to_validate(self, progress: Progress) -> bool:
+        """Each nth step, from step 0 on, and the last one."""
+        config, state = self._config.validation, progress.plateau
+        is_last = progress.step >= self._max_steps and config.every_steps is not None
+        return plateau.is_due(config, state, progress.step) or (
+            is_last and state.last_step != progress.step
+        )
+
+    def _validated(self, progress: Progress) -> Progress:
+        config, state = self._config.validation, progress.plateau
+        value = self._engine.share(self._value(progress))
+        verdict = plateau.judge(config, state, value=value, step=progress.step)
+        if verdict.is_better:
+            self._checkpoints.save_best(progress.step)
+        if verdict.go_back and verdict.state.best_step is not None:
+            self._checkpoints.restore_best(verdict.state.best_step)
+        progress = replace(progress, plateau=verdict.state)
+        self._save(progress)
+        return progress
+
+    def _value(self, progress: Progress) -> float:
+        """The validation's metric; in processes other than the chief's 0, which none looks at."""
+        weights = self._network.get_weights()  # every process takes part in reading some of them
+        if self._watchers.validate is None:
+            return 0.0
+        began = time.monotonic()
+        scores = self._watchers.validate(weights)
+        if self._watchers.log is not None:
+            row = {**scores.to_dict(), "duration_s": time.monotonic() - began}
+            row["factor"] = progress.plateau.factor
+            self._watchers.log.event("validation", progress.step, row)
+            self._watchers.log.rest()
+        return float(getattr(scores, self._config.validation.metric.value))
+
+    def _save(self, progress: Progress, *, is_final: bool = False) -> None:
+        """Save, unless this state is saved already; the last checkpoint is told of in any case."""
+        is_new = progress != self._saved
+        if is_new:
+            self._write(progress)
+        if self._watchers.saved is not None and (is_new or is_final):
+            self._watchers.saved(self._path, is_final)
+        if self._watchers.log is not None:
+            self._watchers.log.rest()
+
+    def _write(self, progress: Progress) -> None:
+        began = time.monotonic()
+        self._path = self._checkpoints.save(progress)
+        self._saved, self._saved_at = progress, time.monotonic()
+        if self._watchers.log is not None:
+            row = {"duration_s": self._saved_at - began}
+            self._watchers.log.event("checkpoint", progress.step, row)
+            self._watchers.log.flush()

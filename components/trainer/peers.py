@@ -1,0 +1,71 @@
+"""Whether the other processes of a cluster are there, asked before TensorFlow waits for them.
+
+TensorFlow waits for a missing peer without end or word. Here each process opens its own port, and
+goes on when it has seen every peer's; a peer that never comes ends in an error that names it.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Mapping
+
+from yt8m.components.trainer.cluster import Cluster
+from yt8m.schemas.errors import Yt8mError
+
+_PAUSE_S = 0.2
+_CONNECT_S = 2.0
+
+
+class UnreachablePeers(Yt8mError):  # noqa: N818  (names what was found)
+    """Peers did not appear in time, or disappeared."""
+
+
+def wait_for_peers(cluster: Cluster, *, timeout_s: float) -> None:
+    """Return when all peers of `cluster` are reachable; UnreachablePeers names those that are not.
+
+    The processes of MultiWorkerMirrored all wait like this. Of a parameter-server cluster only the
+    chief does: it must see servers, not processes that wait, for it connects to them at once.
+    """
+    missing = dict(cluster.peers)
+    if not missing:
+        return
+    deadline = time.monotonic() + timeout_s
+    with _listener(cluster.address):
+        while missing := {name: a for name, a in missing.items() if not is_reachable(a)}:
+            if time.monotonic() > deadline:
+                raise UnreachablePeers(_explain(cluster, missing, timeout_s))
+            time.sleep(_PAUSE_S)
+
+
+def is_reachable(address: str) -> bool:
+    """True where something accepts connections at `address`."""
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_S):
+            return True
+    except OSError:
+        return False
+
+
+def _listener(address: str) -> socket.socket:
+    """A socket on this process's own port, until TensorFlow's server takes it over."""
+    host, _, port = address.rpartition(":")
+    is_loopback = host in ("localhost", "127.0.0.1")
+    try:
+        # Elsewhere the address may be a service's, which is not this machine's.
+        return socket.create_server(("127.0.0.1" if is_loopback else "", int(port)), backlog=128)
+    except OSError as error:
+        raise Yt8mError(
+            f"port {port} of this process ({address} in TF_CONFIG) cannot be opened: "
+            f"{error.strerror}; is another process using it?"
+        ) from error
+
+
+def _explain(cluster: Cluster, missing: Mapping[str, str], timeout_s: float) -> str:
+    named = ", ".join(f"{name} ({address})" for name, address in missing.items())
+    return (
+        f"{cluster}: not reachable within {timeout_s:g} s: {named}. Look at that process's log; "
+        "all processes must run at the same time, each with its own TF_CONFIG "
+        "(trainer.distribution.peer_timeout_s is the time to wait)"
+    )

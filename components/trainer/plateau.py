@@ -1,0 +1,67 @@
+"""What validation does to training: halve the rate, go back to the best, stop.
+
+Pure host-side state, so it means the same under every strategy; it is saved in the checkpoint.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+
+from yt8m.components.trainer.config import InTrainingValidationConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlateauState:
+    """All that a resumed run must know about the validations before it."""
+
+    best: float | None = None
+    best_step: int | None = None
+    factor: float = 1.0  # multiplies the learning rate; halvings compound
+    tries: int = 0
+    last_step: int | None = None  # of the newest validation: none is done twice
+    has_stopped: bool = False
+
+    def to_json(self) -> str:
+        return json.dumps(dataclasses.asdict(self))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What is to be done after a validation."""
+
+    state: PlateauState
+    is_better: bool
+    go_back: bool = False
+
+
+def parse_state(text: str) -> PlateauState:
+    """The inverse of `PlateauState.to_json`."""
+    return PlateauState(**json.loads(text))
+
+
+def is_due(config: InTrainingValidationConfig, state: PlateauState, step: int) -> bool:
+    """True where `step` is to be validated, the first time at step 0."""
+    every = config.every_steps
+    return every is not None and step % every == 0 and state.last_step != step
+
+
+def judge(
+    config: InTrainingValidationConfig, state: PlateauState, *, value: float, step: int
+) -> Verdict:
+    """The next state after the validation of `step` gave `value`."""
+    if config.metric.is_better(value, state.best):
+        tries = 0 if config.reset_tries else state.tries
+        better = dataclasses.replace(state, best=value, best_step=step, tries=tries, last_step=step)
+        return Verdict(state=better, is_better=True)
+    tries = state.tries + 1
+    worse = dataclasses.replace(
+        state,
+        factor=state.factor / 2 if config.halve else state.factor,
+        tries=tries,
+        last_step=step,
+        has_stopped=config.num_tries is not None and tries >= config.num_tries,
+    )
+    can_go_back = config.go_back and state.best_step is not None
+    return Verdict(state=worse, is_better=False, go_back=can_go_back)

@@ -1,0 +1,85 @@
+"""`run_fn`, which TFX's Trainer calls by its dotted path."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import tensorflow as tf
+
+from yt8m.components.records.manifest import FILE_NAME, parse_manifest
+from yt8m.components.records.vocabulary import vocabulary_digest
+from yt8m.components.trainer.backends.backend import create_backend
+from yt8m.components.trainer.config import TrainerConfig
+from yt8m.components.trainer.job import TrainingJob, run_key
+from yt8m.schemas.config_tree import from_dict
+from yt8m.schemas.errors import UserError
+from yt8m.schemas.features import FeatureConfig, Level
+
+
+def run_fn(fn_args: Any) -> None:  # Any: TFX's FnArgs is an attrs class without types
+    """Train, and export to `fn_args.serving_model_dir`."""
+    job = job_of(fn_args)
+    create_backend(job.trainer.backend).run(job, os.environ)
+
+
+def job_of(fn_args: Any) -> TrainingJob:
+    """The job that TFX's arguments and `custom_config` (see component.py) describe."""
+    custom: Mapping[str, Any] = fn_args.custom_config
+    trainer = from_dict(TrainerConfig, custom["config"], path="trainer")
+    features = from_dict(FeatureConfig, custom["features"], path="features")
+    level = Level(custom["level"])
+    manifest = _find_manifest(fn_args.train_files)
+    vocabulary = custom.get("vocabulary", "")
+    base_model = _existing_model(fn_args.base_model) if trainer.start_from_base else ""
+    key = run_key(
+        trainer,
+        features=features,
+        level=level,
+        data_digest=_data_digest(manifest),
+        base_model=_content_digest(base_model),
+        vocabulary=vocabulary_digest(vocabulary) if trainer.learns_verticals else "",
+        code_version=custom["code_version"],
+    )
+    return TrainingJob(
+        manifest=manifest,
+        checkpoint_dir=f"{custom['checkpoint_root']}/{key}",
+        log_dir=fn_args.model_run_dir,
+        export_dir=fn_args.serving_model_dir,
+        transform_graph=fn_args.transform_output or "",
+        vocabulary=vocabulary,
+        base_model=base_model,
+        code_version=custom["code_version"],
+        level=level,
+        features=features,
+        trainer=trainer,
+    )
+
+
+def _find_manifest(train_files: list[str]) -> str:
+    """The manifest above the patterns of files that TFX hands over."""
+    for pattern in train_files:
+        path = f"{pattern.rpartition('/')[0].rpartition('/')[0]}/{FILE_NAME}"
+        if tf.io.gfile.exists(path):
+            return path
+    raise UserError(f"no {FILE_NAME} above {train_files}; our ExampleGen writes one")
+
+
+def _data_digest(manifest: str) -> str:
+    with tf.io.gfile.GFile(manifest) as file:
+        return parse_manifest(file.read()).digest
+
+
+def _existing_model(path: str | None) -> str:
+    """Baseline's artifact is empty while no model was blessed; TFX hands its path over anyway."""
+    return path if path and tf.io.gfile.exists(f"{path}/saved_model.pb") else ""
+
+
+def _content_digest(model: str) -> str:
+    """Names a model by its weights, for each execution finds it under another path."""
+    if not model:
+        return ""
+    with tf.io.gfile.GFile(f"{model}/variables/variables.index", "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()[:16]

@@ -1,0 +1,244 @@
+"""One update of the weights, the same under every strategy.
+
+Loss is the local sum over the GLOBAL number of rows; micro-batches are summed in local tensors;
+the replicas' gradients are summed and only then clipped, so that the number of processes changes
+nothing but the order in which numbers are added.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from yt8m.components.models.heads import Head
+from yt8m.components.models.layers import fused
+from yt8m.components.models.network import Network
+from yt8m.components.trainer.config import Clip, TrainerConfig
+
+Batch = Mapping[str, tf.Tensor]
+_LABEL_KEYS = ("labels", "rated", "video_labels")
+_LABELS_MULTIPLE = 16  # XLA compiles for every new width
+
+
+class Losses(NamedTuple):
+    """What a step tells: means over the global batch, [] float32 each."""
+
+    regularisation: tf.Tensor
+    by_head: tuple[tf.Tensor, ...]  # unweighted, in the order of the heads
+    gradient_norm: tf.Tensor  # of all gradients together, before clipping
+
+
+class StepResult(NamedTuple):
+    """The newest step's losses, and some rows of this process to take metrics from."""
+
+    losses: Losses
+    scores: tf.Tensor  # [rows, classes of the first head]
+    shown: dict[str, tf.Tensor]  # the same rows of the batch's label columns
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replicas:
+    """How many take part, and how many of them are in this process."""
+
+    total: int
+    local: int
+
+
+class TrainStep:
+    """Computes, aggregates, clips and applies gradients; `run` does several steps in one call."""
+
+    def __init__(
+        self,
+        config: TrainerConfig,
+        *,
+        network: Network,
+        optimizer: Any,  # tf_keras publishes no types
+        strategy: tf.distribute.Strategy,
+        replicas: Replicas,
+        use_xla: bool,
+    ) -> None:
+        self._config, self._network, self._optimizer = config, network, optimizer
+        self._strategy, self._replicas = strategy, replicas
+        self._loss_of = {
+            head.name: fused(functools.partial(network.head_loss, head), enabled=use_xla)
+            for head in network.heads
+        }
+        # Several replicas hold copies of each weight, which compiled code cannot assign to.
+        self._apply = fused(self._clip_and_apply, enabled=use_xla and replicas.total == 1)
+        self.run = tf.function(self._run, autograph=False)
+
+    def _run(self, iterator: Any, rates: tf.Tensor) -> StepResult:
+        """One step for each learning rate of `rates` [steps] float32."""
+        result: Any = None
+        for number in range(rates.shape[0]):  # unrolled: an iterator survives no other loop well
+            self._optimizer.learning_rate.assign(rates[number])
+            batch = iterator.get_next()
+            per_replica = self._strategy.run(self._replica_step, args=(batch,))
+            result = tf.nest.map_structure(self._first_of_process, per_replica)
+        newest: StepResult = result
+        return newest
+
+    def _first_of_process(self, value: Any) -> tf.Tensor:
+        return self._strategy.experimental_local_results(value)[0]
+
+    def _replica_step(self, batch: Batch) -> StepResult:
+        rows = _pad_labels(self._rows_of_replica(batch))
+        gradients, sums, scores, shown = self._window(rows)
+        if self._replicas.total > 1:
+            gradients, sums = self._over_replicas(gradients, sums)
+        norm = self._apply(gradients)
+        regularisation, *by_head = tf.unstack(sums)
+        losses = Losses(regularisation=regularisation, by_head=tuple(by_head), gradient_norm=norm)
+        return StepResult(losses=losses, scores=scores, shown=shown)
+
+    def _clip_and_apply(self, gradients: Sequence[tf.Tensor]) -> tf.Tensor:
+        """Move the weights; the norm of all gradients together, before clipping."""
+        clipped, norm = self._clip(gradients)
+        self._optimizer.apply_gradients(
+            zip(clipped, self._network.trainable_variables, strict=True),
+            skip_gradients_aggregation=True,
+        )
+        return norm
+
+    def _over_replicas(
+        self, gradients: list[tf.Tensor], sums: tf.Tensor
+    ) -> tuple[list[tf.Tensor], tf.Tensor]:
+        """Sums over the replicas; statistics such as moving averages become their means.
+
+        So every replica holds the same statistics after each step, and a checkpoint says it all.
+        """
+        statistics = [v for v in self._network.non_trainable_variables if v.dtype.is_floating]
+        values = [*gradients, sums, *(tf.identity(v) for v in statistics)]
+        context = tf.distribute.get_replica_context()
+        summed = context.all_reduce(tf.distribute.ReduceOp.SUM, values)
+        count = len(gradients)
+        for variable, total in zip(statistics, summed[count + 1 :], strict=True):
+            variable.assign(total / self._replicas.total)
+        return list(summed[:count]), summed[count]
+
+    def _rows_of_replica(self, batch: Batch) -> dict[str, tf.Tensor]:
+        """This replica's rows of the process's batch."""
+        if self._replicas.local == 1:
+            return dict(batch)
+        context = tf.distribute.get_replica_context()
+        index = context.replica_id_in_sync_group % self._replicas.local
+        with tf.device("/cpu:0"):  # so that a GPU receives its own rows only
+            return _part(batch, index, self._replicas.local)
+
+    def _window(self, rows: Batch) -> tuple[list[tf.Tensor], tf.Tensor, tf.Tensor, Any]:
+        """Gradients and losses summed over the micro-batches of `rows`."""
+        count = self._config.accumulate
+        window_rows = tf.cast(_rows(rows), tf.float32)
+        gradients, sums, scores, shown = self._micro_batch(_part(rows, 0, count), window_rows)
+        if count == 1:
+            return gradients, sums, scores, shown
+
+        def add(number: Any, gradients: Any, sums: Any) -> Any:
+            more, more_sums, _, _ = self._micro_batch(_part(rows, number, count), window_rows)
+            added = [a + b for a, b in zip(gradients, more, strict=True)]
+            return number + 1, added, sums + more_sums
+
+        # One at a time: micro-batches exist to save memory.
+        _, gradients, sums = tf.while_loop(
+            lambda number, *_: number < count,
+            add,
+            (tf.constant(1), gradients, sums),
+            parallel_iterations=1,
+        )
+        return gradients, sums, scores, shown
+
+    def _micro_batch(
+        self, rows: Batch, window_rows: tf.Tensor
+    ) -> tuple[list[tf.Tensor], tf.Tensor, tf.Tensor, Any]:
+        """Gradients, [regularisation, head losses...], and rows for metrics of one micro-batch.
+
+        `window_rows` [] float32 is the number of rows of all micro-batches of this replica.
+        """
+        network, config = self._network, self._config
+        variables = network.trainable_variables
+        unit = 1.0 if config.normalize_gradients else window_rows * self._replicas.total
+        with tf.GradientTape() as tape:
+            outputs = network(rows, training=True)
+            by_head = [self._head_loss(h, rows, outputs, window_rows) for h in network.heads]
+            share = config.regularisation_penalty / (self._replicas.total * config.accumulate)
+            regularisation = share * _total(network.losses)
+            weighted = [h.weight * m for h, m in zip(network.heads, by_head, strict=True)]
+            loss = regularisation + tf.add_n(weighted) * unit
+        gradients = tape.gradient(
+            loss, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO
+        )
+        few = slice(config.log.metric_rows)
+        shown = {key: value[few] for key, value in _labels(rows).items()}
+        scores = outputs[network.heads[0].name][few]
+        dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
+        return dense, tf.stack([regularisation, *by_head]), scores, shown
+
+    def _head_loss(
+        self,
+        head: Head,
+        rows: Batch,
+        outputs: Mapping[str, tf.Tensor],
+        window_rows: tf.Tensor,
+    ) -> tf.Tensor:
+        """This micro-batch's part of the head's mean over the global batch."""
+        parts = self._loss_of[head.name](_labels(rows), outputs[head.name])
+        # A normaliser other than the number of rows gives the mean of the micro-batches' means.
+        mean = tf.math.divide_no_nan(parts.total, parts.normaliser)
+        return mean * tf.cast(_rows(rows), tf.float32) / (window_rows * self._replicas.total)
+
+    def _clip(self, gradients: Sequence[tf.Tensor]) -> tuple[list[tf.Tensor], tf.Tensor]:
+        limit, norm = self._config.clip_gradient_norm, tf.linalg.global_norm(gradients)
+        if not limit:
+            return list(gradients), norm
+        match self._config.clip:
+            case Clip.VARIABLE:
+                return [tf.clip_by_norm(g, limit) for g in gradients], norm
+            case Clip.GLOBAL:
+                return tf.clip_by_global_norm(gradients, limit, use_norm=norm)[0], norm
+            case Clip.VALUE:
+                return [tf.clip_by_value(g, -limit, limit) for g in gradients], norm
+
+
+def _labels(batch: Batch) -> dict[str, tf.Tensor]:
+    return {key: batch[key] for key in _LABEL_KEYS if key in batch}
+
+
+def _rows(batch: Batch) -> Any:
+    return tf.shape(batch[_LABEL_KEYS[0]])[0]
+
+
+def _part(batch: Batch, number: Any, count: int) -> dict[str, tf.Tensor]:
+    """Rows number `number` of `count` equal parts; what does not divide goes to the later ones."""
+    if count == 1:
+        return dict(batch)
+    # One column may know its length where another, of sparse origin, does not.
+    rows = next((v.shape[0] for v in batch.values() if v.shape[0] is not None), None)
+    if rows is not None and rows % count == 0:
+        size = rows // count
+        return {key: _equal_part(value, number, count, size) for key, value in batch.items()}
+    rows = _rows(batch)
+    return {k: v[number * rows // count : (number + 1) * rows // count] for k, v in batch.items()}
+
+
+def _equal_part(value: tf.Tensor, number: Any, count: int, size: int) -> tf.Tensor:
+    """Rows of part `number`; gathered, for XLA takes a slice from a variable place as dynamic."""
+    parts = tf.reshape(value, tf.concat([[count, size], tf.shape(value)[1:]], axis=0))
+    return tf.ensure_shape(tf.gather(parts, number), [size, *value.shape[1:]])
+
+
+def _total(losses: Sequence[tf.Tensor]) -> tf.Tensor:
+    return tf.add_n(list(losses)) if losses else tf.constant(0.0)
+
+
+def _pad_labels(rows: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    """`rows` with label columns of a width from few, lest each batch compiles anew."""
+    for key in _LABEL_KEYS:
+        if key in rows:
+            width = tf.shape(rows[key])[1]
+            missing = -width % _LABELS_MULTIPLE
+            rows[key] = tf.pad(rows[key], [[0, 0], [0, missing]], constant_values=-1)
+    return rows

@@ -1,0 +1,124 @@
+"""From a validated cluster to a tf.distribute strategy."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from yt8m.components.trainer.cluster import VARIABLE, Cluster, Kind, Role
+from yt8m.components.trainer.config import Placement, Precision
+
+_BF16_FLAGS = ("avx512_bf16", "amx_bf16")
+
+
+def create_strategy(cluster: Cluster, placement: Placement) -> tf.distribute.Strategy:
+    """The strategy for `cluster`; peers must be reachable by now."""
+    if cluster.kind is Kind.PARAMETER_SERVER:
+        return tf.distribute.ParameterServerStrategy(_resolver(cluster))
+    if cluster.kind is Kind.MULTI_WORKER:
+        # The strategy's launcher reads TF_CONFIG by itself in places; both must say the same.
+        os.environ[VARIABLE] = json.dumps(cluster.to_tensorflow())
+        return tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=_resolver(cluster))
+    devices = tf.config.list_logical_devices("GPU")
+    if not devices and placement is Placement.MIRRORED:
+        devices = tf.config.list_logical_devices("CPU")
+    if placement is not Placement.ONE_DEVICE and len(devices) > 1:
+        return tf.distribute.MirroredStrategy([device.name for device in devices])
+    return tf.distribute.get_strategy()
+
+
+def create_server(cluster: Cluster) -> tf.distribute.Server:
+    """The server that a ps or a worker of a parameter-server cluster is."""
+    described = cluster.to_tensorflow()
+    return tf.distribute.Server(
+        tf.train.ClusterSpec(described["cluster"]),
+        job_name=described["task"]["type"],
+        task_index=cluster.index,
+        protocol="grpc",
+        start=True,
+    )
+
+
+def local_replicas(strategy: tf.distribute.Strategy) -> int:
+    """How many replicas this process computes."""
+    is_default = not tf.distribute.has_strategy() and strategy is tf.distribute.get_strategy()
+    if is_default or isinstance(strategy, tf.distribute.ParameterServerStrategy):
+        return 1
+    return len(strategy.extended.worker_devices)
+
+
+@contextmanager
+def variable_scope(strategy: tf.distribute.Strategy) -> Iterator[None]:
+    """Where networks and optimisers are created: greedy placement by size on parameter servers."""
+    is_ps = isinstance(strategy, tf.distribute.ParameterServerStrategy)
+    creator = _BySize(strategy) if is_ps else _read_as_first_replica
+    with strategy.scope(), tf.variable_creator_scope(creator):
+        yield
+
+
+# Any: TensorFlow's variable creators have no public type.
+def _read_as_first_replica(next_creator: Any, **kwargs: Any) -> Any:
+    """Moving averages, which the step makes equal in all replicas, need no mean when saved.
+
+    The mean of equal numbers need not be that number, to the last bit.
+    """
+    if kwargs.get("synchronization") is tf.VariableSynchronization.ON_READ:
+        kwargs["aggregation"] = tf.VariableAggregation.ONLY_FIRST_REPLICA
+    return next_creator(**kwargs)
+
+
+class _BySize:
+    """Steers the strategy's round robin to the server with the fewest bytes so far."""
+
+    def __init__(self, strategy: tf.distribute.ParameterServerStrategy) -> None:
+        self._extended = strategy.extended
+        self._bytes = [0] * self._extended._num_ps
+
+    def __call__(self, next_creator: Any, **kwargs: Any) -> Any:
+        if kwargs.get("colocate_with") is not None:
+            return next_creator(**kwargs)
+        lightest = self._bytes.index(min(self._bytes))
+        # The strategy takes server number `_variable_count % servers`; it has no other handle.
+        self._extended._variable_count = lightest
+        variable = next_creator(**kwargs)
+        self._bytes[lightest] += variable.shape.num_elements() * variable.dtype.size
+        return variable
+
+
+def compute_dtype(precision: Precision) -> str:
+    """The type in which matrices are multiplied on this machine."""
+    if precision is Precision.AUTO:
+        return "bfloat16" if multiplies_bf16() else "float32"
+    return "bfloat16" if precision is Precision.BF16 else "float32"
+
+
+def multiplies_bf16() -> bool:
+    """True where the devices have instructions for bfloat16 products."""
+    gpus = tf.config.list_physical_devices("GPU")
+    if gpus:
+        details = tf.config.experimental.get_device_details(gpus[0])
+        return tuple(details.get("compute_capability", (0, 0))) >= (8, 0)
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return False
+    flags = next((line.split() for line in text.splitlines() if line.startswith("flags")), [])
+    return any(flag in flags for flag in _BF16_FLAGS)
+
+
+def _resolver(cluster: Cluster) -> tf.distribute.cluster_resolver.ClusterResolver:
+    described = cluster.to_tensorflow()
+    return tf.distribute.cluster_resolver.SimpleClusterResolver(
+        tf.train.ClusterSpec(described["cluster"]),
+        task_type=Role.CHIEF.value
+        if cluster.is_chief and cluster.role is not Role.WORKER
+        else described["task"]["type"],
+        task_id=cluster.index,
+        rpc_layer="grpc",
+    )

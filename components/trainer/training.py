@@ -1,0 +1,286 @@
+"""One process's part in a training, from TF_CONFIG to the export."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from yt8m.components.inputs.faults import explaining_faults
+from yt8m.components.models.heads import Head
+from yt8m.components.models.network import Network
+from yt8m.components.trainer import early_stopping, evaluating, peers
+from yt8m.components.trainer.buckets import check_buckets
+from yt8m.components.trainer.checkpoints import Checkpoints, Done, Progress, mark_done, prepare
+from yt8m.components.trainer.cluster import Cluster, Kind
+from yt8m.components.trainer.config import NoEarlyStopping, Switch, TrainerConfig
+from yt8m.components.trainer.curve import copy_curves
+from yt8m.components.trainer.data import Part, TrainingData, load_data
+from yt8m.components.trainer.engine import Engine, ParameterServers, Synchronous
+from yt8m.components.trainer.evaluation import Local
+from yt8m.components.trainer.job import TrainingJob
+from yt8m.components.trainer.loop import Loop, Watchers
+from yt8m.components.trainer.optimizers import create_optimizer
+from yt8m.components.trainer.step import Replicas, TrainStep
+from yt8m.components.trainer.stop_signal import StopSignal
+from yt8m.components.trainer.strategy import (
+    compute_dtype,
+    create_strategy,
+    local_replicas,
+    variable_scope,
+)
+from yt8m.components.trainer.training_log import TrainingLog
+from yt8m.components.trainer.warm_start import warm_start
+from yt8m.schemas.errors import Yt8mError
+from yt8m.schemas.features import Level
+
+_log = logging.getLogger(__name__)
+_AUTO_STEPS_PER_LOOP = 5
+_LOST_PEER = (
+    tf.errors.UnavailableError,
+    tf.errors.AbortedError,
+    tf.errors.CancelledError,
+    tf.errors.DeadlineExceededError,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """What the strategy's scope holds."""
+
+    network: Network
+    optimizer: Any  # tf_keras publishes no types
+
+
+def train(job: TrainingJob, cluster: Cluster) -> None:
+    """Train, as chief, master or worker of `cluster`; the chief alone exports."""
+    config = job.trainer
+    prepare(
+        job.checkpoint_dir,
+        job.model,
+        start_new=config.start_new_model,
+        is_writer=cluster.is_chief,
+    )
+    data = load_data(job)
+    heads = evaluating.heads_of(job)
+    peers.wait_for_peers(cluster, timeout_s=config.distribution.peer_timeout_s)
+    with explaining_lost_peers(cluster):
+        strategy = create_strategy(cluster, config.distribution.placement)
+        # Only now: TensorFlow's coordination service takes SIGTERM for itself when it starts.
+        with StopSignal() as stop:
+            training = _Training(job, cluster, data=data, heads=heads, strategy=strategy)
+            training.run(stop)
+
+
+class _Training:
+    """The parts of one training, put together."""
+
+    def __init__(
+        self,
+        job: TrainingJob,
+        cluster: Cluster,
+        *,
+        data: TrainingData,
+        heads: tuple[Head, ...],
+        strategy: tf.distribute.Strategy,
+    ) -> None:
+        self._job, self._cluster, self._data = job, cluster, data
+        self._heads, self._strategy = heads, strategy
+        local = local_replicas(strategy)
+        check_buckets(job, cluster, local_replicas=local)
+        is_ps = cluster.kind is Kind.PARAMETER_SERVER
+        total = 1 if is_ps else strategy.num_replicas_in_sync
+        self._replicas = Replicas(total=total, local=local)
+        self._is_ps = is_ps
+
+    def run(self, stop: StopSignal) -> None:
+        job, config = self._job, self._job.trainer
+        model = self._create_model()
+        checkpoints = Checkpoints(
+            job.checkpoint_dir,
+            network=model.network,
+            optimizer=model.optimizer,
+            keep=config.checkpoint.keep,
+            is_writer=self._cluster.is_chief,
+        )
+        progress = checkpoints.restore()
+        if not progress.step:
+            source = config.warm_start or job.base_model
+            warm_start(model.network, source, required=bool(config.warm_start))
+        max_steps = config.updates(
+            examples=self._data.train_examples, replicas=self._replicas.total
+        )
+        self._announce(progress, max_steps)
+        engine = self._create_engine(model, progress)
+        scorer = evaluating.Scorer(job, self._data, self._heads) if self._cluster.is_chief else None
+        log = self._create_log(progress, max_steps)
+        try:
+            loop = Loop(
+                config,
+                engine=engine,
+                network=model.network,
+                checkpoints=checkpoints,
+                watchers=self._watchers(scorer, log),
+                stop=stop,
+                max_steps=max_steps,
+            )
+            with explaining_faults(self._data.train):
+                progress = loop.run(progress)
+        finally:
+            if log is not None:
+                log.close()
+        self._finish(model, checkpoints, progress, scorer=scorer)
+        if self._cluster.is_chief:
+            mark_done(job.checkpoint_dir, Done(step=progress.step, limits=config.limits))
+        engine.agree([True])  # a barrier: nobody leaves while the chief still writes
+
+    def _create_model(self) -> Model:
+        config = self._job.trainer
+        with variable_scope(self._strategy):
+            network = evaluating.network_of(
+                self._job,
+                self._heads,
+                compute_dtype=compute_dtype(config.precision),
+                fuse=self._uses_xla(),
+            )
+            optimizer = create_optimizer(config.optimizer)
+            optimizer.build(network.trainable_variables)
+        return Model(network=network, optimizer=optimizer)
+
+    def _create_engine(self, model: Model, progress: Progress) -> Engine:
+        config = self._job.trainer
+        step = TrainStep(
+            config,
+            network=model.network,
+            optimizer=model.optimizer,
+            strategy=self._strategy,
+            replicas=self._replicas,
+            use_xla=self._uses_xla(),
+        )
+        if self._is_ps:
+            return ParameterServers(
+                step,
+                strategy=self._strategy,
+                data=self._data,
+                examples=progress.examples,
+                log_every=config.log.every_steps,
+                stagger=config.distribution.stagger_s,
+            )
+        rows = config.window_rows * self._replicas.total
+        processes = self._replicas.total // self._replicas.local
+        part = Part(global_rows=rows, num_processes=processes, process=_process(self._cluster))
+        return Synchronous(
+            step,
+            strategy=self._strategy,
+            batches=self._data.batches(part, examples=progress.examples),
+            rows=rows,
+            steps_per_loop=steps_per_loop(config, self._job.level),
+            log_every=config.log.every_steps,
+        )
+
+    def _uses_xla(self) -> bool:
+        # On parameter servers the weights are on another machine, where a compiled function
+        # cannot reach.
+        return self._job.trainer.xla is not Switch.OFF and not self._is_ps
+
+    def _watchers(self, scorer: evaluating.Scorer | None, log: TrainingLog | None) -> Watchers:
+        config = self._job.trainer
+        if scorer is None:
+            return Watchers()
+        local = None
+        evaluates = config.evaluation.enabled and self._data.validation is not None
+        if self._cluster.evaluates_itself and evaluates:
+            local = Local(config.evaluation, scorer.evaluate)
+        is_stopping = not isinstance(config.early_stopping, NoEarlyStopping)
+        return Watchers(
+            log=log,
+            validate=scorer.validate,
+            saved=None if local is None else local.saved,
+            should_stop=self._should_stop if is_stopping else None,
+        )
+
+    def _should_stop(self) -> bool:
+        history = evaluating.read_history(self._job)
+        return early_stopping.should_stop(self._job.trainer.early_stopping, history)
+
+    def _create_log(self, progress: Progress, max_steps: int) -> TrainingLog | None:
+        if not self._cluster.is_chief:
+            return None
+        return TrainingLog(
+            self._job.trainer.log,
+            directory=self._job.log_dir,
+            curve_directory=self._job.checkpoint_dir,
+            heads=self._heads,
+            step=progress.step,
+            max_steps=max_steps,
+        )
+
+    def _finish(
+        self,
+        model: Model,
+        checkpoints: Checkpoints,
+        progress: Progress,
+        *,
+        scorer: evaluating.Scorer | None,
+    ) -> None:
+        """Export: the best weights where validation chose some, else the last."""
+        best = progress.plateau.best_step
+        if self._job.trainer.validation.keep_best and best is not None:
+            checkpoints.restore_best(best)
+        weights = model.network.get_weights()
+        _log.info("weights %s", weights_digest(weights))  # equal in all processes in step
+        if scorer is not None:
+            scorer.export(weights, self._job.export_dir)
+            copy_curves(self._job.checkpoint_dir, self._job.log_dir)
+
+    def _announce(self, progress: Progress, max_steps: int) -> None:
+        _log.info(
+            "%s of a %s training: %s, %d replicas, %s, step %d of %d",
+            self._cluster,
+            self._cluster.kind.value,
+            type(self._strategy).__name__,
+            self._replicas.total,
+            compute_dtype(self._job.trainer.precision),
+            progress.step,
+            max_steps,
+        )
+
+
+@contextmanager
+def explaining_lost_peers(cluster: Cluster) -> Iterator[None]:
+    """TensorFlow's words for a dead peer as one sentence that says what to do."""
+    try:
+        yield
+    except _LOST_PEER as error:
+        if cluster.kind is Kind.LOCAL:
+            raise
+        raise Yt8mError(
+            f"{cluster}: lost contact with another process of the cluster. Its log says why; start "
+            "all processes again, and training continues from the newest checkpoint"
+        ) from error
+
+
+def weights_digest(weights: Sequence[Any]) -> str:
+    """Names the weights' bits."""
+    digest = hashlib.sha256()
+    for weight in weights:
+        digest.update(np.ascontiguousarray(weight).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def steps_per_loop(config: TrainerConfig, level: Level) -> int:
+    """Steps in one call of TensorFlow: several where a step is short."""
+    if config.steps_per_loop is not None:
+        return config.steps_per_loop
+    return min(_AUTO_STEPS_PER_LOOP, config.log.every_steps) if level is Level.VIDEO else 1
+
+
+def _process(cluster: Cluster) -> int:
+    """This process's number among those that train: the chief's is 0."""
+    return cluster.trainers.index(cluster.address) if cluster.address else 0

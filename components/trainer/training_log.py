@@ -1,0 +1,135 @@
+"""What a person and a machine see of a training; the chief alone has one of these."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from yt8m.components.console.progress import Progress as Bar
+from yt8m.components.metrics.accumulator import MetricValues, VideoMetrics
+from yt8m.components.metrics.batch import Batch
+from yt8m.components.models.heads import Head, targets
+from yt8m.components.trainer.config import LogConfig
+from yt8m.components.trainer.curve import TRAINING, Curve
+from yt8m.components.trainer.step import StepResult
+
+
+class TrainingLog:
+    """Progress bar, JSON lines and TensorBoard, fed by the loop."""
+
+    def __init__(
+        self,
+        config: LogConfig,
+        *,
+        directory: str,
+        curve_directory: str,
+        heads: Sequence[Head],
+        step: int,
+        max_steps: int,
+    ) -> None:
+        self._config, self._heads = config, heads
+        self._curve = Curve(f"{curve_directory}/{TRAINING}", step=step)
+        self._board = (
+            tf.summary.create_file_writer(f"{directory}/train") if config.tensorboard else None
+        )
+        self._bar = Bar("train", total=max_steps, unit="steps")
+        self._bar.__enter__()
+        self._bar.advance(step)
+        self._step = step
+        self._since = time.monotonic()
+        self._started = self._since
+        self._rows = 0
+
+    def close(self) -> None:
+        self._bar.__exit__(None, None, None)
+        self._curve.close()
+        if self._board is not None:
+            self._board.close()
+
+    def advanced(self, step: int, rows: int) -> None:
+        """`step` is reached, with `rows` more rows than at the last call."""
+        self._rows += rows
+        self._bar.advance(step - self._step)
+        self._step = step
+
+    def train(self, step: int, result: StepResult, *, rate: float, examples: int) -> None:
+        """Figures of the newest step; speed is that since the last call."""
+        now = time.monotonic()
+        speed = self._rows / max(now - self._since, 1e-9)
+        self._since, self._rows = now, 0
+        losses = result.losses
+        by_head = {h.name: float(v) for h, v in zip(self._heads, losses.by_head, strict=True)}
+        metrics = shown_metrics(self._heads[0], result)
+        row = {
+            "examples": examples,
+            "seconds": now - self._started,
+            "examples_per_s": speed,
+            "loss": sum(head.weight * by_head[head.name] for head in self._heads),
+            "regularisation": float(losses.regularisation),
+            "gradient_norm": float(losses.gradient_norm),
+            "learning_rate": rate,
+            "hit_at_1": metrics.hit_at_1,
+            "perr": metrics.perr,
+            "gap": metrics.gap,
+            **{f"loss_{name}": value for name, value in by_head.items() if len(by_head) > 1},
+        }
+        self._curve.add("train", step, row)
+        self.scalars(step, row)
+        self._bar.advance(
+            0,
+            note=f"loss {row['loss']:.3f} {speed:,.0f} examples/s "
+            f"Hit@1 {metrics.hit_at_1 or 0:.3f} GAP {metrics.gap:.3f}",
+        )
+
+    def event(self, kind: str, step: int, values: Mapping[str, Any]) -> None:
+        """A validation or a checkpoint."""
+        self._curve.add(kind, step, values)
+        numbers = {f"{kind}/{k}": v for k, v in values.items() if isinstance(v, int | float)}
+        self.scalars(step, numbers)
+
+    def scalars(self, step: int, values: Mapping[str, Any]) -> None:
+        if self._board is None:
+            return
+        with self._board.as_default():
+            for name, value in values.items():
+                if isinstance(value, int | float):
+                    tf.summary.scalar(name, value, step=step)
+
+    def histograms(self, step: int, variables: Sequence[Any]) -> None:
+        """The distribution of every weight."""
+        if self._board is None:
+            return
+        with self._board.as_default():
+            for variable in variables:
+                tf.summary.histogram(variable.name, variable, step=step)
+
+    def flush(self) -> None:
+        if self._board is not None:
+            self._board.flush()
+
+    def rest(self) -> None:
+        """What came since the last figures (a validation, say) is not training's time."""
+        self._since, self._rows = time.monotonic(), 0
+
+
+def shown_metrics(head: Head, result: StepResult) -> MetricValues:
+    """Hit@1, PERR and GAP of the rows that the step handed out."""
+    metrics = VideoMetrics.empty(head.num_classes)
+    metrics.update(metrics_batch(head, result.shown, result.scores))
+    return metrics.result()
+
+
+def metrics_batch(head: Head, batch: Mapping[str, tf.Tensor], scores: tf.Tensor) -> Batch:
+    """What the metrics take, of `head`'s scores for `batch`."""
+    wanted = targets(head, batch)
+    weights = None
+    if wanted.counted is not None:  # segments: classes that nobody rated do not count
+        rated = tf.one_hot(wanted.counted, head.num_classes)
+        weights = np.asarray(tf.reduce_max(rated, axis=1))
+    return Batch(
+        predictions=np.asarray(scores), labels=np.asarray(wanted.ids), label_weights=weights
+    )

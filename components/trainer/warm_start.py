@@ -1,0 +1,102 @@
+"""Start from another model's weights: what fits by name and shape is taken over, and told."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+
+from yt8m.schemas.errors import UserError
+
+_log = logging.getLogger(__name__)
+_GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matches:
+    """What became of each weight."""
+
+    taken: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()  # of the network, not found there
+    other_shape: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [f"{len(self.taken)} weights taken over: {', '.join(self.taken) or 'none'}"]
+        if self.other_shape:
+            lines.append(f"of another shape, left new: {', '.join(self.other_shape)}")
+        if self.absent:
+            lines.append(f"not there, left new: {', '.join(self.absent)}")
+        return "; ".join(lines)
+
+
+def warm_start(network: Any, source: str, *, required: bool = True) -> Matches | None:
+    """Copy from `source`, an export or a checkpoint, what matches; None where there is none.
+
+    Not `required` is the baseline, which may be a model of quite another kind: where nothing of it
+    fits, training begins anew and says so.
+    """
+    if not source:
+        return None
+    try:
+        return _take_over(network, source)
+    except UserError as error:
+        if required:
+            raise
+        _log.warning("%s; training begins with new weights", error)
+        return None
+
+
+def _take_over(network: Any, source: str) -> Matches:
+    values = read_weights(source)
+    taken, absent, other_shape = [], [], []
+    for variable in network.weights:
+        name = variable.name.partition(":")[0]
+        if name not in values:
+            absent.append(name)
+        elif tuple(values[name].shape) != tuple(variable.shape):
+            other_shape.append(f"{name} {tuple(values[name].shape)} -> {tuple(variable.shape)}")
+        else:
+            variable.assign(values[name])
+            taken.append(name)
+    matches = Matches(taken=tuple(taken), absent=tuple(absent), other_shape=tuple(other_shape))
+    if not taken:
+        raise UserError(f"warm start from {source}: no weight of this model is there ({matches})")
+    _log.info("warm start from %s: %s", source, matches)
+    return matches
+
+
+def read_weights(source: str) -> dict[str, Any]:
+    """Weights by the names that they had in the network, from an export or a checkpoint."""
+    reader = tf.train.load_checkpoint(_checkpoint_path(source))
+    if not reader.has_tensor(_GRAPH_KEY):
+        raise UserError(f"warm start from {source}: not a checkpoint of TensorFlow 2 objects")
+    from tensorflow.core.protobuf import trackable_object_graph_pb2
+
+    graph = trackable_object_graph_pb2.TrackableObjectGraph.FromString(
+        reader.get_tensor(_GRAPH_KEY)
+    )
+    found = {}
+    for node in graph.nodes:
+        for attribute in node.attributes:
+            is_slot = attribute.checkpoint_key.startswith("optimizer/")
+            if attribute.full_name and not is_slot and reader.has_tensor(attribute.checkpoint_key):
+                found[attribute.full_name] = reader.get_tensor(attribute.checkpoint_key)
+    return found
+
+
+def _checkpoint_path(source: str) -> str:
+    """The checkpoint that `source` is or holds."""
+    exported = f"{source}/variables/variables"
+    candidates = [exported, source]
+    for path in candidates:
+        if tf.io.gfile.exists(f"{path}.index"):
+            return path
+    newest = tf.train.latest_checkpoint(source) if tf.io.gfile.isdir(source) else None
+    if newest is None:
+        raise UserError(
+            f"warm start from {source}: neither an export (variables/variables.index) nor a "
+            "checkpoint is there"
+        )
+    return str(newest)

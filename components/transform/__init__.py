@@ -1,0 +1,1 @@
+"""TFX Transform's preprocessing_fn."""

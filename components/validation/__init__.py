@@ -1,0 +1,1 @@
+"""The curated schema, and the stop that bad data cannot pass."""

@@ -1,0 +1,148 @@
+"""The actions of SchemaGen and ValidationGate."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+from google.protobuf import text_format
+from tfx import types
+from tfx.components.example_validator import executor as example_validator
+from tfx.components.statistics_gen import executor as statistics_gen
+from tfx.dsl.components.base import base_executor
+from tfx.types import artifact_utils
+from tfx.utils import io_utils
+
+from yt8m.components import storage
+from yt8m.components.registry.handed import baseline_statistics
+from yt8m.components.validation.anomalies import Anomaly, list_anomalies, message
+from yt8m.components.validation.config import OnDrift, ValidationConfig
+from yt8m.components.validation.drift import Comparison, compare_drift, compare_skew
+from yt8m.components.validation.stopped import COMPARISONS_FILE, StoppedError
+from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.features import FeatureConfig, Level
+from yt8m.schemas.load import load_schema
+
+SCHEMA_FILE = "schema.pbtxt"
+MESSAGE_FILE = "anomalies.txt"
+_TRAIN, _EVAL = "train", "eval"
+_NOTHING = Comparison((), ())
+_logger = logging.getLogger(__name__)
+
+Artifacts = dict[str, list[types.Artifact]]
+
+
+class SchemaGenExecutor(base_executor.BaseExecutor):
+    """Writes the curated schema of the configured level and features."""
+
+    def Do(  # noqa: N802  (TFX's name)
+        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
+    ) -> None:
+        self._log_startup(input_dict, output_dict, exec_properties)
+        features = from_dict(
+            FeatureConfig, json.loads(exec_properties["features"]), path="features"
+        )
+        schema = load_schema(Level(exec_properties["level"]), features)
+        artifact = artifact_utils.get_single_instance(output_dict["schema"])
+        storage.write_text(
+            storage.join(artifact.uri, SCHEMA_FILE), text_format.MessageToString(schema)
+        )
+        artifact.set_int_custom_property("features", len(schema.feature))
+
+
+class ValidationGateExecutor(base_executor.BaseExecutor):
+    """Ends the run where the data are not as they should be."""
+
+    def Do(  # noqa: N802  (TFX's name)
+        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
+    ) -> None:
+        self._log_startup(input_dict, output_dict, exec_properties)
+        config = from_dict(
+            ValidationConfig, json.loads(exec_properties["config"]), path="validation"
+        )
+        found = _validated(artifact_utils.get_single_instance(input_dict["anomalies"]))
+        drift, skew = _compared(input_dict, config)
+        compared = [*drift.anomalies, *skew.anomalies]
+        stops = config.on_drift is OnDrift.STOP
+        errors = [a for a in found if a.is_error] + (compared if stops else [])
+        measured = {"drift": to_dict(drift.measured), "skew": to_dict(skew.measured)}
+        comparisons = json.dumps(measured)
+        if errors:
+            raise StoppedError(_advised(errors, compared), comparisons)
+        warnings = [a for a in found if not a.is_error] + ([] if stops else compared)
+        for warning in warnings:
+            _logger.warning("%s", warning)
+        artifact = artifact_utils.get_single_instance(output_dict["validation"])
+        storage.write_text(storage.join(artifact.uri, COMPARISONS_FILE), comparisons)
+        _describe(artifact, warnings, drift, skew, compared=_has_baseline(input_dict))
+
+
+def _advised(errors: list[Anomaly], compared: list[Anomaly]) -> str:
+    text = message(errors)
+    if not compared:
+        return text
+    advice = "if these data are right, raise the limit, or set validation.on_drift=warn"
+    return f"{text}\n{advice}"
+
+
+def _validated(artifact: types.Artifact) -> list[Anomaly]:
+    """What ExampleValidator found, in all splits."""
+    from tensorflow_metadata.proto.v0 import anomalies_pb2
+
+    found: list[Anomaly] = []
+    for split in artifact_utils.decode_split_names(artifact.split_names):
+        uri = artifact_utils.get_split_uri([artifact], split)
+        content = storage.read_bytes(storage.join(uri, example_validator.DEFAULT_FILE_NAME))
+        found += list_anomalies(split, anomalies_pb2.Anomalies.FromString(content))
+    return found
+
+
+def _compared(input_dict: Artifacts, config: ValidationConfig) -> tuple[Comparison, Comparison]:
+    """Drift against the baseline's data, where there are any, and skew between the splits."""
+    schema = io_utils.SchemaReader().read(
+        io_utils.get_only_uri_in_dir(artifact_utils.get_single_uri(input_dict["schema"]))
+    )
+    statistics = artifact_utils.get_single_uri(input_dict["statistics"])
+    train, evaluation = _load(statistics, _TRAIN), _load(statistics, _EVAL)
+    skew = compare_skew(train, evaluation, schema, config) if train and evaluation else _NOTHING
+    previous = _previous(input_dict)
+    earlier = _load(previous, _TRAIN) if previous else None
+    drift = compare_drift(train, earlier, schema, config) if train and earlier else _NOTHING
+    return drift, skew
+
+
+def _has_baseline(input_dict: Artifacts) -> bool:
+    return _previous(input_dict) is not None
+
+
+def _previous(input_dict: Artifacts) -> str | None:
+    baseline = input_dict.get("baseline")
+    return baseline_statistics(artifact_utils.get_single_uri(baseline)) if baseline else None
+
+
+def _load(uri: str, split: str) -> Any:
+    """Statistics of one split (DatasetFeatureStatisticsList), or None where there are none."""
+    from tensorflow_metadata.proto.v0 import statistics_pb2
+
+    path = storage.join(uri, f"Split-{split}", statistics_gen.DEFAULT_FILE_NAME)
+    if not storage.exists(path):
+        return None
+    return statistics_pb2.DatasetFeatureStatisticsList.FromString(storage.read_bytes(path))
+
+
+def _describe(
+    artifact: types.Artifact,
+    warnings: list[Anomaly],
+    drift: Comparison,
+    skew: Comparison,
+    *,
+    compared: bool,
+) -> None:
+    text = "".join(f"{warning}\n" for warning in warnings) or "no anomalies\n"
+    storage.write_text(storage.join(artifact.uri, MESSAGE_FILE), text)
+    artifact.split_names = artifact_utils.encode_split_names([])
+    artifact.set_int_custom_property("anomalies", len(warnings))
+    artifact.set_float_custom_property("skew", skew.largest)
+    if compared:
+        artifact.set_float_custom_property("drift", drift.largest)

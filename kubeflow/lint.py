@@ -1,0 +1,104 @@
+"""What the open-source backend refuses or silently ignores, found before the upload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from yt8m.schemas.errors import ConfigError
+
+SCHEMA_VERSION = "2.1.0"
+ROOT_SCHEMES = ("gs://", "s3://", "minio://")
+_STOCK_ENTRY = "tfx.orchestration.kubeflow.v2.container"
+# One argument of a process may have 128 KiB on Linux, and the values of the inputs come on top.
+_LONGEST_ARGUMENT = 100_000
+
+
+def lint(spec: Mapping[str, Any], platform: Mapping[str, Any]) -> None:
+    """Raise one ConfigError that lists every problem by its place in the YAML."""
+    problems = [f"{where}: {what}" for where, what in find_problems(spec, platform)]
+    if problems:
+        raise ConfigError(problems)
+
+
+def find_problems(
+    spec: Mapping[str, Any], platform: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
+    """(path, problem) for each thing that would not run."""
+    if "pipelineSpec" in spec:
+        yield "pipelineSpec", "a PipelineJob wrapper, which only Vertex takes; write YAML"
+        return
+    version = spec.get("schemaVersion")
+    if version != SCHEMA_VERSION:
+        yield "schemaVersion", f"{version!r}; the backend takes {SCHEMA_VERSION} alone"
+    root = str(spec.get("defaultPipelineRoot") or "")
+    if not root.startswith(ROOT_SCHEMES):
+        known = ", ".join(ROOT_SCHEMES)
+        yield "defaultPipelineRoot", f"{root!r}; the launcher writes to {known} alone (--root)"
+    yield from _nulls(spec, "")
+    yield from _executors(spec)
+    yield from _tasks(spec)
+    yield from _platform(spec, platform)
+
+
+def _nulls(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    if value is None:
+        yield path, "null, at which the launcher stops"
+    elif isinstance(value, Mapping):
+        for key, below in value.items():
+            yield from _nulls(below, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list):
+        for index, below in enumerate(value):
+            yield from _nulls(below, f"{path}[{index}]")
+
+
+def _executors(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for label, executor in spec.get("deploymentSpec", {}).get("executors", {}).items():
+        path = f"deploymentSpec.executors.{label}"
+        if "resolver" in executor:
+            yield f"{path}.resolver", "resolvers are not implemented; use a component (Baseline)"
+        container = executor.get("container")
+        if container is None:
+            continue
+        if not container.get("image"):
+            yield f"{path}.container.image", "missing (--image)"
+        if "lifecycle" in container:
+            yield f"{path}.container.lifecycle", "hooks are never run, so {SPAN} stays as it is"
+        command = container.get("command", [])
+        if not command:
+            yield f"{path}.container.command", "missing; the launcher needs one"
+        if any(_STOCK_ENTRY in word for word in command):
+            yield f"{path}.container.command", "TFX's own entry point fails on untyped artifacts"
+        for index, argument in enumerate(container.get("args", [])):
+            if isinstance(argument, str) and len(argument) > _LONGEST_ARGUMENT:
+                yield f"{path}.container.args[{index}]", f"{len(argument)} characters, too long"
+
+
+def _tasks(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    root = spec.get("root", {})
+    inputs = root.get("inputDefinitions", {}).get("parameters", {})
+    tasks = root.get("dag", {}).get("tasks", {})
+    for name, task in tasks.items():
+        path = f"root.dag.tasks.{name}"
+        for other in task.get("dependentTasks", []):
+            if other not in tasks:
+                yield f"{path}.dependentTasks", f"no task {other!r}"
+        for key, given in task.get("inputs", {}).get("parameters", {}).items():
+            where = f"{path}.inputs.parameters.{key}"
+            if "runtimeParameter" in given.get("runtimeValue", {}):
+                yield where, "runtimeParameter is of schema 2.0; use componentInputParameter"
+            wanted = given.get("componentInputParameter")
+            if wanted is not None and wanted not in inputs:
+                yield where, f"the pipeline has no input {wanted!r}"
+        for key, given in task.get("inputs", {}).get("artifacts", {}).items():
+            producer = given.get("taskOutputArtifact", {}).get("producerTask")
+            if producer is not None and producer not in tasks:
+                yield f"{path}.inputs.artifacts.{key}", f"no task {producer!r}"
+
+
+def _platform(spec: Mapping[str, Any], platform: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    labels = spec.get("deploymentSpec", {}).get("executors", {})
+    for name, content in platform.get("platforms", {}).items():
+        for label in content.get("deploymentSpec", {}).get("executors", {}):
+            if label not in labels:
+                yield f"platforms.{name}.deploymentSpec.executors.{label}", "no such executor"

@@ -1,0 +1,97 @@
+"""What a component's pod looks like: into the pipeline document and the platform document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from yt8m.kubeflow.config import PlatformConfig, Resources, quantity
+from yt8m.schemas.errors import ConfigError
+
+T = TypeVar("T")
+_DEFAULT = "default"
+_GIGA = 1e9
+
+
+def add_platform(spec: dict[str, Any], platform: PlatformConfig) -> dict[str, Any]:
+    """Set resources and environment in `spec`; the value is the platform document."""
+    label_by_component = {
+        task["componentRef"]["name"]: spec["components"][task["componentRef"]["name"]][
+            "executorLabel"
+        ]
+        for task in spec["root"]["dag"]["tasks"].values()
+    }
+    _check_names(platform, set(label_by_component))
+    executors = {}
+    for component, label in label_by_component.items():
+        container = spec["deploymentSpec"]["executors"][label].get("container")
+        if container is None:
+            continue
+        _set_container(container, component, platform)
+        if pod := _pod(component, platform):
+            executors[label] = pod
+    if not executors:
+        return {}
+    return {"platforms": {"kubernetes": {"deploymentSpec": {"executors": executors}}}}
+
+
+def _set_container(container: dict[str, Any], component: str, platform: PlatformConfig) -> None:
+    wanted = _for(platform.resources, component, Resources())
+    resources = _resources(wanted)
+    if resources:
+        container["resources"] = resources
+    if platform.environment:
+        container["env"] = [{"name": k, "value": v} for k, v in platform.environment.items()]
+
+
+def _resources(wanted: Resources) -> dict[str, Any]:
+    """Limit and request alike: a pod that may take more than it asked for is evicted first."""
+    found: dict[str, Any] = {}
+    if wanted.cpu:
+        found |= {"cpuLimit": quantity(wanted.cpu), "cpuRequest": quantity(wanted.cpu)}
+    if wanted.memory:
+        gigabytes = quantity(wanted.memory) / _GIGA
+        found |= {"memoryLimit": gigabytes, "memoryRequest": gigabytes}
+    if wanted.gpus:
+        found["accelerator"] = {"type": wanted.gpu_resource, "count": str(wanted.gpus)}
+    return found
+
+
+def _pod(component: str, platform: PlatformConfig) -> dict[str, Any]:
+    mine = [v for v in platform.volumes if not v.components or component in v.components]
+    pod = {
+        "pvcMount": [{"constant": v.claim, "mountPath": v.path} for v in mine if v.claim],
+        "secretAsVolume": [{"secretName": v.secret, "mountPath": v.path} for v in mine if v.secret],
+        "secretAsEnv": [
+            {
+                "secretName": s.secret,
+                "keyToEnv": [{"secretKey": s.key, "envVar": s.variable}],
+            }
+            for s in platform.secrets
+        ],
+        "imagePullSecret": [{"secretName": name} for name in platform.image_pull_secrets],
+        "imagePullPolicy": platform.image_pull_policy,
+    }
+    labels = _for(platform.node_selector, component, {})
+    pod["nodeSelector"] = {"labels": dict(labels)} if labels else {}
+    return {key: value for key, value in pod.items() if value}
+
+
+def _for(by_component: Mapping[str, T], component: str, otherwise: T) -> T:
+    return by_component.get(component, by_component.get(_DEFAULT, otherwise))
+
+
+def _check_names(platform: PlatformConfig, components: set[str]) -> None:
+    named = {
+        "kubeflow.resources": set(platform.resources) - {_DEFAULT},
+        "kubeflow.node_selector": set(platform.node_selector) - {_DEFAULT},
+        "kubeflow.volumes": {c for v in platform.volumes for c in v.components},
+    }
+    known = ", ".join(sorted(components))
+    problems = [
+        f"{path}: no component {name!r} in this pipeline; there are {known}"
+        for path, names in named.items()
+        for name in sorted(names - components)
+    ]
+    if problems:
+        raise ConfigError(problems)

@@ -1,0 +1,97 @@
+"""A compiled pipeline on disk or on the server: its name, its parameters, its content's name."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from yt8m.schemas.errors import UserError
+
+_NUMBERS = {"NUMBER_INTEGER": int, "NUMBER_DOUBLE": float}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """The documents of a compiled pipeline: the pipeline's, then perhaps the platform's."""
+
+    pipeline: Mapping[str, Any]
+    platform: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return str(self.pipeline.get("pipelineInfo", {}).get("name", ""))
+
+    @property
+    def root(self) -> str:
+        """Where artifacts go unless a run says otherwise."""
+        return str(self.pipeline.get("defaultPipelineRoot", ""))
+
+    @property
+    def parameters(self) -> Mapping[str, Mapping[str, Any]]:
+        inputs = self.pipeline.get("root", {}).get("inputDefinitions", {})
+        found: Mapping[str, Mapping[str, Any]] = inputs.get("parameters", {})
+        return found
+
+    @property
+    def version_name(self) -> str:
+        """A name for the content: comments, order of keys and white space do not count."""
+        content = json.dumps([self.pipeline, self.platform], sort_keys=True)
+        return "sha256-" + hashlib.sha256(content.encode()).hexdigest()[:16]
+
+    def parse_parameters(self, settings: Iterable[str]) -> dict[str, Any]:
+        """`name=value` texts as typed values, checked against what the pipeline takes."""
+        values: dict[str, Any] = {}
+        for setting in settings:
+            name, equals, text = setting.partition("=")
+            if not equals:
+                raise UserError(f"--param {setting}: write it as name=value")
+            if name not in self.parameters:
+                close = difflib.get_close_matches(name, self.parameters, n=1)
+                known = ", ".join(sorted(self.parameters)) or "none"
+                hint = f"did you mean {close[0]}?" if close else f"it takes {known}"
+                raise UserError(f"--param {name}: pipeline {self.name!r} has none such; {hint}")
+            kind = str(self.parameters[name].get("parameterType", "STRING"))
+            values[name] = _convert(text, kind, name)
+        return values
+
+
+def read_spec(path: str) -> Spec:
+    """The compiled pipeline in the YAML file `path`."""
+    import yaml
+
+    try:
+        documents = list(yaml.safe_load_all(Path(path).read_text(encoding="utf-8")))
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}; `yt8m kubeflow compile` writes it") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is not YAML: {error}") from error
+    documents = [d for d in documents if d]
+    if not documents or "pipelineInfo" not in documents[0]:
+        raise UserError(f"{path} is not a compiled pipeline (no pipelineInfo in it)")
+    return Spec(pipeline=documents[0], platform=documents[1] if len(documents) > 1 else {})
+
+
+def server_spec(data: Mapping[str, Any]) -> Spec:
+    """What the server keeps: the pipeline alone, or a mapping of both documents."""
+    if "pipeline_spec" in data:
+        return Spec(pipeline=data["pipeline_spec"], platform=data.get("platform_spec") or {})
+    return Spec(pipeline=data)
+
+
+def _convert(text: str, kind: str, name: str) -> Any:
+    if kind in _NUMBERS:
+        try:
+            return _NUMBERS[kind](text)
+        except ValueError:
+            whole = "a whole number" if kind == "NUMBER_INTEGER" else "a number"
+            raise UserError(f"--param {name}={text}: must be {whole}") from None
+    if kind == "BOOLEAN":
+        if text.lower() not in ("true", "false"):
+            raise UserError(f"--param {name}={text}: must be true or false")
+        return text.lower() == "true"
+    return text

@@ -1,0 +1,161 @@
+"""One HTTP request to the v2beta1 API, by the generated client, and what went wrong with it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import kfp_server_api
+import urllib3
+from kfp_server_api.exceptions import ApiException, ApiTypeError, ApiValueError
+
+from yt8m.kubeflow.credentials import Connection
+from yt8m.kubeflow.retry import RefusedError, ServerError
+
+_API = "/apis/v2beta1"
+# A pair, because the generated client silently ignores a single float.
+_TIMEOUT_S = (10.0, 60.0)
+_LONGEST_TEXT = 500
+
+
+class Wire:
+    """The generated client without its method names, which differ from version to version."""
+
+    def __init__(
+        self, connection: Connection, *, timeout_s: tuple[float, float] = _TIMEOUT_S
+    ) -> None:
+        self._host, self._timeout_s = connection.host, timeout_s
+        self._cookie = connection.cookies()
+        self._token = connection.bearer()
+        configuration = kfp_server_api.Configuration(host=connection.host)
+        # urllib3's own retries would repeat a POST unseen, and follow a redirect to a login page.
+        configuration.retries = urllib3.Retry(0, redirect=0)
+        if connection.ca_file:
+            configuration.ssl_ca_cert = connection.ca_file
+        if self._token is not None:
+            configuration.api_key_prefix["authorization"] = "Bearer"
+            configuration.api_key["authorization"] = "read when a request is made"
+            configuration.refresh_api_key_hook = self._refresh
+        self._client = kfp_server_api.ApiClient(configuration)
+
+    def _refresh(self, configuration: Any) -> None:
+        if self._token is not None:
+            configuration.api_key["authorization"] = self._token.read()
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        answer: str,
+        *,
+        query: Mapping[str, str | int | None] | None = None,
+        body: Any = None,
+        file: str = "",
+    ) -> Any:
+        """The answer as the model named `answer` ("object" where nothing is expected)."""
+        pairs = [(k, v) for k, v in (query or {}).items() if v not in (None, "")]
+        headers = {"Accept": "application/json", "Content-Type": "application/json"}
+        if file:
+            headers["Content-Type"] = "multipart/form-data"
+        if self._cookie is not None:
+            headers["Cookie"] = self._cookie.read()
+        try:
+            data: Any = self._client.call_api(
+                _API + path,
+                method,
+                query_params=pairs,
+                header_params=headers,
+                body=body,
+                files={"uploadfile": file} if file else None,
+                response_type=answer,
+                auth_settings=["Bearer"],
+                _return_http_data_only=True,
+                _request_timeout=self._timeout_s,
+            )
+            self._expect_json()
+        except ApiException as error:
+            raise self._explain(error, method, path) from None
+        except urllib3.exceptions.HTTPError as error:
+            raise self._unreachable(error, method, path) from None
+        except (ApiTypeError, ApiValueError, ValueError, AttributeError) as error:
+            raise ServerError(
+                f"{method} {self._host}{_API}{path}: the answer is not that of Kubeflow Pipelines "
+                f"v2 ({_short(str(error))}); is --host its address?",
+                status=200,
+                unsure=True,
+            ) from None
+        return data
+
+    def _expect_json(self) -> None:
+        """The generated client makes an empty model of a page of HTML, which is a login page."""
+        if not isinstance(json.loads(self._client.last_response.data or "{}"), dict):
+            raise ValueError("not a JSON object")
+
+    def _explain(self, error: ApiException, method: str, path: str) -> ServerError | RefusedError:
+        status = int(error.status or 0)
+        where = f"{method} {self._host}{_API}{path}"
+        said = _said(error.body)
+        if status in (301, 302, 303, 307, 308, 401):
+            return self._login(status)
+        if status == 403:
+            return RefusedError(
+                f"{where}: permission denied ({said}); on a multi-user installation give "
+                "--namespace with your profile, and a token that may use it",
+                status=status,
+            )
+        if status == 0:  # TLS
+            return ServerError(f"{where}: {_short(str(error.reason))}", unsure=False)
+        if status == 429 or status >= 500:
+            wait = _seconds((error.headers or {}).get("Retry-After"))
+            unsure = status != 429
+            return ServerError(
+                f"{where}: {status} {said}", status=status, unsure=unsure, wait_s=wait
+            )
+        return RefusedError(f"{where}: {status} {said}", status=status)
+
+    def _login(self, status: int) -> RefusedError:
+        return RefusedError(
+            f"{self._host} asks for a login (status {status}): give --token-file or --cookie-file, "
+            "or --service-account inside a pod; a token may also have run out",
+            status=401,
+        )
+
+    def _unreachable(self, error: Exception, method: str, path: str) -> ServerError | RefusedError:
+        before = (
+            urllib3.exceptions.NewConnectionError,
+            urllib3.exceptions.ConnectTimeoutError,
+        )
+        error = getattr(error, "reason", None) or error  # what urllib3 wrapped as MaxRetryError
+        if isinstance(error, urllib3.exceptions.ResponseError):
+            return self._login(302)
+        never_sent = isinstance(error, before)
+        detail = re.sub(r"^<[^>]*>: ", "", str(error))
+        return ServerError(
+            f"{method} {self._host}{_API}{path}: {_short(detail)}"
+            + ("; is the server up, and --host its address?" if never_sent else ""),
+            unsure=not never_sent,
+        )
+
+
+def _said(body: Any) -> str:
+    """The server's own message, without the stack of Go errors that follows it."""
+    text = body.decode("utf-8", "replace") if isinstance(body, bytes) else str(body or "")
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return _short(text)
+    if isinstance(data, dict):
+        text = str(data.get("error_message") or data.get("message") or data.get("error") or text)
+    return _short(text)
+
+
+def _short(text: str) -> str:
+    lines: Sequence[str] = text.strip().splitlines()
+    first = lines[0] if lines else "(no message)"
+    return first if len(first) <= _LONGEST_TEXT else first[:_LONGEST_TEXT] + "..."
+
+
+def _seconds(text: str | None) -> float | None:
+    return float(text) if text and text.isdigit() else None

@@ -1,0 +1,1 @@
+"""Layer 2: how the steps are wired, configured and run."""

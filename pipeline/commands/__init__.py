@@ -1,0 +1,1 @@
+"""Commands that run, repeat and look at pipelines."""

@@ -1,0 +1,69 @@
+"""The runs so far, the newest first: when, which spans, GAP, pushed or why not.
+
+examples:
+  yt8m history --root demo/run
+  yt8m history --root demo/run --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+from yt8m.components.console.console import Console
+from yt8m.pipeline.commands.rooted import add_root_arguments, layout_of, lineage_of
+
+_SHORT = 90
+_COLUMNS = ("run", "started", "took", "spans", "GAP", "difference", "outcome")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_root_arguments(parser)
+
+
+def run(args: argparse.Namespace, console: Console) -> None:
+    from yt8m.pipeline.killed import told_runs
+
+    layout = layout_of(args)
+    records = told_runs(layout)
+    lineage = lineage_of(layout, records[0]) if records else None
+    noted = dict(lineage.notes()) if lineage else {}
+    runs = [{"run_id": run_id, **notes} for run_id, notes in noted.items()]
+    # A run that is under way has none yet, and one that ended before its first component no place.
+    runs += [
+        {
+            "run_id": r.run_id,
+            "started": r.started,
+            "seconds": r.seconds or None,
+            "verdict": r.verdict.value,
+            "reason": r.reason,
+        }
+        for r in records
+        if r.run_id not in noted
+    ]
+    runs.sort(key=lambda run: str(run["run_id"]), reverse=True)
+    console.result({"runs": runs}, console.table(_COLUMNS, [_row(run) for run in runs]))
+
+
+def _row(run: dict[str, Any]) -> tuple[str, ...]:
+    gap, difference, took = run.get("gap"), run.get("gap_difference"), run.get("seconds")
+    return (
+        run["run_id"],
+        time.strftime("%Y-%m-%d %H:%M", time.localtime(run["started"])),
+        "" if took is None else f"{took:.0f} s",
+        run.get("spans", ""),
+        "" if gap is None else f"{gap:.4f}",
+        "" if difference is None else f"{difference:+.4f}",
+        _outcome(run),
+    )
+
+
+def _outcome(run: dict[str, Any]) -> str:
+    from yt8m.pipeline.run_record import told
+
+    if run.get("version"):
+        return f"pushed version {run['version']}"
+    reason = str(run.get("reason", "")).partition("\n")[0]
+    text = told(str(run["verdict"]), reason)
+    return text if len(text) <= _SHORT else f"{text[:_SHORT]}..."

@@ -1,0 +1,98 @@
+"""Retrain when there is new data, once or on a schedule.
+
+Without --cron it runs once, if there is a span, or data, newer than what the last complete run was
+made from, and says so if not: fit for cron, a systemd timer or a Kubernetes CronJob. With --cron
+it stays and does that at each time, one run at a time; a failed run is tried again
+(retrain.retries, retrain.backoff_s) and then reported (notify.command).
+
+Each retraining takes the newest retrain.window spans, starts from the newest blessed model, and is
+gated against it on the newest data.
+
+exit codes: 0 pushed, 3 held back by the gate, 4 nothing new, 1 failed, 2 the run could not start,
+130 Ctrl-C, 143 SIGTERM. With --exit-zero, 3 and 4 become 0.
+
+examples:
+  yt8m retrain smoke --data demo/data --root demo/run --push demo/models
+  yt8m retrain my.yaml --exit-zero
+  yt8m retrain my.yaml --cron "0 3 * * *" --set retrain.timezone=Europe/Brussels
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from yt8m.components.console.console import Console
+from yt8m.pipeline.commands.configured import add_config_arguments, configured
+from yt8m.pipeline.commands.run import add_run_arguments
+from yt8m.schemas.errors import EXIT_DONE, EXIT_HELD_BACK, EXIT_NOTHING_NEW, UserError
+
+_NO_FAILURES = (EXIT_HELD_BACK, EXIT_NOTHING_NEW)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_config_arguments(parser)
+    add_run_arguments(parser)
+    parser.add_argument(
+        "--cron", metavar="EXPRESSION", help='stay, and retrain at these times, e.g. "0 3 * * *"'
+    )
+    parser.add_argument(
+        "--exit-zero", action="store_true", help="end with 0 when held back or nothing is new"
+    )
+    parser.add_argument("--no-notify", action="store_true", help="leave notify.command alone")
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    if args.cron:
+        return _stay(args, console)
+    code = _once(args, console)
+    return EXIT_DONE if args.exit_zero and code in _NO_FAILURES else code
+
+
+def _once(args: argparse.Namespace, console: Console) -> int:
+    import os
+
+    from yt8m.pipeline.after import after_run
+    from yt8m.pipeline.preflight import preflight
+    from yt8m.pipeline.retraining import find_news, prepared
+    from yt8m.pipeline.run_record import EXIT_CODES
+    from yt8m.pipeline.runner import RunOptions, anchored
+    from yt8m.pipeline.runner import run as run_pipeline
+
+    config = prepared(anchored(configured(args)))
+    try:
+        news = find_news(config)
+    except UserError:
+        preflight(config, os.environ)  # what else is wrong is to be told with it
+        raise
+    if not news.is_new:
+        console.result({"verdict": "nothing new", "reason": news.text}, news.text)
+        return EXIT_NOTHING_NEW
+    console.info(news.text)
+    options = RunOptions(engine=args.runner, wait_s=args.wait, retraining=True)
+    result = run_pipeline(config, options, console)
+    after_run(config, result, console, hook=not args.no_notify)
+    return EXIT_CODES[result.record.verdict]
+
+
+def _stay(args: argparse.Namespace, console: Console) -> int:
+    from pathlib import Path
+
+    from yt8m.pipeline.layout import Layout
+    from yt8m.pipeline.nightly import Nightly
+
+    config = configured(args)
+    Nightly(_command(args), config, Layout(Path(config.root)), console).stay(args.cron)
+    return EXIT_DONE
+
+
+def _command(args: argparse.Namespace) -> list[str]:
+    """The same retraining, once: what the schedule starts each time."""
+    words = ["retrain", args.config, "--no-notify", "--runner", args.runner]
+    words += ["--wait", str(args.wait)]
+    for name in ("data", "root", "push", "beam_runner"):
+        value = getattr(args, name)
+        words += [f"--{name.replace('_', '-')}", value] if value is not None else []
+    words += [f"--set={setting}" for setting in args.set]
+    words += [f"--beam-option={option}" for option in args.beam_option or ()]
+    words += [f"--{name}" for name in ("quiet", "json", "debug") if getattr(args, name)]
+    return words

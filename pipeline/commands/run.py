@@ -1,0 +1,57 @@
+"""Run the pipeline here, from records to a pushed model.
+
+Everything wrong is listed before anything starts. What ran before and still holds is taken from
+the cache: a killed run continues where it was when the same command is given again, and with
+nothing changed it ends at once with the outcome that is known.
+
+exit codes: 0 pushed, 3 held back by the gate, 1 failed, 2 the run could not start,
+130 Ctrl-C, 143 SIGTERM.
+
+examples:
+  yt8m run smoke --data demo/data --root demo/run --push demo/models
+  yt8m run video_mlp --data /data/yt8m --root /runs/mlp --push /models --set trainer.num_epochs=3
+  yt8m run my.yaml --beam-runner flink --beam-option=--flink_master=localhost:8081
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from yt8m.components.console.console import Console
+from yt8m.pipeline.commands.configured import add_config_arguments, configured
+
+ENGINES = ("beam", "local")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_config_arguments(parser)
+    add_run_arguments(parser)
+
+
+def add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    """How to run; shared with `yt8m retrain`."""
+    parser.add_argument(
+        "--runner",
+        choices=ENGINES,
+        default=ENGINES[0],
+        help="which of TFX's runners walks through the graph: BeamDagRunner or LocalDagRunner",
+    )
+    parser.add_argument(
+        "--wait",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="wait so long for another run on the same root, instead of ending at once",
+    )
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    from yt8m.pipeline import runner
+    from yt8m.pipeline.after import after_run
+    from yt8m.pipeline.run_record import EXIT_CODES
+
+    config = configured(args)
+    options = runner.RunOptions(engine=args.runner, wait_s=args.wait)
+    result = runner.run(config, options, console)
+    after_run(config, result, console)
+    return EXIT_CODES[result.record.verdict]

@@ -1,0 +1,123 @@
+"""The one graph: local runs, Kubeflow and retraining all use it unchanged."""
+
+from __future__ import annotations
+
+from tfx.orchestration.pipeline import Pipeline
+
+from yt8m.components import storage
+from yt8m.components.baseline.component import Baseline
+from yt8m.components.evaluator.component import Evaluator
+from yt8m.components.example_gen.component import create_example_gen
+from yt8m.components.pusher.component import Pusher
+from yt8m.components.report.component import Report
+from yt8m.components.trainer.component import create_trainer
+from yt8m.components.transform.component import create_transform
+from yt8m.components.validation.component import (
+    create_example_validator,
+    create_schema_gen,
+    create_statistics_gen,
+    create_validation_gate,
+)
+from yt8m.pipeline.beam import beam_arguments
+from yt8m.pipeline.config import PipelineConfig
+from yt8m.pipeline.layout import ARTIFACTS, CHECKPOINTS, VERIFIED
+from yt8m.pipeline.outside import Outside
+from yt8m.schemas.config_tree import to_dict
+
+
+def create_pipeline(config: PipelineConfig, outside: Outside) -> Pipeline:
+    """From records to a pushed model and a report; `outside` is what the run sees of the world."""
+    level, features, push_dir = config.data.level, config.features, config.pusher.push_dir
+    vocabulary = config.evaluator.vocabulary
+
+    baseline = Baseline(config.baseline, push_dir=push_dir, registry_digest=outside.registry_digest)
+    examples = create_example_gen(
+        config.data,
+        features,
+        cache_dir=storage.join(config.root, VERIFIED),
+        source_digest=outside.source_digest,
+    )
+    schema = create_schema_gen(level, features)
+    statistics = create_statistics_gen(examples.outputs["sample"], schema.outputs["schema"])
+    anomalies = create_example_validator(statistics.outputs["statistics"], schema.outputs["schema"])
+    gate = create_validation_gate(
+        config.validation,
+        statistics=statistics.outputs["statistics"],
+        schema=schema.outputs["schema"],
+        anomalies=anomalies.outputs["anomalies"],
+        baseline=baseline.outputs["model"],
+    )
+    transform = create_transform(
+        config.transform,
+        features,
+        level,
+        sample=examples.outputs["sample"],
+        schema=schema.outputs["schema"],
+    )
+    transform.add_upstream_node(gate)
+    trainer = create_trainer(
+        config.trainer,
+        features,
+        level,
+        checkpoint_root=storage.join(config.root, CHECKPOINTS),
+        vocabulary=vocabulary,
+        vocabulary_digest=outside.vocabulary_digest,
+        examples=examples.outputs["examples"],
+        transform_graph=transform.outputs["transform_graph"],
+        schema=schema.outputs["schema"],
+        base_model=baseline.outputs["model"],
+    )
+    evaluator = Evaluator(
+        config.evaluator,
+        config.gate,
+        features=features,
+        examples=examples.outputs["examples"],
+        model=trainer.outputs["model"],
+        baseline_model=baseline.outputs["model"],
+        vocabulary_digest=outside.vocabulary_digest,
+    )
+    of_this_run = {
+        "examples": examples.outputs["examples"],
+        "statistics": statistics.outputs["statistics"],
+        "evaluation": evaluator.outputs["evaluation"],
+        "baseline": baseline.outputs["model"],
+        "model": trainer.outputs["model"],
+        "model_blessing": evaluator.outputs["blessing"],
+    }
+    pusher = Pusher(
+        config.pusher,
+        push_dir=push_dir,
+        run_key=outside.run_key,
+        configuration=to_dict(config),
+        **of_this_run,
+    )
+    report = Report(
+        config.report,
+        configuration=to_dict(config),
+        pipeline=config.name,
+        run_file=outside.run_file,
+        anomalies=anomalies.outputs["anomalies"],
+        validation=gate.outputs["validation"],
+        model_run=trainer.outputs["model_run"],
+        pushed_model=pusher.outputs["pushed_model"],
+        **of_this_run,
+    )
+    return Pipeline(
+        pipeline_name=config.name,
+        pipeline_root=storage.join(config.root, ARTIFACTS),
+        components=[
+            baseline,
+            examples,
+            schema,
+            statistics,
+            anomalies,
+            gate,
+            transform,
+            trainer,
+            evaluator,
+            pusher,
+            report,
+        ],
+        enable_cache=True,
+        beam_pipeline_args=beam_arguments(config.beam),
+    )

@@ -1,0 +1,51 @@
+"""What came of a run, read from what its last components left."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from yt8m.components.registry.record import VersionRecord
+from yt8m.pipeline.lineage import ArtifactFacts
+from yt8m.pipeline.run_record import Verdict
+from yt8m.schemas.config_tree import from_dict
+
+_OUTCOME_FILE = "pushed.json"  # Pusher's, in its artifact
+_REPORT_FILE = "report.html"
+_GAP = "gap"
+
+Outputs = Mapping[str, tuple[ArtifactFacts, ...]]
+
+
+def conclude(outputs: Outputs) -> dict[str, Any]:
+    """The fields of a RunRecord that a run which came to its end knows."""
+    outcome = json.loads(Path(_uri(outputs["Pusher"]), _OUTCOME_FILE).read_text(encoding="utf-8"))
+    record = from_dict(VersionRecord, outcome["record"])
+    gap = record.metrics.get(_GAP)
+    pushed = bool(outcome["pushed"])
+    return {
+        "verdict": Verdict.PUSHED if pushed else Verdict.HELD_BACK,
+        "reason": record.reason,
+        "version": record.version if pushed else 0,
+        "baseline_version": record.baseline_version,
+        "gap": None if gap is None else gap.value,
+        "gap_difference": _difference(record.decision),
+        "spans": record.data.spans,
+        "report": _report(outputs),
+    }
+
+
+def _difference(decision: Mapping[str, Any]) -> float | None:
+    value = (decision.get("differences", {}).get(_GAP) or {}).get("value")
+    return None if value is None else float(value)
+
+
+def _report(outputs: Outputs) -> str:
+    found = [Path(o.uri, _REPORT_FILE) for o in outputs.get("Report", ())]
+    return next((str(path) for path in found if path.is_file()), "")
+
+
+def _uri(outputs: tuple[ArtifactFacts, ...]) -> str:
+    return outputs[0].uri

@@ -1,0 +1,86 @@
+"""Plain configuration values laid over one another: defaults, then a file, then `--set`."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import yaml
+
+from yt8m.schemas.config_tree import members_by_tag, type_hints
+from yt8m.schemas.errors import ConfigError
+
+_TAG = "name"
+
+
+def overlay(hint: Any, base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with the values of `over` on top, both in the plain form of the type `hint`.
+
+    Mappings merge key by key and lists are replaced. Where `over` names another member of a union
+    (another model, say), the keys below are those of that member, and nothing of `base` stays.
+    """
+    members = members_by_tag(hint)
+    if members:
+        tag = over.get(_TAG, base.get(_TAG))
+        if tag != base.get(_TAG):
+            return dict(over)
+        hint = members.get(str(tag))
+    hints = _hints(hint)
+    merged = dict(base)
+    for key, value in over.items():
+        below = merged.get(key)
+        if isinstance(below, Mapping) and isinstance(value, Mapping):
+            value = overlay(hints.get(str(key)), below, value)
+        merged[key] = value
+    return merged
+
+
+def parse_overrides(settings: Iterable[str]) -> dict[str, Any]:
+    """A nested dictionary from `a.b=value` texts; values are read as YAML, the last one counts."""
+    tree: dict[str, Any] = {}
+    for setting in settings:
+        path, equals, text = setting.partition("=")
+        keys = path.strip().split(".")
+        if not equals or not all(keys):
+            raise ConfigError(f"--set {setting}: write it as a.b=value, e.g. trainer.max_steps=200")
+        value: Any = parse_yaml(text, source=f"--set {setting}")
+        for key in reversed(keys):
+            value = {key: value}
+        tree = overlay(None, tree, value)
+    return tree
+
+
+def parse_yaml(text: str, *, source: str) -> Any:
+    """The value of a YAML text; ConfigError names `source` and the line."""
+    try:
+        return yaml.load(text, Loader=_NoDoubles)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        line = f", line {mark.line + 1}" if mark and "\n" in text.strip() else ""
+        raise ConfigError(f"{source}{line}: {error.problem or error}") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{source}: not YAML ({error})") from error
+
+
+def _hints(hint: Any) -> dict[str, Any]:
+    """The types of a dataclass's fields; `X | None` counts as X."""
+    options = [o for o in typing.get_args(hint) if dataclasses.is_dataclass(o)]
+    cls = options[0] if len(options) == 1 else hint
+    return type_hints(typing.cast(type, cls)) if dataclasses.is_dataclass(cls) else {}
+
+
+class _NoDoubles(yaml.SafeLoader):
+    """YAML's safe loader, which refuses a key that stands twice instead of dropping the first."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if isinstance(key, str) and key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} stands twice", key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)

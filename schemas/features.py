@@ -1,0 +1,81 @@
+"""What a YouTube-8M record holds: names, sizes, classes and the quantisation constants."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from yt8m.schemas.config_tree import require
+
+NUM_CLASSES = 3862  # the 2018 vocabulary
+NUM_VERTICALS = 25
+MAX_FRAMES = 300  # one frame a second
+SEGMENT_FRAMES = 5
+
+RGB = "rgb"
+AUDIO = "audio"
+FEATURE_SIZES = {RGB: 1024, AUDIO: 128}
+
+# A stored byte q stands for q * 4/255 + 4/512 - 2, which lies in [-2, 2].
+QUANTISED_MIN = -2.0
+QUANTISED_MAX = 2.0
+QUANTISED_LEVELS = 255
+QUANTISED_RANGE = QUANTISED_MAX - QUANTISED_MIN
+DEQUANTISE_SCALE = QUANTISED_RANGE / QUANTISED_LEVELS
+DEQUANTISE_BIAS = QUANTISED_RANGE / 512.0 + QUANTISED_MIN
+
+ID = "id"
+LABELS = "labels"
+SEGMENT_START_TIMES = "segment_start_times"
+SEGMENT_END_TIMES = "segment_end_times"
+SEGMENT_LABELS = "segment_labels"
+SEGMENT_SCORES = "segment_scores"
+
+
+class Level(enum.Enum):
+    """The three kinds of record that Google publishes."""
+
+    VIDEO = "video"
+    FRAME = "frame"
+    SEGMENT = "segment"
+
+    @property
+    def is_sequence(self) -> bool:
+        """True where a record is a tf.SequenceExample."""
+        return self is not Level.VIDEO
+
+
+def record_key(name: str, level: Level) -> str:
+    """The key under which feature `name` stands in a record of `level`."""
+    return name if level.is_sequence else f"mean_{name}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureConfig:
+    """Which features are read, and how many classes there are."""
+
+    names: tuple[str, ...] = (RGB, AUDIO)
+    sizes: tuple[int, ...] = (FEATURE_SIZES[RGB], FEATURE_SIZES[AUDIO])
+    num_classes: int = NUM_CLASSES
+    max_frames: int = MAX_FRAMES
+
+    def __post_init__(self) -> None:
+        require(bool(self.names), "names", self.names, "at least one feature name")
+        require(len(set(self.names)) == len(self.names), "names", self.names, "distinct names")
+        require(
+            len(self.sizes) == len(self.names) and all(size > 0 for size in self.sizes),
+            "sizes",
+            self.sizes,
+            f"one positive size for each of the {len(self.names)} names",
+        )
+        require(self.num_classes >= 1, "num_classes", self.num_classes, "1 or more")
+        require(self.max_frames >= 1, "max_frames", self.max_frames, "1 or more")
+
+    @property
+    def size_by_name(self) -> dict[str, int]:
+        return dict(zip(self.names, self.sizes, strict=True))
+
+    @property
+    def total_size(self) -> int:
+        """Length of the concatenated vector, 1152 for rgb and audio."""
+        return sum(self.sizes)

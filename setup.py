@@ -1,0 +1,80 @@
+"""Packaging: four top folders, installed as the one import package `yt8m`."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+ROOT = Path(__file__).parent
+LAYERS = ("schemas", "components", "pipeline", "kubeflow")
+
+# Ranges admit both TFX 1.16 (the locked default) and TFX 1.21, which needs glibc 2.39. The exact,
+# hashed set that is tested is in lock/. See docs/decisions/0001-tfx-and-beam-versions.md.
+RUNTIME = [
+    "tfx>=1.16,<1.22",
+    "tensorflow>=2.16,<2.22",
+    "tf_keras>=2.16,<2.22",
+    "tensorflow-transform>=1.16,<1.22",
+    "tensorflow-model-analysis>=0.47,<0.53",
+    "tensorflow-data-validation>=1.16,<1.22",
+    "ml-metadata>=1.16,<1.22",
+    "apache-beam>=2.61,<2.75",
+    "dill>=0.3.1.1",  # tfx_bsl imports it, and Beam brings it no longer from 2.69 on
+    "tensorboard>=2.16,<2.22",  # TensorFlow brings it no longer from 2.21 on
+    "kfp>=2.5,<2.17",
+    "kubernetes>=26.1",
+    "numpy>=1.24",
+    "google-crc32c>=1.5",
+    "PyYAML>=6",
+    "rich>=13",
+    "APScheduler>=3.10,<4",
+    "boto3>=1.28",
+]
+DEV = [
+    "pytest>=8",
+    "pytest-xdist>=3.5",
+    "pytest-timeout>=2.3",
+    "hypothesis>=6.100",
+    "moto[server]>=5",
+    "kfp-kubernetes>=1.0",  # its messages, to hold compiled pipelines against
+    "jsonschema>=4.20",
+    "selenium>=4.20",
+    "ruff",
+    "mypy>=1.10",
+    "types-PyYAML",
+    "types-requests",
+    "import-linter>=2",
+    "build>=1.2",
+    "setuptools>=68",
+    "wheel",
+]
+
+
+def packages() -> list[str]:
+    """Every layer and its sub-packages, under the namespace `yt8m`."""
+    found = []
+    for layer in LAYERS:
+        found.append(f"yt8m.{layer}")
+        found += [f"yt8m.{layer}.{name}" for name in find_packages(layer)]
+    return found
+
+
+setup(
+    name="yt8m-pipeline",
+    version="0.1.0",
+    description="Workflow pipeline that trains, gates and ships YouTube-8M models",
+    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    python_requires=">=3.10,<3.14",
+    packages=packages(),
+    package_dir={f"yt8m.{layer}": layer for layer in LAYERS},
+    package_data={
+        **{f"yt8m.{layer}": ["py.typed"] for layer in LAYERS},
+        "yt8m.schemas": ["py.typed", "*.pbtxt", "*.csv"],
+        "yt8m.pipeline": ["py.typed", "configs/*.yaml"],
+    },
+    install_requires=RUNTIME,
+    extras_require={"dev": DEV},
+    entry_points={"console_scripts": ["yt8m = yt8m.components.console.main:main"]},
+    zip_safe=False,
+)

@@ -1,0 +1,120 @@
+"""The number of processes, devices and micro-batches changes nothing but the order of sums."""
+
+import re
+
+import pytest
+from checkpoint_values import largest_difference
+from cluster import run
+from training import make_job
+from two_devices import run_mirrored, start_mirrored
+
+pytestmark = pytest.mark.distributed
+
+# Rates fall within the run, so that a wrong count of examples would show.
+STEPWISE = {
+    "max_steps": 20,
+    "schedule": {"name": "staircase", "decay": 0.8, "decay_examples": 64},
+}
+SGD = {"name": "sgd", "learning_rate": 0.5}
+ADAM = {"name": "adam", "learning_rate": 0.01}
+CASES = [("sgd", SGD, 1e-6), ("adam", ADAM, 5e-5)]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    from records import make_dataset
+
+    return make_dataset(tmp_path_factory.mktemp("data"), classes=20)
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory, data):
+    """Checkpoints of one process that takes whole global batches, by optimiser."""
+    found = {}
+    for name, optimizer, _ in CASES:
+        root = tmp_path_factory.mktemp(f"alone-{name}")
+        job = make_job(root, data=data, **STEPWISE, batch_size=16, optimizer=optimizer)
+        run(job, "", root / "logs")
+        found[name] = job.checkpoint_dir
+    return found
+
+
+@pytest.mark.parametrize(("name", "optimizer", "limit"), CASES)
+def test_two_workers_equal_one_process_on_the_same_global_batches(
+    tmp_path, data, alone, name, optimizer, limit
+):
+    job = make_job(tmp_path, data=data, **STEPWISE, batch_size=8, optimizer=optimizer)
+    logs = run(job, "worker=2", tmp_path / "logs")
+    assert largest_difference(job.checkpoint_dir, alone[name]) < limit
+    digests = {re.findall(r"weights (\w{16})", log)[-1] for log in logs.values()}
+    assert len(digests) == 1, "the workers' weights differ from one another"
+
+
+def test_micro_batches_equal_one_batch(tmp_path, data, alone):
+    job = make_job(tmp_path, data=data, **STEPWISE, batch_size=4, accumulate=4, optimizer=SGD)
+    run(job, "", tmp_path / "logs")
+    assert largest_difference(job.checkpoint_dir, alone["sgd"]) < 1e-6
+
+
+def test_micro_batches_of_two_workers_equal_one_batch(tmp_path, data, alone):
+    job = make_job(tmp_path, data=data, **STEPWISE, batch_size=4, accumulate=2, optimizer=SGD)
+    run(job, "chief=1,worker=1", tmp_path / "logs")
+    assert largest_difference(job.checkpoint_dir, alone["sgd"]) < 1e-6
+
+
+def test_two_mirrored_devices_equal_one_process(tmp_path, data, alone):
+    job = make_job(tmp_path, data=data, **STEPWISE, batch_size=4, accumulate=2, optimizer=SGD)
+    run_mirrored(job, tmp_path)
+    assert largest_difference(job.checkpoint_dir, alone["sgd"]) < 1e-6
+
+
+def test_one_worker_of_a_parameter_server_equals_one_process(tmp_path, data, alone):
+    """With one worker nothing overtakes anything, so asynchronous training can be compared."""
+    job = make_job(tmp_path, data=data, **STEPWISE, batch_size=4, accumulate=4, optimizer=SGD)
+    run(job, "chief=1,worker=1,ps=1", tmp_path / "logs")
+    assert largest_difference(job.checkpoint_dir, alone["sgd"]) < 1e-6
+
+
+BUCKETS = {
+    "model": {"name": "frame_logistic"},
+    "max_steps": 10,
+    "optimizer": SGD,
+    "inputs": {"bucket_batches": 3, "bucket_multiple": 4},
+}
+
+
+@pytest.fixture(scope="module")
+def frames(tmp_path_factory):
+    from records import make_dataset
+
+    root = tmp_path_factory.mktemp("frames")
+    return make_dataset(root, level="frame", classes=20, train=60, min_frames=9, max_frames=60)
+
+
+@pytest.fixture(scope="module")
+def bucketed(tmp_path_factory, frames):
+    """Checkpoints of one process that takes whole buckets of rows of like length."""
+    root = tmp_path_factory.mktemp("bucketed")
+    job = make_job(root, level="frame", data=frames, **BUCKETS, batch_size=16)
+    run(job, "", root / "logs")
+    return job.checkpoint_dir
+
+
+def test_buckets_are_shared_out_among_micro_batches_and_workers(tmp_path, frames, bucketed):
+    job = make_job(tmp_path, level="frame", data=frames, **BUCKETS, batch_size=4, accumulate=2)
+    run(job, "worker=2", tmp_path / "logs")
+    assert largest_difference(job.checkpoint_dir, bucketed) < 1e-6
+
+
+def test_buckets_are_shared_out_among_devices_where_these_divide_them(tmp_path, frames, bucketed):
+    job = make_job(tmp_path, level="frame", data=frames, **BUCKETS, batch_size=8)
+    run_mirrored(job, tmp_path)
+    assert largest_difference(job.checkpoint_dir, bucketed) < 1e-6
+    odd = {**BUCKETS, "inputs": {"bucket_batches": 3, "bucket_multiple": 1}}
+    job = make_job(tmp_path / "odd", level="frame", data=frames, **odd, batch_size=8)
+    done = start_mirrored(job, tmp_path / "odd")
+    assert done.returncode == 2
+    assert (
+        "trainer.inputs.bucket_multiple = 1: must be a multiple of the number of replicas (2)"
+        in (done.stderr)
+    )

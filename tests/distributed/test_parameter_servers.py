@@ -1,0 +1,76 @@
+"""ParameterServerStrategy: who may die, who may not, and that everybody ends."""
+
+import signal
+
+import pytest
+from cluster import Group
+from training import make_job
+
+pytestmark = pytest.mark.distributed
+
+LONG = {"max_steps": 400, "checkpoint": {"every_steps": 25}, "log": {"every_steps": 25}}
+
+
+def curve_steps(job):
+    from yt8m.components.trainer.curve import TRAINING, read_curve
+
+    return [
+        r["step"] for r in read_curve(f"{job.checkpoint_dir}/{TRAINING}") if r["kind"] == "train"
+    ]
+
+
+def test_a_killed_worker_is_survived_and_workers_and_servers_end_by_themselves(tmp_path):
+    job = make_job(tmp_path, **LONG)
+    with Group(job, "chief=1,worker=2,ps=2", tmp_path / "logs") as group:
+        group.wait_until(lambda: group.step() >= 25)
+        group.kill("worker 1")
+        codes = group.join()
+        assert codes.pop("worker 1") == -signal.SIGKILL
+        assert set(codes.values()) == {0}, codes
+        assert group.step() == 400
+    assert curve_steps(job)[-1] == 400
+    assert (tmp_path / "export" / "saved_model.pb").exists()
+
+
+def test_a_killed_server_ends_the_chief_and_training_resumes_from_the_checkpoint(tmp_path):
+    job, processes = make_job(tmp_path, **LONG), "chief=1,worker=1,ps=2"
+    with Group(job, processes, tmp_path / "logs") as group:
+        group.wait_until(lambda: group.step() >= 25)
+        group.kill("ps 0")
+        assert group.join("chief 0") == {"chief 0": 1}
+        assert "lost contact with another process" in group.log("chief 0")
+        reached = group.step()
+        assert 25 <= reached < 400
+    with Group(job, processes, tmp_path / "again") as group:
+        assert set(group.join().values()) == {0}
+        assert f"step {reached} of 400" in group.log("chief 0")
+        assert group.step() == 400
+
+
+def test_a_killed_chief_resumes_from_the_checkpoint(tmp_path):
+    job = make_job(tmp_path, **{**LONG, "distribution": {"peer_timeout_s": 20}})
+    processes = "chief=1,worker=1,ps=1"
+    with Group(job, processes, tmp_path / "logs") as group:
+        group.wait_until(lambda: group.step() >= 25)
+        group.kill("chief 0")
+        codes = group.join()
+        assert codes.pop("chief 0") == -signal.SIGKILL
+        assert set(codes.values()) == {1}, codes  # nobody waits for a chief for ever
+        assert "has not been reachable for 20 s" in group.log("ps 0")
+        reached = group.step()
+        assert reached < 400
+    with Group(job, processes, tmp_path / "again") as group:
+        assert set(group.join().values()) == {0}
+        assert group.step() == 400
+
+
+def test_sigterm_to_the_chief_saves_and_exits_143(tmp_path):
+    job = make_job(tmp_path, **{**LONG, "checkpoint": {}})
+    with Group(job, "chief=1,worker=1,ps=1", tmp_path / "logs") as group:
+        group.wait_until(lambda: "step 0 of 400" in group.log("chief 0"))
+        group.kill("chief 0", signal.SIGTERM)
+        assert group.join("chief 0") == {"chief 0": 143}
+        assert 0 <= group.step() < 400
+        for name in ("worker 0", "ps 0"):
+            group.kill(name, signal.SIGTERM)
+        assert set(group.join("worker 0", "ps 0").values()) == {143}

@@ -1,0 +1,114 @@
+"""A push that is killed leaves nothing half-done, wherever it was; two at once do not clash."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pushing
+import pytest
+from registry_models import fake_model
+
+from yt8m.components.registry.versions import list_versions, load_version, newest
+
+pytestmark = pytest.mark.e2e
+
+
+def start(
+    model: str, push_dir: Path, *, keep: int, count: int, kill_at: int = 0
+) -> subprocess.Popen:
+    """A pushing process, as soon as it is about to push."""
+    script = str(pushing.__file__)
+    arguments = [model, str(push_dir), str(keep), str(count), str(kill_at)]
+    process = subprocess.Popen(
+        [sys.executable, script, *arguments],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(Path(script).parent)},
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    return process
+
+
+def check_versions(push_dir: Path) -> tuple[int, ...]:
+    """Every version that a model server would see is whole, with every byte."""
+    numbers = list_versions(str(push_dir))
+    for number in numbers:
+        load_version(str(push_dir), number, verify=True)
+    return numbers
+
+
+def rubbish(push_dir: Path) -> list[str]:
+    return [p.name for p in push_dir.iterdir() if not p.name.isdigit() and p.name != ".lock"]
+
+
+def test_a_push_killed_before_any_of_its_operations_leaves_whole_versions(tmp_path: Path) -> None:
+    model = fake_model(tmp_path / "model", variables_bytes=100_000)
+    two = tmp_path / "two"
+    assert start(model, two, keep=2, count=2).wait(60) == 0
+    push_dir = tmp_path / "push"
+    seen: Counter[tuple[int, ...]] = Counter()
+    left_rubbish = kill_at = 0
+
+    while True:
+        kill_at += 1
+        shutil.rmtree(push_dir, ignore_errors=True)
+        shutil.copytree(two, push_dir)
+        code = start(model, push_dir, keep=2, count=1, kill_at=kill_at).wait(60)
+        numbers = check_versions(push_dir)
+        seen[numbers] += 1
+        if code == 0:
+            break
+        assert code == -signal.SIGKILL
+        left_rubbish += bool(rubbish(push_dir))
+        if left_rubbish % 8 == 1:  # now and then: the next push clears it away
+            assert start(model, push_dir, keep=2, count=1).wait(60) == 0
+            assert rubbish(push_dir) == []
+            assert len(check_versions(push_dir)) == 2
+
+    assert numbers == (2, 3)
+    assert rubbish(push_dir) == []
+    # Nothing had happened, the new version was there whole, and the oldest was gone as well.
+    assert set(seen) == {(1, 2), (1, 2, 3), (2, 3)}
+    assert kill_at > 20  # or the hook saw nothing
+
+
+def test_versions_stay_whole_while_pushers_work_side_by_side_and_are_killed(tmp_path: Path) -> None:
+    push_dir = tmp_path / "push"
+    models = [fake_model(tmp_path / f"model-{i}", variables_bytes=300_000) for i in range(2)]
+    chance = random.Random(7)
+    highest = 0
+    for _ in range(12):
+        pushers = [start(model, push_dir, keep=3, count=1000) for model in models]
+        try:
+            deadline = time.monotonic() + chance.uniform(0.02, 0.3)
+            while time.monotonic() < deadline:
+                found = newest(str(push_dir))  # what a run that starts now would compare with
+                assert found is None or found.number >= highest
+                highest = found.number if found else highest
+        finally:
+            for pusher in pushers:
+                pusher.kill()
+                assert pusher.wait(60) == -signal.SIGKILL
+        numbers = check_versions(push_dir)
+        assert numbers == tuple(sorted(set(numbers)))
+        assert not numbers or numbers[-1] >= highest
+    assert highest > 10
+    assert start(models[0], push_dir, keep=3, count=1).wait(60) == 0
+    assert rubbish(push_dir) == []
+    assert len(check_versions(push_dir)) == 3
+
+
+def test_two_pushers_give_every_push_a_number_of_its_own(tmp_path: Path) -> None:
+    push_dir = tmp_path / "push"
+    models = [fake_model(tmp_path / f"model-{i}") for i in range(3)]
+    pushers = [start(model, push_dir, keep=100, count=10) for model in models]
+    assert [pusher.wait(120) for pusher in pushers] == [0, 0, 0]
+    assert check_versions(push_dir) == tuple(range(1, 31))

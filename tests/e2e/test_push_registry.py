@@ -1,0 +1,63 @@
+"""A registry with imported models, one of them damaged, before a real run and after it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from exported_models import SIZES, fitted_weights, write_model
+from records import make_dataset
+from yt8m_runs import QUICK, Place, yt8m
+
+pytestmark = pytest.mark.e2e
+CLASSES = 20
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("data") / "data"
+    return make_dataset(out, level="video", train=400, eval=150, classes=CLASSES, sizes=SIZES)
+
+
+def test_a_run_is_judged_against_the_newest_sound_import_and_says_so(
+    data: Path, tmp_path: Path
+) -> None:
+    sizes = f"features.sizes=[{', '.join(map(str, SIZES.values()))}]"
+    place = Place(
+        data=data, root=tmp_path / "root", push=tmp_path / "push", settings=(*QUICK, sizes)
+    )
+    weights = fitted_weights(sorted(data.glob("train*")), CLASSES)
+    for noise in (0.0, 3.0):
+        model = write_model(tmp_path / f"model-{noise}", weights, noise=noise)
+        done = yt8m("models", "import", model, "--push", place.push, "--level", "video")
+        assert done.returncode == 0, done.stderr
+    damaged = place.push / "2" / "variables" / "variables.data-00000-of-00001"
+    damaged.write_bytes(damaged.read_bytes()[:-8])
+
+    done = place.run("--set=gate.gap_change_threshold=-1")
+
+    assert done.returncode == 0, done.stderr
+    record = place.records()[0]
+    assert (record["baseline_version"], record["version"]) == (1, 3)
+    log = (place.root / "logs" / record["run_id"] / "Baseline.log").read_text()
+    for said in (done.stderr, log):
+        assert f"version 2 in {place.push}: variables/variables.data" in said
+    facts = json.loads(Path(record["report"]).with_suffix(".json").read_text())
+    assert facts["problems"] == []
+    assert facts["verdict"]["outcome"] == "pushed"
+    gap = facts["evaluation"]["metrics"][0]
+    # Least squares on these records is a strong model; thirty steps are not.
+    assert gap["baseline"]["value"] > gap["candidate"]["value"] > 0
+    pushed = json.loads((place.push / "3" / "assets.extra" / "yt8m_record.json").read_text())
+    assert pushed["baseline_version"] == 1
+    assert pushed["configuration"]["trainer"]["max_steps"] == 30
+    assert (place.push / "3" / "assets.extra" / "statistics" / "Split-train").is_dir()
+
+    held_back = place.run("--set=gate.gap_change_threshold=0.5")
+
+    assert held_back.returncode == 3, held_back.stderr
+    assert place.versions() == [1, 2, 3]
+    facts = json.loads(Path(place.records()[0]["report"]).with_suffix(".json").read_text())
+    assert facts["verdict"]["outcome"] == "held back"
+    assert facts["verdict"]["version"] == 0

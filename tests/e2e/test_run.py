@@ -1,0 +1,265 @@
+"""`yt8m run` from records to a pushed model, repeated, changed, broken and contended."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import signal
+import sqlite3
+from pathlib import Path
+
+import pytest
+from records import edit_record, read_all, set_feature
+from yt8m_runs import Place, environment, generate
+
+pytestmark = pytest.mark.e2e
+
+NODES = [
+    "Baseline",
+    "ExampleGen",
+    "SchemaGen",
+    "StatisticsGen",
+    "ExampleValidator",
+    "ValidationGate",
+    "Transform",
+    "Trainer",
+    "Evaluator",
+    "Pusher",
+    "Report",
+]
+JUDGING = {"Evaluator", "Pusher", "Report"}
+REPOSITORY = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return generate(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, data):
+    """A place where one run has pushed version 1; tests take copies."""
+    base = tmp_path_factory.mktemp("finished")
+    place = Place(data=data, root=base / "root", push=base / "push")
+    done = place.run()
+    assert done.returncode == 0, done.stderr
+    return place, done
+
+
+@pytest.fixture
+def place(finished, tmp_path):
+    """The finished place again, for a test to go on from; artifacts stay where they were made."""
+    original, _ = finished
+    kept = tmp_path / "kept"
+    shutil.copytree(original.root, kept / "root", symlinks=True)
+    shutil.copytree(original.push, kept / "push")
+    yield original
+    for name in ("root", "push"):
+        at = getattr(original, name)
+        shutil.rmtree(at)
+        shutil.copytree(kept / name, at, symlinks=True)
+
+
+def digests(folder: Path) -> dict[str, str]:
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def test_a_run_pushes_a_version_and_says_where_everything_is(finished):
+    place, done = finished
+    assert place.versions() == [1]
+    assert "pushed: version 1" in done.stdout
+    (record,) = place.records()
+    assert sorted(node["name"] for node in record["nodes"]) == sorted(NODES)
+    assert set(place.states().values()) == {"done"}
+    assert all(node["peak_mib"] > 100 for node in record["nodes"])
+    report = json.loads(Path(record["report"]).with_suffix(".json").read_text())
+    assert {node["name"] for node in report["components"]} == set(NODES)
+    assert all(node["seconds"] > 0 for node in report["components"])
+    assert record["report"] in done.stdout
+    logs = place.root / "logs" / record["run_id"]
+    assert str(logs) in done.stderr
+    assert {path.stem for path in logs.iterdir()} == {*NODES, "runner"}
+    assert "30/30 steps" in (logs / "Trainer.log").read_text()
+    figures = {node["name"]: node["figure"] for node in record["nodes"]}
+    assert figures["ExampleGen"] == "400 records"
+    assert figures["Trainer"].startswith("loss ")
+    assert figures["Pusher"] == "version 1"
+
+
+def test_the_same_command_again_starts_nothing_and_says_the_same(finished, place):
+    before = digests(place.root)
+    done = place.run()
+    assert done.returncode == 0
+    assert "nothing has changed" in done.stderr
+    assert done.stdout == finished[1].stdout
+    assert {k: v for k, v in digests(place.root).items() if "run.lock" not in k} == {
+        k: v for k, v in before.items() if "run.lock" not in k
+    }
+
+
+def test_the_other_runner_takes_everything_from_the_cache_of_the_first(place):
+    shutil.rmtree(place.root / "runs")  # else the known answer is given
+    done = place.run("--runner", "local")
+    assert done.returncode == 0, done.stderr
+    assert place.executed() == set()
+    assert place.versions() == [1]
+
+
+def test_a_stricter_gate_judges_anew_trains_nothing_and_holds_back(place):
+    done = place.run("--set", "gate.gap_threshold=0.999")
+    assert done.returncode == 3, done.stderr
+    assert place.executed() == JUDGING
+    assert place.versions() == [1]
+    assert "0.999" in done.stdout
+
+
+def test_another_training_reruns_training_and_what_depends_on_it(place):
+    done = place.run("--set", "trainer.seed=5")
+    assert done.returncode == 0, done.stderr
+    # The version pushed before is a baseline now, so what compares with it runs too.
+    assert place.executed() == {"Baseline", "ValidationGate", "Trainer", *JUDGING}
+    assert place.versions() == [1, 2]
+
+
+def test_another_vocabulary_reruns_exactly_what_reads_it(place, tmp_path):
+    vocabulary = Path(shutil.copy(place.data / "vocabulary.csv", tmp_path))
+    setting = ("--set", f"evaluator.vocabulary={vocabulary}")
+    assert place.run(*setting).returncode == 0
+    checkpoints = set((place.root / "checkpoints").iterdir())
+    text = vocabulary.read_text()
+    name = text.splitlines()[1].split(",")[3]
+    vocabulary.write_text(text.replace(f",{name},", ",Renamed,"))
+    done = place.run(*setting)
+    assert done.returncode == 0, done.stderr
+    # Names are no part of what is learned, so the version before is still no baseline.
+    assert place.executed() == {"Trainer", *JUDGING}
+    assert "Renamed" in Path(place.records()[0]["report"]).read_text()
+    assert set((place.root / "checkpoints").iterdir()) == checkpoints
+
+
+def test_another_datum_reruns_what_depends_on_data(place, tmp_path):
+    data = Path(shutil.copytree(place.data, tmp_path / "data"))
+    elsewhere = Place(data=data, root=place.root, push=place.push)
+    assert elsewhere.run().returncode == 0
+    one, two = sorted(data.glob("train*"))
+    content = one.read_bytes()
+    one.write_bytes(two.read_bytes())
+    two.write_bytes(content + content)
+    done = elsewhere.run()
+    assert done.returncode == 0, done.stderr
+    assert place.executed() >= {"ExampleGen", "StatisticsGen", "Trainer", "Evaluator"}
+    assert place.states()["SchemaGen"] == "cached"
+
+
+def test_changed_code_reruns_exactly_the_components_that_use_it(place, tmp_path):
+    package = tmp_path / "site" / "yt8m"
+    for layer in ("schemas", "components", "pipeline"):
+        shutil.copytree(REPOSITORY / layer, package / layer)
+    place.env = environment(PYTHONPATH=str(tmp_path / "site"))
+    try:
+        shutil.rmtree(place.root / "runs")
+        assert place.run().returncode == 0
+        assert place.executed() == set()  # a copy of the code is the same code
+        source = package / "components" / "evaluator" / "gate.py"
+        source.write_text(source.read_text() + "# another line\n")
+        done = place.run()
+    finally:
+        place.env = environment()
+    assert done.returncode == 0, done.stderr
+    assert place.executed() == JUDGING
+
+
+def test_bad_data_stop_the_run_name_the_record_and_stay_as_they_are(tmp_path, data):
+    bad = Path(shutil.copytree(data, tmp_path / "data"))
+    shard = sorted(bad.glob("train*"))[0]
+    content = bytearray(shard.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    shard.write_bytes(content)
+    before = digests(bad)
+    place = Place(data=bad, root=tmp_path / "root", push=tmp_path / "push")
+    done = place.run()
+    assert done.returncode == 1
+    assert shard.name in done.stdout
+    assert "ExampleGen failed" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+    assert place.states()["ExampleGen"] == "failed"
+    assert "Trainer" not in {n for n, s in place.states().items() if s != "waiting"}
+    assert digests(bad) == before
+
+
+def test_what_stopped_a_run_is_in_its_report(tmp_path, data):
+    other = Path(shutil.copytree(data, tmp_path / "data"))
+    for shard in other.glob("train*"):
+        for at in range(len(read_all(shard))):
+            edit_record(shard, at, set_feature("labels", [at % 3]))
+    place = Place(data=other, root=tmp_path / "root", push=tmp_path / "push")
+    done = place.run("--set", "validation.on_drift=stop")
+    assert done.returncode == 1
+    assert "ValidationGate failed: validation stops the run: train against eval:" in done.stdout
+    assert "failed: ValidationGate failed" not in done.stdout
+    page = Path(place.records()[0]["report"])
+    facts = json.loads(page.with_suffix(".json").read_text())
+    assert facts["verdict"]["outcome"] == "stopped"
+    assert "labels: skew: Jensen-Shannon" in facts["verdict"]["reason"]
+    skew = {one["feature"]: one for one in facts["data"]["skew"]}
+    assert skew["labels"]["distance"] > skew["labels"]["threshold"]
+    assert skew["mean_rgb"]["distance"] < skew["mean_rgb"]["threshold"]
+    assert "Skew: train against eval" in page.read_text()
+
+
+def test_a_failing_trainer_leaves_the_linked_sources_as_they_are(place):
+    before = digests(place.data)
+    done = place.run("--set", "trainer.warm_start=/nowhere/at/all")
+    assert done.returncode == 1
+    assert "Trainer failed" in done.stdout
+    assert "/nowhere/at/all" in done.stdout
+    assert digests(place.data) == before
+    assert _mlmd_states(place)[-1] == "FAILED"
+    assert place.versions() == [1]
+
+
+def test_a_second_run_on_the_root_is_refused_with_the_first_ones_pid(place):
+    first = place.start("--set", "trainer.seed=6")
+    first.until("the full logs are in")
+    second = place.run("--set", "trainer.seed=7")
+    assert second.returncode == 1
+    assert f"process {first.process.pid} " in second.stderr
+    assert first.end(signal.SIGKILL) == -signal.SIGKILL
+
+
+def test_ctrl_c_ends_with_130_and_the_same_command_continues(place):
+    run = place.start("--set", "trainer.seed=8")
+    run.until("Trainer running")
+    assert run.end(signal.SIGINT) == 130
+    assert place.records()[0]["verdict"] == "interrupted"
+    assert place.states()["Trainer"] == "stopped"
+    report = json.loads(Path(place.records()[0]["report"]).with_suffix(".json").read_text())
+    assert report["verdict"]["outcome"] == "unfinished"
+    assert "RUNNING" not in _mlmd_states(place)
+    done = place.run("--set", "trainer.seed=8")
+    assert done.returncode == 0, done.stderr
+    assert place.states()["ValidationGate"] == "cached"
+
+
+def test_everything_wrong_is_listed_before_anything_starts(tmp_path):
+    place = Place(
+        data=tmp_path / "nothing",
+        root=tmp_path / "root",
+        push=tmp_path / "a file",
+        env=environment(TF_CONFIG='{"cluster": {"worker": ["a:1"]}, "task": {"type": "wurker"}}'),
+    )
+    place.push.write_text("")
+    done = place.run("--set", "gate.gap_threshold=null", "--beam-runner", "dataflow")
+    assert done.returncode == 2
+    for part in ("nothing", "a file", "gap_threshold", "wurker", "--project"):
+        assert part in done.stderr
+    assert not (place.root / "metadata.db").exists()
+
+
+def _mlmd_states(place: Place) -> list[str]:
+    names = {2: "RUNNING", 3: "COMPLETE", 4: "FAILED", 5: "CACHED", 6: "CANCELED"}
+    with sqlite3.connect(place.root / "metadata.db") as connection:
+        rows = connection.execute("SELECT last_known_state FROM Execution ORDER BY id")
+        return [names.get(state, str(state)) for (state,) in rows]

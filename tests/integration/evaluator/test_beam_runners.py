@@ -1,0 +1,39 @@
+"""Where Beam puts the scoring changes nothing that comes out of it."""
+
+import pytest
+import tensorflow_model_analysis as tfma
+from evaluator_run import create_world, run_evaluator
+
+from yt8m.pipeline.beam import IN_PROCESS_RUNNER
+
+TWO_PROCESSES = (
+    f"--runner={IN_PROCESS_RUNNER}",
+    "--direct_running_mode=multi_processing",
+    "--direct_num_workers=2",
+)
+# Metrics of TFMA's own are computed from single examples, which travel between the workers.
+STOCK = 'metrics_specs { metrics { class_name: "MeanLabel" } binarize { class_ids { values: 0 } } }'
+
+
+@pytest.mark.slow
+def test_two_worker_processes_give_what_one_process_gives(tmp_path):
+    world = create_world(tmp_path / "world")
+    given = {
+        "model": world.model("good"),
+        "baseline": world.model("worse", noise=2.0),
+        "gate": {"gap_threshold": 0.7, "gap_change_threshold": 0.05},
+        "config": {"slices": [{"by": "num_labels", "edges": [2, 4]}], "eval_config": STOCK},
+    }
+    one = run_evaluator(world, tmp_path / "one", **given)
+    two = run_evaluator(world, tmp_path / "two", **given, beam=TWO_PROCESSES)
+
+    assert two.evaluation == one.evaluation
+    assert two.decision.blessed
+    assert (two.decision.checks, two.decision.reason) == (one.decision.checks, one.decision.reason)
+    results = [
+        tfma.load_eval_result(str(run.evaluation_dir), model_name=tfma.CANDIDATE_KEY)
+        for run in (one, two)
+    ]
+    in_memory, apart = (result.get_metrics_for_all_slices() for result in results)
+    assert apart == in_memory
+    assert len(apart) == 4

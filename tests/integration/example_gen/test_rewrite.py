@@ -1,0 +1,113 @@
+"""Rewriting through Beam, in a real TFX run."""
+
+from __future__ import annotations
+
+import gzip
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from records import flip_byte_in_record, make_dataset, read_all
+from tfx_runs import output, run
+
+from yt8m.components.example_gen.component import create_example_gen
+from yt8m.components.example_gen.config import DataConfig
+from yt8m.components.records.decode import decode_record
+from yt8m.components.records.manifest import Manifest, parse_manifest
+from yt8m.components.records.tfrecord import read_records
+from yt8m.schemas.config_tree import from_dict
+from yt8m.schemas.features import FeatureConfig
+
+FEATURES = FeatureConfig(num_classes=1000)
+
+
+def keep_even_ids(record: bytes) -> bool:
+    """A filter as a user would write one."""
+    return sum(decode_record(record).features["id"][0]) % 2 == 0
+
+
+def _rewrite(data: Path, root: Path, **values: Any) -> tuple[Manifest, dict[str, Any]]:
+    config = from_dict(DataConfig, {"root": str(data), "ingest": "rewrite", **values})
+    run([create_example_gen(config, FEATURES)], root)
+    artifact = output(root, "ExampleGen", "examples")
+    return parse_manifest((Path(artifact["uri"]) / "manifest.json").read_text()), artifact
+
+
+def _records(manifest: Manifest, split: str) -> list[bytes]:
+    found = []
+    for shard in manifest.split(split):
+        opened = gzip.open if shard.compression else open
+        with opened(shard.uri, "rb") as file:
+            found += [record for _, record in read_records(file)]
+    return found
+
+
+def _originals(data: Path, pattern: str) -> list[bytes]:
+    return [record for path in sorted(data.glob(pattern)) for record in read_all(path)]
+
+
+def test_records_are_reshuffled_compressed_and_complete(tmp_path: Path) -> None:
+    data = make_dataset(tmp_path / "data", train=500, eval=40)
+    values: dict[str, Any] = {"rewrite": {"shard_mb": 1, "compression": "gzip"}}
+    manifest, artifact = _rewrite(data, tmp_path, **values)
+    before, after = _originals(data, "train*"), _records(manifest, "train")
+    assert Counter(after) == Counter(before)
+    assert after != before
+    assert len(manifest.split("train")) == 3
+    assert sum(shard.labels for shard in manifest.split("train")) == 500
+    assert artifact["records"] == 540
+    again, _ = _rewrite(data, tmp_path / "again", **values)
+    assert again.digest == manifest.digest
+    seeded, _ = _rewrite(
+        data, tmp_path / "seeded", rewrite={**values["rewrite"], "shuffle_seed": 1}
+    )
+    assert seeded.digest != manifest.digest
+
+
+def test_one_pattern_is_divided_by_video_id_and_bad_records_stay_out(tmp_path: Path) -> None:
+    data = make_dataset(tmp_path / "data", train=120, eval=10)
+    for at in range(2):
+        (data / f"train000{at}.tfrecord").rename(data / f"part-{at}")
+    flip_byte_in_record(data / "part-1", 4)
+    manifest, artifact = _rewrite(
+        data,
+        tmp_path,
+        divide={"patterns": ["part-*"], "buckets": {"train": 3, "eval": 1}},
+        bad_input="quarantine",
+    )
+    train, evaluation = _records(manifest, "train"), _records(manifest, "eval")
+    assert len(train) + len(evaluation) == 119
+    assert artifact["quarantined"] == 1
+    assert 15 <= len(evaluation) <= 45
+    ids = [{decode_record(r).features["id"][0] for r in split} for split in (train, evaluation)]
+    assert not ids[0] & ids[1]
+
+
+def test_spans_stay_apart_so_that_the_newest_can_be_told(tmp_path: Path) -> None:
+    data = make_dataset(tmp_path / "data", train=60, eval=20, spans=2)
+    splits = {"train": ["span-{SPAN}/train*"], "eval": ["span-{SPAN}/validate*"]}
+    manifest, artifact = _rewrite(data, tmp_path, splits=splits, span="last:2")
+    assert artifact["spans"] == "1,2"
+    for span in (1, 2):
+        of_span = [shard for shard in manifest.split("eval") if shard.span == span]
+        found = Counter(record for shard in of_span for record in read_all(Path(shard.uri)))
+        assert found == Counter(_originals(data, f"span-{span}/validate*"))
+
+
+def test_a_filter_leaves_records_out_and_they_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = make_dataset(tmp_path / "data")
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    manifest, artifact = _rewrite(data, tmp_path, rewrite={"keep": "test_rewrite.keep_even_ids"})
+    kept = [r for r in _originals(data, "train*") if keep_even_ids(r)]
+    assert Counter(_records(manifest, "train")) == Counter(kept)
+    assert artifact["records"] + artifact["filtered"] == 36
+    assert artifact["filtered"] > 0
+
+
+def test_a_filter_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
+    data = make_dataset(tmp_path / "data")
+    with pytest.raises(Exception, match=r"data\.rewrite\.keep = nowhere\.f: cannot be imported"):
+        _rewrite(data, tmp_path, rewrite={"keep": "nowhere.f"})

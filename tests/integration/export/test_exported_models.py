@@ -1,0 +1,226 @@
+"""Exported models: what they answer, with and without Transform's graph, and in any process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from batches import MODELS
+from records import read_all
+from sources import FEATURES, batches, make_source
+from transform_graphs import make_transform_graph
+
+from yt8m.components.export.info import load_info
+from yt8m.components.export.load import load_model
+from yt8m.components.export.save import ExportSpec, export_model
+from yt8m.components.inputs.config import Choice, FrameSampling, Source
+from yt8m.components.inputs.dataset import dataset_for_scoring
+from yt8m.components.models.config import DbofConfig, ModelConfig
+from yt8m.components.models.heads import create_heads
+from yt8m.components.models.network import Network, create_network
+from yt8m.schemas.errors import UserError
+from yt8m.schemas.features import FeatureConfig, Level
+from yt8m.schemas.vocabulary import Vocabulary
+
+DBOF = DbofConfig(clusters=32, hidden=16, frames=4)
+CASES: dict[str, tuple[Level, ModelConfig]] = {
+    "video": (Level.VIDEO, MODELS["moe"]),
+    "frame": (Level.FRAME, MODELS["netvlad_gated"]),
+    "sampled": (Level.FRAME, DBOF),
+    "segment": (Level.SEGMENT, MODELS["nextvlad"]),
+}
+NAMES = tuple(f"class {i}" for i in range(FEATURES.num_classes))
+VOCABULARY = Vocabulary(names=NAMES, verticals_of_class=((0,),) * len(NAMES))
+
+
+def _network(level: Level, model: ModelConfig, **values: str) -> Network:
+    heads = create_heads((), features=FEATURES, level=level)
+    return create_network(model, features=FEATURES, level=level, heads=heads, seed=3, **values)
+
+
+def _records(source: Source) -> list[bytes]:
+    return [record for shard in source.shards for record in read_all(Path(shard.uri))]
+
+
+def _batch(source: Source, model: ModelConfig) -> dict[str, np.ndarray]:
+    """All rows as the input pipeline gives them."""
+    sampling = (
+        FrameSampling(choice=Choice.RANDOM_FRAMES, frames=model.frames)
+        if isinstance(model, DbofConfig)
+        else None
+    )
+    (batch,) = batches(dataset_for_scoring(source, batch_size=1000, sampling=sampling), 2)
+    return batch
+
+
+@pytest.mark.parametrize("with_graph", [False, True], ids=["arithmetic", "transform graph"])
+@pytest.mark.parametrize("case", CASES)
+def test_an_export_answers_as_the_network_does(case: str, with_graph: bool, tmp_path: Path) -> None:
+    level, model = CASES[case]
+    source = make_source(tmp_path / "data", level, train=16, shards=2)
+    network = _network(level, model)
+    graph = None
+    if with_graph:
+        pattern = str(tmp_path / "data" / "train*")
+        graph = str(make_transform_graph(pattern, tmp_path, level=level, features=FEATURES))
+    spec = ExportSpec(
+        level=level, features=FEATURES, top_k=5, vocabulary=VOCABULARY, transform_graph=graph
+    )
+    export_model(network, str(tmp_path / "model"), spec)
+
+    batch = _batch(source, model)
+    head = network.heads[0].name
+    expected = network({k: tf.constant(v) for k, v in batch.items()})[head].numpy()
+    loaded = load_model(str(tmp_path / "model"))
+    records = tf.constant(_records(source))
+    found = {k: v.numpy() for k, v in loaded.score(examples=records).items()}
+    np.testing.assert_allclose(found["scores"], expected, atol=2e-6)
+    assert found["video_id"].tolist() == batch["id"].tolist()
+    if level is Level.SEGMENT:
+        assert found["segment_start"].tolist() == batch["segment_start"].tolist()
+
+    best = {k: v.numpy() for k, v in loaded.serve(examples=records).items()}
+    order = np.argsort(-found["scores"], axis=1, kind="stable")[:, :5]
+    assert best["class_ids"].dtype == np.int64
+    np.testing.assert_array_equal(best["class_ids"], order)
+    # TensorFlow may add three numbers in another order in another graph.
+    np.testing.assert_allclose(
+        best["scores"], np.take_along_axis(found["scores"], order, axis=1), rtol=1e-6
+    )
+    assert best["class_names"][0].tolist() == [NAMES[i].encode() for i in order[0]]
+    assert loaded.info.has_transform_graph is with_graph
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_raw_features_score_as_their_records_do(case: str, tmp_path: Path) -> None:
+    level, model = CASES[case]
+    source = make_source(tmp_path / "data", level, train=8, shards=1)
+    export_model(
+        _network(level, model), str(tmp_path / "model"), ExportSpec(level=level, features=FEATURES)
+    )
+    loaded = tf.saved_model.load(str(tmp_path / "model"))
+    batch = _batch(source, model)
+    names = [*FEATURES.names, *(["num_frames"] if level.is_sequence else [])]
+    arrays = {name: tf.constant(batch[name]) for name in names}
+    by_arrays = loaded.signatures["features"](**arrays)["scores"].numpy()
+    by_records = loaded.signatures["scores"](examples=tf.constant(_records(source)))
+    np.testing.assert_allclose(by_arrays, by_records["scores"].numpy(), atol=2e-6)
+
+
+_PLAIN = """
+import json, sys
+FOREIGN = ("tfx", "tensorflow_transform", "tfx_bsl", "tf_keras", "yt8m")
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in FOREIGN:
+            raise ImportError("refused: " + name)
+sys.meta_path.insert(0, Refuse())
+import tensorflow as tf
+loaded = tf.saved_model.load(sys.argv[1])
+records = tf.constant([r.numpy() for r in tf.data.TFRecordDataset(sys.argv[2])])
+out = loaded.signatures["serving_default"](examples=records)
+print(json.dumps({"ids": out["class_ids"].numpy().tolist()}))
+"""
+
+
+@pytest.mark.parametrize("case", ["video", "segment"])
+def test_plain_tensorflow_serves_an_export_with_its_transform_graph(
+    case: str, tmp_path: Path
+) -> None:
+    level, model = CASES[case]
+    source = make_source(tmp_path / "data", level, train=8, shards=1)
+    pattern = str(tmp_path / "data" / "train*")
+    graph = make_transform_graph(pattern, tmp_path, level=level, features=FEATURES)
+    spec = ExportSpec(level=level, features=FEATURES, top_k=3, transform_graph=str(graph))
+    export_model(_network(level, model), str(tmp_path / "model"), spec)
+    # TensorFlow Transform sets this one for its own process.
+    plain = {k: v for k, v in os.environ.items() if k != "TF_USE_LEGACY_KERAS"}
+    done = subprocess.run(
+        [sys.executable, "-c", _PLAIN, str(tmp_path / "model"), source.shards[0].uri],
+        env=plain, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout.splitlines()[-1])
+    loaded = load_model(str(tmp_path / "model"))
+    expected = loaded.serve(examples=tf.constant(_records(source)))
+    assert answer["ids"] == expected["class_ids"].numpy().tolist()
+
+
+def test_what_was_trained_in_bfloat16_serves_in_float32(tmp_path: Path) -> None:
+    source = make_source(tmp_path / "data", Level.VIDEO, train=8, shards=1)
+    low = _network(Level.VIDEO, MODELS["moe"], compute_dtype="bfloat16")
+    spec = ExportSpec(level=Level.VIDEO, features=FEATURES)
+    export_model(low, str(tmp_path / "model"), spec)
+    batch = {k: tf.constant(v) for k, v in _batch(source, MODELS["moe"]).items()}
+    expected = _network(Level.VIDEO, MODELS["moe"])(batch)["entities"]
+    found = load_model(str(tmp_path / "model")).score(examples=tf.constant(_records(source)))
+    np.testing.assert_allclose(found["scores"], expected, atol=1e-6)
+
+
+def test_an_export_says_what_it_is(tmp_path: Path) -> None:
+    spec = ExportSpec(level=Level.VIDEO, features=FEATURES, config={"model": {"name": "moe"}})
+    info = export_model(_network(Level.VIDEO, MODELS["moe"]), str(tmp_path / "model"), spec)
+    assert load_info(str(tmp_path / "model")) == info
+    assert (info.head, info.heads, info.level) == ("entities", {"entities": 20}, Level.VIDEO)
+    assert info.config == {"model": {"name": "moe"}}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
+
+
+def test_an_export_replaces_the_one_before(tmp_path: Path) -> None:
+    spec = ExportSpec(level=Level.VIDEO, features=FEATURES, top_k=3)
+    for model in ("moe", "logistic"):
+        export_model(_network(Level.VIDEO, MODELS[model]), str(tmp_path / "model"), spec)
+    stored = tf.train.list_variables(str(tmp_path / "model" / "variables" / "variables"))
+    assert len([name for name, _ in stored if name.startswith("weights/")]) == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
+
+
+def test_a_failing_export_leaves_nothing(tmp_path: Path) -> None:
+    spec = ExportSpec(
+        level=Level.VIDEO, features=FEATURES, transform_graph=str(tmp_path / "nosuch")
+    )
+    with pytest.raises(OSError, match="nosuch"):
+        export_model(_network(Level.VIDEO, MODELS["moe"]), str(tmp_path / "out" / "model"), spec)
+    assert not (tmp_path / "out" / "model").exists()
+
+
+def _exported(directory: Path) -> Path:
+    spec = ExportSpec(level=Level.VIDEO, features=FEATURES)
+    export_model(_network(Level.VIDEO, MODELS["logistic"]), str(directory), spec)
+    return directory
+
+
+def test_no_model_a_foreign_model_and_a_damaged_one_are_told_apart(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"no saved_model\.pb"):
+        load_model(str(tmp_path))
+
+    model = _exported(tmp_path / "foreign")
+    (model / "assets.extra" / "yt8m_export.json").unlink()
+    with pytest.raises(UserError, match="not a model that yt8m exported"):
+        load_model(str(model))
+
+    model = _exported(tmp_path / "description")
+    (model / "assets.extra" / "yt8m_export.json").write_text('{"level": "video"}')
+    with pytest.raises(UserError, match=r"damaged .*features: missing"):
+        load_model(str(model))
+
+    for damaged in ("saved_model.pb", "variables/variables.data-00000-of-00001"):
+        model = _exported(tmp_path / damaged.replace("/", "-"))
+        (model / damaged).write_bytes(b"\x00\x01")
+        with pytest.raises(UserError, match="the model is damaged"):
+            load_model(str(model))
+
+
+def test_a_model_for_other_data_is_refused(tmp_path: Path) -> None:
+    model = load_model(str(_exported(tmp_path / "model")))
+    model.require(level=Level.VIDEO, features=FEATURES)
+    with pytest.raises(UserError, match="exported for level video, but the data has frame"):
+        model.require(level=Level.FRAME, features=FEATURES)
+    with pytest.raises(UserError, match="exported for features"):
+        model.require(level=Level.VIDEO, features=FeatureConfig(num_classes=20))

@@ -1,0 +1,398 @@
+"""The client against the double: every failure that a network and a server can produce."""
+
+import http.server
+import re
+import threading
+
+import pytest
+import yaml
+from kfp_server import KfpServer, serve
+
+from yt8m.kubeflow.client import Launch, Timing
+from yt8m.kubeflow.credentials import Connection
+from yt8m.kubeflow.kfp_client import KfpClient
+from yt8m.kubeflow.launching import Wanted, resolve
+from yt8m.kubeflow.retry import RefusedError, RetryPolicy, ServerError
+from yt8m.kubeflow.schedule import Change, schedule, unschedule
+from yt8m.kubeflow.upload import upload
+from yt8m.kubeflow.waiting import Pace, wait
+from yt8m.kubeflow.wire import Wire
+from yt8m.schemas.errors import UserError, Yt8mError
+
+SPEC = {
+    "pipelineInfo": {"name": "yt8m-test"},
+    "schemaVersion": "2.1.0",
+    "defaultPipelineRoot": "s3://bucket/root",
+    "root": {
+        "inputDefinitions": {
+            "parameters": {
+                "span": {"parameterType": "STRING", "defaultValue": ""},
+                "threads": {"parameterType": "NUMBER_INTEGER", "defaultValue": 1.0},
+            }
+        }
+    },
+}
+NIGHTLY = Timing(cron="0 0 3 * * *")
+
+
+@pytest.fixture
+def server():
+    """Nothing that passed through it may have broken the API's rules."""
+    server = KfpServer()
+    yield server
+    assert server.violations == []
+
+
+@pytest.fixture
+def host(server):
+    with serve(server) as address:
+        yield address
+
+
+@pytest.fixture
+def client(host):
+    return _client(host)
+
+
+@pytest.fixture
+def spec_file(tmp_path):
+    file = tmp_path / "pipeline.yaml"
+    file.write_text(yaml.safe_dump(SPEC))
+    return str(file)
+
+
+def _client(host, timeout_s=(2.0, 5.0), **how):
+    retry = RetryPolicy(sleep=lambda s: None, attempts=3)
+    return KfpClient(Wire(Connection(host=host, **how), timeout_s=timeout_s), retry=retry)
+
+
+def _launch(client, spec_file, **how):
+    upload(client, spec_file)
+    wanted = {"pipeline": "yt8m-test", "name": "nightly", **how}
+    return resolve(client, Wanted(**wanted))
+
+
+def test_the_same_content_twice_is_already_there(client, server, spec_file, tmp_path):
+    first = upload(client, spec_file)
+    assert (first.new_pipeline, first.new_version) == (True, True)
+    # Comments and the order of keys do not make a new version.
+    again = tmp_path / "again.yaml"
+    again.write_text("# compiled later\n" + yaml.safe_dump(SPEC, sort_keys=False))
+    second = upload(client, str(again))
+    assert (second.new_pipeline, second.new_version) == (False, False)
+    assert second.version == first.version
+    assert len(server.versions) == 1
+
+
+def test_changed_content_is_a_new_version_of_the_same_pipeline(client, server, spec_file, tmp_path):
+    upload(client, spec_file)
+    changed = tmp_path / "changed.yaml"
+    changed.write_text(yaml.safe_dump({**SPEC, "defaultPipelineRoot": "s3://other"}))
+    assert upload(client, str(changed)).new_version
+    assert (len(server.pipelines), len(server.versions)) == (1, 2)
+
+
+def test_both_documents_are_uploaded_and_count_for_the_version(client, server, tmp_path):
+    file = tmp_path / "pipeline.yaml"
+    names = set()
+    for node in ("a", "b"):
+        platform = {"platforms": {"kubernetes": {"deploymentSpec": {"node": node}}}}
+        file.write_text(yaml.safe_dump_all([SPEC, platform]))
+        names.add(upload(client, str(file)).version.name)
+    assert len(names) == 2
+    newest = list(server.versions.values())[-1]
+    assert newest["pipeline_spec"]["platform_spec"] == platform
+
+
+def test_a_dry_run_sends_nothing_that_changes(client, server, spec_file):
+    done = upload(client, spec_file, dry_run=True)
+    assert done.new_version
+    assert not server.count("^(POST|DELETE)")
+
+
+def test_lists_are_read_page_by_page(client, server):
+    for i in range(5):  # the double gives two a page
+        client.create_pipeline(f"p{i}", "")
+    assert [p.name for p in client.pipelines()] == [f"p{i}" for i in range(5)]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"status": 500},
+        {"status": 503, "headers": {"Retry-After": "1"}},
+        {"status": 429},
+        {"drop": True},
+        {"hang_s": 0.4},
+    ],
+)
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after-commit"])
+def test_a_create_takes_effect_exactly_once_whatever_happens_to_it(
+    server, host, spec_file, how, after
+):
+    client = _client(host, timeout_s=(2.0, 0.2))
+    server.fail("POST /pipelines$", after=after, **how)
+    server.fail("POST /pipelines/upload_version", after=after, **how)
+    server.fail("POST /experiments", after=after, **how)
+    server.fail("POST /runs$", after=after, **how)
+    server.fail("POST /recurringruns$", after=after, **how)
+    if how.get("status") == 429:  # says that nothing was done, so it cannot come afterwards
+        for fault in server.faults:
+            fault.after = False
+    launch = _launch(client, spec_file)
+    run = client.start_run(launch)
+    made = client.create_schedule(launch, NIGHTLY, enabled=True)
+    stores = (server.pipelines, server.versions, server.experiments, server.runs, server.schedules)
+    assert [len(store) for store in stores] == [1, 1, 1, 1, 1]
+    assert run.id in server.runs
+    assert made.id in server.schedules
+
+
+def test_an_unsure_create_is_looked_for_before_it_is_sent_again(client, server, spec_file):
+    launch = _launch(client, spec_file)
+    server.fail("POST /runs$", drop=True, after=True)
+    client.start_run(launch)
+    assert server.count("POST /runs$") == 1
+
+
+def test_a_name_that_is_taken_is_refused_not_retried(client, server):
+    server.fail("POST /pipelines$", status=409)
+    with pytest.raises(RefusedError, match="409"):
+        client.create_pipeline("p", "")
+    assert server.count("POST /pipelines$") == 1
+
+
+def test_reading_is_repeated_and_gives_up_with_the_servers_words(client, server):
+    server.fail("GET /pipelines", status=500, times=2)
+    assert client.pipelines() == []
+    server.fail("GET /pipelines", status=500, times=99)
+    with pytest.raises(ServerError, match=r"GET .*500 fault 500"):
+        client.pipelines()
+    assert server.count("GET /pipelines") == 6
+
+
+def test_the_wait_honours_what_the_server_asks_for(server, host):
+    waits = []
+    retry = RetryPolicy(sleep=waits.append, attempts=2)
+    server.fail("GET", status=429, headers={"Retry-After": "7"})
+    KfpClient(Wire(Connection(host=host)), retry=retry).pipelines()
+    assert waits == [7.0]
+
+
+def test_a_deletion_whose_answer_was_lost_is_a_deletion(client, server, spec_file):
+    made = client.create_schedule(_launch(client, spec_file), NIGHTLY, enabled=True)
+    server.fail("DELETE", drop=True, after=True)
+    client.delete_schedule(made.id)
+    assert server.schedules == {}
+
+
+def test_nobody_listening_is_explained():
+    with pytest.raises(ServerError, match="is the server up"):
+        _client("http://127.0.0.1:9").pipelines()
+
+
+class _LoginPage(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"<html>log in</html>")
+
+    def log_message(self, *args):
+        pass
+
+
+def test_something_else_listening_is_explained():
+    other = http.server.HTTPServer(("127.0.0.1", 0), _LoginPage)
+    thread = threading.Thread(target=other.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        with pytest.raises(Yt8mError, match=r"not that of Kubeflow Pipelines v2.*--host"):
+            _client(f"http://127.0.0.1:{other.server_address[1]}").pipelines()
+    finally:
+        other.shutdown()
+        other.server_close()
+        thread.join()
+
+
+@pytest.mark.parametrize("how", [{"token": "t0ken"}, {"cookie": "session=t0ken"}])
+def test_login_by_token_and_by_cookie_and_the_secret_is_in_no_message(server, host, how):
+    server.token, server.cookie = how.get("token", ""), how.get("cookie", "")
+    assert _client(host, **how).pipelines() == []
+    with pytest.raises(UserError, match="asks for a login") as error:
+        _client(host, **{k: v + "x" for k, v in how.items()}).pipelines()
+    assert "t0ken" not in str(error.value)
+
+
+def test_a_renewed_token_is_used_at_once(server, host, tmp_path):
+    file = tmp_path / "token"
+    file.write_text("one")
+    client = _client(host, token_file=str(file), service_account=True)
+    for token in ("one", "two"):
+        server.token = token
+        file.write_text(token)
+        client.pipelines()
+
+
+def test_the_servers_stack_is_not_shown(client):
+    with pytest.raises(RefusedError) as error:
+        client.run("nobody")
+    assert re.search("404 .*nobody not found$", str(error.value))
+
+
+def test_parameters_are_checked_before_anything_is_sent(client, server, spec_file):
+    for parameter, says in (
+        ("spam=1", "did you mean span"),
+        ("threads=two", "whole number"),
+        ("span", "name=value"),
+    ):
+        with pytest.raises(UserError, match=says):
+            _launch(client, spec_file, parameters=[parameter])
+    launch = _launch(client, spec_file, parameters=["span=3", "threads=4"])
+    assert launch.parameters == {"span": "3", "threads": 4}
+    assert launch.pipeline_root == "s3://bucket/root"
+    assert server.runs == {}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "says"),
+    [
+        ([], "--param data_root"),
+        (["data_root=/d"], "--param push_dir"),
+        (["data_root=/d", "push_dir="], "--param push_dir"),
+        (["data_root=/d", "push_dir=/p", "gap_threshold=0,8"], "gap_threshold = '0,8': must be a"),
+        (["data_root=/d", "push_dir=/p", "gap_threshold=8"], "between 0 and 1"),
+        (["data_root=/d", "push_dir=/p", "gap_change_threshold=x"], "gap_change_threshold = 'x'"),
+    ],
+)
+def test_what_would_fail_hours_later_is_refused_before_the_start(
+    client, tmp_path, parameters, says
+):
+    names = ("data_root", "push_dir", "gap_threshold", "gap_change_threshold")
+    inputs = {name: {"parameterType": "STRING", "defaultValue": ""} for name in names}
+    file = tmp_path / "pipeline.yaml"
+    file.write_text(yaml.safe_dump({**SPEC, "root": {"inputDefinitions": {"parameters": inputs}}}))
+    upload(client, str(file))
+    with pytest.raises(UserError, match=re.escape(says)):
+        resolve(client, Wanted(pipeline="yt8m-test", name="x", parameters=parameters))
+
+
+def test_what_is_not_there_is_named_with_what_is(client, spec_file):
+    upload(client, spec_file)
+    with pytest.raises(UserError, match=r"no pipeline 'other' .*yt8m-test"):
+        resolve(client, Wanted(pipeline="other", name="x"))
+    with pytest.raises(UserError, match="no version 'v9'"):
+        resolve(client, Wanted(pipeline="yt8m-test", name="x", version="v9"))
+
+
+def test_a_run_without_a_root_is_refused(client, tmp_path):
+    file = tmp_path / "pipeline.yaml"
+    file.write_text(yaml.safe_dump({k: v for k, v in SPEC.items() if k != "defaultPipelineRoot"}))
+    upload(client, str(file))
+    with pytest.raises(UserError, match="--root s3://"):
+        resolve(client, Wanted(pipeline="yt8m-test", name="x"))
+
+
+def test_a_schedule_is_made_once_replaced_never_doubled_and_switched(client, server, spec_file):
+    launch = _launch(client, spec_file)
+    later = Timing(cron="0 0 4 * * *")
+    steps = [
+        (NIGHTLY, True, Change.CREATED),
+        (NIGHTLY, True, Change.NONE),
+        (NIGHTLY, False, Change.DISABLED),
+        (NIGHTLY, True, Change.ENABLED),
+        (later, True, Change.REPLACED),
+        (Timing(cron="0 0 4 * * *", no_catchup=False), False, Change.REPLACED),
+    ]
+    for timing, enabled, change in steps:
+        done = schedule(client, launch, timing, enabled=enabled)
+        assert done.change is change
+        (only,) = server.schedules.values()
+        assert only["recurring_run_id"] == done.schedule.id
+        assert only["status"] == ("ENABLED" if enabled else "DISABLED")
+        assert only["trigger"]["cron_schedule"]["cron"] == timing.cron
+        assert only["no_catchup"] is timing.no_catchup
+
+
+def test_two_schedules_of_one_name_are_made_one(client, server, spec_file):
+    launch = _launch(client, spec_file)
+    for _ in range(3):
+        client.create_schedule(launch, NIGHTLY, enabled=True)
+    assert schedule(client, launch, NIGHTLY, enabled=True).change is Change.REPLACED
+    assert len(server.schedules) == 1
+
+
+@pytest.mark.parametrize("broken", ["POST /recurringruns$", "DELETE", "POST .*:enable"])
+def test_an_interrupted_replacement_never_leaves_two_running_and_is_repaired(
+    client, server, spec_file, broken
+):
+    launch = _launch(client, spec_file)
+    schedule(client, launch, NIGHTLY, enabled=True)
+    server.fail(broken, status=500, times=99)
+    later = Timing(cron="0 0 4 * * *")
+    with pytest.raises(ServerError):
+        schedule(client, launch, later, enabled=True)
+    running = [s for s in server.schedules.values() if s["status"] == "ENABLED"]
+    assert len(running) <= 1
+    server.faults.clear()
+    schedule(client, launch, later, enabled=True)
+    (only,) = server.schedules.values()
+    assert (only["status"], only["trigger"]["cron_schedule"]["cron"]) == ("ENABLED", later.cron)
+
+
+def test_other_schedules_of_the_experiment_are_left_alone(client, server, spec_file):
+    launch = _launch(client, spec_file)
+    other = _launch(client, spec_file, name="weekly")
+    schedule(client, launch, NIGHTLY, enabled=True)
+    schedule(client, other, NIGHTLY, enabled=True)
+    gone = unschedule(client, launch.experiment_id, "nightly")
+    assert len(gone) == 1
+    assert [s["display_name"] for s in server.schedules.values()] == ["weekly"]
+    assert unschedule(client, launch.experiment_id, "nightly") == ()
+
+
+def test_a_wrong_concurrency_is_refused_here(client, server, spec_file):
+    launch = _launch(client, spec_file)
+    with pytest.raises(UserError, match="1 to 10"):
+        schedule(client, launch, Timing(cron="0 0 3 * * *", max_concurrency=11), enabled=True)
+    assert not server.count("POST /recurringruns")
+
+
+def test_waiting_tells_each_change_once_and_names_the_failed_pod(client, server, spec_file):
+    run = client.start_run(_launch(client, spec_file))
+    course = [
+        ("RUNNING", {"ExampleGen": "RUNNING", "ExampleGen-driver": "SUCCEEDED"}),
+        ("RUNNING", {"ExampleGen": "RUNNING"}),
+        ("FAILED", {"ExampleGen": "SUCCEEDED", "Trainer": "FAILED"}),
+    ]
+
+    def move(_seconds):
+        server.set_state(run.id, *course.pop(0))
+
+    said = []
+    done = wait(client, run.id, say=said.append, pace=Pace(sleep=move))
+    assert done.state == "FAILED"
+    assert said == [
+        "ExampleGen: RUNNING",
+        "ExampleGen: SUCCEEDED",
+        "Trainer: FAILED: exit code 1 (pod trainer-pod)",
+    ]
+
+
+def test_waiting_gives_up_in_time_and_says_how_to_go_on(client, spec_file):
+    run = client.start_run(_launch(client, spec_file))
+    clock = iter(range(0, 1000, 10))
+    pace = Pace(timeout_s=25, sleep=lambda s: None, clock=lambda: float(next(clock)))
+    with pytest.raises(Yt8mError, match=f"yt8m kubeflow wait {run.id}"):
+        wait(client, run.id, say=print, pace=pace)
+
+
+def test_a_launch_is_sent_as_it_was_asked_for(client, server, spec_file):
+    launch = _launch(client, spec_file, parameters=["span=9"], service_account="trainer")
+    assert isinstance(launch, Launch)
+    sent = server.runs[client.start_run(launch).id]
+    assert sent["runtime_config"] == {
+        "parameters": {"span": "9"},
+        "pipeline_root": "s3://bucket/root",
+    }
+    assert sent["service_account"] == "trainer"
+    assert sent["pipeline_version_reference"]["pipeline_version_id"] == launch.version_id

@@ -1,0 +1,124 @@
+"""`yt8m kubeflow ...` as a person types it, against the double."""
+
+import json
+
+import pytest
+import yaml
+from kfp_server import KfpServer, serve
+
+from yt8m.components.console.main import run
+
+SPEC = {
+    "pipelineInfo": {"name": "yt8m-test"},
+    "schemaVersion": "2.1.0",
+    "defaultPipelineRoot": "s3://bucket/root",
+    "root": {
+        "inputDefinitions": {
+            "parameters": {"span": {"parameterType": "STRING", "defaultValue": ""}}
+        }
+    },
+}
+
+
+@pytest.fixture
+def server():
+    server = KfpServer()
+    server.token = "s3cret"
+    with serve(server) as host:
+        server.host = host
+        yield server
+    assert server.violations == []
+
+
+@pytest.fixture
+def yt8m(server, capsys, monkeypatch, tmp_path):
+    """Runs a command line; gives its exit code and its JSON."""
+    token = tmp_path / "token"
+    token.write_text("s3cret")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("YT8M_KUBEFLOW_HOST", server.host)
+    monkeypatch.setenv("YT8M_KUBEFLOW_TOKEN_FILE", str(token))
+
+    def call(*words):
+        code = run(["kubeflow", *words, "--json"])
+        said = capsys.readouterr()
+        assert "s3cret" not in said.out + said.err
+        return code, json.loads(said.out) if said.out else said.err
+
+    return call
+
+
+@pytest.fixture
+def spec_file(tmp_path):
+    file = tmp_path / "pipeline.yaml"
+    file.write_text(yaml.safe_dump(SPEC))
+    return str(file)
+
+
+def test_from_a_compiled_file_to_a_nightly_run(yt8m, server, spec_file):
+    assert yt8m("upload", spec_file, "--dry-run")[1]["new_version"] is True
+    assert server.pipelines == {}
+    _, first = yt8m("upload", spec_file)
+    assert first["link"].startswith(f"{server.host}/#/pipelines/details/{first['pipeline_id']}")
+    assert yt8m("upload", spec_file)[1]["new_version"] is False
+
+    nightly = ("schedule", "yt8m-test", "--cron", "0 3 * * *", "--name", "nightly")
+    assert yt8m(*nightly, "--dry-run")[1]["change"] == "created"
+    assert server.schedules == {}
+    _, made = yt8m(*nightly, "--param", "span=last:7")
+    assert (made["change"], made["cron"]) == ("created", "0 0 3 * * *")
+    assert len(made["next"]) == 3
+    assert yt8m(*nightly, "--param", "span=last:7")[1]["change"] == "already there"
+    (only,) = server.schedules.values()
+    assert only["no_catchup"] is True
+    _, listed = yt8m("list", "schedules")
+    assert listed["schedules"][0]["name"] == "nightly"
+    # Another experiment, one that there is not, has no schedule of that name.
+    assert yt8m("unschedule", "nightly", "--experiment", "ghost")[1]["removed"] == []
+    assert len(server.schedules) == 1
+    assert yt8m("unschedule", "nightly", "--dry-run")[1]["removed"] == [made["schedule_id"]]
+    assert yt8m("unschedule", "nightly")[1]["removed"] == [made["schedule_id"]]
+    assert yt8m("unschedule", "nightly")[1]["removed"] == []
+
+
+def test_a_run_is_started_listed_and_its_end_is_the_exit_code(yt8m, server, spec_file):
+    yt8m("upload", spec_file)
+    assert yt8m("run", "yt8m-test", "--dry-run")[1]["dry_run"] is True
+    assert server.runs == {}
+    _, started = yt8m("run", "yt8m-test", "--param", "span=3", "--run-as", "trainer")
+    run_id = started["run_id"]
+    assert server.runs[run_id]["service_account"] == "trainer"
+    assert yt8m("list", "runs")[1]["runs"][0]["id"] == run_id
+    server.set_state(run_id, "SUCCEEDED", {"Trainer": "SUCCEEDED"})
+    code, done = yt8m("wait", run_id)
+    assert (code, done["tasks"][0]["name"]) == (0, "Trainer")
+    server.set_state(run_id, "FAILED", {"Trainer": "FAILED"})
+    code, done = yt8m("wait", run_id)
+    assert (code, done["state"], done["tasks"][0]["pod"]) == (1, "FAILED", "trainer-pod")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("run", "ghost"), "no pipeline 'ghost'"),
+        (("wait", "ghost"), "404"),
+        (("upload", "ghost.yaml"), "yt8m kubeflow compile"),
+        (("schedule", "x", "--cron", "0 25 * * *"), "hour '25'"),
+        (("list", "versions", "ghost"), "no pipeline 'ghost'"),
+        (("list", "versions"), "whose versions?"),
+        (("list", "runs", "--experiment", "ghost"), "no experiment 'ghost'"),
+        (("list", "runs", "--token-file", "/nowhere"), "/nowhere"),
+        (("list", "runs", "--token", "wrong"), "asks for a login"),
+    ],
+)
+def test_a_mistake_ends_with_2_and_one_message(yt8m, words, says):
+    code, said = yt8m(*words)
+    assert code == 2
+    assert says in said
+    assert "Traceback" not in said
+
+
+def test_pipelines_and_versions_are_listed(yt8m, spec_file):
+    _, done = yt8m("upload", spec_file)
+    assert yt8m("list", "pipelines")[1]["pipelines"][0]["id"] == done["pipeline_id"]
+    assert yt8m("list", "versions", "yt8m-test")[1]["versions"][0]["name"] == done["version"]

@@ -1,0 +1,70 @@
+"""What is compiled today is what was reviewed; and compiling needs neither network nor patience."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from golden_specs import CASES, GOLDEN, compile_case, normalise
+
+from yt8m.components.console.main import run
+
+_OFFLINE = """
+import socket, sys
+def refuse(self, address, *rest):
+    raise OSError(f"no network in this test: {address}")
+socket.socket.connect = socket.socket.connect_ex = refuse
+socket.getaddrinfo = refuse
+from yt8m.components.console.main import main
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_compiled_spec_is_the_reviewed_one(name):
+    expected = (GOLDEN / name).read_text()
+    assert compile_case(name) == expected, "if this is meant: `make golden`, and review the diff"
+
+
+def test_compiling_needs_no_network_and_gives_the_same_twice(tmp_path):
+    texts = []
+    for name in ("a.yaml", "b.yaml"):
+        words = ["kubeflow", "compile", "smoke", "--image", "i:1", "--root", "s3://b/r"]
+        command = [sys.executable, "-c", _OFFLINE, *words, "--out", str(tmp_path / name)]
+        subprocess.run(command, check=True, capture_output=True, timeout=300)
+        texts.append(normalise((tmp_path / name).read_text()))
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--root", "/mnt/x"], "defaultPipelineRoot"),
+        (["--root", "s3://b/r", "--image", ""], "--image"),
+        (["--root", "s3://b/r", "--set", "name=Not_Legal!"], "illegal"),
+        (["--root", "s3://b/r", "--set", "trainer.max_step=1"], "did you mean max_steps"),
+        (["--root", "s3://b/r", "--set", "gate.gap_threshold=null"], "gate.mode: none"),
+    ],
+)
+def test_what_cannot_run_is_refused_with_a_reason_and_nothing_is_written(
+    words, says, tmp_path, capsys
+):
+    out = tmp_path / "pipeline.yaml"
+    base = ["kubeflow", "compile", "smoke", "--out", str(out), "--image", "i:1"]
+    assert run([*base, *words]) == 2
+    assert says in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_the_reviewed_specs_say_what_runs_need():
+    documents = list(yaml.safe_load_all((GOLDEN / "frame_dbof.yaml").read_text()))
+    spec, platform = documents
+    assert spec["schemaVersion"] == "2.1.0"
+    assert spec["defaultPipelineRoot"] == "s3://bucket/yt8m"
+    tasks = spec["root"]["dag"]["tasks"]
+    uncached = {n for n, t in tasks.items() if not t["cachingOptions"]["enableCache"]}
+    assert uncached == {"ExampleGen", "Baseline"}
+    executors = platform["platforms"]["kubernetes"]["deploymentSpec"]["executors"]
+    assert executors["Trainer_executor"]["nodeSelector"] == {"labels": {"pool": "gpu"}}
+    assert Path(GOLDEN / "smoke.yaml").read_text().count("\n---\n") == 0

@@ -1,0 +1,282 @@
+"""A training job on the double of the Kubernetes API: every way to begin and to end."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from k8s_schema import check_by_crd, check_by_subset
+from k8s_server import K8sServer, serve
+
+from yt8m.components.trainer.backends.kubernetes_api import ClusterApi
+from yt8m.components.trainer.backends.kubernetes_config import (
+    JobSetBackend,
+    Mount,
+    RoleConfig,
+    TFJobBackend,
+)
+from yt8m.components.trainer.backends.kubernetes_job import Clock, run_job
+from yt8m.components.trainer.backends.kubernetes_manifest import (
+    JobRequest,
+    create_manifest,
+    kind_of,
+)
+from yt8m.schemas.errors import UserError, Yt8mError
+
+REQUEST = JobRequest(
+    key="smoke run 1", image="registry/yt8m:1", command=("yt8m", "train"), environment={"A": "b"}
+)
+NAME = REQUEST.job_name
+ROLES = {"chief": RoleConfig(), "worker": RoleConfig(replicas=2)}
+
+
+def _backend(kind, **how):
+    return kind(roles=ROLES, poll_s=1.0, start_timeout_s=60, **how)
+
+
+@pytest.fixture(params=[TFJobBackend, JobSetBackend], ids=["tfjob", "jobset"])
+def backend(request):
+    return _backend(request.param)
+
+
+@pytest.fixture
+def server():
+    return K8sServer()
+
+
+@pytest.fixture
+def api(server, backend):
+    with serve(server) as client:
+        yield ClusterApi(kind_of(backend), "team", client, sleep=lambda s: None, attempts=3)
+
+
+class Course:
+    """A clock whose every sleep lets the cluster take the next step."""
+
+    def __init__(self, *steps):
+        self.steps, self.time = list(steps), 0.0
+
+    def sleep(self, seconds):
+        self.time += seconds
+        if self.steps:
+            self.steps.pop(0)()
+
+    @property
+    def clock(self):
+        return Clock(now=lambda: self.time, sleep=self.sleep)
+
+
+def _run(api, backend, course):
+    said = []
+    run_job(api, backend, create_manifest(backend, REQUEST), say=said.append, clock=course.clock)
+    return said
+
+
+def test_a_job_is_made_followed_and_its_chief_is_heard(server, api, backend):
+    chief = f"{NAME}-chief-0"
+    course = Course(
+        lambda: server.start_pods(NAME),
+        lambda: server.say(chief, "step 10 loss 3.1", "step 20 loss 2.9"),
+        lambda: server.say(chief, "step 30 loss 2.7"),
+        lambda: server.finish(NAME, succeeded=True),
+    )
+    said = _run(api, backend, course)
+    assert [s for s in said if s.startswith("chief")] == [
+        "chief: step 10 loss 3.1",
+        "chief: step 20 loss 2.9",
+        "chief: step 30 loss 2.7",
+    ]
+    assert len(server.pods) == 3
+
+
+def test_a_restarted_caller_adopts_the_job_instead_of_starting_another(server, api, backend):
+    api.create(create_manifest(backend, REQUEST))
+    server.start_pods(NAME)
+    said = _run(api, backend, Course(lambda: server.finish(NAME, succeeded=True)))
+    assert "of an earlier attempt" in said[0]
+    assert server.count("POST") == 1
+
+
+def test_a_job_that_had_ended_well_is_taken_as_it_is(server, api, backend):
+    api.create(create_manifest(backend, REQUEST))
+    server.finish(NAME, succeeded=True)
+    _run(api, backend, Course())
+    assert server.count("POST") == 1
+
+
+def test_a_failed_or_changed_job_is_replaced(server, api, backend):
+    api.create(create_manifest(backend, REQUEST))
+    server.finish(NAME, succeeded=False)
+    finish = Course(lambda: None, lambda: server.finish(NAME, succeeded=True))
+    assert "replacing" in _run(api, backend, finish)[0]
+    other = _backend(type(backend), service_account="other")
+    finish = Course(lambda: None, lambda: server.finish(NAME, succeeded=True))
+    assert "replacing" in _run(api, other, finish)[0]
+
+
+@pytest.mark.parametrize("how", [{"status": 500}, {"status": 503}, {"status": 429}, {}])
+@pytest.mark.parametrize("after", [False, True])
+def test_a_create_whose_answer_is_lost_makes_one_job(server, api, backend, how, after):
+    server.fail("POST", after=after, **how)
+    _run(api, backend, Course(lambda: server.finish(NAME, succeeded=True)))
+    assert list(server.jobs) == [NAME]
+
+
+def test_the_pod_that_broke_first_is_named_with_its_last_words(server, api, backend):
+    def break_down():
+        server.start_pods(NAME)
+        lost = "UnavailableError: Task /job:worker/replica:0/task:1 heartbeat timeout"
+        server.end_container(f"{NAME}-chief-0", 1, message=f"Traceback\n{lost}")
+        server.end_container(f"{NAME}-worker-1", 2, message="DataError: shard train-3 is cut off")
+        server.finish(NAME, succeeded=False, message="TFJob has failed because replicas failed")
+
+    with pytest.raises(Yt8mError) as error:
+        _run(api, backend, Course(break_down))
+    first, second = str(error.value).split("; ")
+    assert f"worker 1 (pod {NAME}-worker-1): exit code 2: DataError: shard train-3" in first
+    assert "UnavailableError" in second
+
+
+def test_memory_that_ran_out_is_said_in_plain_words(server, api, backend):
+    def kill():
+        server.start_pods(NAME)
+        server.end_container(f"{NAME}-worker-0", 137, reason="OOMKilled")
+        server.finish(NAME, succeeded=False)
+
+    with pytest.raises(Yt8mError, match=r"worker 0 .*more memory than its limit"):
+        _run(api, backend, Course(kill))
+
+
+def test_a_job_without_words_of_its_pods_gives_its_own(server, api, backend):
+    course = Course(lambda: server.finish(NAME, succeeded=False, message="deadline exceeded"))
+    with pytest.raises(Yt8mError, match="deadline exceeded"):
+        _run(api, backend, course)
+
+
+def test_an_image_that_cannot_be_pulled_ends_in_time_and_removes_the_job(server, api, backend):
+    def stick():
+        server.start_pods(NAME, phase="Pending")
+        server.wait_container(f"{NAME}-chief-0", "ImagePullBackOff", "Back-off pulling image")
+
+    with pytest.raises(Yt8mError, match=r"within 60 s .*ImagePullBackOff Back-off"):
+        _run(api, backend, Course(stick))
+    assert server.jobs == {}
+
+
+def test_no_operator_no_pods_is_said(server, api, backend):
+    with pytest.raises(Yt8mError, match="does the operator run"):
+        _run(api, backend, Course())
+
+
+def test_an_operator_that_is_not_installed_is_said(server, api, backend):
+    server.served.clear()
+    with pytest.raises(UserError, match="operator is not installed"):
+        _run(api, backend, Course())
+
+
+def test_a_missing_permission_says_which_are_needed(server, api, backend):
+    server.forbidden = True
+    with pytest.raises(UserError, match=r"needs get, list, create and delete on .*pods/log"):
+        _run(api, backend, Course())
+
+
+def test_an_api_that_is_away_for_a_while_does_not_end_the_training(server, api, backend):
+    course = Course(
+        lambda: server.fail("GET", status=503, times=2),
+        lambda: server.fail("GET", times=2),
+        lambda: server.finish(NAME, succeeded=True),
+    )
+    _run(api, backend, course)
+
+
+def test_a_job_deleted_by_somebody_else_is_noticed(server, api, backend):
+    with pytest.raises(Yt8mError, match="deleted by somebody else"):
+        _run(api, backend, Course(server.jobs.clear))
+
+
+def test_ctrl_c_deletes_the_job(server, api, backend):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        _run(api, backend, Course(lambda: server.start_pods(NAME), interrupt))
+    assert server.jobs == {}
+
+
+_CALLER = """
+import sys
+from kubernetes import client
+from yt8m.components.trainer.backends.kubernetes_api import ClusterApi
+from yt8m.components.trainer.backends.kubernetes_config import TFJobBackend
+from yt8m.components.trainer.backends.kubernetes_job import run_job
+from yt8m.components.trainer.backends.kubernetes_manifest import *
+api = ClusterApi(TFJOB, "team", client.ApiClient(client.Configuration(host=sys.argv[1])))
+backend = TFJobBackend(poll_s=0.1)
+request = JobRequest(key="k", image="i", command=("yt8m",))
+run_job(api, backend, create_manifest(backend, request), say=print)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_terminated_process_deletes_its_job_and_a_killed_one_leaves_it_to_be_adopted(server, how):
+    with serve(server) as client:
+        command = [sys.executable, "-c", _CALLER, client.configuration.host]
+        caller = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        _until(lambda: server.count("GET .*/pods"))
+        caller.send_signal(how)
+        caller.wait(timeout=30)
+        assert len(server.jobs) == (0 if how is signal.SIGTERM else 1)
+        if how is signal.SIGKILL:
+            again = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            (name,) = server.jobs
+            threading.Timer(1.0, server.finish, [name], {"succeeded": True}).start()
+            said, _ = again.communicate(timeout=60)
+            assert "earlier attempt" in said
+            assert again.returncode == 0
+
+
+def _until(condition, timeout_s=60):
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+FULL = {
+    "roles": {
+        "chief": RoleConfig(cpu="4", memory="16Gi", gpus=1),
+        "worker": RoleConfig(replicas=3),
+        "ps": RoleConfig(replicas=2, cpu="500m"),
+        "evaluator": RoleConfig(),
+    },
+    "mounts": (
+        Mount(path="/data", claim="yt8m", read_only=True),
+        Mount(path="/secret", secret="s3", sub_path="x"),
+    ),
+    "environment": {"X": "y"},
+    "environment_secrets": ("aws",),
+    "service_account": "trainer",
+    "node_selector": {"pool": "gpu"},
+}
+
+
+@pytest.mark.parametrize("kind", [TFJobBackend, JobSetBackend])
+def test_a_manifest_with_everything_fits_the_schema(kind):
+    assert check_by_subset(create_manifest(kind(**FULL), REQUEST)) == []
+
+
+@pytest.mark.real
+def test_the_tfjob_fits_the_real_definition():
+    specs = Path(os.environ.get("YT8M_REAL_SPECS", "../shared/specs"))
+    crd = specs / "tfjob-crd-v1.9.3.yaml"
+    if not crd.exists():
+        pytest.skip(f"no {crd}: set YT8M_REAL_SPECS to a directory with TFJob's definition")
+    check = check_by_crd(crd)
+    manifest = create_manifest(TFJobBackend(**FULL), REQUEST)
+    assert check(manifest) == []
+    manifest["spec"]["tfReplicaSpecs"]["Chief"]["replica"] = 1
+    assert check(manifest) != []

@@ -1,0 +1,214 @@
+"""The contract of every model, and what single models promise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tf_keras
+from batches import (
+    CLASSES,
+    FEATURES,
+    FRAME_MODELS,
+    MODELS,
+    VIDEO_MODELS,
+    level_of,
+    make_batch,
+    make_network,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from yt8m.components.models.config import NextVladConfig
+from yt8m.components.models.dbof import spread
+from yt8m.components.models.heads import create_heads
+from yt8m.components.models.network import Network, create_network
+from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.features import Level
+
+Step = tuple[float, list[tf.Tensor]]
+
+
+def _step(network: Network, batch: dict[str, tf.Tensor]) -> Step:
+    """Loss, and the gradient of every variable: what a trainer asks of a network."""
+
+    @tf.function(autograph=False)
+    def step() -> tuple[tf.Tensor, list[tf.Tensor]]:
+        with tf.GradientTape() as tape:
+            head = network.heads[0]
+            outputs = network(batch, training=True)
+            parts = network.head_loss(head, batch, outputs[head.name])
+            loss = parts.total / parts.normaliser
+            if network.losses:
+                loss += tf.add_n(network.losses)
+        return loss, tape.gradient(loss, network.trainable_variables)
+
+    loss, gradients = step()
+    return float(loss), gradients
+
+
+def _scores(network: Network, batch: dict[str, tf.Tensor]) -> np.ndarray:
+    return np.asarray(network(batch)[network.heads[0].name])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_builds_trains_a_step_saves_and_reloads_with_the_same_output(
+    name: str, tmp_path: Path
+) -> None:
+    network, batch = make_network(name, seed=1), make_batch(level_of(name), rows=8)
+    before = _scores(network, batch)
+    assert before.shape == (8, CLASSES)
+    assert ((before >= 0) & (before <= 1)).all()
+    first, gradients = _step(network, batch)
+    assert all(gradient is not None for gradient in gradients)
+    optimizer = tf_keras.optimizers.SGD(0.01)
+    optimizer.apply_gradients(zip(gradients, network.trainable_variables, strict=True))
+    assert _step(network, batch)[0] < first
+    after = _scores(network, batch)
+    assert np.abs(after - before).max() > 0
+
+    tf.train.Checkpoint(model=network).write(str(tmp_path / "weights"))
+    again = make_network(name, seed=2)
+    assert np.abs(_scores(again, batch) - after).max() > 0
+    tf.train.Checkpoint(model=again).read(str(tmp_path / "weights")).assert_consumed()
+    np.testing.assert_array_equal(_scores(again, batch), after)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_seed_alone_decides_the_weights(name: str) -> None:
+    one, same, other = (make_network(name, seed=seed) for seed in (3, 3, 4))
+    for a, b in zip(one.weights, same.weights, strict=True):
+        np.testing.assert_array_equal(a.numpy(), b.numpy())
+    assert any(
+        np.abs(a.numpy() - b.numpy()).max() > 0
+        for a, b in zip(one.weights, other.weights, strict=True)
+    )
+
+
+@pytest.mark.parametrize("name", ["dbof", "nextvlad", "moe_gated", "frame_logistic"])
+def test_xla_and_bfloat16_change_the_loss_by_little(name: str) -> None:
+    batch = make_batch(level_of(name), rows=8)
+    plain, _ = _step(make_network(name), batch)
+    assert _step(make_network(name, fuse=True), batch)[0] == pytest.approx(plain, rel=1e-4)
+    low = make_network(name, compute_dtype="bfloat16", fuse=True)
+    loss, gradients = _step(low, batch)
+    assert loss == pytest.approx(plain, rel=0.05)
+    assert {v.dtype for v in low.weights} == {tf.float32}
+    assert {g.dtype for g in gradients} == {tf.float32}
+
+
+@pytest.mark.parametrize("name", FRAME_MODELS)
+@settings(deadline=None, max_examples=3)
+@given(more=st.integers(1, 7), seed=st.integers(0, 100))
+def test_more_padding_changes_nothing(name: str, more: int, seed: int) -> None:
+    network = _NETWORKS.setdefault(name, make_network(name))
+    batch = make_batch(Level.FRAME, seed=seed)
+    padded = dict(batch)
+    for feature in FEATURES.names:
+        padded[feature] = tf.pad(batch[feature], [[0, 0], [0, more], [0, 0]], constant_values=seed)
+    np.testing.assert_allclose(_scores(network, padded), _scores(network, batch), atol=2e-6)
+
+
+_NETWORKS: dict[str, Network] = {}
+
+
+@pytest.mark.parametrize("name", [n for n in FRAME_MODELS if n != "netvlad_gated"])
+def test_padding_has_no_part_in_a_training_step(name: str) -> None:
+    batch = make_batch(Level.FRAME, rows=8)
+    padded = dict(batch)
+    for feature in FEATURES.names:
+        padded[feature] = tf.pad(batch[feature], [[0, 0], [0, 5], [0, 0]])
+    network, twin = make_network(name), make_network(name)
+    loss, gradients = _step(network, batch)
+    padded_loss, padded_gradients = _step(twin, padded)
+    assert padded_loss == pytest.approx(loss, rel=1e-5)
+    for one, other in zip(gradients, padded_gradients, strict=True):
+        np.testing.assert_allclose(one.numpy(), other.numpy(), atol=1e-4)
+    for one, other in zip(network.weights, twin.weights, strict=True):  # moving averages too
+        np.testing.assert_allclose(one.numpy(), other.numpy(), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["lstm", "gru"])
+def test_recurrent_models_see_the_order_of_the_frames(name: str) -> None:
+    network, batch = make_network(name), make_batch(Level.FRAME)
+    batch["num_frames"] = tf.fill([6], 10)
+    turned = {k: v[:, ::-1] if k in FEATURES.names else v for k, v in batch.items()}
+    assert np.abs(_scores(network, turned) - _scores(network, batch)).max() > 1e-5
+
+
+def test_dropout_is_decided_by_the_position_in_the_stream() -> None:
+    network, batch = make_network("mlp"), make_batch(Level.VIDEO)
+    later = {**batch, "position": batch["position"] + 6}
+
+    def train(rows: dict[str, tf.Tensor]) -> np.ndarray:
+        return np.asarray(network(rows, training=True)["entities"])
+
+    np.testing.assert_array_equal(train(batch), train(batch))
+    assert np.abs(train(later) - train(batch)).max() > 0
+    np.testing.assert_array_equal(_scores(network, later), _scores(network, batch))
+
+
+@pytest.mark.parametrize("name", VIDEO_MODELS)
+def test_models_of_vectors_take_the_mean_of_frames(name: str) -> None:
+    network = make_network(name, Level.SEGMENT)
+    assert _scores(network, make_batch(Level.SEGMENT)).shape == (6, CLASSES)
+
+
+@pytest.mark.parametrize("name", FRAME_MODELS)
+def test_models_of_frames_are_refused_at_video_level(name: str) -> None:
+    with pytest.raises(ConfigError, match=r"needs frames .* data\.level is video"):
+        make_network(name, Level.VIDEO)
+
+
+def test_groups_that_do_not_divide_are_refused() -> None:
+    heads = create_heads((), features=FEATURES, level=Level.FRAME)
+    with pytest.raises(ConfigError, match=r"model\.groups = 7: must divide .* 24 x 2 = 48"):
+        create_network(NextVladConfig(groups=7), features=FEATURES, level=Level.FRAME, heads=heads)
+
+
+def test_the_regulariser_is_the_starter_codes_half_of_the_squares() -> None:
+    network = make_network("logistic")
+    (penalty,) = network.losses
+    kernel = network.trainable_variables[0].numpy().astype(np.float64)
+    assert float(penalty) == pytest.approx(1e-8 * (kernel**2).sum() / 2, rel=1e-5)
+
+
+def test_moe_is_a_gated_mixture_that_may_choose_nothing() -> None:
+    network, batch = make_network("moe"), make_batch(Level.VIDEO)
+    gates, experts, bias = (w.numpy().astype(np.float64) for w in network.weights)
+    joined = np.concatenate([batch[name].numpy() for name in FEATURES.names], axis=1)
+    unit = joined / np.linalg.norm(joined, axis=1, keepdims=True)
+    gate = np.exp((unit @ gates).reshape(6, 3, CLASSES))
+    gate /= gate.sum(1, keepdims=True)
+    expert = 1 / (1 + np.exp(-(unit @ experts + bias).reshape(6, 2, CLASSES)))
+    np.testing.assert_allclose(_scores(network, batch), (gate[:, :2] * expert).sum(1), atol=1e-5)
+
+
+@settings(deadline=None)
+@given(count=st.integers(1, 300), wanted=st.integers(1, 60))
+def test_spread_frames_are_distinct_in_order_and_reach_over_the_video(
+    count: int, wanted: int
+) -> None:
+    indices = spread(tf.constant([count]), wanted).numpy()[0][: min(count, wanted)]
+    assert (np.diff(indices) > 0).all()
+    assert indices[0] == 0
+    assert indices[-1] >= count - 1 - count // wanted
+
+
+def test_members_of_an_ensemble_differ_and_are_averaged() -> None:
+    network, batch = make_network("mlp_members"), make_batch(Level.VIDEO)
+    weights = [w.numpy().astype(np.float64) for w in network.weights]
+    joined = np.concatenate([batch[name].numpy() for name in FEATURES.names], axis=1)
+    unit = joined / np.linalg.norm(joined, axis=1, keepdims=True) * np.sqrt(joined.shape[1])
+    trunks, classifiers = weights[:12], weights[12:]
+    scores = []
+    for number in range(3):
+        first, first_bias, block, block_bias = trunks[4 * number : 4 * number + 4]
+        kernel, bias = classifiers[2 * number : 2 * number + 2]
+        hidden = np.maximum(unit @ first + first_bias, 0)
+        hidden += np.maximum(hidden @ block + block_bias, 0)
+        scores.append(1 / (1 + np.exp(-(hidden @ kernel + bias))))
+    assert np.abs(scores[0] - scores[1]).max() > 0.01
+    np.testing.assert_allclose(_scores(network, batch), np.mean(scores, axis=0), atol=1e-5)

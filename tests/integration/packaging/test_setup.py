@@ -1,0 +1,67 @@
+"""The set-up script with real candidates: none, one that does not run, and nothing to do."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+TOOLS = ("bash", "cat", "sha256sum", "cut", "dirname", "rm", "mkdir")
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """What the script reads, and a PATH with the tools that it calls and no Python."""
+    checkout = tmp_path / "checkout"
+    shutil.copytree(ROOT / "lock", checkout / "lock")
+    shutil.copy(ROOT / "setup.py", checkout)
+    (tmp_path / "bin").mkdir()
+    for tool in TOOLS:
+        found = shutil.which(tool)
+        assert found, tool
+        (tmp_path / "bin" / tool).symlink_to(found)
+    return checkout
+
+
+def install(checkout: Path) -> subprocess.CompletedProcess[str]:
+    home = checkout.parent
+    return subprocess.run(
+        ["bash", str(checkout / "lock" / "install.sh")],
+        env={"HOME": str(home), "PATH": str(home / "bin")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_without_any_python_it_says_in_one_message_what_to_do(checkout: Path) -> None:
+    done = install(checkout)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: no Python 3.10")
+    assert "PYTHON310=" in done.stderr
+    assert not (checkout / ".venv" / ".installed").exists()
+
+
+def test_a_candidate_that_exists_and_does_not_run_is_no_python(checkout: Path) -> None:
+    shim = checkout.parent / "bin" / "python3.10"
+    shim.write_text("#!/bin/sh\necho 'version 3.10 is not installed' >&2\nexit 127\n")
+    shim.chmod(0o755)
+    done = install(checkout)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: no Python 3.10")
+
+
+def test_where_nothing_changed_it_does_nothing() -> None:
+    stamp = ROOT / ".venv" / ".installed"
+    before = stamp.stat().st_mtime_ns
+    done = subprocess.run(
+        ["bash", str(ROOT / "lock" / "install.sh")],
+        env=dict(os.environ),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert stamp.stat().st_mtime_ns == before

@@ -1,0 +1,142 @@
+"""One update against numpy: loss, gradient, clipping, regulariser, learning rate."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from yt8m.components.models.config import LogisticConfig
+from yt8m.components.models.heads import create_heads
+from yt8m.components.models.network import create_network
+from yt8m.components.trainer.optimizers import OptimizerConfig, create_optimizer
+from yt8m.components.trainer.step import Replicas, TrainStep
+from yt8m.schemas.features import FeatureConfig, Level
+
+FEATURES = FeatureConfig(names=("rgb",), sizes=(6,), num_classes=5)
+ROWS, RATE, EPSILON = 8, 0.5, 1e-5
+
+
+@pytest.fixture
+def batch():
+    rng = np.random.default_rng(0)
+    labels = np.full([ROWS, 3], -1)
+    labels[:, 0] = rng.integers(0, 5, ROWS)
+    labels[::2, 1] = (labels[::2, 0] + 1) % 5
+    return {
+        "rgb": rng.normal(size=[ROWS, 6]).astype(np.float32),
+        "labels": labels,
+        "position": np.arange(ROWS),
+    }
+
+
+def update(batch, *, l2=1e-8, use_xla=False, **trainer):
+    """Weights before and after one step, and what the step told."""
+    from training import trainer_config
+
+    settings = {"batch_size": ROWS, "optimizer": {"name": "sgd", "learning_rate": 1.0}}
+    config = trainer_config(**{**settings, **trainer})
+    heads = create_heads((), features=FEATURES, level=Level.VIDEO)
+    network = create_network(
+        LogisticConfig(l2=l2), features=FEATURES, level=Level.VIDEO, heads=heads, seed=1
+    )
+    optimizer = create_optimizer(config.optimizer)
+    optimizer.build(network.trainable_variables)
+    before = network.get_weights()
+    step = TrainStep(
+        config,
+        network=network,
+        optimizer=optimizer,
+        strategy=tf.distribute.get_strategy(),
+        replicas=Replicas(total=1, local=1),
+        use_xla=use_xla,
+    )
+    dataset = tf.data.Dataset.from_tensors(batch).repeat()
+    told = step.run(iter(dataset), tf.constant([RATE]))
+    return before, network.get_weights(), told
+
+
+def oracle(batch, weights, l2=1e-8, penalty=1.0):
+    """Mean loss over the rows and its gradient, dense and obvious."""
+    kernel, bias = (w.astype(np.float64) for w in weights)
+    x = batch["rgb"] / np.linalg.norm(batch["rgb"], axis=1, keepdims=True)
+    y = np.zeros([ROWS, 5])
+    for row, ids in enumerate(batch["labels"]):
+        y[row, ids[ids >= 0]] = 1
+    p = 1 / (1 + np.exp(-(x @ kernel + bias)))
+    loss = -(y * np.log(p + EPSILON) + (1 - y) * np.log(1 - p + EPSILON)).sum() / ROWS
+    slope = (-y / (p + EPSILON) + (1 - y) / (1 - p + EPSILON)) * p * (1 - p) / ROWS
+    gradients = [x.T @ slope + penalty * l2 * kernel, slope.sum(axis=0)]
+    return loss, gradients
+
+
+def clipped(gradient, limit):
+    return gradient * min(1.0, limit / np.linalg.norm(gradient))
+
+
+def assert_moved(before, after, gradients):
+    for old, new, gradient in zip(before, after, gradients, strict=True):
+        np.testing.assert_allclose(new, old - RATE * gradient, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("use_xla", [False, True])
+def test_without_clipping_the_step_is_the_rate_times_the_gradient_of_the_mean(batch, use_xla):
+    before, after, told = update(batch, clip_gradient_norm=0, use_xla=use_xla)
+    loss, gradients = oracle(batch, before)
+    assert float(told.losses.by_head[0]) == pytest.approx(loss, rel=1e-5)
+    norm = np.sqrt(sum((g**2).sum() for g in gradients))
+    assert float(told.losses.gradient_norm) == pytest.approx(norm, rel=1e-4)
+    assert_moved(before, after, gradients)
+
+
+def test_each_variables_gradient_is_clipped_to_its_norm(batch):
+    before, after, _ = update(batch, clip_gradient_norm=0.1)
+    gradients = oracle(batch, before)[1]
+    assert min(np.linalg.norm(g) for g in gradients) > 0.1
+    assert_moved(before, after, [clipped(g, 0.1) for g in gradients])
+
+
+def test_all_gradients_together_are_clipped_on_request(batch):
+    before, after, _ = update(batch, clip_gradient_norm=0.1, clip="global")
+    gradients = oracle(batch, before)[1]
+    norm = np.sqrt(sum((g**2).sum() for g in gradients))
+    assert_moved(before, after, [g * 0.1 / norm for g in gradients])
+
+
+def test_elements_are_clipped_on_request(batch):
+    before, after, _ = update(batch, clip_gradient_norm=0.05, clip="value")
+    gradients = oracle(batch, before)[1]
+    assert_moved(before, after, [np.clip(g, -0.05, 0.05) for g in gradients])
+
+
+def test_regularisation_penalty_scales_the_regulariser_alone(batch):
+    before, after, told = update(batch, l2=0.3, regularisation_penalty=2.0, clip_gradient_norm=0)
+    loss, gradients = oracle(batch, before, l2=0.3, penalty=2.0)
+    assert float(told.losses.by_head[0]) == pytest.approx(loss, rel=1e-5)
+    expected = 2.0 * 0.3 * (before[0] ** 2).sum() / 2
+    assert float(told.losses.regularisation) == pytest.approx(expected, rel=1e-4)
+    assert_moved(before, after, gradients)
+
+
+def test_gradients_of_sums_on_request(batch):
+    before, after, _ = update(batch, normalize_gradients=False, clip_gradient_norm=0, l2=0.0)
+    gradients = oracle(batch, before, l2=0.0)[1]
+    assert_moved(before, after, [ROWS * g for g in gradients])
+
+
+@pytest.mark.parametrize(("batch_size", "accumulate"), [(4, 2), (2, 4)])
+def test_micro_batches_give_the_gradient_of_the_whole(batch, batch_size, accumulate):
+    before, after, told = update(
+        batch, batch_size=batch_size, accumulate=accumulate, clip_gradient_norm=0.1, l2=0.1
+    )
+    loss, gradients = oracle(batch, before, l2=0.1)
+    assert float(told.losses.by_head[0]) == pytest.approx(loss, rel=1e-5)
+    assert_moved(before, after, [clipped(g, 0.1) for g in gradients])
+
+
+def test_each_registered_optimiser_takes_a_step(batch):
+    import typing
+
+    for config in typing.get_args(OptimizerConfig):
+        name = config().name
+        before, after, _ = update(batch, optimizer={"name": name, "learning_rate": 0.1})
+        assert not np.array_equal(before[0], after[0]), name
+        assert np.isfinite(after[0]).all(), name

@@ -1,0 +1,95 @@
+"""TensorBoard's files, read back: what the curve says, and the weights' histograms."""
+
+import math
+from pathlib import Path
+
+import pytest
+import tensorflow as tf
+from training import make_job
+
+from yt8m.components.trainer.curve import EVALUATION, TRAINING, read_curve
+from yt8m.components.trainer.process import run_job
+
+STEPS, EVERY = 6, 2
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory):
+    evaluation = {"enabled": True, "start_delay_s": 0, "throttle_s": 0}
+    job = make_job(
+        tmp_path_factory.mktemp("job"),
+        max_steps=STEPS,
+        checkpoint={"every_steps": EVERY},
+        optimizer={"name": "adam", "learning_rate": 0.1},
+        schedule={"name": "staircase", "decay": 0.5, "decay_examples": 16},
+        log={"every_steps": EVERY, "tensorboard": True, "histograms_every_steps": 3},
+        validation={"every_steps": 3},
+        evaluation={**evaluation, "name": "unseen", "steps": 1},
+    )
+    run_job(job, {})
+    return job
+
+
+def summaries(directory, plugin):
+    """`{(tag, step): value}` of one kind, from all event files of a directory."""
+    found = {}
+    paths = [str(path) for path in directory.glob("events*")]
+    for record in tf.data.TFRecordDataset(paths):
+        event = tf.compat.v1.Event.FromString(record.numpy())
+        for value in event.summary.value:
+            if value.metadata.plugin_data.plugin_name == plugin:
+                found[value.tag, event.step] = tf.make_ndarray(value.tensor)
+    return found
+
+
+def logs(job, name):
+    return Path(job.log_dir) / name
+
+
+def assert_as_told(scalars, rows, prefix=""):
+    told = 0
+    for row in rows:
+        for key, value in row.items():
+            if isinstance(value, int | float) and key != "step":
+                assert scalars[prefix + key, row["step"]] == pytest.approx(value, rel=1e-4), key
+                told += 1
+    assert told
+
+
+def test_every_figure_of_the_curve_is_a_scalar(job):
+    scalars = summaries(logs(job, "train"), "scalars")
+    rows = read_curve(f"{job.log_dir}/{TRAINING}")
+    by_kind = {
+        k: [r for r in rows if r["kind"] == k] for k in ("train", "validation", "checkpoint")
+    }
+    assert [row["step"] for row in by_kind["train"]] == [2, 4, 6]
+    assert [row["step"] for row in by_kind["validation"]] == [0, 3, 6]
+    assert_as_told(scalars, by_kind["train"])
+    assert_as_told(scalars, by_kind["validation"], "validation/")
+    assert_as_told(scalars, by_kind["checkpoint"], "checkpoint/")
+    rates = [float(scalars["learning_rate", step]) for step in (2, 4, 6)]
+    assert rates == pytest.approx([0.1, 0.05, 0.025])
+    assert {"loss", "hit_at_1", "perr", "gap", "examples_per_s"} <= {tag for tag, _ in scalars}
+
+
+def test_histograms_hold_each_number_of_every_weight(job):
+    found = summaries(logs(job, "train"), "histograms")
+    reader = tf.train.load_checkpoint(f"{job.checkpoint_dir}/ckpt-{STEPS}")
+    shapes = reader.get_variable_to_shape_map()
+    sizes = sorted(
+        math.prod(shape)
+        for key, shape in shapes.items()
+        if key.startswith("network") and key.endswith("VARIABLE_VALUE")
+    )
+    for step in (3, 6):
+        histograms = [value for (_, at), value in found.items() if at == step]
+        # Rows of a histogram are left edge, right edge, count.
+        assert sorted(int(h[:, 2].sum()) for h in histograms) == sizes
+    assert {step for _, step in found} == {3, 6}
+
+
+def test_evaluations_have_a_directory_of_their_name(job):
+    scalars = summaries(logs(job, "eval_unseen"), "scalars")
+    rows = read_curve(f"{job.log_dir}/{EVALUATION}")
+    assert {row["videos"] for row in rows} == {8}  # `steps: 1`: one batch of the split
+    assert_as_told(scalars, rows, "evaluation/")

@@ -1,0 +1,69 @@
+"""`yt8m train`: from records to a model, and what it refuses before it starts."""
+
+import json
+
+import pytest
+from records import make_dataset
+
+from yt8m.components.console.main import run
+
+SMALL = [
+    "--set",
+    "features.num_classes=20",
+    "--set",
+    "trainer.max_steps=4",
+    "--set",
+    "trainer.batch_size=8",
+]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return make_dataset(tmp_path_factory.mktemp("data"), classes=20)
+
+
+def test_records_become_a_model_and_the_same_command_has_nothing_left_to_do(tmp_path, data, capsys):
+    command = ["train", "smoke", "--data", f"{data}/train*", "--out", str(tmp_path), *SMALL]
+    assert run([*command, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told == {"export": str(tmp_path / "export"), "logs": str(tmp_path / "logs")}
+    assert (tmp_path / "export/saved_model.pb").exists()
+    curve = (tmp_path / "logs/training.jsonl").read_text()
+    assert run(command) == 0
+    again = (tmp_path / "logs/training.jsonl").read_text()
+    assert [json.loads(line)["step"] for line in again.splitlines() if '"train"' in line] == [
+        json.loads(line)["step"] for line in curve.splitlines() if '"train"' in line
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--processes", "wrker=1"], "wrker=1"),
+        (["--processes", "ps=1,worker=1"], "with a chief"),
+        (["--config", "video_moe"], "two configurations"),
+        (["--set", "trainer.batchsize=3"], "did you mean batch_size"),
+        (["--set", "trainer.optimizer.name=adma"], "adam"),
+        (["--set", "trainer.heads=[{name: verticals}]"], "evaluator.vocabulary = ''"),
+    ],
+)
+def test_a_mistake_ends_with_exit_code_2_before_anything_is_written(
+    tmp_path, data, capsys, arguments, named
+):
+    out = tmp_path / "out"
+    assert run(["train", "smoke", "--data", str(data), "--out", str(out), *arguments]) == 2
+    assert named in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_a_wrong_tf_config_is_told_before_records_are_read(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("TF_CONFIG", '{"task": {"type": "ps", "index": 0}}')
+    out = tmp_path / "out"
+    assert run(["train", "smoke", "--data", str(tmp_path / "absent"), "--out", str(out)]) == 2
+    assert "TF_CONFIG" in capsys.readouterr().err
+
+
+def test_missing_records_are_a_users_mistake(tmp_path, capsys):
+    out = tmp_path / "out"
+    assert run(["train", "smoke", "--data", str(tmp_path / "absent"), "--out", str(out)]) == 2
+    assert "absent" in capsys.readouterr().err

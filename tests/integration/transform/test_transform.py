@@ -1,0 +1,73 @@
+"""TFX Transform with our preprocessing_fn: materialised, and for one feature alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_transform as tft
+from records import make_dataset, read_all
+from tfx_runs import output, published, run
+
+from yt8m.components.example_gen.component import create_example_gen
+from yt8m.components.example_gen.config import DataConfig
+from yt8m.components.records.decode import decode_record
+from yt8m.components.transform.component import create_transform
+from yt8m.components.transform.config import TransformConfig
+from yt8m.components.validation.component import create_schema_gen
+from yt8m.schemas.features import FeatureConfig, Level
+
+
+def _run(root: Path, data: Path, config: TransformConfig, features: FeatureConfig) -> str:
+    example_gen = create_example_gen(DataConfig(root=str(data)), features)
+    schema_gen = create_schema_gen(Level.VIDEO, features)
+    transform = create_transform(
+        config,
+        features,
+        Level.VIDEO,
+        sample=example_gen.outputs["sample"],
+        schema=schema_gen.outputs["schema"],
+    )
+    run([example_gen, schema_gen, transform], root)
+    return str(output(root, "Transform", "transform_graph")["uri"])
+
+
+def test_nothing_is_materialised_unless_asked_and_then_it_is_what_the_graph_gives(
+    tmp_path: Path,
+) -> None:
+    data, features = make_dataset(tmp_path / "data"), FeatureConfig(num_classes=1000)
+    _run(tmp_path / "not", data, TransformConfig(), features)
+    assert {a["name"] for a in published(tmp_path / "not", "Transform")} == {"transform_graph"}
+
+    graph = _run(tmp_path / "so", data, TransformConfig(materialize=True), features)
+    uri = output(tmp_path / "so", "Transform", "transformed_examples")["uri"]
+    written = sorted(map(str, Path(uri, "Split-train").iterdir()))
+    spec = tft.TFTransformOutput(graph).transformed_feature_spec()
+    rows = list(
+        tf.data.TFRecordDataset(written, compression_type="GZIP").map(
+            lambda record: tf.io.parse_single_example(record, spec)
+        )
+    )
+    assert len(rows) == 24
+    by_id = {
+        record.features["id"][0]: record
+        for shard in data.glob("train*")
+        for record in map(decode_record, read_all(shard))
+    }
+    for row in rows:
+        record = by_id[row["id"].numpy()]
+        joined = np.concatenate([record.features["mean_rgb"], record.features["mean_audio"]])
+        np.testing.assert_allclose(row["features"], joined / np.linalg.norm(joined), atol=1e-6)
+
+
+def test_one_feature_of_another_size_is_a_matter_of_configuration(tmp_path: Path) -> None:
+    data = make_dataset(tmp_path / "data", sizes={"audio": 32})
+    features = FeatureConfig(names=("audio",), sizes=(32,), num_classes=1000)
+    graph = tft.TFTransformOutput(_run(tmp_path, data, TransformConfig(), features))
+    records = read_all(data / "train0000.tfrecord")
+    parsed = tf.io.parse_example(tf.constant(records), graph.raw_feature_spec())
+    vectors = graph.transform_raw_features(parsed)["features"].numpy()
+    expected = np.stack([decode_record(record).features["mean_audio"] for record in records])
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(vectors, expected, atol=1e-6)

@@ -1,0 +1,136 @@
+"""Real processes of one training, with TF_CONFIG, a limit in time for all of them, and their logs.
+
+with Group(job, "chief=1,worker=2", root) as group:
+    group.wait_until(lambda: group.step() >= 10)
+    group.kill("worker 0")
+    codes = group.join()
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+
+from yt8m.components.trainer.job import TrainingJob
+from yt8m.components.trainer.local_cluster import cluster_configs, free_ports, parse_processes
+
+_NEWEST = re.compile(r'model_checkpoint_path: ".*-(\d+)"')
+LIMIT_S = 240.0  # of a group; a machine under load imports TensorFlow slowly
+
+
+class Group:
+    """The processes of one cluster; leaving the block ends what still runs."""
+
+    def __init__(
+        self,
+        job: TrainingJob,
+        processes: str,
+        root: Path,
+        *,
+        jobs: Mapping[str, TrainingJob] | None = None,
+        limit_s: float = LIMIT_S,
+    ) -> None:
+        """All processes have `job`, but those that `jobs` names."""
+        self.job, self._root = job, root
+        self._jobs = dict(jobs or {})
+        self._deadline = time.monotonic() + limit_s
+        root.mkdir(parents=True, exist_ok=True)
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        if not processes:  # one process, no TF_CONFIG
+            self.configs = {"alone": ""}
+        else:
+            configs = cluster_configs(parse_processes(processes), free_ports(processes))
+            self.configs = {f"{role.value} {i}": text for (role, i), text in configs.items()}
+
+    def __enter__(self) -> Group:
+        for name in self.configs:
+            self.start(name)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for process in self._processes.values():
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+        if kind is not None:
+            for name in self.configs:
+                print(f"===== {name}\n{self.log(name)[-4000:]}")
+
+    def start(self, name: str) -> None:
+        """Start the process `name`, or start it again."""
+        environ = {**os.environ, "TF_CONFIG": self.configs[name]}
+        environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        file = self._log_path(name).with_suffix(".json")
+        file.write_text(self._jobs.get(name, self.job).to_json())
+        with self._log_path(name).open("ab") as log:
+            self._processes[name] = subprocess.Popen(
+                [sys.executable, "-m", "yt8m.components.trainer", "--config", str(file)],
+                env=environ,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+    def kill(self, name: str, number: int = signal.SIGKILL) -> None:
+        """Send a signal to one process."""
+        os.kill(self._processes[name].pid, number)
+
+    def join(self, *names: str) -> dict[str, int]:
+        """Wait for the named processes, or for all; their exit codes."""
+        codes = {}
+        for name in names or self.configs:
+            left = max(0.1, self._deadline - time.monotonic())
+            codes[name] = self._processes[name].wait(timeout=left)
+        return codes
+
+    def wait_until(self, condition: Callable[[], bool]) -> None:
+        """Wait for `condition`; fails where the time is over or a process failed by itself."""
+        while not condition():
+            codes = {name: process.poll() for name, process in self._processes.items()}
+            failed = [name for name, code in codes.items() if code is not None and code > 0]
+            if failed or None not in codes.values():
+                raise AssertionError(f"ended before that: {failed or codes}")
+            if time.monotonic() > self._deadline:
+                raise AssertionError("not within the group's time")
+            time.sleep(0.01)
+
+    def step(self) -> int:
+        """The step of the newest checkpoint, -1 where there is none."""
+        return newest_step(Path(self.job.checkpoint_dir))
+
+    def log(self, name: str) -> str:
+        """What the process has said so far."""
+        path = self._log_path(name)
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def _log_path(self, name: str) -> Path:
+        return self._root / f"{name.replace(' ', '-')}.log"
+
+
+def run(job: TrainingJob, processes: str, root: Path) -> dict[str, str]:
+    """Run a group to its end; everybody must end well. The logs by name."""
+    with Group(job, processes, root) as group:
+        codes = group.join()
+        assert set(codes.values()) == {0}, codes
+        return {name: group.log(name) for name in group.configs}
+
+
+def newest_step(checkpoints: Path) -> int:
+    """The step that a restart would continue from; read as text, so that no TensorFlow is needed.
+
+    A checkpoint counts when this file names it, which is after its own files are there.
+    """
+    state = checkpoints / "checkpoint"
+    found = _NEWEST.match(state.read_text()) if state.exists() else None
+    return int(found[1]) if found else -1

@@ -1,0 +1,44 @@
+"""The commands that README and docs/ show, read from their fenced blocks.
+
+```bash blocks are run, a page's blocks one after the other in one empty folder. ```console blocks
+need what a test machine lacks (a cluster, an engine, terabytes): their `yt8m` lines are parsed by
+the command's own parser, their configurations are loaded, and their `make` lines must name a
+target. ```yaml blocks must be configurations, and what ```python blocks import must be there.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+SHELL = ("bash", "console")
+_FENCE = re.compile(r"^```(bash|console|yaml|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block."""
+
+    page: Path
+    line: int
+    kind: str  # bash, console, yaml or python
+    text: str
+
+    def commands(self) -> list[list[str]]:
+        """The command lines of a shell block, joined, without comments and prompts."""
+        joined = self.text.replace("\\\n", " ")
+        lines = [line.strip().removeprefix("$ ") for line in joined.splitlines()]
+        return [shlex.split(line, comments=True) for line in lines if line and line[0] != "#"]
+
+
+def blocks(page: Path) -> list[Block]:
+    """Every block of `page`, in order."""
+    text = page.read_text(encoding="utf-8")
+    return [
+        Block(page, text.count("\n", 0, match.start()) + 1, match[1], match[2])
+        for match in _FENCE.finditer(text)
+    ]

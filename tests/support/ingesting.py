@@ -1,0 +1,34 @@
+"""Ingests a directory of records without TFX, as ExampleGen's executor would."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from yt8m.components.example_gen.config import DataConfig
+from yt8m.components.example_gen.ingest import Ingested, cache_policy, ingest
+from yt8m.components.example_gen.sources import resolve_sources
+from yt8m.components.example_gen.verified import VerifiedCache
+from yt8m.schemas.config_tree import from_dict
+from yt8m.schemas.features import FeatureConfig
+
+FEATURES = FeatureConfig(num_classes=1000)
+
+
+def ingest_directory(
+    data: Path, out: Path, *, cache: Path | None = None, **values: Any
+) -> Ingested:
+    """`values` are those of DataConfig; the artifacts are out/examples and out/sample."""
+    config = from_dict(DataConfig, {"root": str(data), **values})
+    known = None
+    if cache:
+        policy = cache_policy(config, FEATURES)
+        known = VerifiedCache(str(cache), policy=policy, code_version="1")
+    return ingest(
+        resolve_sources(config),
+        config,
+        FEATURES,
+        examples_uri=str(out / "examples"),
+        sample_uri=str(out / "sample"),
+        cache=known,
+    )

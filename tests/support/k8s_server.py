@@ -1,0 +1,239 @@
+"""A double of the Kubernetes API server for TFJobs, JobSets and their pods.
+
+It checks every object, keeps state, can be told to fail, and leaves the work of the operator to
+the test: `K8sServer.start_pods` makes pods, and `k8s_processes` runs them as local processes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from k8s_schema import Check, check_by_subset
+
+_JOBS = re.compile(r"/apis/([^/]+)/([^/]+)/namespaces/([^/]+)/(tfjobs|jobsets)(?:/([^/]+))?")
+_PODS = re.compile(r"/api/v1/namespaces/([^/]+)/pods(?:/([^/]+)/log)?")
+_SERVED = {"tfjobs": ("kubeflow.org", "v1"), "jobsets": ("jobset.x-k8s.io", "v1alpha2")}
+_LABELS = {
+    "TFJob": (
+        "training.kubeflow.org/job-name",
+        "training.kubeflow.org/replica-type",
+        "training.kubeflow.org/replica-index",
+    ),
+    "JobSet": (
+        "jobset.sigs.k8s.io/jobset-name",
+        "jobset.sigs.k8s.io/replicatedjob-name",
+        "jobset.sigs.k8s.io/job-index",
+    ),
+}
+
+
+@dataclass
+class Fault:
+    pattern: str
+    status: int = 0  # 0: the connection is dropped
+    after: bool = False
+    times: int = 1
+
+
+class K8sServer:
+    """Jobs by name, pods by name, logs by pod."""
+
+    def __init__(self, check: Check = check_by_subset) -> None:
+        self.check = check
+        self.served = dict(_SERVED)
+        self.jobs: dict[str, dict[str, Any]] = {}
+        self.pods: dict[str, dict[str, Any]] = {}
+        self.logs: dict[str, list[str]] = {}
+        self.requests: list[str] = []
+        self.faults: list[Fault] = []
+        self.forbidden = False
+        self._stamp = 0
+        self.lock = threading.RLock()
+
+    def fail(self, pattern: str, **how: Any) -> None:
+        self.faults.append(Fault(pattern, **how))
+
+    def count(self, pattern: str) -> int:
+        return sum(bool(re.search(pattern, request)) for request in self.requests)
+
+    def start_pods(self, job: str, phase: str = "Running") -> list[str]:
+        """What the operator does with a new job: a pod for each replica."""
+        manifest = self.jobs[job]
+        for role, count, template in replicas(manifest):
+            for index in range(count):
+                name = f"{job}-{role}-{index}"
+                name_label, role_label, index_label = _LABELS[manifest["kind"]]
+                labels = {name_label: job, role_label: role, index_label: str(index)}
+                metadata = {"name": name, "labels": labels}
+                status: dict[str, Any] = {"phase": phase, "containerStatuses": []}
+                self.pods[name] = {
+                    "apiVersion": "v1",
+                    "kind": "Pod",
+                    "metadata": metadata,
+                    "spec": template["spec"],
+                    "status": status,
+                }
+                self.logs.setdefault(name, [])
+        return [n for n, p in self.pods.items() if job in p["metadata"]["labels"].values()]
+
+    def say(self, pod: str, *lines: str) -> None:
+        with self.lock:
+            for line in lines:
+                self._stamp += 1
+                self.logs[pod].append(f"2026-01-01T00:00:00.{self._stamp:09d}Z {line}")
+
+    def end_container(self, pod: str, code: int, *, reason: str = "", message: str = "") -> None:
+        ended = {"exitCode": code, "reason": reason or ("Error" if code else "Completed")}
+        ended |= {"message": message} if message else {}
+        self._set_container(pod, {"terminated": ended})
+        self.pods[pod]["status"]["phase"] = "Failed" if code else "Succeeded"
+
+    def wait_container(self, pod: str, reason: str, message: str = "") -> None:
+        self._set_container(pod, {"waiting": {"reason": reason, "message": message}})
+
+    def finish(self, job: str, *, succeeded: bool, message: str = "") -> None:
+        kinds = {"TFJob": ("Succeeded", "Failed"), "JobSet": ("Completed", "Failed")}
+        kind = kinds[self.jobs[job]["kind"]][0 if succeeded else 1]
+        condition = {"type": kind, "status": "True", "message": message}
+        self.jobs[job]["status"] = {"conditions": [condition]}
+
+    def _set_container(self, pod: str, state: dict[str, Any]) -> None:
+        self.pods[pod]["status"]["containerStatuses"] = [
+            {"name": "tensorflow", "image": "i", "imageID": "", "ready": False,
+             "restartCount": 0, "state": state}
+        ]  # fmt: skip
+
+    def take_fault(self, request: str) -> Fault | None:
+        for fault in self.faults:
+            if fault.times > 0 and re.search(fault.pattern, request):
+                fault.times -= 1
+                return fault
+        return None
+
+    def handle(self, method: str, target: str, body: bytes) -> tuple[int, Any]:
+        url = urlsplit(target)
+        query = {k: v[0] for k, v in parse_qs(url.query).items()}
+        with self.lock:
+            if self.forbidden:
+                return _error(403, 'User "system:serviceaccount:team:x" cannot do that')
+            jobs, pods = _JOBS.fullmatch(url.path), _PODS.fullmatch(url.path)
+            if jobs and self.served.get(jobs[4]) == (jobs[1], jobs[2]):
+                return self._job(method, jobs[5], body)
+            if pods and method == "GET":
+                return self._log(pods[2], query) if pods[2] else self._list_pods(query)
+        return _error(404, "the server could not find the requested resource")
+
+    def _job(self, method: str, name: str | None, body: bytes) -> tuple[int, Any]:
+        if method == "POST":
+            manifest = json.loads(body)
+            problems = self.check(manifest)
+            if problems:
+                return _error(422, "; ".join(problems))
+            name = manifest["metadata"]["name"]
+            if name in self.jobs:
+                return _error(409, f'{manifest["kind"]} "{name}" already exists')
+            self.jobs[name] = {**manifest, "status": {}}
+            return 201, self.jobs[name]
+        if name not in self.jobs:
+            return _error(404, f'"{name}" not found')
+        if method == "DELETE":
+            job = self.jobs.pop(name)
+            for pod in [n for n in self.pods if n.startswith(f"{name}-")]:
+                del self.pods[pod]
+            return 200, job
+        return 200, self.jobs[name]
+
+    def _list_pods(self, query: dict[str, str]) -> tuple[int, Any]:
+        key, _, value = query.get("labelSelector", "").partition("=")
+        items = [p for p in self.pods.values() if p["metadata"]["labels"].get(key) == value]
+        return 200, {"apiVersion": "v1", "kind": "PodList", "metadata": {}, "items": items}
+
+    def _log(self, pod: str, query: dict[str, str]) -> tuple[int, Any]:
+        if pod not in self.pods:
+            return _error(404, f'pods "{pod}" not found')
+        if self.pods[pod]["status"]["phase"] == "Pending":
+            return _error(400, "container is waiting to start")
+        assert query.get("timestamps") == "True"
+        return 200, "".join(f"{line}\n" for line in self.logs[pod])
+
+
+def replicas(manifest: dict[str, Any]) -> list[tuple[str, int, dict[str, Any]]]:
+    """(role, how many, pod template) of a TFJob or a JobSet."""
+    spec = manifest["spec"]
+    if manifest["kind"] == "TFJob":
+        return [
+            (r.lower(), s["replicas"], s["template"]) for r, s in spec["tfReplicaSpecs"].items()
+        ]
+    return [
+        (j["name"], j["replicas"], j["template"]["spec"]["template"])
+        for j in spec["replicatedJobs"]
+    ]
+
+
+def _error(code: int, message: str) -> tuple[int, Any]:
+    return code, {"kind": "Status", "apiVersion": "v1", "code": code, "message": message}
+
+
+def _handler(server: K8sServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            request = f"{self.command} {urlsplit(self.path).path}"
+            server.requests.append(request)
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            fault = server.take_fault(request)
+            if fault and not fault.after:
+                return self._break(fault)
+            status, answer = server.handle(self.command, self.path, body)
+            return self._break(fault) if fault else self._send(status, answer)
+
+        do_POST = do_DELETE = do_GET  # noqa: N815
+
+        def log_message(self, *args: Any) -> None:
+            pass
+
+        def _break(self, fault: Fault) -> None:
+            if fault.status:
+                return self._send(*_error(fault.status, f"fault {fault.status}"))
+            self.close_connection = True
+            return self.connection.shutdown(socket.SHUT_RDWR)
+
+        def _send(self, status: int, answer: Any) -> None:
+            is_text = isinstance(answer, str)
+            data = answer.encode() if is_text else json.dumps(answer).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "text/plain" if is_text else "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+    return Handler
+
+
+@contextmanager
+def serve(server: K8sServer) -> Iterator[Any]:
+    """A client of `server`, which listens on 127.0.0.1 until the block ends."""
+    from kubernetes import client
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(server))
+    http.daemon_threads = True
+    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    configuration = client.Configuration(host=f"http://127.0.0.1:{http.server_address[1]}")
+    configuration.retries = False
+    try:
+        yield client.ApiClient(configuration)
+    finally:
+        http.shutdown()
+        http.server_close()
+        thread.join()

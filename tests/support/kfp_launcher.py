@@ -1,0 +1,298 @@
+"""Runs a compiled pipeline as Kubeflow's open-source driver and launcher do, on one machine.
+
+What it copies from them, because TFX's own output fails on it: the schema version, no resolvers, no
+lifecycle hooks, input artifacts WITHOUT a type, URIs with a scheme whose files are in a local
+directory of the task alone, `{{$}}` in arguments, the output file read back and merged, nulls in
+metadata fatal, the cache by inputs. Each task is a process of its own with a directory of its own
+as root of the launcher's local paths, which is removed afterwards, as a pod's is. The object store
+is a directory; what a test mounts as a volume is a plain path.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+_SCHEMES = {"gs://": "gcs", "s3://": "s3", "minio://": "minio"}
+_TIMEOUT_S = 600
+_NUMBERS = ("NUMBER_INTEGER", "NUMBER_DOUBLE")
+
+
+class LauncherError(Exception):
+    """The driver or the launcher refused, or a task failed."""
+
+
+@dataclass
+class TaskResult:
+    name: str
+    state: str  # SUCCEEDED, CACHED, FAILED
+    artifacts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    log: str = ""
+
+
+@dataclass
+class Launcher:
+    """The cluster: its object store and its cache live as long as this object does."""
+
+    directory: Path
+    output_under_task_root: bool = True  # as Kubeflow 2.16 and later; before: one fixed path
+    cache: dict[str, TaskResult] = field(default_factory=dict)
+
+    @property
+    def store(self) -> Path:
+        return self.directory / "store"
+
+    def run(
+        self,
+        file: Path,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        root: str = "",
+        run_id: str = "",
+    ) -> dict[str, TaskResult]:
+        """The tasks' results, in the order of their end; LauncherError where one fails."""
+        spec, platform = _read(file)
+        values = _run_parameters(spec, parameters or {})
+        run = _Run(
+            launcher=self,
+            spec=spec,
+            values=values,
+            platform=platform,
+            root=_root(spec, root),
+            run_id=run_id or uuid.uuid4().hex[:8],
+        )
+        for name in _order(spec["root"]["dag"]["tasks"]):
+            run.results[name] = run.task(name)
+        return run.results
+
+    def stored(self, uri: str) -> Path:
+        """Where the object store keeps `uri`."""
+        for scheme, directory in _SCHEMES.items():
+            if uri.startswith(scheme):
+                return self.store / directory / uri.removeprefix(scheme)
+        raise LauncherError(f"{uri}: unsupported storage scheme")
+
+
+@dataclass
+class _Run:
+    launcher: Launcher
+    spec: dict[str, Any]
+    values: dict[str, Any]
+    platform: dict[str, Any]
+    root: str
+    run_id: str
+    results: dict[str, TaskResult] = field(default_factory=dict)
+
+    def task(self, name: str) -> TaskResult:
+        task = self.spec["root"]["dag"]["tasks"][name]
+        component = self.spec["components"][task["componentRef"]["name"]]
+        executor = self.spec["deploymentSpec"]["executors"][component["executorLabel"]]
+        if "container" not in executor:
+            raise LauncherError(f"{name}: resolver executors not implemented")
+        task_root = f"{self.root}/{self.spec['pipelineInfo']['name']}/{self.run_id}/{name}"
+        pod = self.launcher.directory / "pods" / self.run_id / name
+        invocation = {
+            "inputs": self._inputs(task, component),
+            "outputs": self._outputs(component, task_root, pod),
+        }
+        key = _fingerprint(invocation, component, executor)
+        if task.get("cachingOptions", {}).get("enableCache") and key in self.launcher.cache:
+            return TaskResult(name, "CACHED", self.launcher.cache[key].artifacts)
+        try:
+            result = self._launch(name, executor["container"], invocation, pod)
+        finally:
+            shutil.rmtree(pod, ignore_errors=True)
+        self.launcher.cache[key] = result
+        return result
+
+    def _inputs(self, task: Mapping[str, Any], component: Mapping[str, Any]) -> dict[str, Any]:
+        given = task.get("inputs", {})
+        declared = component.get("inputDefinitions", {})
+        parameters = {}
+        for key, source in given.get("parameters", {}).items():
+            if key not in declared["parameters"]:
+                raise LauncherError(f"parameter {key!r} is not declared")
+            parameters[key] = self._parameter(source)
+        artifacts = {}
+        for key, source in given.get("artifacts", {}).items():
+            producer = source["taskOutputArtifact"]
+            made = self.results[producer["producerTask"]].artifacts[producer["outputArtifactKey"]]
+            untyped = {k: copy.deepcopy(v) for k, v in made.items() if k != "type"}
+            artifacts[key] = {"artifacts": [untyped]}
+        return {"parameterValues": parameters, "artifacts": artifacts}
+
+    def _parameter(self, source: Mapping[str, Any]) -> Any:
+        if "componentInputParameter" in source:
+            return self.values[source["componentInputParameter"]]
+        value = source.get("runtimeValue", {})
+        if "constant" not in value:
+            raise LauncherError(f"unsupported parameter source {source}")
+        return value["constant"]
+
+    def _outputs(self, component: Mapping[str, Any], task_root: str, pod: Path) -> dict[str, Any]:
+        artifacts = {}
+        for key, declared in component.get("outputDefinitions", {}).get("artifacts", {}).items():
+            artifact = {
+                "name": key,
+                "uri": f"{task_root}/{uuid.uuid4()}/{key}",
+                "type": declared["artifactType"],
+                "metadata": copy.deepcopy(declared.get("metadata", {})),
+            }
+            artifacts[key] = {"artifacts": [artifact]}
+        place = "/".join(task_root.split("://")) if self.launcher.output_under_task_root else "tmp"
+        output_file = str(pod / place / "kfp_outputs" / "output_metadata.json")
+        return {"artifacts": artifacts, "outputFile": output_file}
+
+    def _launch(
+        self, name: str, container: Mapping[str, Any], invocation: dict[str, Any], pod: Path
+    ) -> TaskResult:
+        for given in invocation["inputs"]["artifacts"].values():
+            self._download(given["artifacts"][0]["uri"], pod)
+        for given in invocation["outputs"]["artifacts"].values():
+            _local(given["artifacts"][0]["uri"], pod).parent.mkdir(parents=True, exist_ok=True)
+        Path(invocation["outputs"]["outputFile"]).parent.mkdir(parents=True, exist_ok=True)
+        log = self.launcher.directory / "logs" / self.run_id / f"{name}.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        command = _substitute([*container["command"], *container.get("args", [])], invocation)
+        if command[0] == "python":
+            command[0] = sys.executable
+        environment = {v["name"]: v["value"] for v in container.get("env", [])}
+        with log.open("wb") as stream:
+            ended = subprocess.run(
+                command,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                cwd=pod,
+                env={**_container_environment(pod), **environment},
+                timeout=_TIMEOUT_S,
+                check=False,
+            )
+        text = log.read_text(errors="replace")
+        if ended.returncode:
+            raise LauncherError(f"{name}: exit code {ended.returncode}\n{text[-6000:]}")
+        return TaskResult(name, "SUCCEEDED", self._collect(invocation, pod), text)
+
+    def _download(self, uri: str, pod: Path) -> None:
+        source, target = self.launcher.stored(uri), _local(uri, pod)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target)
+        elif source.exists():
+            shutil.copy(source, target)
+
+    def _collect(self, invocation: Mapping[str, Any], pod: Path) -> dict[str, dict[str, Any]]:
+        """What the executor reported, merged into what the driver had planned; files uploaded."""
+        file = Path(invocation["outputs"]["outputFile"])
+        report = json.loads(file.read_text()) if file.exists() else {}
+        made = {}
+        for key, given in invocation["outputs"]["artifacts"].items():
+            artifact = given["artifacts"][0]
+            for told in report.get("artifacts", {}).get(key, {}).get("artifacts", [])[:1]:
+                _refuse_nulls(told, key)
+                artifact["uri"] = told.get("uri") or artifact["uri"]
+                artifact["metadata"] |= told.get("metadata", {})
+            # No parent directory, no upload: Kubeflow only warns there.
+            source, target = _local(artifact["uri"], pod), self.launcher.stored(artifact["uri"])
+            if source.exists():
+                shutil.copytree(source, target, symlinks=False)  # an object store has no links
+            artifact["name"] = f"artifacts/{uuid.uuid4().hex}"
+            made[key] = artifact
+        return made
+
+
+def _read(file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    documents = list(yaml.safe_load_all(file.read_text()))
+    spec = documents[0]
+    if "pipelineSpec" in spec or spec.get("schemaVersion") != "2.1.0":
+        raise LauncherError("KFP only supports schema version 2.1.0")
+    return spec, documents[1] if len(documents) > 1 else {}
+
+
+def _root(spec: Mapping[str, Any], root: str) -> str:
+    root = root or spec.get("defaultPipelineRoot", "")
+    if not root.startswith(tuple(_SCHEMES)):
+        raise LauncherError(f"pipeline root {root!r}: unsupported storage scheme")
+    return root.rstrip("/")
+
+
+def _run_parameters(spec: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    declared = spec["root"].get("inputDefinitions", {}).get("parameters", {})
+    for name in given:
+        if name not in declared:
+            raise LauncherError(f"parameter {name!r} is not in the spec")
+    values = {}
+    for name, parameter in declared.items():
+        value = given.get(name, parameter.get("defaultValue"))
+        is_number = parameter["parameterType"] in _NUMBERS
+        if is_number is not isinstance(value, int | float):
+            raise LauncherError(f"parameter {name!r} = {value!r} is no {parameter}")
+        values[name] = value
+    return values
+
+
+def _order(tasks: Mapping[str, Any]) -> list[str]:
+    ordered: list[str] = []
+    waiting = {name: set(task.get("dependentTasks", [])) for name, task in tasks.items()}
+    while waiting:
+        ready = sorted(name for name, before in waiting.items() if before <= set(ordered))
+        if not ready:
+            raise LauncherError(f"the tasks wait for one another: {waiting}")
+        ordered += ready
+        waiting = {name: before for name, before in waiting.items() if name not in ready}
+    return ordered
+
+
+def _fingerprint(
+    invocation: Mapping[str, Any], component: Mapping[str, Any], executor: Mapping[str, Any]
+) -> str:
+    inputs = invocation["inputs"]
+    names = {k: v["artifacts"][0]["name"] for k, v in inputs["artifacts"].items()}
+    outputs = component.get("outputDefinitions", {})
+    content = [inputs["parameterValues"], names, outputs, executor["container"]]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _substitute(words: list[str], invocation: Mapping[str, Any]) -> list[str]:
+    known = {"{{$}}": json.dumps(invocation)}
+    for side in ("inputs", "outputs"):
+        for key, given in invocation[side]["artifacts"].items():
+            known[f"{{{{$.{side}.artifacts['{key}'].uri}}}}"] = given["artifacts"][0]["uri"]
+    for placeholder, value in known.items():
+        words = [word.replace(placeholder, value) for word in words]
+    return words
+
+
+def _local(uri: str, pod: Path) -> Path:
+    for scheme, directory in _SCHEMES.items():
+        if uri.startswith(scheme):
+            return pod / directory / uri.removeprefix(scheme)
+    raise LauncherError(f"failed to generate local path for URI {uri}: unsupported storage scheme")
+
+
+def _refuse_nulls(artifact: Mapping[str, Any], key: str) -> None:
+    metadata = artifact.get("metadata", {})
+    if metadata is None or any(value is None for value in metadata.values()):
+        raise LauncherError(f"{key}: null metadata, at which the launcher of 2.5 stops: {metadata}")
+
+
+def _container_environment(pod: Path) -> dict[str, str]:
+    """Little of the caller's, as in a container."""
+    kept = ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH", "TF_CPP_MIN_LOG_LEVEL")
+    environment = {name: os.environ[name] for name in kept if name in os.environ}
+    return {
+        **environment,
+        "YT8M_LAUNCHER_ROOT": str(pod),
+        "TMPDIR": os.environ.get("TMPDIR", "/tmp"),
+    }

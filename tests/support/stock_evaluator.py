@@ -1,0 +1,75 @@
+"""TFX's own Evaluator executor, with our metric, on the same models and records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from google.protobuf import json_format, text_format
+from tensorflow_model_analysis.proto import config_pb2
+from tfx.components.evaluator.executor import Executor
+from tfx.dsl.components.base import base_beam_executor
+from tfx.types import artifact_utils, standard_artifacts
+
+from yt8m.pipeline.beam import BeamConfig, beam_arguments
+
+
+def eval_config(num_classes: int, *, has_baseline: bool, more: str = "") -> config_pb2.EvalConfig:
+    """Our metric on the `scores` signature; `more` is protobuf text."""
+    models = [("", False)] if not has_baseline else [("candidate", False), ("baseline", True)]
+    specs = "".join(
+        f'model_specs {{ name: "{name}" signature_name: "scores" prediction_key: "scores" '
+        f'label_key: "labels" is_baseline: {str(is_baseline).lower()} }}'
+        for name, is_baseline in models
+    )
+    return text_format.Parse(
+        specs
+        + f"""
+        slicing_specs {{}}
+        metrics_specs {{ metrics {{
+          class_name: "VideoMetrics" module: "yt8m.components.evaluator.tfma_metric"
+          config: '"num_classes": {num_classes}' }} }}
+        options {{ include_default_metrics {{ value: false }} }}
+        {more}""",
+        config_pb2.EvalConfig(),
+    )
+
+
+def run_stock_evaluator(
+    out: Path,
+    shards: list[Path],
+    *,
+    model: Path,
+    config: config_pb2.EvalConfig,
+    baseline: Path | None = None,
+) -> Path:
+    """The evaluation directory that TFX's Evaluator leaves. `model` holds Format-Serving."""
+    split = out / "examples" / "Split-eval"
+    split.mkdir(parents=True)
+    for shard in shards:  # file by file: TFX removes directories it follows a link into
+        (split / f"{shard.name}-00000-of-00001").symlink_to(shard.resolve())
+    examples = standard_artifacts.Examples()
+    examples.uri = str(out / "examples")
+    examples.split_names = artifact_utils.encode_split_names(["eval"])
+    inputs = {"examples": [examples], "model": [_model(model)]}
+    if baseline is not None:
+        inputs["baseline_model"] = [_model(baseline)]
+    evaluation = standard_artifacts.ModelEvaluation()
+    evaluation.uri = str(out / "evaluation")
+    blessing = standard_artifacts.ModelBlessing()
+    blessing.uri = str(out / "blessing")
+    context = base_beam_executor.BaseBeamExecutor.Context(
+        beam_pipeline_args=beam_arguments(BeamConfig()), tmp_dir=str(out / "tmp"), unique_id="1"
+    )
+    properties = {
+        "eval_config": json_format.MessageToJson(config),
+        "example_splits": '["eval"]',
+        "fairness_indicator_thresholds": "null",
+    }
+    Executor(context).Do(inputs, {"evaluation": [evaluation], "blessing": [blessing]}, properties)
+    return Path(evaluation.uri)
+
+
+def _model(path: Path) -> standard_artifacts.Model:
+    model = standard_artifacts.Model()
+    model.uri = str(path)
+    return model

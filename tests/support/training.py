@@ -1,0 +1,68 @@
+"""Tiny training jobs, ready to run in this process or in others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from records import make_dataset, read_all
+
+from yt8m.components.records.manifest import Manifest, Shard
+from yt8m.components.trainer.job import TrainingJob
+from yt8m.schemas.config_layers import overlay
+from yt8m.schemas.config_tree import from_dict
+from yt8m.schemas.features import FeatureConfig, Level
+
+CLASSES = 20
+TRAINER: dict[str, Any] = {
+    "batch_size": 8,
+    "num_epochs": None,
+    "max_steps": 6,
+    "precision": "fp32",
+    "optimizer": {"name": "adam", "learning_rate": 0.01},
+    "log": {"every_steps": 2, "tensorboard": False},
+    "evaluation": {"enabled": False},
+    "distribution": {"peer_timeout_s": 90, "worker_stagger_s": 0},
+}
+
+
+def make_job(
+    root: Path, *, level: str = "video", data: Path | None = None, **trainer: Any
+) -> TrainingJob:
+    """A job below `root` on generated data; `trainer` goes on top of TRAINER."""
+    data = data or make_dataset(root / "data", level=level, classes=CLASSES)
+    return TrainingJob(
+        manifest=str(make_manifest(root, data, level=level)),
+        checkpoint_dir=str(root / "checkpoints"),
+        log_dir=str(root / "logs"),
+        export_dir=str(root / "export"),
+        level=Level(level),
+        features=FeatureConfig(num_classes=CLASSES),
+        trainer=trainer_config(**trainer),
+    )
+
+
+def trainer_config(**trainer: Any) -> Any:
+    """TRAINER with `trainer` on top."""
+    from yt8m.components.trainer.config import TrainerConfig
+
+    return from_dict(TrainerConfig, overlay(TrainerConfig, TRAINER, trainer))
+
+
+def make_manifest(root: Path, data: Path, *, level: str) -> Path:
+    """The manifest of generated files, as ExampleGen would write it."""
+    shards = [
+        Shard(
+            uri=str(path),
+            split=split,
+            records=len(read_all(path)),
+            bytes=path.stat().st_size,
+            digest=path.name,
+        )
+        for split, prefix in (("train", "train"), ("eval", "validate"))
+        for path in sorted(data.glob(f"{prefix}*.tfrecord"))
+    ]
+    root.mkdir(parents=True, exist_ok=True)
+    path = root / "manifest.json"
+    path.write_text(Manifest(level=Level(level), shards=tuple(shards)).to_json())
+    return path

@@ -1,0 +1,135 @@
+"""The real `yt8m` command in processes of its own, on a few hundred generated videos."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+
+START = "from yt8m.components.console.main import main; main()"
+TIMEOUT_S = 400
+QUICK = (
+    "trainer.max_steps=30",
+    "trainer.checkpoint.every_steps=5",
+    "trainer.log.histograms_every_steps=null",
+    "features.num_classes=20",
+    "gate.gap_threshold=0.01",
+    "gate.gap_change_threshold=-0.9",
+    "evaluator.bootstrap.replicates=20",
+    "validation.on_drift=warn",
+    "data.splits={train: ['train*'], eval: ['validate*'], test: []}",
+)
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """Without what tests or shells may have set for other processes."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("TF_CONFIG", "PYTEST_CURRENT_TEST")}
+    return {**kept, "TF_CPP_MIN_LOG_LEVEL": "2", **changes}
+
+
+def yt8m(*words: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """`yt8m ...` to its end."""
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", START, *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        env=env or environment(),
+        check=False,
+    )
+
+
+def generate(out: Path, *, spans: int = 0, train: int = 300, evaluate: int = 100) -> Path:
+    """Records of 20 classes, below span-<n>/ when there are spans."""
+    words = ["--train", train, "--eval", evaluate, "--classes", 20, "--shards", 2]
+    words += ["--spans", spans] if spans else []
+    done = yt8m("data", "generate", "--level", "video", "--out", out, *words)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+@dataclass
+class Place:
+    """A data directory, a root and a registry, and the runs there."""
+
+    data: Path
+    root: Path
+    push: Path
+    settings: tuple[str, ...] = QUICK
+    env: dict[str, str] = field(default_factory=environment)
+
+    def words(self, command: str, *extra: str) -> list[str]:
+        places = ["--data", self.data, "--root", self.root, "--push", self.push]
+        settings = [f"--set={setting}" for setting in self.settings]
+        return [command, "smoke", *map(str, places), *settings, *extra]
+
+    def run(self, *extra: str, command: str = "run") -> subprocess.CompletedProcess[str]:
+        return yt8m(*self.words(command, *extra), env=self.env)
+
+    def start(self, *extra: str, command: str = "run") -> Following:
+        return Following(self.words(command, *extra), self.env)
+
+    def records(self) -> list[dict]:
+        """Every run's record, the newest first."""
+        files = sorted((self.root / "runs").glob("*/run.json"), reverse=True)
+        return [json.loads(file.read_text()) for file in files]
+
+    def states(self) -> dict[str, str]:
+        """What became of each component in the newest run."""
+        return {node["name"]: node["state"] for node in self.records()[0]["nodes"]}
+
+    def executed(self) -> set[str]:
+        """The components that the newest run did not take from the cache."""
+        return {name for name, state in self.states().items() if state != "cached"}
+
+    def versions(self) -> list[int]:
+        return sorted(int(p.name) for p in self.push.glob("[0-9]*")) if self.push.exists() else []
+
+    def outcome(self) -> dict:
+        """What two equal runs have in common, to the last bit."""
+        record = self.records()[0]
+        weights = sorted(self.push.glob(f"{record['version']}/variables/variables.data*"))
+        return {
+            "verdict": record["verdict"],
+            "version": record["version"],
+            "gap": record["gap"],
+            "weights": [path.read_bytes() for path in weights],
+        }
+
+
+class Following:
+    """A command under way, whose lines are read as they come."""
+
+    def __init__(self, words: list[str], env: dict[str, str]) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-c", START, *words],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=env,
+        )
+        self.said = ""
+        self._timer = threading.Timer(TIMEOUT_S, self.process.kill)
+        self._timer.start()
+
+    def until(self, text: str) -> None:
+        """Read on to the line that holds `text`."""
+        for line in self.process.stderr:
+            self.said += line
+            if text in " ".join(line.split()):
+                return
+        raise AssertionError(f"it ended without saying {text!r}:\n{self.said}")
+
+    def end(self, number: int | None = None) -> int:
+        """Send a signal, read to the end, and return the exit code."""
+        if number is not None:
+            self.process.send_signal(number)
+        self.said += self.process.stderr.read()
+        self._timer.cancel()
+        code = self.process.wait()
+        self.process.stderr.close()
+        return code

@@ -1,0 +1,75 @@
+"""The configuration and the registry's digest decide which version is handed on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from registry_models import push_fake
+
+from yt8m.components.baseline.config import BaselineConfig, Choice
+from yt8m.components.baseline.select import select_baseline
+from yt8m.components.registry.versions import NO_VERSION, DamagedVersionError, registry_digest
+from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.errors import ConfigError, UserError
+
+
+@pytest.fixture
+def push_dir(tmp_path: Path) -> str:
+    for _ in range(3):
+        push_fake(tmp_path, tmp_path / "push")
+    return str(tmp_path / "push")
+
+
+def number(config: BaselineConfig, push_dir: str, digest: str = "") -> int:
+    version = select_baseline(config, push_dir, digest)
+    return version.number if version else 0
+
+
+@pytest.mark.parametrize(
+    ("version", "digest", "expected"),
+    [
+        (Choice.NEWEST, "", 3),
+        (Choice.NEWEST, "2-abc", 2),  # 3 was pushed after the run had begun
+        (Choice.NEWEST, NO_VERSION, 0),
+        (Choice.NONE, "", 0),
+        (Choice.NONE, "3-abc", 0),
+        (1, "", 1),
+        (1, "3-abc", 1),
+        (1, NO_VERSION, 1),
+    ],
+)
+def test_the_version_that_is_handed_on(
+    push_dir: str, version: Choice | int, digest: str, expected: int
+) -> None:
+    assert number(BaselineConfig(version=version), push_dir, digest) == expected
+
+
+def test_the_digest_names_what_is_selected(push_dir: str) -> None:
+    assert number(BaselineConfig(), push_dir, registry_digest(push_dir)) == 3
+
+
+def test_without_a_push_directory_there_is_no_baseline(tmp_path: Path) -> None:
+    assert number(BaselineConfig(), "") == 0
+    assert number(BaselineConfig(), str(tmp_path / "absent")) == 0
+
+
+def test_contents_are_read_before_a_version_is_handed_on(push_dir: str) -> None:
+    Path(push_dir, "3", "saved_model.pb").write_bytes(b"MODEL")  # the size that is on record
+    assert number(BaselineConfig(), push_dir) == 2
+    with pytest.raises(DamagedVersionError, match="SHA-256"):
+        number(BaselineConfig(version=3), push_dir)
+    with pytest.raises(UserError, match="no such version"):
+        number(BaselineConfig(version=9), push_dir)
+
+
+@pytest.mark.parametrize("version", ["newest", "none", 7])
+def test_a_choice_survives_the_way_to_json_and_back(version: str | int) -> None:
+    config = from_dict(BaselineConfig, {"version": version})
+    assert to_dict(config) == {"version": version}
+
+
+@pytest.mark.parametrize("version", ["latest", 0, -1, 1.5])
+def test_a_choice_that_is_none_is_refused(version: object) -> None:
+    with pytest.raises(ConfigError, match=r"baseline\.version"):
+        from_dict(BaselineConfig, {"version": version}, path="baseline")

@@ -1,0 +1,94 @@
+"""What a command says: where it goes, and what --quiet and --json change."""
+
+import io
+import json
+import re
+
+import pytest
+
+from yt8m.components.console.console import Console
+from yt8m.components.console.progress import Progress
+
+
+def test_result_goes_to_stdout_and_the_rest_to_stderr(capsys):
+    console = Console()
+    console.info("reading")
+    console.warn("old data")
+    console.error("no data")
+    console.result({"a": 1}, "one")
+    captured = capsys.readouterr()
+    assert captured.out == "one\n"
+    lines = captured.err.splitlines()
+    assert [re.sub(r"^[\d: -]+(?=\D)", "", line) for line in lines] == [
+        "reading",
+        "warning: old data",
+        "error: no data",
+    ]
+    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d reading", lines[0])
+
+
+def test_quiet_leaves_warnings_errors_and_the_result(capsys):
+    console = Console(quiet=True)
+    console.info("reading")
+    with console.progress("work", total=2) as progress:
+        progress.advance(2)
+    console.warn("old data")
+    console.result({}, "one")
+    captured = capsys.readouterr()
+    assert captured.out == "one\n"
+    assert "reading" not in captured.err
+    assert "work" not in captured.err
+    assert "old data" in captured.err
+
+
+def test_json_is_the_only_thing_on_stdout(capsys):
+    console = Console(as_json=True)
+    console.info("reading")
+    console.result({"a": [1, None]}, "one")
+    assert json.loads(capsys.readouterr().out) == {"a": [1, None]}
+
+
+def test_json_refuses_what_is_not_json(capsys):
+    with pytest.raises(ValueError, match="Out of range float"):
+        Console(as_json=True).result({"a": float("nan")}, "one")
+
+
+def test_table_is_aligned():
+    table = Console().table(("name", "n"), [("x", 10), ("longer", 2)])
+    assert table.splitlines() == ["name    n", "------  --", "x       10", "longer  2"]
+
+
+def test_progress_writes_plain_lines_where_there_is_no_terminal(capsys):
+    with Progress("verify", total=3, unit="shards") as progress:
+        progress.advance()
+        progress.advance(2, note="loss 3.2")
+    err = capsys.readouterr().err
+    assert re.search(r"^\d{4}-\d\d-\d\d [\d:]+ verify: 3/3 shards in [\d.]+ s, ", err)
+    assert err.endswith("loss 3.2\n")
+    assert "\x1b" not in err
+
+
+def test_progress_draws_a_bar_on_a_terminal(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with Progress("verify", total=3, unit="shards") as progress:
+        progress.advance(3, note="loss 3.2")
+    assert "\x1b" in terminal.getvalue()
+    assert "3/3" in terminal.getvalue()
+    assert "loss 3.2" in terminal.getvalue()
+
+
+def test_progress_says_nothing_at_the_end_of_a_failure(capsys):
+    def fail():
+        with Progress("verify") as progress:
+            progress.advance()
+            raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        fail()
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,22 @@
+"""Libraries are hushed for those who did not ask to hear them."""
+
+import os
+import warnings
+
+from yt8m.components.console.hush import hush_libraries
+
+
+def test_tensorflow_and_warnings_are_quiet_unless_the_user_chose_otherwise(monkeypatch):
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "")  # so that it is put back, set or not
+    monkeypatch.delenv("TF_CPP_MIN_LOG_LEVEL")
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        hush_libraries()
+        warnings.warn("old Python", FutureWarning, stacklevel=1)
+        warnings.warn("mind this", UserWarning, stacklevel=1)
+    assert [str(warning.message) for warning in heard] == ["mind this"]
+    assert os.environ["TF_CPP_MIN_LOG_LEVEL"] == "3"
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "0")
+    with warnings.catch_warnings():
+        hush_libraries()
+    assert os.environ["TF_CPP_MIN_LOG_LEVEL"] == "0"

@@ -1,0 +1,81 @@
+"""Whatever a page shows can be typed: options exist, values are right, pages are reachable."""
+
+import ast
+import importlib
+import itertools
+import re
+
+import pytest
+import yaml
+from docs_blocks import PAGES, ROOT, SHELL, Block, blocks
+
+from yt8m.components.console.main import find, parse
+from yt8m.components.evaluator.gate import check_gate
+from yt8m.kubeflow.config import load_platform
+from yt8m.kubeflow.credentials import load_connection
+from yt8m.pipeline.commands.configured import configured
+from yt8m.pipeline.presets import load_config
+
+BLOCKS = [block for page in PAGES for block in blocks(page)]
+_SEPARATORS = ("|", ">", ">>", "&", "&&", "||", ";")
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+SHIPPING = ("run", "retrain", "kubeflow compile")  # they refuse a gate that stops nothing
+
+
+def each(*kinds: str) -> pytest.MarkDecorator:
+    chosen = [block for block in BLOCKS if block.kind in kinds]
+    return pytest.mark.parametrize("block", chosen, ids=lambda b: f"{b.page.name}:{b.line}")
+
+
+@each(*SHELL)
+def test_every_shown_command_is_understood_and_its_configuration_is_right(block: Block) -> None:
+    for words in block.commands():
+        if words[0] == "yt8m" and words[1:] != ["--help"]:
+            found = find(list(itertools.takewhile(lambda word: word not in _SEPARATORS, words[1:])))
+            assert not isinstance(found, str), found
+            command, _ = found
+            _, args = parse(*found)
+            preset = getattr(args, "preset", None) or getattr(args, "config", None)
+            if preset is None or preset.endswith(".yaml"):  # a file that the page tells to write
+                continue
+            config = configured(args) if hasattr(args, "push") else load_config(preset, args.set)
+            if command.words in SHIPPING:
+                assert check_gate(config.gate, config.evaluator) == []
+        if words[0] == "make":
+            assert set(words[1:]) <= TARGETS, words
+
+
+@each("yaml")
+def test_every_shown_file_is_a_configuration(block, tmp_path):
+    file = tmp_path / "shown.yaml"
+    file.write_text(block.text)
+    keys = set(yaml.safe_load(block.text))
+    if keys == {"kubeflow"}:
+        load_platform(str(file))
+    elif "host" in keys:
+        load_connection({}, {}, str(file))
+    else:
+        load_config(str(file))
+
+
+@each("python")
+def test_what_shown_code_imports_is_there(block):
+    for node in ast.walk(ast.parse(block.text)):
+        if isinstance(node, ast.ImportFrom):
+            module = importlib.import_module(node.module)
+            assert all(hasattr(module, alias.name) for alias in node.names)
+
+
+def test_every_page_is_linked_from_the_readme_or_another_page() -> None:
+    linked = {
+        (page.parent / target).resolve()
+        for page in PAGES
+        for target in re.findall(r"\]\(([^)#:]+\.md)", page.read_text())
+    }
+    assert [page.name for page in PAGES if page.resolve() not in linked] == ["README.md"]
+
+
+def test_no_link_between_pages_is_broken() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:\s]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"

@@ -1,0 +1,344 @@
+"""Every kind of bad input, each on a file that is really damaged that way."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ingesting import ingest_directory
+from records import (
+    compress,
+    drop_feature,
+    edit_record,
+    flip_byte,
+    flip_byte_in_record,
+    make_dataset,
+    read_all,
+    record_offsets,
+    replace_record,
+    set_feature,
+    set_frames,
+    truncate,
+    write_all,
+)
+
+from yt8m.components.records.tfrecord import BrokenRecord
+from yt8m.schemas.errors import DataError
+
+SHARD = "train0000.tfrecord"  # twelve records
+Damage = Callable[[Path], None]
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    root = tmp_path_factory.mktemp("generated")
+    return {
+        level: make_dataset(root / level, level=level, test=4)
+        for level in ("video", "frame", "segment")
+    }
+
+
+@pytest.fixture
+def copied(generated: dict[str, Path], tmp_path: Path) -> Callable[[str], Path]:
+    def copy(level: str) -> Path:
+        return Path(shutil.copytree(generated[level], tmp_path / "data"))
+
+    return copy
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+
+
+def _without_frames(path: Path, record: int) -> None:
+    edit_record(path, record, set_frames("audio", np.zeros((0, 128), np.uint8)))
+    edit_record(path, record, set_frames("rgb", np.zeros((0, 1024), np.uint8)))
+
+
+def _vector(size: int, value: float) -> np.ndarray:
+    vector = np.zeros(size, np.float32)
+    vector[size // 2] = value
+    return vector
+
+
+FRAMING: list[tuple[str, Damage, int, str]] = [
+    ("cut off in a record", lambda p: truncate(p, -3), 11, "cut off"),
+    ("cut off in a header", lambda p: truncate(p, record_offsets(p)[4] + 5), 4, "cut off"),
+    ("content changed", lambda p: flip_byte_in_record(p, 7), 7, "wrong checksum"),
+    ("length changed", lambda p: flip_byte(p, record_offsets(p)[3]), 3, "checksum of the length"),
+    ("text", lambda p: _write(p, b"id,labels\n" * 99), 0, "not a TFRecord"),
+    ("empty", lambda p: truncate(p, 0), 0, "no record"),
+    ("gzip cut off", lambda p: truncate(compress(p), -30), 11, "gzip stream is damaged"),
+]
+VIDEO: list[tuple[str, Damage, int, str]] = [
+    ("no proto", lambda p: replace_record(p, 2, b"\xff\xffnot a proto"), 2, "not a tf.Example"),
+    ("no rgb", lambda p: edit_record(p, 5, drop_feature("mean_rgb")), 5, "mean_rgb is missing"),
+    (
+        "short audio",
+        lambda p: edit_record(p, 0, set_feature("mean_audio", np.zeros(64, np.float32))),
+        0,
+        "mean_audio has 64 values, not 128",
+    ),
+    ("no id", lambda p: edit_record(p, 3, drop_feature("id")), 3, "id is missing"),
+    ("empty id", lambda p: edit_record(p, 3, set_feature("id", (b"",))), 3, "id must be one"),
+    (
+        "label too big",
+        lambda p: edit_record(p, 4, set_feature("labels", [3, 1000])),
+        4,
+        r"label 1000 is outside 0..999",
+    ),
+    ("label below 0", lambda p: edit_record(p, 4, set_feature("labels", [-1])), 4, "label -1"),
+    ("no labels", lambda p: edit_record(p, 6, set_feature("labels", [])), 6, "no labels"),
+    ("labels gone", lambda p: edit_record(p, 6, drop_feature("labels")), 6, "no labels"),
+    (
+        "NaN",
+        lambda p: edit_record(p, 8, set_feature("mean_rgb", _vector(1024, np.nan))),
+        8,
+        "mean_rgb holds NaN or infinity",
+    ),
+    (
+        "infinity",
+        lambda p: edit_record(p, 8, set_feature("mean_audio", _vector(128, -np.inf))),
+        8,
+        "mean_audio holds NaN or infinity",
+    ),
+]
+SEQUENCE: list[tuple[str, Damage, int, str]] = [
+    ("no audio", lambda p: edit_record(p, 5, drop_feature("audio")), 5, "audio is missing"),
+    (
+        "narrow frames",
+        lambda p: edit_record(p, 1, set_frames("rgb", np.zeros((9, 1000), np.uint8))),
+        1,
+        "rgb has 1000 bytes, not 1024",
+    ),
+    (
+        "fewer audio frames",
+        lambda p: edit_record(p, 1, set_frames("audio", np.zeros((2, 128), np.uint8))),
+        1,
+        "differ in the number of frames",
+    ),
+    (
+        "no frames",
+        lambda p: _without_frames(p, 1),
+        1,
+        "no frames",
+    ),
+    ("label", lambda p: edit_record(p, 4, set_feature("labels", [1000])), 4, "label 1000"),
+    ("no labels", lambda p: edit_record(p, 6, drop_feature("labels")), 6, "no labels"),
+]
+SEGMENT: list[tuple[str, Damage, int, str]] = [
+    (
+        "no scores",
+        lambda p: edit_record(p, 2, drop_feature("segment_scores")),
+        2,
+        "segment_scores is missing",
+    ),
+    (
+        "segment label",
+        lambda p: edit_record(p, 2, set_feature("segment_labels", [5000])),
+        2,
+        "segment label 5000",
+    ),
+    (
+        "unequal lists",
+        lambda p: edit_record(p, 2, set_feature("segment_start_times", [0])),
+        2,
+        "differ in length",
+    ),
+    (
+        "nothing rated",
+        lambda p: edit_record(p, 2, drop_feature("segment_labels")),
+        2,
+        "segment_labels is missing",
+    ),
+]
+CASES = [
+    *(("video", *case) for case in (*FRAMING, *VIDEO)),
+    *(("frame", *case) for case in SEQUENCE),
+    *(("segment", *case) for case in SEGMENT),
+]
+EACH_DAMAGE = pytest.mark.parametrize(
+    ("level", "name", "damage", "record", "reason"),
+    CASES,
+    ids=[f"{case[0]}-{case[1].replace(' ', '-')}" for case in CASES],
+)
+
+
+@EACH_DAMAGE
+def test_damage_is_reported_with_shard_record_and_offset(
+    copied: Callable[[str], Path],
+    tmp_path: Path,
+    level: str,
+    name: str,
+    damage: Damage,
+    record: int,
+    reason: str,
+) -> None:
+    data = copied(level)
+    whole = record_offsets(data / SHARD)
+    damage(data / SHARD)
+    with pytest.raises(DataError, match=reason) as caught:
+        ingest_directory(data, tmp_path, level=level)
+    line = next(line for line in str(caught.value).splitlines() if SHARD in line)
+    offset = _offset_now(data / SHARD, record, before=whole[record])
+    assert f"{data / SHARD}: record {record} at byte {offset}: " in line
+    assert not (tmp_path / "examples" / "manifest.json").exists()
+
+
+def _offset_now(path: Path, record: int, *, before: int) -> int:
+    """Where the record is now: an edit may have moved it; in a broken file it is where it was."""
+    try:
+        return (record_offsets(path) or [0])[record]
+    except BrokenRecord:
+        return before
+
+
+@EACH_DAMAGE
+def test_quarantine_keeps_the_good_records_and_lists_the_bad(
+    copied: Callable[[str], Path],
+    tmp_path: Path,
+    level: str,
+    name: str,
+    damage: Damage,
+    record: int,
+    reason: str,
+) -> None:
+    data = copied(level)
+    good = read_all(data / SHARD)
+    damage(data / SHARD)
+    done = ingest_directory(
+        data, tmp_path, level=level, bad_input="quarantine", max_quarantined=0.5
+    )
+    accounts = done.accounts
+    assert accounts.records_in == accounts.kept + accounts.quarantined
+    assert accounts.quarantined == 1
+    kept = [
+        content
+        for shard in done.manifest.split("train")
+        if Path(shard.uri).name.removesuffix(".gz") == SHARD
+        for content in read_all(Path(shard.uri))
+    ]
+    assert kept == [c for at, c in enumerate(good) if at != record][: len(kept)]
+    (listed,) = json.loads((tmp_path / "examples" / "quarantine.json").read_text())
+    assert listed["uri"] == str(data / SHARD)
+    assert [problem["record"] for problem in listed["problems"]] == [record]
+
+
+def test_all_bad_shards_are_reported_and_not_the_first_alone(
+    copied: Callable[[str], Path], tmp_path: Path
+) -> None:
+    data = copied("video")
+    truncate(data / "train0000.tfrecord", -1)
+    flip_byte_in_record(data / "train0001.tfrecord", 2)
+    edit_record(data / "validate0001.tfrecord", 1, drop_feature("mean_rgb"))
+    with pytest.raises(DataError, match="3 of 6 shards are bad") as caught:
+        ingest_directory(data, tmp_path)
+    for name in ("train0000", "train0001", "validate0001"):
+        assert name in str(caught.value)
+
+
+@pytest.mark.parametrize("verify", ["full", "checksum", "sample", "off"])
+@pytest.mark.parametrize(
+    ("stored", "configured"), [("frame", "video"), ("video", "frame"), ("frame", "segment")]
+)
+def test_a_wrong_level_is_named_under_every_policy(
+    copied: Callable[[str], Path], tmp_path: Path, stored: str, configured: str, verify: str
+) -> None:
+    values = {"level": configured, "verify": verify}
+    with pytest.raises(DataError, match=f"a {stored}-level record.*level={configured}"):
+        ingest_directory(copied(stored), tmp_path, **values)
+
+
+@pytest.mark.parametrize("verify", ["checksum", "off"])
+def test_a_shard_of_another_level_is_quarantined_whole(
+    copied: Callable[[str], Path], generated: dict[str, Path], tmp_path: Path, verify: str
+) -> None:
+    data = copied("video")
+    shutil.copy(generated["frame"] / SHARD, data / SHARD)
+    done = ingest_directory(
+        data, tmp_path, verify=verify, bad_input="quarantine", max_quarantined=0.5
+    )
+    assert done.accounts.quarantined == 12
+    assert done.manifest.examples("train") == 12
+
+
+def test_rated_records_serve_at_frame_level(copied: Callable[[str], Path], tmp_path: Path) -> None:
+    done = ingest_directory(copied("segment"), tmp_path, level="frame")
+    assert done.manifest.examples("train") == 24
+
+
+def test_an_id_in_train_and_eval_is_a_leak(copied: Callable[[str], Path], tmp_path: Path) -> None:
+    data = copied("video")
+    leaked = read_all(data / "validate0001.tfrecord")[3]
+    replace_record(data / SHARD, 9, leaked)
+    with pytest.raises(DataError, match=r"record 9 at byte \d+: id \S+ is in eval too: \S*0001.*3"):
+        ingest_directory(data, tmp_path)
+    done = ingest_directory(data, tmp_path, bad_input="quarantine", max_quarantined=0.5)
+    assert (done.manifest.examples("train"), done.manifest.examples("eval")) == (23, 12)
+    kept = read_all(Path(done.manifest.split("train")[0].uri))
+    assert leaked not in kept
+
+
+def test_a_test_split_without_labels_is_no_problem(
+    copied: Callable[[str], Path], tmp_path: Path
+) -> None:
+    data = copied("video")
+    for shard in data.glob("test*"):
+        for at in range(len(read_all(shard))):
+            edit_record(shard, at, drop_feature("labels"))
+    done = ingest_directory(data, tmp_path)
+    assert done.manifest.examples("test") == 4
+    assert done.sample_splits == ("train", "eval")
+    assert not (tmp_path / "sample" / "Split-test").exists()
+
+
+def test_more_than_the_allowed_share_fails_even_under_quarantine(
+    copied: Callable[[str], Path], tmp_path: Path
+) -> None:
+    data = copied("video")
+    flip_byte_in_record(data / SHARD, 2)
+    with pytest.raises(DataError, match=r"2\.50% is more than data.max_quarantined=1\.00%"):
+        ingest_directory(data, tmp_path, bad_input="quarantine")
+
+
+def test_the_checksum_policy_finds_damaged_bytes_and_does_not_parse(
+    copied: Callable[[str], Path], tmp_path: Path
+) -> None:
+    data = copied("video")
+    edit_record(data / SHARD, 5, drop_feature("mean_rgb"))
+    ingest_directory(data, tmp_path / "passes", verify="checksum")
+    flip_byte_in_record(data / SHARD, 5)
+    with pytest.raises(DataError, match="record 5 at byte"):
+        ingest_directory(data, tmp_path / "fails", verify="checksum")
+
+
+def test_the_sample_policy_parses_the_head_and_counts_the_rest(
+    copied: Callable[[str], Path], tmp_path: Path
+) -> None:
+    data = copied("video")
+    records = read_all(data / SHARD)
+    write_all(data / SHARD, [*records] * 40)  # 480 of them
+    edit_record(data / SHARD, 300, drop_feature("mean_rgb"))
+    done = ingest_directory(data, tmp_path / "passes", verify="sample")
+    assert done.manifest.split("train")[0].records == 480
+    edit_record(data / SHARD, 200, drop_feature("mean_rgb"))
+    with pytest.raises(DataError, match="record 200"):
+        ingest_directory(data, tmp_path / "fails", verify="sample")
+
+
+@pytest.mark.parametrize("gzipped", [False, True])
+def test_the_policy_off_counts_and_sees_a_cut(
+    copied: Callable[[str], Path], tmp_path: Path, gzipped: bool
+) -> None:
+    data = copied("video")
+    if gzipped:
+        compress(data / SHARD)
+    done = ingest_directory(data, tmp_path / "passes", verify="off")
+    assert done.manifest.examples("train") == 24
+    truncate(data / SHARD, -3)
+    with pytest.raises(DataError, match="cut off"):
+        ingest_directory(data, tmp_path / "fails", verify="off")

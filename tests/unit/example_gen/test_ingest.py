@@ -1,0 +1,214 @@
+"""Links, copies, references, samples, and shards that were verified before."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ingesting import ingest_directory
+from records import make_dataset, read_all
+
+from yt8m.components.example_gen import scan as scanning
+from yt8m.components.records.manifest import parse_manifest
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_dataset(tmp_path_factory.mktemp("generated") / "video", test=4)
+
+
+def _fingerprint(root: Path) -> dict[str, str]:
+    return {
+        str(path): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+    }
+
+
+def _count_opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    opened: list[str] = []
+    original = scanning.storage.open_file
+
+    def counting(uri: str) -> Any:
+        opened.append(uri)
+        return original(uri)
+
+    monkeypatch.setattr(scanning.storage, "open_file", counting)
+    return opened
+
+
+def test_links_are_to_files_and_hold_no_byte(data: Path, tmp_path: Path) -> None:
+    done = ingest_directory(data, tmp_path)
+    split = tmp_path / "examples" / "Split-train"
+    assert not split.is_symlink()
+    assert all(path.is_symlink() and path.is_file() for path in split.iterdir())
+    assert [path.resolve() for path in sorted(split.iterdir())] == sorted(data.glob("train*"))
+    assert done.manifest.examples("train") == 24
+
+
+def test_the_manifest_on_disk_is_the_one_returned_and_tells_the_truth(
+    data: Path, tmp_path: Path
+) -> None:
+    done = ingest_directory(data, tmp_path)
+    stored = parse_manifest((tmp_path / "examples" / "manifest.json").read_text())
+    assert stored == done.manifest
+    for shard in stored.shards:
+        assert shard.records == len(read_all(Path(shard.uri)))
+        assert shard.bytes == Path(shard.uri).stat().st_size
+    assert [shard.labels for shard in stored.split("train")] == [12, 12]
+
+
+def test_references_leave_the_artifact_without_data_and_the_sample_with(
+    data: Path, tmp_path: Path
+) -> None:
+    done = ingest_directory(data, tmp_path, ingest="reference")
+    assert list((tmp_path / "examples" / "Split-train").iterdir()) == []
+    assert {shard.uri for shard in done.manifest.split("train")} == set(
+        map(str, data.glob("train*"))
+    )
+    assert len(list((tmp_path / "sample" / "Split-train").iterdir())) == 2
+
+
+def test_copies_are_equal_and_independent(data: Path, tmp_path: Path) -> None:
+    source = Path(shutil.copytree(data, tmp_path / "data"))
+    done = ingest_directory(source, tmp_path, ingest="copy")
+    shutil.rmtree(source)
+    for shard in done.manifest.split("train"):
+        assert not Path(shard.uri).is_symlink()
+        assert len(read_all(Path(shard.uri))) == shard.records
+
+
+@pytest.mark.parametrize("mode", ["link", "reference", "copy"])
+def test_all_ways_in_give_the_same_digest_and_leave_the_source_alone(
+    data: Path, tmp_path: Path, mode: str
+) -> None:
+    before = _fingerprint(data)
+    reference = ingest_directory(data, tmp_path / "first")
+    done = ingest_directory(data, tmp_path / "second", ingest=mode)
+    assert done.manifest.digest == reference.manifest.digest
+    assert _fingerprint(data) == before
+
+
+def test_a_gzipped_shard_has_the_records_and_the_digest_of_the_plain_one(
+    data: Path, tmp_path: Path
+) -> None:
+    packed = Path(shutil.copytree(data, tmp_path / "data"))
+    for shard in packed.glob("train*"):
+        shard.write_bytes(gzip.compress(shard.read_bytes()))
+    plain = ingest_directory(data, tmp_path / "plain")
+    done = ingest_directory(packed, tmp_path / "packed")
+    assert done.manifest.digest == plain.manifest.digest
+    assert {shard.compression for shard in done.manifest.split("train")} == {"GZIP"}
+    links = (tmp_path / "packed" / "examples" / "Split-train").iterdir()
+    assert all(link.name.endswith(".gz") for link in links)
+
+
+def test_equal_names_in_two_spans_are_told_apart(data: Path, tmp_path: Path) -> None:
+    for span in (1, 2):
+        for shard in data.glob("[tv]*.tfrecord"):
+            target = tmp_path / "data" / f"span-{span}" / shard.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(shard, target)
+    splits = {"train": ["span-{SPAN}/train*"], "eval": ["span-{SPAN}/validate*"]}
+    done = ingest_directory(tmp_path / "data", tmp_path, splits=splits, span="last:2")
+    assert done.manifest.examples("train") == 48
+    assert {shard.span for shard in done.manifest.shards} == {1, 2}
+    assert len(list((tmp_path / "examples" / "Split-train").iterdir())) == 4
+
+
+def test_the_sample_is_bounded_and_a_shard_above_the_bound_is_cut(tmp_path: Path) -> None:
+    data = make_dataset(tmp_path / "data", train=600, eval=60, shards=2)
+    done = ingest_directory(data, tmp_path, sample_mb=1)
+    (sampled,) = (tmp_path / "sample" / "Split-train").iterdir()
+    whole = done.manifest.split("train")[0].bytes
+    assert whole > 1 << 20
+    assert (1 << 20) <= sampled.stat().st_size < 1.3 * (1 << 20)
+    assert 0 < len(read_all(sampled)) < 300
+    assert len(list((tmp_path / "sample" / "Split-eval").iterdir())) == 2
+
+
+def test_a_rolling_window_reads_only_its_new_span(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def add(span: int) -> None:
+        for shard in data.glob("[tv]*.tfrecord"):
+            target = tmp_path / "data" / f"span-{span}" / shard.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(shard, target)
+
+    values: dict[str, Any] = {
+        "splits": {"train": ["span-{SPAN}/train*"], "eval": ["span-{SPAN}/validate*"]},
+        "span": "last:3",
+        "cache": tmp_path / "verified",
+    }
+    add(1)
+    add(2)
+    first = ingest_directory(tmp_path / "data", tmp_path / "a", **values)
+    add(3)
+    opened = _count_opened(monkeypatch)
+    second = ingest_directory(tmp_path / "data", tmp_path / "b", **values)
+    assert first.accounts.remembered == 0
+    assert second.accounts.remembered == 8
+    assert second.accounts.kept == 108
+    assert {Path(uri).parent.name for uri in opened} == {"span-3"}
+    fresh = ingest_directory(tmp_path / "data", tmp_path / "c", **{**values, "cache": None})
+    assert fresh.manifest == second.manifest
+
+
+def test_a_changed_shard_another_policy_and_a_damaged_memory_are_read_again(
+    data: Path, tmp_path: Path
+) -> None:
+    source = Path(shutil.copytree(data, tmp_path / "data"))
+    cache = tmp_path / "verified"
+    total = len(list(source.glob("*.tfrecord")))
+
+    def remembered(number: int, **values: Any) -> int:
+        done = ingest_directory(source, tmp_path / str(number), cache=cache, **values)
+        return done.accounts.remembered
+
+    assert remembered(0) == 0
+    assert remembered(1) == total
+    os.utime(source / "train0000.tfrecord", (1, 1))
+    assert remembered(2) == total - 1
+    assert remembered(3, verify="checksum") == 0
+    for memory in cache.rglob("*.npz"):
+        memory.write_bytes(b"damaged")
+    assert remembered(4) == 0
+    assert remembered(5) == total
+
+
+def test_a_leak_into_a_remembered_shard_is_still_found(data: Path, tmp_path: Path) -> None:
+    source = Path(shutil.copytree(data, tmp_path / "data"))
+    cache = tmp_path / "verified"
+    ingest_directory(source, tmp_path / "0", cache=cache)
+    shutil.copy(source / "train0001.tfrecord", source / "validate0009.tfrecord")
+    with pytest.raises(Exception, match="is in eval too"):
+        ingest_directory(source, tmp_path / "1", cache=cache)
+
+
+def test_a_memory_that_cannot_be_written_costs_time_and_nothing_else(
+    data: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "taken").write_text("a file where the directory should be")
+    done = ingest_directory(data, tmp_path, cache=tmp_path / "taken" / "verified")
+    assert done.manifest.examples("train") == 24
+
+
+def test_what_no_run_has_used_for_long_is_forgotten(data: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "verified"
+    ingest_directory(data, tmp_path / "0", cache=cache)
+    kept = set(cache.rglob("*.npz"))
+    for memory in kept:
+        os.utime(memory, (1, 1))
+    stale = cache / "aa" / "stale.npz"
+    stale.parent.mkdir(exist_ok=True)
+    stale.write_bytes(b"")
+    os.utime(stale, (1, 1))
+    done = ingest_directory(data, tmp_path / "1", cache=cache)
+    assert done.accounts.remembered == len(kept)
+    assert set(cache.rglob("*.npz")) == kept

@@ -1,0 +1,214 @@
+"""Which files a configuration means."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from yt8m.components.example_gen.config import DataConfig
+from yt8m.components.example_gen.sources import (
+    resolve_sources,
+    source_digest,
+    stable_bucket,
+)
+from yt8m.components.example_gen.spans import date_span
+from yt8m.schemas.config_tree import from_dict
+from yt8m.schemas.errors import ConfigError, UserError
+
+BY_SPAN = {"train": ["span-{SPAN}/train*"], "eval": ["span-{SPAN}/validate*"], "test": []}
+
+
+def _config(root: Path, **values: Any) -> DataConfig:
+    return from_dict(DataConfig, {"root": str(root), **values})
+
+
+def _touch(root: Path, *names: str) -> None:
+    for name in names:
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+
+
+def _names(config: DataConfig, split: str, **overrides: str) -> list[str]:
+    sources = resolve_sources(config, **overrides)
+    root = overrides.get("data_root") or config.root
+    return [os.path.relpath(shard.uri, root) for shard in sources.split(split)]
+
+
+def test_splits_are_found_by_pattern_and_several_patterns_make_one_split(tmp_path: Path) -> None:
+    _touch(tmp_path, "train0", "validate0", "validate1", "validate7", "test0", "notes.txt")
+    config = _config(
+        tmp_path,
+        splits={
+            "train": ["train*", "validate[0-4]*", "validate1"],
+            "eval": ["validate[5-9]*"],
+            "test": ["test*"],
+        },
+    )
+    assert _names(config, "train") == ["train0", "validate0", "validate1"]
+    assert _names(config, "eval") == ["validate7"]
+    assert _names(config, "test") == ["test0"]
+
+
+def test_a_file_in_two_splits_is_refused(tmp_path: Path) -> None:
+    _touch(tmp_path, "a0", "a1")
+    config = _config(tmp_path, splits={"train": ["a*"], "eval": ["a1"]})
+    with pytest.raises(UserError, match="a1 is in two splits, train and eval"):
+        resolve_sources(config)
+
+
+def test_a_missing_test_split_is_none_and_a_missing_eval_split_is_named(tmp_path: Path) -> None:
+    _touch(tmp_path, "train0", "valid0")
+    with pytest.raises(UserError, match=r"eval: no file matches validate\*(.|\n)*valid0"):
+        resolve_sources(_config(tmp_path))
+    _touch(tmp_path, "validate0")
+    assert _names(_config(tmp_path), "test") == []
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda path: None, "does not exist"),
+        (lambda path: path.mkdir(), "is empty"),
+        (lambda path: path.write_text(""), "is a file"),
+    ],
+)
+def test_a_root_without_records_is_explained(tmp_path: Path, make: Any, message: str) -> None:
+    make(tmp_path / "data")
+    with pytest.raises(UserError, match=message):
+        resolve_sources(_config(tmp_path / "data"))
+
+
+def test_no_root_at_all_says_how_to_set_it() -> None:
+    with pytest.raises(UserError, match=r"data\.root is not set.*--data DIR"):
+        resolve_sources(DataConfig())
+
+
+def test_a_broken_link_is_named(tmp_path: Path) -> None:
+    _touch(tmp_path, "validate0")
+    (tmp_path / "train0").symlink_to(tmp_path / "gone")
+    with pytest.raises(UserError, match="train0: a broken link"):
+        resolve_sources(_config(tmp_path))
+
+
+def test_the_latest_span_the_named_one_and_a_window(tmp_path: Path) -> None:
+    for span in (2, 9, 10):
+        _touch(tmp_path, f"span-{span}/train0", f"span-{span}/validate0")
+    config = _config(tmp_path, splits=BY_SPAN)
+    assert _names(config, "train") == ["span-10/train0"]
+    assert _names(config, "train", span="9") == ["span-9/train0"]
+    assert _names(config, "train", span="last:2") == ["span-9/train0", "span-10/train0"]
+    window = resolve_sources(config, span="last:2")
+    assert (window.spans, window.available) == ((9, 10), (2, 9, 10))
+    assert [shard.span for shard in window.split("eval")] == [9, 10]
+
+
+def test_of_each_span_the_highest_version_counts(tmp_path: Path) -> None:
+    _touch(
+        tmp_path, "1/v2/train0", "1/v10/train0", "2/v1/train0", "1/v2/validate0", "2/v1/validate0"
+    )
+    _touch(tmp_path, "1/v10/validate0")
+    splits = {"train": ["{SPAN}/v{VERSION}/train*"], "eval": ["{SPAN}/v{VERSION}/validate*"]}
+    config = _config(tmp_path, splits=splits, span="last:2")
+    assert _names(config, "train") == ["1/v10/train0", "2/v1/train0"]
+
+
+def test_dates_are_spans(tmp_path: Path) -> None:
+    for day in ("2026-11-19", "2026-11-20"):
+        _touch(tmp_path, f"{day}/train0", f"{day}/validate0")
+    splits = {"train": ["{YYYY}-{MM}-{DD}/train*"], "eval": ["{YYYY}-{MM}-{DD}/validate*"]}
+    config = _config(tmp_path, splits=splits)
+    assert resolve_sources(config).spans == (date_span(datetime.date(2026, 11, 20)),)
+    assert _names(config, "train", span="2026-11-19") == ["2026-11-19/train0"]
+
+
+def test_a_span_that_only_one_split_has_is_refused_unless_another_is_named(tmp_path: Path) -> None:
+    _touch(tmp_path, "span-1/train0", "span-1/validate0", "span-2/train0")
+    config = _config(tmp_path, splits=BY_SPAN)
+    with pytest.raises(UserError, match=r"train 2, eval 1.*wait"):
+        resolve_sources(config)
+    assert _names(config, "train", span="1") == ["span-1/train0"]
+
+
+def test_an_eval_split_without_spans_stays_the_same_for_each_span(tmp_path: Path) -> None:
+    _touch(tmp_path, "span-1/train0", "span-2/train0", "validate0")
+    config = _config(tmp_path, splits={"train": ["span-{SPAN}/train*"], "eval": ["validate*"]})
+    assert _names(config, "eval", span="1") == _names(config, "eval", span="2") == ["validate0"]
+
+
+def test_one_pattern_is_divided_by_a_hash_that_does_not_know_where_the_root_is(
+    tmp_path: Path,
+) -> None:
+    names = [f"part-{at:03d}" for at in range(60)]
+    for root in ("here", "there"):
+        _touch(tmp_path / root, *names)
+    divide = {"patterns": ["part-*"], "buckets": {"train": 2, "eval": 1}}
+    here = _config(tmp_path / "here", divide=divide)
+    there = _config(tmp_path / "there", divide=divide)
+    assert _names(here, "eval") == _names(there, "eval")
+    assert sorted(_names(here, "train") + _names(here, "eval")) == names
+    assert 10 <= len(_names(here, "eval")) <= 30
+
+
+def test_too_few_shards_to_divide_are_refused_with_what_to_do(tmp_path: Path) -> None:
+    _touch(tmp_path, "part-0")
+    config = _config(tmp_path, divide={"patterns": ["part-*"]})
+    with pytest.raises(UserError, match="ingest=rewrite"):
+        resolve_sources(config)
+
+
+def test_buckets_hold_their_shares() -> None:
+    buckets = {"train": 8, "eval": 1, "holdout": 1}
+    fallen = [stable_bucket(f"id{at}", buckets) for at in range(5000)]
+    assert fallen.count("eval") == pytest.approx(500, rel=0.2)
+    assert fallen.count("holdout") == pytest.approx(500, rel=0.2)
+
+
+def test_the_digest_changes_with_size_time_and_files_and_with_nothing_else(tmp_path: Path) -> None:
+    _touch(tmp_path, "train0", "validate0")
+    config = _config(tmp_path)
+    first = source_digest(config)
+    _touch(tmp_path, "unrelated")
+    assert source_digest(config) == first
+    os.utime(tmp_path / "train0", (1, 1))
+    touched = source_digest(config)
+    assert touched != first
+    _touch(tmp_path, "train1")
+    assert source_digest(config) not in (first, touched)
+
+
+def test_the_root_of_a_run_overrides_the_configured_one(tmp_path: Path) -> None:
+    _touch(tmp_path / "other", "train0", "validate0")
+    config = _config(tmp_path / "missing")
+    assert _names(config, "train", data_root=str(tmp_path / "other")) == ["train0"]
+
+
+def test_remote_files_cannot_be_linked_and_the_error_says_what_can(tmp_path: Path) -> None:
+    from yt8m.components.example_gen.sources import SourceShard, _check_local
+
+    shard = SourceShard(uri="s3://bucket/train0", split="train", size=1, mtime=0)
+    with pytest.raises(UserError, match=r"data\.ingest=reference"):
+        _check_local(_config(tmp_path), [shard])
+    _check_local(_config(tmp_path, ingest="reference"), [shard])
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"span": "newest"}, "data.span = 'newest': must be latest, last:N"),
+        ({"splits": {"train": ["a"]}}, "eval has none"),
+        ({"max_quarantined": 2}, "max_quarantined"),
+        ({"divide": {"buckets": {"train": 1}}}, "buckets"),
+        ({"rewrite": {"keep": "function"}}, "dotted path"),
+        ({"splits": {"train": ["a"], "eval": ["b"], "a/b": ["c"]}}, "letters, digits"),
+    ],
+)
+def test_wrong_values_are_refused_where_they_are_written(
+    values: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        from_dict(DataConfig, values, path="data")

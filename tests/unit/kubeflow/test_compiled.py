@@ -1,0 +1,303 @@
+"""What is done to TFX's output, on a small spec written by hand; no TFX needed."""
+
+import copy
+import json
+
+import pytest
+
+from yt8m.components.trainer.backends.kubernetes_config import TFJobBackend
+from yt8m.components.trainer.config import TrainerConfig
+from yt8m.kubeflow.compile import Target, adapt, to_yaml, write_spec
+from yt8m.kubeflow.config import (
+    PlatformConfig,
+    Resources,
+    SecretVariable,
+    Volume,
+    load_platform,
+    quantity,
+)
+from yt8m.kubeflow.lint import find_problems, lint
+from yt8m.kubeflow.platform import add_platform
+from yt8m.kubeflow.promote import RUN_PARAMETERS, promote
+from yt8m.kubeflow.spec_file import Spec, read_spec
+from yt8m.pipeline.config import PipelineConfig
+from yt8m.schemas.errors import ConfigError, UserError, Yt8mError
+
+
+def _constant(value):
+    return {"runtimeValue": {"constant": value}}
+
+
+def _task(name, parameters, after=()):
+    task = {
+        "componentRef": {"name": name},
+        "taskInfo": {"name": name},
+        "inputs": {"parameters": {k: _constant(v) for k, v in parameters.items()}},
+    }
+    return task | ({"dependentTasks": list(after)} if after else {})
+
+
+@pytest.fixture
+def spec():
+    tasks = {
+        "ExampleGen": _task("ExampleGen", {"data_root": "/data", "span": ""}),
+        "Baseline": _task("Baseline", {"push_dir": "/push"}),
+        "Evaluator": _task(
+            "Evaluator", {"gap_threshold": "", "gap_change_threshold": ""}, ["ExampleGen"]
+        ),
+        "Pusher": _task("Pusher", {"push_dir": "/push"}, ["Evaluator"]),
+    }
+    container = {"image": "i:1", "command": ["python"], "args": ["{{$}}"]}
+    return {
+        "schemaVersion": "2.1.0",
+        "pipelineInfo": {"name": "yt8m-test"},
+        "defaultPipelineRoot": "s3://bucket/root",
+        "components": {name: {"executorLabel": f"{name}_executor"} for name in tasks},
+        "deploymentSpec": {
+            "executors": {
+                f"{name}_executor": {"container": copy.deepcopy(container)} for name in tasks
+            }
+        },
+        "root": {"dag": {"tasks": tasks}},
+    }
+
+
+def test_a_sound_spec_has_no_problem(spec):
+    promote(spec)
+    assert list(find_problems(spec, add_platform(spec, PlatformConfig()))) == []
+
+
+def _set(path, value):
+    def change(spec):
+        *way, last = path
+        for key in way:
+            spec = spec[key]
+        spec[last] = value
+
+    return change
+
+
+_PUSHER = ("deploymentSpec", "executors", "Pusher_executor")
+
+
+@pytest.mark.parametrize(
+    ("change", "where", "says"),
+    [
+        (_set(("schemaVersion",), "2.0.0"), "schemaVersion", "2.1.0 alone"),
+        (_set(("pipelineSpec",), {}), "pipelineSpec", "Vertex"),
+        (_set(("defaultPipelineRoot",), ""), "defaultPipelineRoot", "--root"),
+        (_set(("defaultPipelineRoot",), "/mnt/x"), "defaultPipelineRoot", "s3://"),
+        (_set(("components", "Pusher", "metadata"), None), "components.Pusher.metadata", "null"),
+        (_set((*_PUSHER, "container", "args"), ["a", None]), "args[1]", "null"),
+        (_set(_PUSHER, {"resolver": {}}), "Pusher_executor.resolver", "not implemented"),
+        (_set((*_PUSHER, "container", "lifecycle"), {}), "container.lifecycle", "never run"),
+        (_set((*_PUSHER, "container", "image"), ""), "container.image", "--image"),
+        (_set((*_PUSHER, "container", "command"), []), "container.command", "needs one"),
+        (
+            _set(
+                (*_PUSHER, "container", "command"),
+                ["tfx.orchestration.kubeflow.v2.container.kubeflow_v2_run_executor"],
+            ),
+            "container.command",
+            "untyped",
+        ),
+        (_set((*_PUSHER, "container", "args"), ["x" * 200_000]), "args[0]", "too long"),
+        (
+            _set(("root", "dag", "tasks", "Pusher", "dependentTasks"), ["Ghost"]),
+            "Pusher.dependentTasks",
+            "Ghost",
+        ),
+        (
+            _set(
+                ("root", "dag", "tasks", "Pusher", "inputs", "parameters", "x"),
+                {"componentInputParameter": "ghost"},
+            ),
+            "Pusher.inputs.parameters.x",
+            "no input 'ghost'",
+        ),
+        (
+            _set(
+                ("root", "dag", "tasks", "Pusher", "inputs", "parameters", "x"),
+                {"runtimeValue": {"runtimeParameter": "y"}},
+            ),
+            "Pusher.inputs.parameters.x",
+            "2.0",
+        ),
+        (
+            _set(
+                ("root", "dag", "tasks", "Pusher", "inputs", "artifacts"),
+                {"m": {"taskOutputArtifact": {"producerTask": "Ghost"}}},
+            ),
+            "Pusher.inputs.artifacts.m",
+            "Ghost",
+        ),
+    ],
+)
+def test_what_the_backend_refuses_is_refused_with_its_place(spec, change, where, says):
+    change(spec)
+    problems = list(find_problems(spec, {}))
+    assert [p for p in problems if where in p[0] and says in p[1]], problems
+    with pytest.raises(ConfigError, match=says):
+        lint(spec, {})
+
+
+def test_a_platform_for_an_executor_that_is_not_there_is_refused(spec):
+    platform = {"platforms": {"kubernetes": {"deploymentSpec": {"executors": {"ghost": {}}}}}}
+    (problem,) = find_problems(spec, platform)
+    assert problem == ("platforms.kubernetes.deploymentSpec.executors.ghost", "no such executor")
+
+
+def test_what_an_operator_changes_becomes_a_parameter_with_the_constant_as_default(spec):
+    promote(spec)
+    inputs = spec["root"]["inputDefinitions"]["parameters"]
+    assert set(inputs) == set(RUN_PARAMETERS)
+    assert inputs["push_dir"] == {"parameterType": "STRING", "defaultValue": "/push"}
+    tasks = spec["root"]["dag"]["tasks"]
+    for task in ("Baseline", "Pusher"):
+        assert tasks[task]["inputs"]["parameters"]["push_dir"] == {
+            "componentInputParameter": "push_dir"
+        }
+
+
+def test_a_pipeline_without_such_a_parameter_or_with_two_values_is_refused(spec):
+    other = copy.deepcopy(spec)
+    del other["root"]["dag"]["tasks"]["Evaluator"]["inputs"]["parameters"]["gap_threshold"]
+    with pytest.raises(Yt8mError, match=r"'gap_threshold' of Evaluator"):
+        promote(other)
+    spec["root"]["dag"]["tasks"]["Pusher"]["inputs"]["parameters"]["push_dir"] = _constant("/b")
+    with pytest.raises(Yt8mError, match="different values"):
+        promote(spec)
+
+
+def test_pods_get_what_the_platform_file_says(spec):
+    platform = PlatformConfig(
+        resources={"default": Resources(cpu="500m", memory="2G"), "Pusher": Resources(gpus=2)},
+        volumes=(
+            Volume(path="/data", claim="yt8m"),
+            Volume(path="/secret", secret="s3", components=("Pusher",)),
+        ),
+        secrets=(SecretVariable(secret="s3", key="id", variable="AWS_ACCESS_KEY_ID"),),
+        node_selector={"Pusher": {"pool": "gpu"}},
+        environment={"TF_CPP_MIN_LOG_LEVEL": "1"},
+        image_pull_secrets=("registry",),
+        image_pull_policy="Always",
+    )
+    document = add_platform(spec, platform)
+    executors = document["platforms"]["kubernetes"]["deploymentSpec"]["executors"]
+    containers = {k: v["container"] for k, v in spec["deploymentSpec"]["executors"].items()}
+    assert containers["Baseline_executor"]["resources"] == {
+        "cpuLimit": 0.5,
+        "cpuRequest": 0.5,
+        "memoryLimit": 2.0,
+        "memoryRequest": 2.0,
+    }
+    assert containers["Pusher_executor"]["resources"] == {
+        "accelerator": {"type": "nvidia.com/gpu", "count": "2"}
+    }
+    assert containers["Pusher_executor"]["env"] == [{"name": "TF_CPP_MIN_LOG_LEVEL", "value": "1"}]
+    assert executors["Pusher_executor"] == {
+        "pvcMount": [{"constant": "yt8m", "mountPath": "/data"}],
+        "secretAsVolume": [{"secretName": "s3", "mountPath": "/secret"}],
+        "secretAsEnv": [
+            {
+                "secretName": "s3",
+                "keyToEnv": [{"secretKey": "id", "envVar": "AWS_ACCESS_KEY_ID"}],
+            }
+        ],
+        "imagePullSecret": [{"secretName": "registry"}],
+        "imagePullPolicy": "Always",
+        "nodeSelector": {"labels": {"pool": "gpu"}},
+    }
+    assert "secretAsVolume" not in executors["Baseline_executor"]
+    assert "nodeSelector" not in executors["Baseline_executor"]
+
+
+def test_a_component_that_is_not_in_the_pipeline_is_named(spec):
+    platform = PlatformConfig(
+        resources={"Trainr": Resources()},
+        volumes=(Volume(path="/x", claim="c", components=("P",)),),
+    )
+    with pytest.raises(ConfigError) as error:
+        add_platform(spec, platform)
+    assert "kubeflow.resources: no component 'Trainr'" in str(error.value)
+    assert "kubeflow.volumes: no component 'P'" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("volumes: []\n", "one key `kubeflow:`"),
+        ("kubeflow:\n  volums: []\n", "did you mean volumes"),
+        ("kubeflow:\n  volumes: [{path: data, claim: c}]\n", "an absolute path"),
+        ("kubeflow:\n  volumes: [{path: /d, claim: c, secret: s}]\n", "not both"),
+        ("kubeflow:\n  resources: {default: {memory: 4GB}}\n", "16Gi"),
+        ("kubeflow:\n  image_pull_policy: always\n", "Always"),
+        ("kubeflow: [\n", "not YAML"),
+    ],
+)
+def test_a_wrong_platform_file_says_where_and_what(tmp_path, text, says):
+    file = tmp_path / "cluster.yaml"
+    file.write_text(text)
+    with pytest.raises(UserError, match=says):
+        load_platform(str(file))
+
+
+def test_a_platform_file_that_is_not_there_is_named():
+    with pytest.raises(UserError, match="/nowhere"):
+        load_platform("/nowhere/cluster.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("4", 4), ("500m", 0.5), ("2G", 2e9), ("16Gi", 16 * 2**30), ("1.5k", None)]
+)
+def test_quantities_mean_what_kubernetes_means(text, value):
+    if value is None:
+        with pytest.raises(ValueError, match="not a quantity"):
+            quantity(text)
+    else:
+        assert quantity(text) == value
+
+
+def test_the_same_content_gives_the_same_file_and_the_same_version(spec, tmp_path):
+    platform = add_platform(spec, PlatformConfig(volumes=(Volume(path="/x", claim="c"),)))
+    file = tmp_path / "pipeline.yaml"
+    one = Spec(pipeline=spec, platform=platform)
+    write_spec(one, str(file))
+    again = json.loads(json.dumps(spec))
+    assert file.read_text() == to_yaml(Spec(pipeline=again, platform=platform))
+    assert read_spec(str(file)).version_name == one.version_name
+    assert "&id" not in file.read_text()
+
+
+def test_a_place_that_cannot_be_written_is_said(spec):
+    with pytest.raises(ConfigError, match="--out /nowhere"):
+        write_spec(Spec(pipeline=spec), "/nowhere/pipeline.yaml")
+
+
+def test_links_become_references_where_every_component_has_its_own_machine():
+    target = Target(image="i", root="s3://b/r", platform=PlatformConfig())
+    config = adapt(PipelineConfig(), target)
+    assert config.data.ingest.value == "reference"
+
+
+def test_what_outlives_a_run_lies_on_the_shared_volume_not_in_the_object_store():
+    shared = Target(image="i", root="s3://b/r", platform=PlatformConfig(work_dir="/mnt/work"))
+    assert adapt(PipelineConfig(), shared).root == "/mnt/work"
+    assert adapt(PipelineConfig(name="frame_dbof"), shared).name == "frame-dbof"
+
+
+def test_training_on_many_pods_without_a_shared_directory_is_refused():
+    config = PipelineConfig(trainer=TrainerConfig(backend=TFJobBackend()))
+    alone = Target(image="i", root="s3://b/r", platform=PlatformConfig())
+    with pytest.raises(ConfigError, match="work_dir"):
+        adapt(config, alone)
+    shared = Target(image="i", root="s3://b/r", platform=PlatformConfig(work_dir="/mnt/work"))
+    assert adapt(config, shared).trainer == config.trainer
+
+
+@pytest.mark.parametrize("text", ["a: [", "just text", "{}", ""])
+def test_a_file_that_is_no_compiled_pipeline_is_refused(tmp_path, text):
+    file = tmp_path / "x.yaml"
+    file.write_text(text)
+    with pytest.raises(UserError, match=str(file)):
+        read_spec(str(file))

@@ -1,0 +1,95 @@
+"""What is asked of Kubernetes for a training job."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yt8m.components.trainer.backends.config import BackendConfig
+from yt8m.components.trainer.backends.kubernetes_config import (
+    JobSetBackend,
+    Mount,
+    RoleConfig,
+    TFJobBackend,
+)
+from yt8m.components.trainer.backends.kubernetes_manifest import (
+    DIGEST,
+    JobRequest,
+    create_manifest,
+)
+from yt8m.components.trainer.cluster import Cluster, Kind
+from yt8m.components.trainer.config import TrainerConfig
+from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.errors import ConfigError
+
+REQUEST = JobRequest(key="run-1", image="registry/yt8m:1", command=("python", "-m", "x"))
+
+
+@given(st.text(min_size=1, max_size=80))
+def test_every_key_gives_a_name_that_kubernetes_and_its_host_names_take(key):
+    name = JobRequest(key=key, image="i", command=()).job_name
+    assert re.fullmatch(r"[a-z]([-a-z0-9]*[a-z0-9])?", name)
+    assert len(f"{name}-evaluator-99-0") <= 63
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_different_runs_have_different_names(one, other):
+    names = {JobRequest(key=k, image="i", command=()).job_name for k in (one, other)}
+    assert len(names) == len({one, other})
+
+
+@pytest.mark.parametrize("kind", [TFJobBackend, JobSetBackend])
+def test_a_changed_description_is_another_job_and_the_same_is_the_same(kind):
+    def digest(backend, request=REQUEST):
+        return create_manifest(backend, request)["metadata"]["annotations"][DIGEST]
+
+    assert digest(kind()) == digest(kind())
+    assert digest(kind()) != digest(kind(restarts=1))
+    other = JobRequest(key="run-1", image="registry/yt8m:2", command=REQUEST.command)
+    assert digest(kind()) != digest(kind(), other)
+
+
+def test_a_jobset_tells_each_pod_its_part_of_the_cluster():
+    roles = {"chief": RoleConfig(), "worker": RoleConfig(replicas=2), "ps": RoleConfig()}
+    manifest = create_manifest(JobSetBackend(roles=roles), REQUEST)
+    name, seen = REQUEST.job_name, []
+    for job in manifest["spec"]["replicatedJobs"]:
+        (container,) = job["template"]["spec"]["template"]["spec"]["containers"]
+        variables = {v["name"]: v for v in container["env"]}
+        order = [v["name"] for v in container["env"]]
+        # Kubernetes fills in only what stands before.
+        assert order.index("YT8M_TASK_INDEX") < order.index("TF_CONFIG")
+        for index in range(job["replicas"]):
+            text = variables["TF_CONFIG"]["value"].replace("$(YT8M_TASK_INDEX)", str(index))
+            cluster = Cluster.from_env({"TF_CONFIG": text})
+            assert cluster.kind is Kind.PARAMETER_SERVER
+            assert cluster.address == f"{name}-{job['name']}-{index}-0.{name}:2222"
+            seen.append(str(cluster))
+            assert json.loads(text)["cluster"].keys() == roles.keys()
+    assert sorted(seen) == ["chief", "ps 0", "worker 0", "worker 1"]
+
+
+@pytest.mark.parametrize(
+    ("backend", "says"),
+    [
+        ({"name": "tfjob", "roles": {"worker": {}}}, "with a chief"),
+        ({"name": "tfjob", "roles": {"chief": {"replicas": 2}}}, "roles.chief.replicas"),
+        ({"name": "tfjob", "roles": {"chief": {}, "boss": {}}}, "chief, worker, ps, evaluator"),
+        ({"name": "jobset", "roles": {"chief": {"memory": "4GB"}}}, "16Gi"),
+        ({"name": "jobset", "mounts": [{"path": "/x"}]}, "not both"),
+        ({"name": "jobset", "namespace": "Team A"}, "a Kubernetes name"),
+        ({"name": "kubernetes"}, "one of"),
+    ],
+)
+def test_a_wrong_backend_is_refused_with_its_path(backend, says):
+    with pytest.raises(ConfigError, match=rf"^trainer\.backend.*{re.escape(says)}"):
+        from_dict(TrainerConfig, {"backend": backend}, path="trainer")
+
+
+def test_the_backends_are_part_of_the_configuration_and_survive_json():
+    assert TFJobBackend in BackendConfig.__args__
+    mounts = (Mount(path="/data", claim="c"),)
+    config = TrainerConfig(backend=JobSetBackend(mounts=mounts, image="i"))
+    assert from_dict(TrainerConfig, json.loads(json.dumps(to_dict(config)))) == config

@@ -1,0 +1,127 @@
+"""Losses against numpy, written densely from the starter code's definitions."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from batches import CLASSES, FEATURES, make_batch, make_network, random_ids
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from yt8m.components.models.config import LossConfig, LossName, SegmentsHeadConfig
+from yt8m.components.models.heads import Head, Targets, create_heads
+from yt8m.components.models.losses import LossParts, example_losses, head_loss
+from yt8m.components.models.network import Network
+from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.features import Level
+
+ROWS = 5
+
+
+def _dense(ids: np.ndarray) -> np.ndarray:
+    hot = np.zeros((len(ids), CLASSES))
+    for row, row_ids in zip(hot, ids, strict=True):
+        row[row_ids[row_ids >= 0]] = 1.0
+    return hot
+
+
+def _oracle(config: LossConfig, y: np.ndarray, p: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """The starter code's three losses on dense targets `y`, probabilities `p`, weights `w`."""
+    s, eps = config.label_smoothing, 1e-5
+    if config.name is LossName.SOFTMAX:
+        p = p * w
+        total = np.maximum(y.sum(1, keepdims=True), 1e-7)
+        target = (1 - s) * y / total + s / CLASSES
+        return -(target * np.log(np.exp(p) / np.exp(p).sum(1, keepdims=True))).sum(1)
+    y = y * (1 - s) + s / 2
+    if config.name is LossName.CROSS_ENTROPY:
+        each = -(y * np.log(p + eps) + (1 - y) * np.log(1 - p + eps))
+    else:
+        hinge = np.maximum(0, config.margin - p), np.maximum(0, config.margin + p)
+        each = y * hinge[0] + (1 - y) * hinge[1]
+    return (each * w).sum(1)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    seed=st.integers(0, 10_000),
+    name=st.sampled_from([LossName.CROSS_ENTROPY, LossName.HINGE, LossName.SOFTMAX]),
+    smoothing=st.sampled_from([0.0, 0.1, 0.5]),
+    extreme=st.booleans(),
+    rated=st.booleans(),
+)
+def test_sparse_losses_equal_the_dense_definitions(
+    seed: int, name: LossName, smoothing: float, extreme: bool, rated: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    config = LossConfig(name=name, label_smoothing=smoothing)
+    labels = random_ids(rng, ROWS)
+    p = rng.integers(0, 2, (ROWS, CLASSES)) if extreme else rng.random((ROWS, CLASSES))
+    p = p.astype(np.float32)
+    weights, counted = np.ones((ROWS, CLASSES)), None
+    if rated:  # labels are rated, and others may be
+        others = random_ids(rng, ROWS)
+        counted = np.array(
+            [np.pad(u := np.unique([*a, *b, -1]), (0, 9 - len(u)), constant_values=-1)
+             for a, b in zip(labels, others, strict=True)]
+        )  # fmt: skip
+        weights = _dense(counted)
+    wanted = Targets(
+        ids=tf.constant(labels), counted=None if counted is None else tf.constant(counted)
+    )
+    found = example_losses(config, wanted, tf.constant(p)).numpy()
+    expected = _oracle(config, _dense(labels), p.astype(np.float64), weights)
+    if name is LossName.SOFTMAX and not smoothing:
+        expected = np.where(_dense(labels).sum(1) > 0, expected, 0.0)
+    np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-4)
+
+
+def test_a_loss_is_a_sum_and_the_number_of_rows() -> None:
+    batch = make_batch(Level.VIDEO, rows=7)
+    network = make_network("logistic")
+    head = network.heads[0]
+    parts = network.head_loss(head, batch, network(batch)[head.name])
+    each = example_losses(head.loss, Targets(ids=batch["labels"]), network(batch)[head.name])
+    assert parts.normaliser.numpy() == 7
+    assert parts.total.numpy() == pytest.approx(each.numpy().sum(), rel=1e-6)
+
+
+def test_classes_that_are_not_rated_get_no_gradient() -> None:
+    (head,) = create_heads((SegmentsHeadConfig(),), features=FEATURES, level=Level.SEGMENT)
+    batch = {"labels": tf.constant([[3]], tf.int64), "rated": tf.constant([[3, 5]], tf.int64)}
+    probabilities = tf.fill([1, CLASSES], 0.5)
+    with tf.GradientTape() as tape:
+        tape.watch(probabilities)
+        total = head_loss(head, batch, probabilities).total
+    gradient = tf.convert_to_tensor(tape.gradient(total, probabilities)).numpy()[0]
+    assert set(np.flatnonzero(gradient)) == {3, 5}
+    assert gradient[3] < 0 < gradient[5]
+
+
+class _OwnLoss(Network):
+    """A model that minimises something of its own: here the sum of its probabilities."""
+
+    def own_loss(self, head, batch, probabilities):  # type: ignore[no-untyped-def]
+        return LossParts(total=tf.reduce_sum(probabilities), normaliser=tf.constant(6.0))
+
+
+def test_a_model_may_bring_its_own_loss() -> None:
+    plain = make_network("logistic")
+    own = dataclasses.replace(plain.heads[0], loss=LossConfig(name=LossName.OWN))
+    batch = make_batch(Level.VIDEO)
+    network = _OwnLoss(
+        plain.model_config, features=FEATURES, level=Level.VIDEO, heads=[own],
+        sharing=plain.sharing, recipe=plain.recipe,
+    )  # fmt: skip
+    found = network.head_loss(own, batch, plain(batch)["entities"]).total
+    assert found.numpy() == pytest.approx(plain(batch)["entities"].numpy().sum(), rel=1e-6)
+
+
+def test_a_model_without_a_loss_of_its_own_says_so() -> None:
+    network = make_network("logistic")
+    head = Head(name="entities", num_classes=CLASSES, loss=LossConfig(name=LossName.OWN))
+    with pytest.raises(ConfigError, match=r"heads\.entities\.loss\.name = 'own'"):
+        network.head_loss(head, make_batch(Level.VIDEO), tf.zeros([6, CLASSES]))

@@ -1,0 +1,117 @@
+"""What inspection says of sound and of damaged data sets."""
+
+import numpy as np
+import pytest
+from records import (
+    drop_feature,
+    edit_record,
+    make_dataset,
+    read_all,
+    replace_record,
+    set_feature,
+    set_frames,
+)
+
+from yt8m.components.records.decode import decode_record
+from yt8m.components.records.inspection import KEPT_PROBLEMS, Inspection
+from yt8m.components.records.wire import bytes_feature, encode_example
+
+
+def inspect(*paths, num_classes=20):
+    inspection = Inspection(num_classes=num_classes)
+    for path in paths:
+        inspection.add_shard(path.name, enumerate(read_all(path)))
+    return inspection
+
+
+@pytest.mark.parametrize("level", ["video", "frame", "segment"])
+def test_generated_data_has_no_problem_and_right_figures(tmp_path, level):
+    data = make_dataset(tmp_path / "data", level=level, train=30, test=6)
+    shards = sorted(data.glob("*.tfrecord"))
+    found = inspect(*shards)
+    records = [decode_record(record) for path in shards for record in read_all(path)]
+    assert found.problems == []
+    assert found.records == len(records)
+    assert found.unlabelled == 6
+    assert found.labels == sum(len(r.features.get("labels", ())) for r in records)
+    assert found.frames == sum(len(r.feature_lists.get("rgb", ())) for r in records)
+    assert sum(found.rated_counts.values()) == (5 * 42 if level == "segment" else 0)
+    expected = {"video": {"mean_rgb", "mean_audio"}}.get(level, {"rgb", "audio"})
+    assert found.expected.sizes.keys() == expected == found.value_range.keys()
+
+
+VIDEO_FAULTS = [
+    (drop_feature("mean_rgb"), "feature mean_rgb is missing"),
+    (drop_feature("id"), "feature id is not one text"),
+    (set_feature("id", (b"a", b"b")), "feature id is not one text"),
+    (set_feature("mean_audio", np.ones(127, np.float32)), "has size 127, not 128"),
+    (set_feature("mean_rgb", np.full(1024, np.nan, np.float32)), "mean_rgb holds NaN"),
+    (set_feature("labels", [3, -1]), "labels holds -1, below 0"),
+    (set_feature("labels", [20]), "labels holds 20; the vocabulary ends at 19"),
+    (set_feature("labels", [4, 4]), "labels holds a class twice"),
+    (set_feature("labels", (b"Game",)), "labels does not hold integers"),
+    (set_feature("extra", np.ones(3, np.float32)), "extra is in this record and not in those"),
+]
+FRAME_FAULTS = [
+    (set_frames("rgb", np.zeros((7, 1024), np.uint8)), "number of frames (rgb 7, audio"),
+    (set_frames("audio", np.zeros((9, 100), np.uint8)), "feature audio has size 100, not 128"),
+    (set_frames("audio", ((b"x" * 128,), (b"y",))), "audio has frames of unequal size, not 128"),
+    (drop_feature("audio"), "feature audio is missing"),
+]
+SEGMENT_FAULTS = [
+    (set_feature("segment_labels", [1, 2]), "the ratings differ in length"),
+    (set_feature("segment_end_times", [9, 9, 9, 9, 9]), "has not 5 frames"),
+    (set_feature("segment_scores", np.full(5, 2.0, np.float32)), "is not between 0 and 1"),
+    (set_feature("segment_labels", [1, 2, 3, 4, 99]), "segment_labels holds 99"),
+]
+
+
+@pytest.mark.parametrize(
+    ("level", "edit", "reason"),
+    [("video", *case) for case in VIDEO_FAULTS]
+    + [("frame", *case) for case in FRAME_FAULTS]
+    + [("segment", *case) for case in SEGMENT_FAULTS],
+)
+def test_a_bad_record_is_named_with_its_shard_and_number(tmp_path, level, edit, reason):
+    shard = make_dataset(tmp_path / "data", level=level, train=8, shards=1) / "train0000.tfrecord"
+    edit_record(shard, 5, edit)
+    found = inspect(shard)
+    texts = [str(problem) for problem in found.problems]
+    assert any(reason in text for text in texts), texts
+    assert all(text.startswith("train0000.tfrecord, record 5: ") for text in texts)
+    assert found.records == 8
+
+
+def test_bytes_that_are_no_record_and_ids_given_twice_are_problems(tmp_path):
+    shard = make_dataset(tmp_path / "data", train=6, shards=1) / "train0000.tfrecord"
+    replace_record(shard, 2, b"\xff\xff\xff")
+    replace_record(shard, 4, read_all(shard)[1])
+    texts = [str(problem) for problem in inspect(shard).problems]
+    assert [text.partition(":")[0].rpartition(" ")[2] for text in texts] == ["2", "4"]
+    assert "is not a tf.Example" in texts[0]
+    assert "of record 1" in texts[1]
+
+
+def test_frame_records_among_video_records_are_problems(tmp_path):
+    videos = make_dataset(tmp_path / "videos", train=2, shards=1) / "train0000.tfrecord"
+    frames = make_dataset(tmp_path / "frames", level="frame", train=3, shards=1)
+    found = inspect(videos, frames / "train0000.tfrecord")
+    assert found.num_problems == 3
+    assert dict(found.levels) == {"video": 2, "frame": 3}
+    assert "is with frames, where those before are video-level" in str(found.problems[0])
+
+
+def test_an_empty_shard_is_a_problem():
+    inspection = Inspection()
+    inspection.add_shard("nothing", [])
+    assert [str(problem) for problem in inspection.problems] == [
+        "nothing: holds no readable record"
+    ]
+
+
+def test_problems_beyond_the_limit_are_counted_not_kept():
+    inspection = Inspection()
+    record = encode_example({"id": bytes_feature(b"same")})
+    inspection.add_shard("s", enumerate([record] * (KEPT_PROBLEMS + 51)))
+    assert len(inspection.problems) == KEPT_PROBLEMS
+    assert inspection.num_problems == KEPT_PROBLEMS + 50

@@ -1,0 +1,267 @@
+"""Facts are read from what components leave; what is broken is named, and the rest still shown."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from registry_models import blessed_record, fake_model
+from tensorflow_metadata.proto.v0 import anomalies_pb2, statistics_pb2
+
+from yt8m.components.records.manifest import Manifest, Shard
+from yt8m.components.registry.push import push
+from yt8m.components.report.collect import collect
+from yt8m.components.report.config import ReportConfig
+from yt8m.components.report.early import report_early
+from yt8m.components.report.facts import Outcome, parse_facts
+from yt8m.components.report.sources import Sources
+from yt8m.components.report.write import write_report
+from yt8m.schemas.features import Level
+
+
+def write(path: Path, content: object) -> str:
+    """A JSON file; the answer is its directory, an artifact's URI."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return str(path.parent)
+
+
+def decision(**changes: Any) -> dict[str, Any]:
+    estimate = {"value": 0.7, "lower": 0.69, "upper": 0.71}
+    return {
+        "blessed": True,
+        "reason": "gap 0.7 >= 0.6",
+        "videos": 10,
+        "examples": 10,
+        "metrics": {"loss": {"value": 4.0}, "gap": estimate},
+        "baseline_metrics": {"gap": {"value": 0.65, "lower": None, "upper": None}},
+        "differences": {"gap": {"value": 0.05, "lower": 0.01, "upper": 0.09}},
+        "checks": [
+            {"metric": "gap", "needed": "gap >= 0.6", "observed": 0.7, "passed": True, "slice": ""}
+        ],
+        "notes": ["a note"],
+        **changes,
+    }
+
+
+def metrics() -> dict[str, Any]:
+    part = {
+        "column": "num_labels",
+        "value": "5+",
+        "examples": 4,
+        "candidate": {"gap": {"value": 0.6, "lower": None, "upper": None}},
+        "baseline": {},
+        "difference": {},
+    }
+    return {
+        "videos": 10,
+        "examples": 12,
+        "confidence": 0.9,
+        "overall": {"candidate": {"gap": {"value": 0.7}}, "baseline": {}, "difference": {}},
+        "slices": [part],
+        "classes": [
+            {"class_id": i, "name": f"c{i}", "positives": 5, "candidate": i / 10, "baseline": None}
+            for i in range(7)
+        ],
+        "precision_recall": {"candidate": [{"score": 0.5, "precision": 0.8, "recall": 0.4}]},
+        "calibration": {
+            "candidate": [
+                {"low": 0, "high": 0.5, "count": 0, "mean_score": None, "hit_rate": None},
+                {"low": 0.5, "high": 1, "count": 3, "mean_score": 0.7, "hit_rate": 0.6},
+            ]
+        },
+        "notes": [],
+    }
+
+
+def test_nothing_at_all_gives_a_report_that_says_so(tmp_path: Path) -> None:
+    facts = collect(Sources())
+    assert facts.verdict.outcome is Outcome.UNFINISHED
+    assert facts.problems == ()
+    page = Path(write_report(facts, str(tmp_path / "report")))
+    assert "did not come to an end" in page.read_text()
+    written = json.loads((page.parent / "report.json").read_text())
+    assert written["verdict"]["outcome"] == "unfinished"
+
+
+def test_a_pushed_run_is_reported_with_its_decision(tmp_path: Path) -> None:
+    record = {"version": 4, "reason": "gap 0.7 >= 0.6"}
+    sources = Sources(
+        model_blessing=write(tmp_path / "blessing" / "decision.json", decision()),
+        evaluation=write(tmp_path / "evaluation" / "metrics.json", metrics()),
+        pushed_model=write(
+            tmp_path / "pushed" / "pushed.json",
+            {"pushed": True, "destination": "/models/4", "record": record},
+        ),
+    )
+    facts = collect(sources, ReportConfig(classes=2))
+    assert facts.problems == ()
+    assert (facts.verdict.outcome, facts.verdict.version) == (Outcome.PUSHED, 4)
+    evaluation = facts.evaluation
+    assert [m.name for m in evaluation.metrics] == ["gap", "loss"]
+    assert evaluation.metrics[0].difference is not None
+    assert evaluation.metrics[0].difference.lower == 0.01
+    assert (evaluation.videos, evaluation.examples, evaluation.confidence) == (10, 12, 0.9)
+    assert [(s.name, s.examples) for s in evaluation.slices] == [("num_labels = 5+", 4)]
+    assert [c.name for c in evaluation.best_classes] == ["c6", "c5"]
+    assert [c.name for c in evaluation.worst_classes] == ["c0", "c1"]
+    assert evaluation.precision_recall["candidate"].x == (0.4,)
+    assert evaluation.calibration["candidate"].y == (0.6,)  # the empty bin is no point
+
+
+def test_few_classes_are_not_listed_twice(tmp_path: Path) -> None:
+    evaluation = write(tmp_path / "metrics.json", metrics())
+    found = collect(Sources(evaluation=evaluation), ReportConfig(classes=50)).evaluation
+    listed = [c.class_id for c in (*found.best_classes, *found.worst_classes)]
+    assert sorted(listed) == list(range(7))
+
+
+def test_a_model_that_was_held_back(tmp_path: Path) -> None:
+    blessing = write(tmp_path / "decision.json", decision(blessed=False, reason="gap too low"))
+    facts = collect(Sources(model_blessing=blessing))
+    assert facts.verdict.outcome is Outcome.HELD_BACK
+    assert facts.verdict.reason == "gap too low"
+
+
+@pytest.mark.parametrize(
+    ("node", "outcome"), [("ValidationGate", Outcome.STOPPED), ("Trainer", Outcome.FAILED)]
+)
+def test_the_component_that_failed_is_the_verdict(
+    tmp_path: Path, node: str, outcome: Outcome
+) -> None:
+    nodes = [
+        {"name": "ExampleGen", "state": "done", "seconds": 2.5, "peak_mib": 700.0},
+        {"name": node, "state": "failed", "error": "the reason\nand more"},
+    ]
+    write(tmp_path / "run.json", {"run_id": "r1", "nodes": nodes})
+    facts = collect(Sources(run_file=str(tmp_path / "run.json")))
+    assert facts.run_id == "r1"
+    assert (facts.verdict.outcome, facts.verdict.failed_component) == (outcome, node)
+    assert facts.verdict.reason == "the reason"
+    assert facts.components[0].seconds == 2.5
+
+
+def test_the_component_that_writes_the_report_tells_its_time_so_far(tmp_path: Path) -> None:
+    node = {"name": "Report", "state": "running", "started": time.time() - 60, "seconds": 0.0}
+    write(tmp_path / "run.json", {"run_id": "r1", "nodes": [node]})
+    (report,) = collect(Sources(run_file=str(tmp_path / "run.json"))).components
+    assert report.state == "writing this"
+    assert report.seconds >= 60
+
+
+def test_a_broken_part_is_named_and_the_others_are_shown(tmp_path: Path) -> None:
+    sources = Sources(
+        model_blessing=write(tmp_path / "blessing" / "decision.json", decision()),
+        examples=write(tmp_path / "examples" / "manifest.json", "{broken"),
+        model_run=write(tmp_path / "model_run" / "training.jsonl", '{"kind": "train"}\n'),
+    )
+    facts = collect(sources)
+    assert len(facts.problems) == 2
+    assert facts.problems[0].startswith("training cannot be shown: KeyError")
+    assert facts.problems[1].startswith("the data cannot be shown")
+    assert facts.evaluation.metrics
+
+
+def test_training_curves_pass_over_gaps_and_a_line_cut_off(tmp_path: Path) -> None:
+    rows = [
+        {"kind": "train", "step": 10, "loss": 9.0, "learning_rate": 0.1, "gap": 0.2},
+        {"kind": "train", "step": 20, "loss": None, "learning_rate": 0.1, "examples": 640},
+        {"kind": "validation", "step": 20, "loss": 8.0},
+        {"kind": "checkpoint", "step": 20},
+    ]
+    text = "".join(json.dumps(row) + "\n" for row in rows) + '{"kind": "tra'
+    found = collect(Sources(model_run=write(tmp_path / "training.jsonl", text)))
+    assert found.problems == ()
+    training = found.training
+    assert (training.steps, training.examples) == (20, 640)
+    assert training.training["loss"].x == (10.0,)
+    assert training.training["learning_rate"].x == (10.0, 20.0)
+    assert training.validation["loss"].y == (8.0,)
+
+
+def test_data_labels_and_anomalies(tmp_path: Path) -> None:
+    shards = [
+        Shard(uri="a", split="train", records=90, bytes=900, digest="x", labels=80, span=2),
+        Shard(uri="b", split="train", records=10, bytes=100, digest="y", labels=9, quarantined=1),
+        Shard(uri="c", split="eval", records=5, bytes=50, digest="z", labels=5, span=1),
+    ]
+    manifest = Manifest(level=Level.VIDEO, shards=tuple(shards), verify="full")
+    statistics = statistics_pb2.DatasetFeatureStatisticsList()
+    feature = statistics.datasets.add().features.add()
+    feature.path.step.append("labels")
+    feature.string_stats.common_stats.avg_num_values = 3.5
+    for label, count in (("7", 10), ("3", 40)):
+        feature.string_stats.rank_histogram.buckets.add(label=label, sample_count=count)
+    anomalies = anomalies_pb2.Anomalies()
+    info = anomalies.anomaly_info["mean_rgb"]
+    info.description, info.severity = "too short", anomalies_pb2.AnomalyInfo.ERROR
+    for directory, name, proto in (
+        ("statistics", "FeatureStats.pb", statistics),
+        ("anomalies", "SchemaDiff.pb", anomalies),
+    ):
+        path = tmp_path / directory / "Split-train" / name
+        path.parent.mkdir(parents=True)
+        path.write_bytes(proto.SerializeToString())
+
+    facts = collect(
+        Sources(
+            examples=write(tmp_path / "examples" / "manifest.json", manifest.to_json()),
+            statistics=str(tmp_path / "statistics"),
+            anomalies=str(tmp_path / "anomalies"),
+        )
+    )
+    assert facts.problems == ()
+    data = facts.data
+    train = data.splits[0]
+    assert (train.records, train.shards, train.labelled, train.quarantined) == (100, 2, 89, 1)
+    assert data.spans == (1, 2)
+    assert data.labels_per_record == 3.5
+    assert data.label_histogram is not None
+    assert data.label_histogram.y == (40.0, 10.0)
+    assert [(a.split, a.feature, a.severity) for a in data.anomalies] == [
+        ("train", "mean_rgb", "error")
+    ]
+
+
+def test_a_run_that_ended_early_is_reported_from_what_it_had_put_out(tmp_path: Path) -> None:
+    write(tmp_path / "run.json", {"run_id": "r1", "reason": "interrupted", "nodes": []})
+    uris = {
+        ("Evaluator", "blessing"): write(tmp_path / "b" / "decision.json", decision()),
+        ("Evaluator", "evaluation"): write(tmp_path / "e" / "metrics.json", metrics()),
+        ("Transform", "transform_graph"): "of no interest",
+    }
+    page = report_early(
+        uris,
+        str(tmp_path / "report"),
+        config=ReportConfig(),
+        configuration={"a": 1},
+        pipeline="smoke",
+        run_file=str(tmp_path / "run.json"),
+    )
+    facts = parse_facts((Path(page).parent / "report.json").read_text())
+    assert facts.verdict.outcome is Outcome.UNFINISHED
+    assert facts.verdict.reason == "interrupted"
+    assert facts.evaluation.videos == 10
+    assert facts.problems == ()
+
+
+def test_differences_are_those_to_the_version_compared_with(tmp_path: Path) -> None:
+    import dataclasses
+    import shutil
+
+    record = dataclasses.replace(
+        blessed_record(), configuration={"trainer": {"steps": 5, "rate": 0.1, "old": 1}}
+    )
+    version = push(fake_model(tmp_path / "model"), str(tmp_path / "push"), record)
+    shutil.copytree(version.path, tmp_path / "baseline" / "Format-Serving")
+    now = {"trainer": {"steps": 7, "rate": 0.1, "new": 2}, "report": {"classes": 3}}
+    facts = collect(Sources(baseline=str(tmp_path / "baseline"), configuration=now))
+    assert facts.compared_with_version == 1
+    assert [(d.key, d.before, d.now) for d in facts.differences] == [
+        ("trainer.new", "–", "2"),
+        ("trainer.old", "1", "–"),
+        ("trainer.steps", "5", "7"),
+    ]

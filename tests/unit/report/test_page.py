@@ -1,0 +1,192 @@
+"""The page is well-formed, says what the facts say, and needs nothing from outside."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+from report_facts import estimate, failed_facts, full_facts
+
+from yt8m.components.report.charts import Axis, IntervalRow, Series, interval_chart, line_chart
+from yt8m.components.report.facts import (
+    CurveFacts,
+    Estimate,
+    EvaluationFacts,
+    MetricFacts,
+    Outcome,
+    ReportFacts,
+    VerdictFacts,
+    parse_facts,
+)
+from yt8m.components.report.markup import element
+from yt8m.components.report.page import render
+
+EVERY = {"full": full_facts(), "failed": failed_facts(), "empty": ReportFacts()}
+VOID = {"meta", "link"}
+
+
+class Outline(HTMLParser):
+    """Checks nesting, and gathers texts and ids."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.texts: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.ids += [values["id"] or ""] if "id" in values else []
+        self.links += [values["href"] or ""] if tag == "a" else []
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag not in ("div", "span", "p", "svg")
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def outline(page: str) -> Outline:
+    found = Outline()
+    found.feed(page)
+    found.close()
+    assert found.open == []
+    return found
+
+
+@pytest.mark.parametrize("facts", EVERY.values(), ids=EVERY)
+def test_a_page_is_well_formed_and_its_links_lead_somewhere(facts: ReportFacts) -> None:
+    found = outline(render(facts))
+    assert len(set(found.ids)) == len(found.ids)
+    assert {link.removeprefix("#") for link in found.links} <= set(found.ids)
+
+
+@pytest.mark.parametrize("facts", EVERY.values(), ids=EVERY)
+def test_a_page_names_no_address_on_the_network_and_has_no_script(facts: ReportFacts) -> None:
+    page = render(facts)
+    assert not re.search(r"(https?:)?//[a-z]", page)
+    assert "<script" not in page
+    assert "url(" not in page
+    assert "default-src 'none'" in html.unescape(page)
+
+
+@pytest.mark.parametrize("facts", EVERY.values(), ids=EVERY)
+def test_facts_survive_the_way_to_json_and_back(facts: ReportFacts) -> None:
+    assert parse_facts(facts.to_json()) == facts
+
+
+def test_the_verdict_and_its_reason_come_first() -> None:
+    texts = [text for text in outline(render(full_facts())).texts if text.strip()]
+    body = texts[texts.index("Pushed as version 7") :]
+    assert body[1].startswith("gap 0.7184 clears 0.65")
+    assert "Compared with version 6." in body[2]
+
+
+def test_names_from_the_data_are_text_and_never_markup() -> None:
+    page = render(full_facts())
+    assert "<b>Video" not in page
+    assert "&lt;b&gt;Video &amp; game&lt;/b&gt;" in page
+    assert element("a", "x", href='"><script>') == '<a href="&quot;&gt;&lt;script&gt;">x</a>'
+
+
+@pytest.mark.parametrize(
+    ("verdict", "says"),
+    [
+        (VerdictFacts(outcome=Outcome.HELD_BACK, reason="gap 0.5 < 0.7"), "Held back by the gate"),
+        (VerdictFacts(outcome=Outcome.STOPPED, reason="no labels"), "did not pass validation"),
+        (VerdictFacts(outcome=Outcome.FAILED, failed_component="Trainer"), "Failed in Trainer"),
+        (VerdictFacts(), "did not come to an end"),
+    ],
+)
+def test_each_outcome_is_said_with_its_reason(verdict: VerdictFacts, says: str) -> None:
+    found = outline(render(ReportFacts(verdict=verdict)))
+    assert any(says in text for text in found.texts)
+    assert verdict.reason in "".join(found.texts)
+
+
+def test_undefined_metrics_are_shown_as_such() -> None:
+    metric = MetricFacts(name="gap", candidate=Estimate(), baseline=Estimate())
+    facts = ReportFacts(evaluation=EvaluationFacts(videos=0, metrics=(metric,)))
+    page = render(facts)
+    assert not re.search(r"\bnan\b", page, re.IGNORECASE)
+    assert "–" in "".join(outline(page).texts)
+
+
+def test_what_is_worse_than_the_baseline_is_marked_as_down_and_loss_the_other_way() -> None:
+    metrics = tuple(
+        MetricFacts(
+            name=name, candidate=estimate(1), baseline=estimate(2), difference=Estimate(value=-1)
+        )
+        for name in ("gap", "loss")
+    )
+    page = render(ReportFacts(evaluation=EvaluationFacts(videos=1, metrics=metrics)))
+    tiles = page.split('class="tile"')[1:]
+    assert 'class="down"' in tiles[0]
+    assert 'class="up"' in tiles[1]
+
+
+def drawing(figure: str) -> ElementTree.Element:
+    """The plot itself; the ones before it are swatches of the legend."""
+    return ElementTree.fromstring(re.findall(r"<svg .*?</svg>", figure)[-1])
+
+
+def points_of(figure: str) -> list[tuple[float, float]]:
+    line = drawing(figure).find(".//polyline")
+    assert line is not None
+    return [tuple(map(float, pair.split(","))) for pair in line.attrib["points"].split()]
+
+
+def test_a_line_lies_where_its_values_are() -> None:
+    curve = CurveFacts(x=(0.0, 0.5, 1.0), y=(0.0, 1.0, 0.5))
+    series = [Series(name="one", style="candidate", curve=curve)]
+    unit = {"low": 0.0, "high": 1.0}
+    found = points_of(line_chart("t", series, x=Axis(label="x", **unit), y=Axis(label="y", **unit)))
+    (x0, y0), (x1, y1), (x2, y2) = found
+    assert x1 - x0 == pytest.approx(x2 - x1)
+    assert y1 < y2 < y0  # upwards is smaller
+    assert y2 - y1 == pytest.approx((y0 - y1) / 2)
+
+
+def test_what_cannot_be_drawn_is_left_out() -> None:
+    nan, inf = float("nan"), float("inf")
+    curve = CurveFacts(x=(0.0, 1.0, 2.0, 3.0), y=(1.0, nan, inf, 2.0))
+    series = [Series(name="one", style="candidate", curve=curve)]
+    figure = line_chart("t", series, x=Axis(label="x"), y=Axis(label="y"))
+    assert len(points_of(figure)) == 2
+    log = line_chart("t", series, x=Axis(label="x", log=True), y=Axis(label="y", log=True))
+    assert "polyline" not in log  # one point is left: a mark
+    assert 'class="mark candidate"' in log
+
+
+def test_a_long_curve_is_thinned_and_keeps_its_spike() -> None:
+    values = [1.0] * 100_000
+    values[54_321] = 9.0
+    curve = CurveFacts(x=tuple(map(float, range(100_000))), y=tuple(values))
+    series = [Series(name="one", style="candidate", curve=curve)]
+    found = points_of(line_chart("t", series, x=Axis(label="x"), y=Axis(label="y")))
+    assert len(found) <= 400
+    top = min(y for _, y in found)
+    assert sum(y == top for _, y in found) == 1
+
+
+def test_plots_are_described_for_those_who_do_not_see_them() -> None:
+    figure = interval_chart("GAP by slice", [IntervalRow(label="few", candidate=estimate(0.5))])
+    svg = drawing(figure)
+    assert svg.attrib["role"] == "img"
+    assert "few 0.5000" in svg.attrib["aria-label"]
+
+
+def test_facts_refuse_nan() -> None:
+    facts = dataclasses.replace(full_facts(), configuration={"x": float("nan")})
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        facts.to_json()

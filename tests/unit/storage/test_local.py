@@ -1,0 +1,140 @@
+"""Storage on local paths; the same properties hold on S3 in tests/integration/storage."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from yt8m.components import storage
+from yt8m.schemas.errors import UserError
+
+
+def test_a_written_file_is_read_back_and_leaves_no_temporary(tmp_path: Path) -> None:
+    target = tmp_path / "new" / "folder" / "a.json"
+    storage.write_text(str(target), "grün")
+    assert storage.read_text(str(target)) == "grün"
+    assert [path.name for path in target.parent.iterdir()] == ["a.json"]
+
+
+def test_a_failing_writer_leaves_what_was_there(tmp_path: Path) -> None:
+    target = tmp_path / "a"
+    storage.write_text(str(target), "old")
+
+    def fail_half_way() -> None:
+        with storage.atomic_write(str(target)) as file:
+            file.write(b"half of the new")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail_half_way()
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_readers_see_only_whole_contents_while_a_writer_replaces(tmp_path: Path) -> None:
+    target = str(tmp_path / "a")
+    contents = {b"a" * 50_000, b"b" * 70_000}
+    storage.write_bytes(target, b"a" * 50_000)
+    done = threading.Event()
+
+    def write() -> None:
+        for _ in range(50):
+            for content in sorted(contents):
+                storage.write_bytes(target, content)
+        done.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    seen = set()
+    while not done.is_set():
+        seen.add(storage.read_bytes(target))
+    writer.join()
+    assert seen <= contents
+
+
+def test_removing_a_tree_spares_what_its_links_point_to(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "shard").write_text("precious")
+    tree = tmp_path / "tree"
+    (tree / "inner").mkdir(parents=True)
+    (tree / "inner" / "directory-link").symlink_to(source)
+    (tree / "file-link").symlink_to(source / "shard")
+    storage.remove_tree(str(tree))
+    assert not tree.exists()
+    assert (source / "shard").read_text() == "precious"
+
+
+def test_removing_a_link_as_a_tree_removes_the_link_only(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "shard").write_text("precious")
+    link = tmp_path / "link"
+    link.symlink_to(source)
+    storage.remove_tree(str(link))
+    assert not link.is_symlink()
+    assert (source / "shard").read_text() == "precious"
+
+
+def test_removing_nothing_is_no_error(tmp_path: Path) -> None:
+    storage.remove_tree(str(tmp_path / "nothing"))
+
+
+def test_a_rename_moves_a_tree_and_refuses_a_taken_name(tmp_path: Path) -> None:
+    storage.write_text(str(tmp_path / "staging" / "a" / "b"), "1")
+    storage.rename(str(tmp_path / "staging"), str(tmp_path / "versions" / "7"))
+    assert (tmp_path / "versions" / "7" / "a" / "b").read_text() == "1"
+    storage.write_text(str(tmp_path / "staging" / "a"), "2")
+    with pytest.raises(FileExistsError, match="versions/7"):
+        storage.rename(str(tmp_path / "staging"), str(tmp_path / "versions" / "7"))
+
+
+def test_a_copied_tree_has_the_same_files(tmp_path: Path) -> None:
+    for name in ("a", "b/c", "b/d/e"):
+        storage.write_text(str(tmp_path / "from" / name), name)
+    storage.copy_tree(str(tmp_path / "from"), str(tmp_path / "to"), last="a")
+    assert list(storage.walk_files(str(tmp_path / "to"))) == ["a", "b/c", "b/d/e"]
+    assert storage.read_text(str(tmp_path / "to" / "b" / "d" / "e")) == "b/d/e"
+
+
+def test_a_glob_is_sorted_and_its_star_stays_in_one_directory(tmp_path: Path) -> None:
+    for name in ("train2", "train1", "train/3", "eval1", ".train"):
+        storage.write_text(str(tmp_path / name), "")
+    found = storage.glob(str(tmp_path / "train*"))
+    assert [Path(path).name for path in found] == ["train", "train1", "train2"]
+
+
+def test_what_is_missing_raises_file_not_found(tmp_path: Path) -> None:
+    missing = str(tmp_path / "missing")
+    assert not storage.exists(missing)
+    assert not storage.is_dir(missing)
+    for call in (storage.stat, storage.open_file, storage.list_dir, storage.remove):
+        with pytest.raises(FileNotFoundError):
+            call(missing)
+
+
+def test_a_file_uri_is_a_local_path(tmp_path: Path) -> None:
+    storage.write_text(f"file://{tmp_path}/a", "1")
+    assert storage.is_local(f"file://{tmp_path}/a")
+    assert (tmp_path / "a").read_text() == "1"
+
+
+def test_an_unknown_scheme_is_the_users_mistake_and_names_those_that_work() -> None:
+    with pytest.raises(UserError, match=r"hdfs:// is no storage.*gs:// or s3://"):
+        storage.exists("hdfs://cluster/records")
+
+
+@pytest.mark.parametrize(
+    ("base", "parts", "expected"),
+    [
+        ("s3://b/x", ("y", "z"), "s3://b/x/y/z"),
+        ("s3://b/x/", ("y",), "s3://b/x/y"),
+        ("/data", ("/other",), "/other"),
+        ("/data", ("s3://b/x",), "s3://b/x"),
+        ("", ("train*",), "train*"),
+    ],
+)
+def test_paths_are_joined(base: str, parts: tuple[str, ...], expected: str) -> None:
+    assert storage.join(base, *parts) == expected

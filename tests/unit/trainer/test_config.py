@@ -1,0 +1,141 @@
+import pytest
+
+from yt8m.components.models.config import FrameLogisticConfig, LogisticConfig, MoeConfig
+from yt8m.components.trainer.config import TrainerConfig
+from yt8m.components.trainer.job import TrainingJob, parse_job, run_key
+from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.features import FeatureConfig, Level
+
+
+def test_sizes_are_those_of_the_starter_code_where_it_has_the_model():
+    dbof, rnn = (from_dict(TrainerConfig, {"model": {"name": n}}).model for n in ("dbof", "rnn"))
+    assert (dbof.clusters, dbof.hidden, dbof.frames) == (8192, 1024, 30)
+    assert (dbof.sampling.value, dbof.pooling.value, dbof.batch_norm) == (
+        "random_frames",
+        "max",
+        True,
+    )
+    assert (rnn.cell.value, rnn.cells, rnn.layers) == ("lstm", 1024, 2)
+    for classifier in (MoeConfig(), dbof.classifier, rnn.classifier):
+        assert (classifier.name, classifier.num_mixtures, classifier.l2) == ("moe", 2, 1e-8)
+    assert LogisticConfig().l2 == FrameLogisticConfig().l2 == 1e-8
+
+
+def job(**trainer):
+    return TrainingJob(
+        manifest="m",
+        checkpoint_dir="c",
+        log_dir="l",
+        export_dir="e",
+        trainer=from_dict(TrainerConfig, trainer),
+    )
+
+
+def test_defaults_are_those_of_the_starter_code_and_of_estimator():
+    config = TrainerConfig()
+    assert (config.optimizer.name, config.optimizer.learning_rate) == ("adam", 0.01)
+    assert (config.schedule.decay, config.schedule.decay_examples) == (0.95, 4_000_000)
+    assert (config.clip_gradient_norm, config.clip.value) == (1.0, "variable")
+    assert (config.regularisation_penalty, config.log.every_steps) == (1.0, 10)
+    assert config.checkpoint.every_s == 15 * 60
+    assert (config.evaluation.start_delay_s, config.evaluation.throttle_s) == (120, 600)
+    assert config.evaluation.steps == 100
+    staggers = [config.distribution.stagger_s(worker) for worker in (0, 1, 10, 11, 500)]
+    assert staggers == [5, 10, 55, 60, 60]
+
+
+def test_a_job_survives_its_text_form():
+    wanted = job(
+        model={"name": "moe", "num_mixtures": 4},
+        optimizer={"name": "sgd", "momentum": 0.9},
+        schedule={"name": "cosine"},
+        evaluation={"exporters": [{"name": "latest", "keep": 2}, {"name": "best"}]},
+        backend={"name": "local", "processes": "chief=1,worker=2"},
+    )
+    assert parse_job(wanted.to_json()) == wanted
+
+
+BAD = [
+    ({"batch_size": 0}, "batch_size = 0: must be 1 or more"),
+    ({"num_epochs": None}, "max_steps = None"),
+    ({"num_epochs": 0}, "num_epochs = 0"),
+    ({"accumulate": 0}, "accumulate = 0"),
+    ({"clip_gradient_norm": -1}, "clip_gradient_norm"),
+    ({"clip": "norm"}, "variable, global, value"),
+    ({"optimizer": {"name": "adma"}}, "did you mean adam"),
+    ({"optimizer": {"name": "adam", "learning_rate": 0}}, "learning_rate"),
+    ({"schedule": {"name": "staircase", "decay": 1.5}}, "decay = 1.5"),
+    ({"evaluation": {"steps": 0}}, "steps = 0"),
+    ({"evaluation": {"throttle_s": -1}}, "throttle_s = -1"),
+    ({"evaluation": {"start_delay_s": -1}}, "start_delay_s = -1"),
+    ({"evaluation": {"exporters": [{"name": "best"}, {"name": "best"}]}}, "distinct directories"),
+    ({"evaluation": {"exporters": [{"name": "best", "directory": "a/b"}]}}, "plain directory"),
+    ({"validation": {"every_steps": 0}}, "every_steps = 0"),
+    ({"checkpoint": {"keep": 0}}, "keep = 0"),
+    ({"batchsize": 3}, "did you mean batch_size"),
+    (
+        {"inputs": {"bucket_batches": 4, "bucket_multiple": 8}, "accumulate": 9},
+        "inputs.bucket_multiple = 8: must be 9 or more: accumulate = 9",
+    ),
+    (
+        {"inputs": {"bucket_batches": 4}, "model": {"name": "dbof"}},
+        "inputs.bucket_batches = 4: must be 1 with model.name = dbof",
+    ),
+]
+
+
+@pytest.mark.parametrize(("values", "message"), BAD)
+def test_a_wrong_value_is_refused_with_its_path(values, message):
+    with pytest.raises(ConfigError, match="trainer") as error:
+        from_dict(TrainerConfig, values, path="trainer")
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "updates"),
+    [
+        ({"max_steps": 7, "num_epochs": None}, 7),
+        ({"max_steps": 7, "num_epochs": 100}, 7),
+        ({"num_epochs": 2, "batch_size": 10}, 100),  # 1000 examples, twice, in 20s
+        ({"num_epochs": 2, "batch_size": 10, "accumulate": 5}, 20),
+        ({"num_epochs": 0.001, "batch_size": 10}, 1),
+    ],
+)
+def test_steps_follow_from_limits_and_rows_of_an_update(values, updates):
+    config = from_dict(TrainerConfig, values)
+    assert config.updates(examples=1000, replicas=2) == updates
+
+
+def key(trainer=None, **changed):
+    values = {
+        "features": FeatureConfig(),
+        "level": Level.VIDEO,
+        "data_digest": "d",
+        "base_model": "",
+        "vocabulary": "",
+        "code_version": "1",
+    }
+    return run_key(trainer or TrainerConfig(), **{**values, **changed})
+
+
+def test_the_run_key_changes_with_all_that_changes_the_result_and_with_nothing_else():
+    assert key() == key()
+    others = [
+        key(TrainerConfig(batch_size=7)),
+        key(data_digest="e"),
+        key(base_model="b"),
+        key(code_version="2"),
+        key(vocabulary="v"),
+        key(level=Level.FRAME),
+        key(features=FeatureConfig(num_classes=5)),
+    ]
+    assert len({key(), *others}) == 8
+    elsewhere = {"backend": {"name": "local"}, "log": {"every_steps": 3}}
+    assert key(from_dict(TrainerConfig, elsewhere)) == key()
+
+
+def test_what_must_not_change_under_a_checkpoint_is_the_model_not_its_training():
+    assert job(max_steps=5, optimizer={"name": "adam", "learning_rate": 0.1}).model == job().model
+    assert job(model={"name": "moe"}).model != job().model
+    assert to_dict(FeatureConfig()) == job().model["features"]

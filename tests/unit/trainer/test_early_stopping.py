@@ -1,0 +1,43 @@
+import pytest
+
+from yt8m.components.trainer.config import (
+    NoEarlyStopping,
+    StopWhenNotBetter,
+    StopWhenReached,
+    ValidationMetric,
+)
+from yt8m.components.trainer.early_stopping import should_stop
+from yt8m.schemas.errors import UserError
+
+
+def history(*gaps, every=100):
+    return [(every * i, {"gap": gap, "loss": 10 - gap}) for i, gap in enumerate(gaps)]
+
+
+TABLE = [
+    (NoEarlyStopping(), history(0.1, 0.1, 0.1), False),
+    (StopWhenNotBetter(patience_steps=200), [], False),
+    (StopWhenNotBetter(patience_steps=200), history(0.1, 0.2, 0.2), False),
+    (StopWhenNotBetter(patience_steps=200), history(0.1, 0.2, 0.2, 0.1), True),
+    (StopWhenNotBetter(patience_steps=200), history(0.1, 0.2, 0.1, 0.3), False),
+    (StopWhenNotBetter(patience_steps=200, min_steps=400), history(0.2, 0.1, 0.1, 0.1), False),
+    (StopWhenNotBetter(patience_steps=200, min_change=0.1), history(0.1, 0.15, 0.19), True),
+    (
+        StopWhenNotBetter(patience_steps=200, metric=ValidationMetric.LOSS),
+        history(0.3, 0.2, 0.1),
+        True,
+    ),
+    (StopWhenReached(value=0.3), history(0.1, 0.2), False),
+    (StopWhenReached(value=0.3), history(0.1, 0.3), True),
+    (StopWhenReached(value=9.8, metric=ValidationMetric.LOSS), history(0.1, 0.3), True),
+]
+
+
+@pytest.mark.parametrize(("policy", "evaluations", "stops"), TABLE)
+def test_policies_decide_from_the_history_of_evaluations(policy, evaluations, stops):
+    assert should_stop(policy, evaluations) is stops
+
+
+def test_a_metric_that_evaluations_do_not_give_is_named():
+    with pytest.raises(UserError, match=r"'gap'.*give loss"):
+        should_stop(StopWhenReached(value=1.0), [(0, {"loss": 1.0})])

@@ -1,0 +1,80 @@
+"""Thresholds, the allowance for chance, and how anomalies are listed. No TFX here."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from google.protobuf import text_format
+from tensorflow_metadata.proto.v0 import anomalies_pb2
+
+from yt8m.components.validation.anomalies import list_anomalies, message
+from yt8m.components.validation.chance import chance_divergence
+from yt8m.components.validation.config import ValidationConfig
+from yt8m.schemas.config_tree import from_dict
+from yt8m.schemas.errors import ConfigError
+
+FOUND = """
+anomaly_info {
+  key: "labels"
+  value {
+    path { step: "labels" }
+    severity: ERROR
+    reason { short_description: "Out-of-range values" description: "Unexpectedly large: 5000" }
+    reason { short_description: "Missing" description: "In 3% of examples" }
+  }
+}
+anomaly_info {
+  key: "rgb"
+  value { severity: WARNING short_description: "New column" description: "Not in the schema" }
+}
+dataset_anomaly_info { severity: ERROR short_description: "Few" description: "3 examples" }
+"""
+
+
+def test_every_reason_is_listed_with_split_feature_and_severity() -> None:
+    found = list(list_anomalies("train", text_format.Parse(FOUND, anomalies_pb2.Anomalies())))
+    assert [(a.feature, a.kind, a.is_error) for a in found] == [
+        ("labels", "Out-of-range values", True),
+        ("labels", "Missing", True),
+        ("rgb", "New column", False),
+        ("the whole split", "Few", True),
+    ]
+    text = message([a for a in found if a.is_error])
+    assert "3 anomalies" in text
+    assert "train: labels: Out-of-range values: Unexpectedly large: 5000" in text
+    # One alone is told in the first line, which is all that short places show.
+    assert message(found[:1]).splitlines() == [
+        "validation stops the run: train: labels: Out-of-range values: Unexpectedly large: 5000"
+    ]
+
+
+def test_a_split_without_data_is_an_error() -> None:
+    (anomaly,) = list_anomalies("eval", anomalies_pb2.Anomalies(data_missing=True))
+    assert anomaly.is_error
+
+
+@pytest.mark.parametrize("name", ["label_drift", "feature_drift", "label_skew", "feature_skew"])
+def test_thresholds_are_divergences_or_null(name: str) -> None:
+    assert getattr(from_dict(ValidationConfig, {name: None}), name) is None
+    for wrong in (0, -1, 1.5):
+        with pytest.raises(ConfigError, match=rf"validation\.{name}"):
+            from_dict(ValidationConfig, {name: wrong}, path="validation")
+
+
+@pytest.mark.parametrize(("distinct", "a", "b"), [(20, 2000, 1000), (200, 20000, 8000)])
+def test_the_allowance_is_what_two_samples_of_one_distribution_differ_by(
+    distinct: int, a: int, b: int
+) -> None:
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.full(distinct, 5.0))
+    measured = [
+        _divergence(rng.multinomial(a, p) / a, rng.multinomial(b, p) / b) for _ in range(50)
+    ]
+    assert np.mean(measured) == pytest.approx(chance_divergence(distinct, a, b), rel=0.15)
+
+
+def _divergence(p: np.ndarray, q: np.ndarray) -> float:
+    def entropy(x: np.ndarray) -> float:
+        return float(-(x[x > 0] * np.log2(x[x > 0])).sum())
+
+    return entropy((p + q) / 2) - (entropy(p) + entropy(q)) / 2
