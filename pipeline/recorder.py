@@ -65,6 +65,12 @@ class Recorder:
         state = State.STOPPED if stopped else State.FAILED
         self._end(node, state=state, error=_explained(error))
 
+    def ended_early(self, error: BaseException) -> None:
+        """No component runs any more, though a signal came before the engine could say so."""
+        for node in self.record.nodes:
+            if node.state is State.RUNNING:
+                self.failed(node.name, error)
+
     def update(self, **values: Any) -> None:
         """Change fields of the run's record."""
         self.record = dataclasses.replace(self.record, **values)

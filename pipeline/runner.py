@@ -134,6 +134,7 @@ class _Run:
             except (Exception, KeyboardInterrupt, SystemExit) as error:
                 # Beam tells it again in its own words; the component's error says it best.
                 _log.exception("the run ended early")
+                recorder.ended_early(error)
                 recorder.update(**_early_end(recorder, error, signals))
                 recorder.update(report=self._early_report(recorder))
             recorder.update(seconds=time.time() - record.started)
