@@ -42,11 +42,11 @@ class Case:
 
 CASES = {
     "logistic": Case(
-        model={"name": "logistic"}, level="video", batch_size=1024, steps=40, products=2
+        model={"name": "logistic"}, level="video", batch_size=1024, steps=80, products=2
     ),
     "moe": Case(model={"name": "moe"}, level="video", batch_size=1024, steps=20, products=10),
     "frame_logistic": Case(
-        model={"name": "frame_logistic"}, level="frame", batch_size=128, steps=20
+        model={"name": "frame_logistic"}, level="frame", batch_size=128, steps=60
     ),
     "dbof": Case(model={"name": "dbof"}, level="frame", batch_size=128, steps=6),
     "lstm": Case(model={"name": "rnn"}, level="frame", batch_size=32, steps=3),

@@ -25,10 +25,13 @@ def parse_frames(
     if with_id:
         spec[ID] = tf.io.FixedLenFeature([], tf.string)
     context, encoded = read_sequence(record, spec, features)
-    count = tf.minimum(tf.size(encoded[features.names[0]]), features.max_frames)
-    chosen = choose_frames(count, sampling, noise)
-    row = decode_frames({k: tf.gather(v, chosen) for k, v in encoded.items()}, features)
-    row[NUM_FRAMES] = tf.size(chosen)
+    # The first frames as a slice, which copies nothing; a gather does.
+    taken = {name: frames[: features.max_frames] for name, frames in encoded.items()}
+    if sampling is not None:
+        chosen = choose_frames(tf.size(taken[features.names[0]]), sampling, noise)
+        taken = {name: tf.gather(frames, chosen) for name, frames in taken.items()}
+    row = decode_frames(taken, features)
+    row[NUM_FRAMES] = tf.size(taken[features.names[0]])
     if with_labels:
         row[LABELS] = context[LABELS].values
     if with_id:
@@ -61,11 +64,9 @@ def decode_frames(encoded: dict[str, tf.Tensor], features: FeatureConfig) -> dic
 
 
 def choose_frames(
-    count: tf.Tensor, sampling: FrameSampling | None, noise: tf.Tensor | None
+    count: tf.Tensor, sampling: FrameSampling, noise: tf.Tensor | None
 ) -> tf.Tensor:
     """Indices of the frames that are taken of `count`, [any] int32."""
-    if sampling is None:
-        return tf.range(count)
     wanted = sampling.frames
     if sampling.choice is Choice.SPREAD or noise is None:
         taken = tf.minimum(count, wanted)

@@ -125,7 +125,10 @@ class Network(tf_keras.Model):
     def own_loss(
         self, head: Head, batch: Mapping[str, tf.Tensor], probabilities: tf.Tensor
     ) -> LossParts:
-        """What `loss.name: own` minimises; a model that has such a loss overrides this."""
+        """What `loss.name: own` minimises; a model that has such a loss overrides this.
+
+        Of the probabilities and labels alone: gradients reach the weights through the former.
+        """
         raise ConfigError(
             f"heads.{head.name}.loss.name = 'own': {self.model_config.name} has no loss of its own"
         )

@@ -201,7 +201,7 @@ class LogConfig:
     """What is written while training, by the chief alone."""
 
     every_steps: int = 10
-    metric_rows: int = 256  # rows of the last batch that Hit@1, PERR and GAP are taken from
+    metric_rows: int = 128  # rows of the last batch that Hit@1, PERR and GAP are taken from
     histograms_every_steps: int | None = 500
     tensorboard: bool = True
 

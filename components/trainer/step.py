@@ -7,9 +7,9 @@ nothing but the order in which numbers are added.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -64,11 +64,13 @@ class TrainStep:
         self._config, self._network, self._optimizer = config, network, optimizer
         self._strategy, self._replicas = strategy, replicas
         self._loss_of = {
-            head.name: fused(functools.partial(network.head_loss, head), enabled=use_xla)
+            head.name: fused(partial(self._loss_and_slope, head), enabled=use_xla)
             for head in network.heads
         }
         # Several replicas hold copies of each weight, which compiled code cannot assign to.
-        self._apply = fused(self._clip_and_apply, enabled=use_xla and replicas.total == 1)
+        is_alone = use_xla and replicas.total == 1
+        self._regularise = fused(self._with_regularisation, enabled=is_alone)
+        self._apply = fused(self._clip_and_apply, enabled=is_alone)
         self.run = tf.function(self._run, autograph=False)
 
     def _run(self, iterator: Any, rates: tf.Tensor) -> StepResult:
@@ -90,19 +92,46 @@ class TrainStep:
         gradients, sums, scores, shown = self._window(rows)
         if self._replicas.total > 1:
             gradients, sums = self._over_replicas(gradients, sums)
-        norm = self._apply(gradients)
-        regularisation, *by_head = tf.unstack(sums)
-        losses = Losses(regularisation=regularisation, by_head=tuple(by_head), gradient_norm=norm)
+        regularisation, norm = self._update(gradients)
+        losses = Losses(
+            regularisation=regularisation,
+            by_head=tuple(tf.unstack(sums, num=len(self._network.heads))),
+            gradient_norm=norm,
+        )
         return StepResult(losses=losses, scores=scores, shown=shown)
 
-    def _clip_and_apply(self, gradients: Sequence[tf.Tensor]) -> tf.Tensor:
-        """Move the weights; the norm of all gradients together, before clipping."""
-        clipped, norm = self._clip(gradients)
+    def _update(self, gradients: Sequence[tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
+        """Regularise, clip, move the weights; the regularisation, and the norm before clipping.
+
+        Regularisation and norms are TensorFlow's sums: XLA adds on one core only.
+        """
+        regularisation = self._regularisation()
+        if self._network.losses:
+            gradients = self._regularise(gradients)
+        norms = [tf.sqrt(2.0 * tf.nn.l2_loss(gradient)) for gradient in gradients]
+        norm = tf.linalg.global_norm(norms)
+        self._apply(gradients, norms, norm)
+        return regularisation, norm
+
+    def _regularisation(self) -> tf.Tensor:
+        losses = self._network.losses
+        return self._config.regularisation_penalty * tf.add_n(losses) if losses else tf.zeros([])
+
+    def _with_regularisation(self, gradients: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+        variables = self._network.trainable_variables
+        with tf.GradientTape() as tape:
+            regularisation = self._regularisation()
+        own = tape.gradient(regularisation, variables)
+        return [g if o is None else g + o for g, o in zip(gradients, own, strict=True)]
+
+    def _clip_and_apply(
+        self, gradients: Sequence[tf.Tensor], norms: Sequence[tf.Tensor], norm: tf.Tensor
+    ) -> None:
+        clipped = self._clip(gradients, norms, norm)
         self._optimizer.apply_gradients(
             zip(clipped, self._network.trainable_variables, strict=True),
             skip_gradients_aggregation=True,
         )
-        return norm
 
     def _over_replicas(
         self, gradients: list[tf.Tensor], sums: tf.Tensor
@@ -154,53 +183,67 @@ class TrainStep:
     def _micro_batch(
         self, rows: Batch, window_rows: tf.Tensor
     ) -> tuple[list[tf.Tensor], tf.Tensor, tf.Tensor, Any]:
-        """Gradients, [regularisation, head losses...], and rows for metrics of one micro-batch.
+        """Gradients, [losses of the heads], and rows for metrics of one micro-batch.
 
         `window_rows` [] float32 is the number of rows of all micro-batches of this replica.
         """
-        network, config = self._network, self._config
-        variables = network.trainable_variables
-        unit = 1.0 if config.normalize_gradients else window_rows * self._replicas.total
+        network, labels = self._network, _labels(rows)
+        variables, heads = network.trainable_variables, network.heads
         with tf.GradientTape() as tape:
             outputs = network(rows, training=True)
-            by_head = [self._head_loss(h, rows, outputs, window_rows) for h in network.heads]
-            share = config.regularisation_penalty / (self._replicas.total * config.accumulate)
-            regularisation = share * _total(network.losses)
-            weighted = [h.weight * m for h, m in zip(network.heads, by_head, strict=True)]
-            loss = regularisation + tf.add_n(weighted) * unit
+        answers = [outputs[head.name] for head in heads]
+        found = [
+            self._loss_of[head.name](labels, answer, window_rows)
+            for head, answer in zip(heads, answers, strict=True)
+        ]
         gradients = tape.gradient(
-            loss, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO
+            answers,
+            variables,
+            output_gradients=[slope for _, slope in found],
+            unconnected_gradients=tf.UnconnectedGradients.ZERO,
         )
-        few = slice(config.log.metric_rows)
-        shown = {key: value[few] for key, value in _labels(rows).items()}
-        scores = outputs[network.heads[0].name][few]
+        few = slice(self._config.log.metric_rows)
+        shown = {key: value[few] for key, value in labels.items()}
         dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
-        return dense, tf.stack([regularisation, *by_head]), scores, shown
+        return dense, tf.stack([loss for loss, _ in found]), answers[0][few], shown
 
-    def _head_loss(
-        self,
-        head: Head,
-        rows: Batch,
-        outputs: Mapping[str, tf.Tensor],
-        window_rows: tf.Tensor,
-    ) -> tf.Tensor:
-        """This micro-batch's part of the head's mean over the global batch."""
-        parts = self._loss_of[head.name](_labels(rows), outputs[head.name])
-        # A normaliser other than the number of rows gives the mean of the micro-batches' means.
-        mean = tf.math.divide_no_nan(parts.total, parts.normaliser)
-        return mean * tf.cast(_rows(rows), tf.float32) / (window_rows * self._replicas.total)
+    def _loss_and_slope(
+        self, head: Head, labels: Batch, probabilities: tf.Tensor, window_rows: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """This micro-batch's part of the head's mean over the global batch, and its gradient.
 
-    def _clip(self, gradients: Sequence[tf.Tensor]) -> tuple[list[tf.Tensor], tf.Tensor]:
-        limit, norm = self._config.clip_gradient_norm, tf.linalg.global_norm(gradients)
+        By the probabilities, and as much of it as the head weighs; in one pass over them.
+        """
+        global_rows = window_rows * self._replicas.total
+        with tf.GradientTape() as tape:
+            tape.watch(probabilities)
+            parts = self._network.head_loss(head, labels, probabilities)
+            # A normaliser other than the rows' number gives the mean of micro-batches' means.
+            mean = tf.math.divide_no_nan(parts.total, parts.normaliser)
+            loss = mean * tf.cast(_rows(labels), tf.float32) / global_rows
+            unit = 1.0 if self._config.normalize_gradients else global_rows
+            minimised = loss * head.weight * unit
+        return loss, tape.gradient(minimised, probabilities)
+
+    def _clip(
+        self, gradients: Sequence[tf.Tensor], norms: Sequence[tf.Tensor], norm: tf.Tensor
+    ) -> Sequence[tf.Tensor]:
+        """`gradients`, whose norms are `norms` and together `norm`, within the configured limit."""
+        limit = self._config.clip_gradient_norm
         if not limit:
-            return list(gradients), norm
+            return gradients
         match self._config.clip:
             case Clip.VARIABLE:
-                return [tf.clip_by_norm(g, limit) for g in gradients], norm
+                return [_within(limit, g, n) for g, n in zip(gradients, norms, strict=True)]
             case Clip.GLOBAL:
-                return tf.clip_by_global_norm(gradients, limit, use_norm=norm)[0], norm
+                return [_within(limit, gradient, norm) for gradient in gradients]
             case Clip.VALUE:
-                return [tf.clip_by_value(g, -limit, limit) for g in gradients], norm
+                return [tf.clip_by_value(g, -limit, limit) for g in gradients]
+
+
+def _within(limit: float, gradient: tf.Tensor, norm: tf.Tensor) -> tf.Tensor:
+    """`gradient` scaled down to `limit` where `norm` is above it."""
+    return gradient * (limit / tf.maximum(norm, limit))
 
 
 def _labels(batch: Batch) -> dict[str, tf.Tensor]:
@@ -228,10 +271,6 @@ def _equal_part(value: tf.Tensor, number: Any, count: int, size: int) -> tf.Tens
     """Rows of part `number`; gathered, for XLA takes a slice from a variable place as dynamic."""
     parts = tf.reshape(value, tf.concat([[count, size], tf.shape(value)[1:]], axis=0))
     return tf.ensure_shape(tf.gather(parts, number), [size, *value.shape[1:]])
-
-
-def _total(losses: Sequence[tf.Tensor]) -> tf.Tensor:
-    return tf.add_n(list(losses)) if losses else tf.constant(0.0)
 
 
 def _pad_labels(rows: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
