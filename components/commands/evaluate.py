@@ -144,14 +144,14 @@ def _saved_model(path: str) -> str:
 
 def _score(plan: ScoringPlan, shards: list[Shard], console: Console) -> Scored:
     from yt8m.components.evaluator.scored import merged
-    from yt8m.components.evaluator.scoring import Scorer, no_rows
+    from yt8m.components.evaluator.scoring import Scorer, grouped, no_rows
 
     scorer = Scorer(plan)
     parts = [no_rows(plan)]
     with console.progress("evaluate", total=len(shards), unit="shards") as progress:
-        for shard in shards:
-            parts.append(scorer.score([shard]))
-            progress.advance(note=f"{sum(len(part) for part in parts):,} examples")
+        for group in grouped(shards):
+            parts.append(scorer.score(group))
+            progress.advance(len(group), note=f"{sum(len(part) for part in parts):,} examples")
     return merged(parts)
 
 

@@ -22,7 +22,7 @@ _EXPORT_FILE = "assets.extra/yt8m_export.json"
 class Scores:
     """What the model says of a batch of records."""
 
-    scores: np.ndarray  # [R, C]
+    scores: tf.Tensor  # [R, C]
     ids: np.ndarray  # [R] bytes
     starts: np.ndarray | None  # [R]; segments
 
@@ -49,7 +49,7 @@ class ExportedModel:
             ) from error
         starts = result.get(_START)
         return Scores(
-            scores=result[_SCORES].numpy(),
+            scores=result[_SCORES],
             ids=result[_VIDEO_ID].numpy(),
             starts=None if starts is None else starts.numpy(),
         )
@@ -100,13 +100,7 @@ def _signature(loaded: Any, path: str, role: str) -> Any:
     return signature
 
 
-def fitted(scores: np.ndarray, num_classes: int) -> np.ndarray:
+def fitted(scores: tf.Tensor, num_classes: int) -> tf.Tensor:
     """`scores` over exactly `num_classes`: classes a model does not know score 0."""
-    have = scores.shape[1]
-    if have == num_classes:
-        return scores
-    if have > num_classes:
-        return np.ascontiguousarray(scores[:, :num_classes])
-    result = np.zeros((len(scores), num_classes), scores.dtype)
-    result[:, :have] = scores
-    return result
+    missing = num_classes - int(scores.shape[1])
+    return scores[:, :num_classes] if missing <= 0 else tf.pad(scores, [[0, 0], [0, missing]])

@@ -1,6 +1,6 @@
-"""The pass over the data as Beam work: a shard is scored wherever Beam puts it.
+"""The pass over the data as Beam work: a group of shards is scored wherever Beam puts it.
 
-What a shard leaves is written beside the evaluation, complete or absent, and merged by the
+What a group leaves is written beside the evaluation, complete or absent, and merged by the
 executor piece by piece: Beam's in-process runner would hold it several times over.
 """
 
@@ -15,33 +15,32 @@ import apache_beam as beam
 from yt8m.components.evaluator import scored as pieces
 from yt8m.components.evaluator.extracts import Extracts
 from yt8m.components.evaluator.scored import Scored
-from yt8m.components.evaluator.scoring import Fold, Scorer, ScoringPlan
+from yt8m.components.evaluator.scoring import Fold, Scorer, ScoringPlan, grouped
 from yt8m.components.records.manifest import Shard
 from yt8m.components.storage import files
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import DataError, Yt8mError
 
 _PIECES_DIR = ".pieces"
-
-
 EXAMPLES = "examples"  # the output with single examples, where somebody wants them
 
 
-class ScoreShard(beam.DoFn):
-    """Scores one shard an element; the models are loaded once a worker."""
+class ScoreShards(beam.DoFn):
+    """Scores one group of shards an element; the models are loaded once a worker."""
 
     def __init__(self, plan: ScoringPlan, directory: str, extracts: Extracts | None) -> None:
         self._plan, self._directory, self._extracts = plan, directory, extracts
         self._scorer: Scorer | None = None
 
     def process(self, element: tuple[int, str]) -> Iterator[Any]:
-        """Write what shard number `element[0]` leaves, or why it could not be scored."""
+        """Write what group number `element[0]` leaves, or why it could not be scored."""
         number, text = element
         whole = Fold(self._plan)
         try:
             if self._scorer is None:
                 self._scorer = Scorer(self._plan)
-            for batch in self._scorer.batches([from_dict(Shard, json.loads(text))]):
+            shards = [from_dict(Shard, shard) for shard in json.loads(text)]
+            for batch in self._scorer.batches(shards):
                 part = self._scorer.metrics(batch)
                 whole.add(part)
                 if self._extracts is not None and not part.broken:
@@ -67,26 +66,33 @@ def add_scoring(
     directory = files.join(evaluation_uri, _PIECES_DIR)
     files.remove_tree(directory)
     files.make_dirs(directory)
-    elements = [(i, json.dumps(to_dict(shard))) for i, shard in enumerate(shards)]
+    groups = [[to_dict(shard) for shard in group] for group in grouped(shards)]
+    elements = [(number, json.dumps(group)) for number, group in enumerate(groups)]
     outputs = (
         pipeline
-        | "Shards" >> beam.Create(elements, reshuffle=False)
+        | "Groups" >> beam.Create(elements, reshuffle=False)
         | "Spread" >> beam.Reshuffle()
         | "Score"
-        >> beam.ParDo(ScoreShard(plan, directory, extracts)).with_outputs(EXAMPLES, main="numbers")
+        >> beam.ParDo(ScoreShards(plan, directory, extracts)).with_outputs(EXAMPLES, main="numbers")
     )
     return outputs[EXAMPLES]
 
 
 def collect(empty: Scored, shards: Sequence[Shard], evaluation_uri: str) -> Scored:
-    """What all shards left, merged; the pieces are removed."""
+    """What all groups left, merged; the pieces are removed."""
     directory = files.join(evaluation_uri, _PIECES_DIR)
     names = set(files.list_dir(directory))
     errors = sorted(name for name in names if name.endswith(".error"))
     if errors:
         raise DataError(files.read_text(files.join(directory, errors[0])))
-    expected = [f"{i:05d}.npz" for i in range(len(shards))]
-    missing = [shard.uri for shard, n in zip(shards, expected, strict=True) if n not in names]
+    groups = grouped(shards)
+    expected = [f"{number:05d}.npz" for number in range(len(groups))]
+    missing = [
+        shard.uri
+        for group, name in zip(groups, expected, strict=True)
+        for shard in group
+        if name not in names
+    ]
     if missing:
         raise Yt8mError(f"{len(missing)} shards were not scored, the first is {missing[0]}")
     found = [pieces.from_bytes(files.read_bytes(files.join(directory, n))) for n in expected]

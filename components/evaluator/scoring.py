@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import tensorflow as tf
 
+from yt8m.components.evaluator.ahead import one_ahead
 from yt8m.components.evaluator.exported import (
     ExportedModel,
     Scores,
@@ -28,6 +29,9 @@ from yt8m.schemas.features import FeatureConfig, Level
 
 _VIDEOS_AT_ONCE = 1024
 _SEQUENCES_AT_ONCE = 64
+# Small shards (the published ones have 300 videos) are scored together, or their batches would be
+# as small, and opening each would take as long as scoring it.
+_GROUP_BYTES = 64 << 20
 _MERGE_EVERY = 64  # batches; keeps the number of pieces small
 
 
@@ -57,6 +61,7 @@ class ScoredBatch:
 
     facts: Facts
     scores: dict[str, np.ndarray]  # by model, [R, C]
+    losses: dict[str, np.ndarray]  # by model, [R]
     label_weights: np.ndarray | None
 
 
@@ -69,6 +74,19 @@ def no_rows(plan: ScoringPlan) -> Scored:
         num_frames=np.empty(0, np.uint16) if plan.num_frames else None,
         values={name: TextColumn.of(np.empty(0, str)) for name in plan.values},
     )
+
+
+def grouped(shards: Sequence[Shard]) -> list[list[Shard]]:
+    """Neighbours together, until they are large enough."""
+    groups: list[list[Shard]] = []
+    size = _GROUP_BYTES
+    for shard in shards:
+        if size >= _GROUP_BYTES:
+            groups.append([])
+            size = 0
+        groups[-1].append(shard)
+        size += shard.bytes
+    return groups
 
 
 class Fold:
@@ -112,6 +130,9 @@ class Scorer:
 
     def batches(self, shards: Sequence[Shard]) -> Iterator[ScoredBatch]:
         """Scores batch by batch; memory does not grow with the data."""
+        return one_ahead(self._batches(shards))
+
+    def _batches(self, shards: Sequence[Shard]) -> Iterator[ScoredBatch]:
         records = read_shards(shards).batch(self.plan.records_at_once).prefetch(2)
         try:
             for batch in records if shards else ():
@@ -119,8 +140,8 @@ class Scorer:
                 if scored is not None:
                     yield scored
         except tf.errors.DataLossError as error:
-            names = ", ".join(shard.uri for shard in shards)
-            raise DataError(f"a damaged record in {names}: {tf_reason(error)}") from error
+            found = f"a damaged record in {_damaged(shards)}: {tf_reason(error)}"
+            raise DataError(found) from error
         except tf.errors.NotFoundError as error:
             raise DataError(f"a shard is gone: {tf_reason(error)}") from error
 
@@ -129,20 +150,22 @@ class Scorer:
         if not len(facts):  # records without rated segments
             return None
         classes = self.plan.features.num_classes
-        scores = {}
+        scores, losses = {}, {}
         for name, model in self.models.items():
             result = model.score(records)
             _check_rows(model, result, facts)
-            scores[name] = fitted(result.scores, classes)
+            found = fitted(result.scores, classes)
+            losses[name] = _loss(found, facts)
+            scores[name] = found.numpy()
         weights = None if facts.rated is None else rated_weights(facts.rated, classes)
-        return ScoredBatch(facts=facts, scores=scores, label_weights=weights)
+        return ScoredBatch(facts=facts, scores=scores, losses=losses, label_weights=weights)
 
     def metrics(self, batch: ScoredBatch) -> Scored:
         """What remains of a batch."""
         part = no_rows(self.plan)
-        for name, scores in batch.scores.items():
+        for name in batch.scores:
             try:
-                part.models[name].update(_batch(scores, batch))
+                part.models[name].update(_batch(name, batch))
             except BrokenPredictions as error:
                 part.broken[name] = f"{self.models[name].role} cannot be judged: {error}"
         if part.broken:  # rows of some models only would be of no use
@@ -158,14 +181,25 @@ class Scorer:
         return part
 
 
-def _batch(scores: np.ndarray, batch: ScoredBatch) -> Batch:
+def _batch(name: str, batch: ScoredBatch) -> Batch:
     return Batch(
-        predictions=scores,
+        predictions=batch.scores[name],
         labels=batch.facts.labels,
         ids=batch.facts.ids.tolist(),
         label_weights=batch.label_weights,
-        loss=_loss(scores, batch.facts),
+        loss=batch.losses[name],
     )
+
+
+def _damaged(shards: Sequence[Shard]) -> str:
+    """The first of `shards` that cannot be read to its end; TensorFlow does not say which."""
+    for shard in shards[:-1]:
+        try:
+            for _ in read_shards([shard]).batch(_VIDEOS_AT_ONCE):
+                pass
+        except tf.errors.DataLossError:
+            return shard.uri
+    return shards[-1].uri
 
 
 def check_models(plan: ScoringPlan) -> list[str]:
@@ -211,7 +245,7 @@ def _check_rows(model: ExportedModel, result: Scores, facts: Facts) -> None:
         )
 
 
-def _loss(scores: np.ndarray, facts: Facts) -> np.ndarray:
+def _loss(scores: tf.Tensor, facts: Facts) -> np.ndarray:
     """Cross entropy by row, of the rated classes alone where only they are known."""
     return _cross_entropy(scores, _distinct(facts.labels), facts.rated).numpy()
 

@@ -63,9 +63,7 @@ def decode_frames(encoded: dict[str, tf.Tensor], features: FeatureConfig) -> dic
     }
 
 
-def choose_frames(
-    count: tf.Tensor, sampling: FrameSampling, noise: tf.Tensor | None
-) -> tf.Tensor:
+def choose_frames(count: tf.Tensor, sampling: FrameSampling, noise: tf.Tensor | None) -> tf.Tensor:
     """Indices of the frames that are taken of `count`, [any] int32."""
     wanted = sampling.frames
     if sampling.choice is Choice.SPREAD or noise is None:

@@ -47,6 +47,7 @@ class VideoMetrics:
     def __init__(self, num_classes: int, top_k: int = TOP_K, parts: list[Rows] | None = None):
         self.num_classes, self.top_k = num_classes, top_k
         self._parts = parts or []
+        self._by_class: dict[int | None, ClassPrecision] = {}  # by `top_n`; asked for twice
 
     @classmethod
     def empty(cls, num_classes: int, *, top_k: int = TOP_K) -> VideoMetrics:
@@ -56,6 +57,7 @@ class VideoMetrics:
     def update(self, batch: Batch) -> None:
         """Take in one batch; DataError names a video with NaN, infinity or an unknown label."""
         self._parts.append(rows.rows_of(batch, num_classes=self.num_classes, k=self.top_k))
+        self._by_class.clear()
 
     def merge(self, other: VideoMetrics) -> None:
         """Take in all that `other` holds."""
@@ -65,6 +67,7 @@ class VideoMetrics:
                 f"{self.num_classes} classes at {self.top_k}"
             )
         self._parts += other._parts
+        self._by_class.clear()
 
     @property
     def rows(self) -> Rows:
@@ -117,6 +120,11 @@ class VideoMetrics:
 
     def class_precision(self, *, top_n: int | None = None) -> ClassPrecision:
         """Average precision of each class over the predictions that made some video's top k."""
+        if top_n not in self._by_class:
+            self._by_class[top_n] = self._class_precision(top_n)
+        return self._by_class[top_n]
+
+    def _class_precision(self, top_n: int | None) -> ClassPrecision:
         data = self.rows
         positives = _class_positives(data, self.num_classes)
         sums = np.zeros(self.num_classes)

@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from batches import MODELS
-from records import read_all
+from records import read_all, truncate
 from sources import FEATURES, make_source
 
-from yt8m.components.evaluator.scoring import Scorer, ScoringPlan
+from yt8m.components.evaluator.scoring import Scorer, ScoringPlan, grouped
 from yt8m.components.export.load import load_model
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.models.heads import create_heads
 from yt8m.components.models.network import create_network
 from yt8m.components.records.decode import decode_record
+from yt8m.components.records.manifest import Shard
+from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import Level
 
 CLASSES = FEATURES.num_classes
@@ -135,3 +137,26 @@ def test_the_command_compares_with_a_baseline_in_the_same_pass(tmp_path):
     missing = evaluate("--model", one, "--baseline", tmp_path / "nobody", *data)
     assert missing.returncode == 2
     assert "the baseline" in missing.stderr
+
+
+def test_of_shards_scored_together_the_damaged_one_is_named(tmp_path):
+    source = make_source(tmp_path / "data", Level.VIDEO, train=30, shards=3)
+    path = exported(tmp_path / "model", Level.VIDEO, seed=3)
+    plan = ScoringPlan(model=path, baseline=None, level=Level.VIDEO, features=FEATURES)
+    shard = Path(source.shards[1].uri)
+    truncate(shard, shard.stat().st_size - 3)
+    with pytest.raises(DataError, match=f"a damaged record in {shard}: "):
+        Scorer(plan).score(source.shards)
+
+
+@pytest.mark.parametrize("megabytes", [[1] * 130, [100, 1, 1, 200, 3], [400], []])
+def test_small_shards_are_scored_together_and_each_once(megabytes):
+    shards = [
+        Shard(uri=str(n), split="eval", records=1, bytes=size << 20, digest=str(n))
+        for n, size in enumerate(megabytes)
+    ]
+    groups = grouped(shards)
+    assert [shard for group in groups for shard in group] == shards
+    for group in groups[:-1]:
+        assert sum(s.bytes for s in group) >= 64 << 20
+    assert all(sum(s.bytes for s in group[:-1]) < 64 << 20 for group in groups)
