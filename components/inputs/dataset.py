@@ -90,11 +90,17 @@ def rows_of_records(
 
 
 def _videos(source: Source, taken: Slice, order: BlockOrder) -> tf.data.Dataset:
-    return (
-        _own_rows(order, taken, expand=_as_they_are)
-        .batch(_local_size(taken), drop_remainder=True)
-        .map(lambda position, r: {POSITION: position, **parse_videos(r, source.features)})
-    )
+    size, start = _local_size(taken), taken.start_step * taken.global_batch_size
+    rows = ordered_rows(order, start=start, expand=_as_they_are)
+    own = rows.shard(taken.num_workers, taken.worker_index) if taken.num_workers > 1 else rows
+
+    def parse(step: tf.Tensor, records: tf.Tensor) -> dict[str, tf.Tensor]:
+        first = step * taken.global_batch_size + taken.worker_index
+        positions = first + taken.num_workers * tf.range(size, dtype=tf.int64)
+        return {POSITION: positions, **parse_videos(records, source.features)}
+
+    # Batches are numbered rather than rows, of which there are a thousand times as many.
+    return own.batch(size, drop_remainder=True).enumerate(taken.start_step).map(parse)
 
 
 def _frames(
@@ -139,7 +145,7 @@ def _bucketed_frames(
             f"be divided by the number of workers ({taken.num_workers})"
         )
     window, skipped = divmod(taken.start_step, count)
-    rows = ordered_rows(order, start=window * count * size, expand=_as_they_are)
+    rows = _numbered_rows(order, start=window * count * size, expand=_as_they_are)
     groups = bucketed(
         rows,
         window=count * size,
@@ -162,9 +168,14 @@ def _bucketed_frames(
 
 def _own_rows(order: BlockOrder, taken: Slice, *, expand) -> tf.data.Dataset:  # type: ignore[no-untyped-def]
     start = taken.start_step * taken.global_batch_size
-    rows = ordered_rows(order, start=start, expand=expand)
+    rows = _numbered_rows(order, start=start, expand=expand)
     # A global batch divides by the number of workers, so each has equally many rows of it.
     return rows.shard(taken.num_workers, taken.worker_index) if taken.num_workers > 1 else rows
+
+
+def _numbered_rows(order: BlockOrder, *, start: int, expand) -> tf.data.Dataset:  # type: ignore[no-untyped-def]
+    """`(position, row)` from position `start` on."""
+    return ordered_rows(order, start=start, expand=expand).enumerate(start)
 
 
 def _as_they_are(records: tf.data.Dataset) -> tf.data.Dataset:

@@ -86,8 +86,8 @@ def create_order(
 
 
 def ordered_rows(order: BlockOrder, *, start: int, expand: Expand) -> tf.data.Dataset:
-    """`(position, row)` from position `start` on, without end."""
+    """Rows from position `start` on, without end."""
     block, skip = order.find(start)
     numbers = tf.data.Dataset.range(block, _ENDLESS)
     rows = numbers.flat_map(lambda number: order.block(number, expand))
-    return rows.skip(skip).enumerate(start)
+    return rows.skip(skip)
