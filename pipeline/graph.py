@@ -62,6 +62,7 @@ def create_pipeline(config: PipelineConfig, outside: Outside) -> Pipeline:
         checkpoint_root=storage.join(config.root, CHECKPOINTS),
         vocabulary=vocabulary,
         vocabulary_digest=outside.vocabulary_digest,
+        warm_start_digest=outside.warm_start_digest,
         examples=examples.outputs["examples"],
         transform_graph=transform.outputs["transform_graph"],
         schema=schema.outputs["schema"],

@@ -14,6 +14,7 @@ from typing import Any
 from yt8m.components.example_gen.sources import source_digest
 from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.registry.versions import registry_digest
+from yt8m.components.trainer.weights_digest import weights_digest
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.layout import Layout
 from yt8m.pipeline.run_record import FILE_NAME
@@ -38,6 +39,7 @@ class Outside:
     source_digest: str = ""
     registry_digest: str = ""
     vocabulary_digest: str = ""
+    warm_start_digest: str = ""
     run_key: str = ""
     run_file: str = ""  # the runner's record of the run under way; the same path in every run
 
@@ -46,12 +48,15 @@ def look_outside(config: PipelineConfig, layout: Layout) -> Outside:
     """The world as the run will see it."""
     source = source_digest(config.data)
     vocabulary = vocabulary_digest(config.evaluator.vocabulary)
-    key = _run_key(config, source, vocabulary if config.trainer.learns_verticals else "")
+    weights = weights_digest(config.trainer.warm_start)
+    learned = vocabulary if config.trainer.learns_verticals else ""
+    key = _run_key(config, source, learned, weights)
     registry = registry_digest(config.pusher.push_dir, exclude_run_key=key)
     return Outside(
         source_digest=source,
         registry_digest=registry,
         vocabulary_digest=vocabulary,
+        warm_start_digest=weights,
         run_key=key,
         run_file=str(layout.newest / FILE_NAME),
     )
@@ -63,13 +68,13 @@ def fingerprint(config: PipelineConfig, outside: Outside) -> str:
     return _digest(to_dict(config), to_dict(outside), code_version(_ALL_CODE), libraries)
 
 
-def _run_key(config: PipelineConfig, source: str, vocabulary: str) -> str:
+def _run_key(config: PipelineConfig, *world: str) -> str:
     """Names the model that a run makes: its own versions are no baseline for it.
 
     Without this a repeated run would find the version it pushed itself, and train anew on it.
     """
     nodes = {key: node for key, node in to_dict(config).items() if key in _MODEL_NODES}
-    return _digest(nodes, source, vocabulary, code_version(*_MODEL_CODE))
+    return _digest(nodes, *world, code_version(*_MODEL_CODE))
 
 
 def _digest(*parts: Any) -> str:

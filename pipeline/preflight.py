@@ -16,6 +16,7 @@ from yt8m.components.example_gen.scan import count_records
 from yt8m.components.example_gen.sources import resolve_sources
 from yt8m.components.records.vocabulary import load_vocabulary
 from yt8m.components.trainer.cluster import Cluster
+from yt8m.components.trainer.weights_digest import weights_digest
 from yt8m.pipeline.beam_check import check_beam
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.footprint import available_bytes, training_bytes
@@ -139,6 +140,11 @@ def _vocabulary(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     return iter(())
 
 
+def _warm_start(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
+    weights_digest(config.trainer.warm_start)
+    return iter(())
+
+
 def _cluster(_: PipelineConfig, environ: Mapping[str, str]) -> Iterator[str]:
     Cluster.from_env(environ)
     return iter(())
@@ -162,6 +168,7 @@ _CHECKS: tuple[Check, ...] = (
     _gate,
     _evaluated,
     _vocabulary,
+    _warm_start,
     _cluster,
     _beam,
     _metadata,

@@ -86,16 +86,23 @@ def run(config: PipelineConfig, options: RunOptions, console: Console) -> Result
 
 def anchored(config: PipelineConfig) -> PipelineConfig:
     """The same with absolute paths, so that it means the same from every directory."""
-    evaluator = config.evaluator
-    root, data, push, vocabulary = (
+    evaluator, trainer = config.evaluator, config.trainer
+    root, data, push, vocabulary, warm_start = (
         str(Path(path).absolute()) if path and storage.is_local(path) else path
-        for path in (config.root, config.data.root, config.pusher.push_dir, evaluator.vocabulary)
+        for path in (
+            config.root,
+            config.data.root,
+            config.pusher.push_dir,
+            evaluator.vocabulary,
+            trainer.warm_start,
+        )
     )
     return dataclasses.replace(
         config,
         root=root,
         data=dataclasses.replace(config.data, root=data),
         evaluator=dataclasses.replace(evaluator, vocabulary=vocabulary),
+        trainer=dataclasses.replace(trainer, warm_start=warm_start),
         pusher=dataclasses.replace(config.pusher, push_dir=push),
     )
 

@@ -22,6 +22,7 @@ def create_trainer(  # noqa: PLR0913  (the edges of the graph)
     checkpoint_root: str,
     vocabulary: str = "",
     vocabulary_digest: str = "",
+    warm_start_digest: str = "",
     examples: types.BaseChannel,
     transform_graph: types.BaseChannel,
     schema: types.BaseChannel,
@@ -41,7 +42,9 @@ def create_trainer(  # noqa: PLR0913  (the edges of the graph)
             "features": to_dict(features),
             "level": level.value,
             "vocabulary": vocabulary,
-            "vocabulary_digest": vocabulary_digest,  # for TFX's cache; the path says too little
+            # For TFX's cache; paths say too little.
+            "vocabulary_digest": vocabulary_digest,
+            "warm_start_digest": warm_start_digest,
             "checkpoint_root": checkpoint_root,
             # A dotted path is hashed as text: this is what makes TFX's cache see the code.
             "code_version": code_version(RUN_FN.rpartition(".")[0]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -14,6 +13,7 @@ from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.trainer.backends.backend import create_backend
 from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.trainer.job import TrainingJob, run_key
+from yt8m.components.trainer.weights_digest import weights_digest
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import FeatureConfig, Level
@@ -39,7 +39,7 @@ def job_of(fn_args: Any) -> TrainingJob:
         features=features,
         level=level,
         data_digest=_data_digest(manifest),
-        base_model=_content_digest(base_model),
+        base_model=weights_digest(trainer.warm_start or base_model),
         vocabulary=vocabulary_digest(vocabulary) if trainer.learns_verticals else "",
         code_version=custom["code_version"],
     )
@@ -75,11 +75,3 @@ def _data_digest(manifest: str) -> str:
 def _existing_model(path: str | None) -> str:
     """Baseline's artifact is empty while no model was blessed; TFX hands its path over anyway."""
     return path if path and tf.io.gfile.exists(f"{path}/saved_model.pb") else ""
-
-
-def _content_digest(model: str) -> str:
-    """Names a model by its weights, for each execution finds it under another path."""
-    if not model:
-        return ""
-    with tf.io.gfile.GFile(f"{model}/variables/variables.index", "rb") as file:
-        return hashlib.sha256(file.read()).hexdigest()[:16]

@@ -69,7 +69,10 @@ def _take_over(network: Any, source: str) -> Matches:
 
 def read_weights(source: str) -> dict[str, Any]:
     """Weights by the names that they had in the network, from an export or a checkpoint."""
-    reader = tf.train.load_checkpoint(_checkpoint_path(source))
+    try:
+        reader = tf.train.load_checkpoint(_checkpoint_path(source))
+    except (tf.errors.OpError, ValueError) as error:
+        raise UserError(f"warm start from {source}: cannot be read as a checkpoint") from error
     if not reader.has_tensor(_GRAPH_KEY):
         raise UserError(f"warm start from {source}: not a checkpoint of TensorFlow 2 objects")
     from tensorflow.core.protobuf import trackable_object_graph_pb2

@@ -209,12 +209,13 @@ def test_what_stopped_a_run_is_in_its_report(tmp_path, data):
     assert "Skew: train against eval" in page.read_text()
 
 
-def test_a_failing_trainer_leaves_the_linked_sources_as_they_are(place):
+def test_a_failing_trainer_leaves_the_linked_sources_as_they_are(place, tmp_path):
     before = digests(place.data)
-    done = place.run("--set", "trainer.warm_start=/nowhere/at/all")
+    (tmp_path / "damaged.index").write_bytes(b"no checkpoint")
+    done = place.run("--set", f"trainer.warm_start={tmp_path / 'damaged'}")
     assert done.returncode == 1
     assert "Trainer failed" in done.stdout
-    assert "/nowhere/at/all" in done.stdout
+    assert f"warm start from {tmp_path / 'damaged'}: cannot be read" in done.stdout
     assert digests(place.data) == before
     assert _mlmd_states(place)[-1] == "FAILED"
     assert place.versions() == [1]
@@ -251,9 +252,16 @@ def test_everything_wrong_is_listed_before_anything_starts(tmp_path):
         env=environment(TF_CONFIG='{"cluster": {"worker": ["a:1"]}, "task": {"type": "wurker"}}'),
     )
     place.push.write_text("")
-    done = place.run("--set", "gate.gap_threshold=null", "--beam-runner", "dataflow")
+    done = place.run(
+        "--set",
+        "gate.gap_threshold=null",
+        "--set",
+        "trainer.warm_start=/no/model",
+        "--beam-runner",
+        "dataflow",
+    )
     assert done.returncode == 2
-    for part in ("nothing", "a file", "gap_threshold", "wurker", "--project"):
+    for part in ("nothing", "a file", "gap_threshold", "wurker", "--project", "/no/model"):
         assert part in done.stderr
     assert not (place.root / "metadata.db").exists()
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,6 +16,7 @@ from yt8m.components.export.load import load_model
 from yt8m.components.trainer.curve import EVALUATION, TRAINING, read_curve
 from yt8m.components.trainer.process import run_job
 from yt8m.components.trainer.warm_start import read_weights
+from yt8m.components.trainer.weights_digest import weights_digest
 from yt8m.schemas.errors import ConfigError, UserError
 
 
@@ -273,6 +275,16 @@ def test_warm_start_takes_over_what_matches_and_says_so(tmp_path, data, source, 
             np.testing.assert_allclose(after[name], value, atol=1e-6)
 
 
+@pytest.mark.parametrize("source", ["export", "checkpoints"])
+def test_weights_are_named_by_their_content_wherever_they_lie(tmp_path, data, source):
+    for name, seed in (("first", 1), ("second", 2)):
+        train(tmp_path / name, data, max_steps=2, seed=seed)
+    first = weights_digest(str(tmp_path / "first" / source))
+    shutil.copytree(tmp_path / "first" / source, tmp_path / "elsewhere")
+    assert weights_digest(str(tmp_path / "elsewhere")) == first
+    assert weights_digest(str(tmp_path / "second" / source)) != first
+
+
 def test_warm_start_from_another_size_says_what_did_not_fit(tmp_path, data, caplog):
     train(tmp_path / "first", data, model={"name": "mlp", "width": 8})
     with caplog.at_level("INFO"):
@@ -285,6 +297,11 @@ def test_warm_start_from_another_size_says_what_did_not_fit(tmp_path, data, capl
     assert "not there, left new" in caplog.text
     with pytest.raises(UserError, match="neither an export"):
         train(tmp_path / "third", data, warm_start=str(tmp_path / "nothing"))
+    with pytest.raises(UserError, match="neither an export"):
+        weights_digest(str(tmp_path / "nothing"))
+    (tmp_path / "damaged.index").write_bytes(b"no checkpoint")
+    with pytest.raises(UserError, match="cannot be read as a checkpoint"):
+        train(tmp_path / "fourth", data, warm_start=str(tmp_path / "damaged"))
 
 
 def test_run_fn_trains_from_what_tfx_hands_over(tmp_path, data):
