@@ -96,8 +96,8 @@ class Network(tf_keras.Model):
         parts, frames = {name: batch[name] for name in names}, batch[NUM_FRAMES]
         if self.recipe.fuse:  # which compiles for each number of frames: let there be few
             missing = -tf.shape(parts[names[0]])[1] % _FRAMES_MULTIPLE
-            padding = [[0, 0], [0, missing], [0, 0]]
-            parts = {name: tf.pad(part, padding) for name, part in parts.items()}
+            # Most batches hold a video of full length, and padding by nothing would copy them.
+            parts = tf.cond(missing > 0, lambda: _padded(parts, missing), lambda: parts)
         mean = fused(functools.partial(mean_of_normalized, names=names), enabled=self.recipe.fuse)
         return mean(parts, num_frames=frames)
 
@@ -171,6 +171,12 @@ class Network(tf_keras.Model):
         if len(self.heads) == 1:  # by one name, so that a model of one head can start another's
             return [(_SHARED, self.heads[0].num_classes)]
         return [(head.name, head.num_classes) for head in self.heads]
+
+
+def _padded(parts: Mapping[str, tf.Tensor], missing: tf.Tensor) -> dict[str, tf.Tensor]:
+    """Frames `[batch, frames, size]` with `missing` more of zeros."""
+    padding = [[0, 0], [0, missing], [0, 0]]
+    return {name: tf.pad(part, padding) for name, part in parts.items()}
 
 
 def create_network(
