@@ -68,19 +68,19 @@ def measure(level: str, paths: list[str]) -> dict[str, Any]:
     taken = Slice(global_batch_size=batch)
     raw = tf.data.TFRecordDataset(paths, buffer_size=8 << 20).batch(batch)
     variants = {
-        "raw read": raw.take(steps),
-        "training": dataset_for_training(source, taken).take(EPOCHS * steps),
-        "scoring": dataset_for_scoring(source, batch_size=batch).take(steps),
+        "raw read": (raw, steps),
+        "training": (dataset_for_training(source, taken), EPOCHS * steps),
+        "scoring": (dataset_for_scoring(source, batch_size=batch), steps),
     }
     if level == "frame":
         sampling = FrameSampling(choice=Choice.RANDOM_FRAMES, frames=30)
         sampled = dataset_for_training(source, taken, sampling=sampling)
-        variants["training, 30 random frames"] = sampled.take(EPOCHS * steps)
+        variants["training, 30 random frames"] = (sampled, EPOCHS * steps)
     rates = dict.fromkeys(variants, 0.0)
     for _ in range(TURNS):
-        for name, dataset in variants.items():
-            batches = EPOCHS * steps if name.startswith("training") else steps
-            seconds = cpu_seconds(lambda d=dataset: drain(d))
+        for name, (dataset, batches) in variants.items():
+            taken_batches = dataset.take(batches)
+            seconds = cpu_seconds(lambda d=taken_batches: drain(d))
             rates[name] = max(rates[name], batches * batch / seconds)
     return {
         "videos per CPU-second": {name: round(rate) for name, rate in rates.items()},

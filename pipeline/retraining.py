@@ -48,7 +48,7 @@ def find_news(config: PipelineConfig) -> News:
         return News(
             False,
             f"nothing new: {processed[sources.digest]} was made from {_named(sources)} already; "
-            "where the configuration or the gate has changed, `yt8m run` does it again",
+            "after a change of the configuration, use `yt8m run`",
         )
     known = _newest_known_span(config)
     if sources.spans and known is not None and not processed and max(sources.spans) <= known:

@@ -92,7 +92,6 @@ def rows_of_records(
 def _videos(source: Source, taken: Slice, order: BlockOrder) -> tf.data.Dataset:
     size, start = _local_size(taken), taken.start_step * taken.global_batch_size
     rows = ordered_rows(order, start=start, expand=_as_they_are)
-    own = rows.shard(taken.num_workers, taken.worker_index) if taken.num_workers > 1 else rows
 
     def parse(step: tf.Tensor, records: tf.Tensor) -> dict[str, tf.Tensor]:
         first = step * taken.global_batch_size + taken.worker_index
@@ -100,7 +99,8 @@ def _videos(source: Source, taken: Slice, order: BlockOrder) -> tf.data.Dataset:
         return {POSITION: positions, **parse_videos(records, source.features)}
 
     # Batches are numbered rather than rows, of which there are a thousand times as many.
-    return own.batch(size, drop_remainder=True).enumerate(taken.start_step).map(parse)
+    batches = _own_part(rows, taken).batch(size, drop_remainder=True)
+    return batches.enumerate(taken.start_step).map(parse)
 
 
 def _frames(
@@ -168,7 +168,10 @@ def _bucketed_frames(
 
 def _own_rows(order: BlockOrder, taken: Slice, *, expand) -> tf.data.Dataset:  # type: ignore[no-untyped-def]
     start = taken.start_step * taken.global_batch_size
-    rows = _numbered_rows(order, start=start, expand=expand)
+    return _own_part(_numbered_rows(order, start=start, expand=expand), taken)
+
+
+def _own_part(rows: tf.data.Dataset, taken: Slice) -> tf.data.Dataset:
     # A global batch divides by the number of workers, so each has equally many rows of it.
     return rows.shard(taken.num_workers, taken.worker_index) if taken.num_workers > 1 else rows
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from yt8m.components.trainer.weights_source import find_checkpoint
 from yt8m.schemas.errors import UserError
 
 _log = logging.getLogger(__name__)
@@ -70,7 +71,7 @@ def _take_over(network: Any, source: str) -> Matches:
 def read_weights(source: str) -> dict[str, Any]:
     """Weights by the names that they had in the network, from an export or a checkpoint."""
     try:
-        reader = tf.train.load_checkpoint(_checkpoint_path(source))
+        reader = tf.train.load_checkpoint(find_checkpoint(source))
     except (tf.errors.OpError, ValueError) as error:
         raise UserError(f"warm start from {source}: cannot be read as a checkpoint") from error
     if not reader.has_tensor(_GRAPH_KEY):
@@ -87,19 +88,3 @@ def read_weights(source: str) -> dict[str, Any]:
             if attribute.full_name and not is_slot and reader.has_tensor(attribute.checkpoint_key):
                 found[attribute.full_name] = reader.get_tensor(attribute.checkpoint_key)
     return found
-
-
-def _checkpoint_path(source: str) -> str:
-    """The checkpoint that `source` is or holds."""
-    exported = f"{source}/variables/variables"
-    candidates = [exported, source]
-    for path in candidates:
-        if tf.io.gfile.exists(f"{path}.index"):
-            return path
-    newest = tf.train.latest_checkpoint(source) if tf.io.gfile.isdir(source) else None
-    if newest is None:
-        raise UserError(
-            f"warm start from {source}: neither an export (variables/variables.index) nor a "
-            "checkpoint is there"
-        )
-    return str(newest)

@@ -16,7 +16,7 @@ from yt8m.components.export.load import load_model
 from yt8m.components.trainer.curve import EVALUATION, TRAINING, read_curve
 from yt8m.components.trainer.process import run_job
 from yt8m.components.trainer.warm_start import read_weights
-from yt8m.components.trainer.weights_digest import weights_digest
+from yt8m.components.trainer.weights_source import weights_digest
 from yt8m.schemas.errors import ConfigError, UserError
 
 
