@@ -62,11 +62,12 @@ def run(args: argparse.Namespace, console: Console) -> None:
 def _row(record: RunRecord, execution: ExecutionFacts) -> tuple[str, ...]:
     from yt8m.pipeline.run_record import State
 
+    ended_from_outside = (State.KILLED, State.STOPPED)
     node = next((n for n in record.nodes if n.name == execution.node), None)
-    was_killed = node is not None and node.state is State.KILLED
     return (
         execution.node,
-        State.KILLED.value if was_killed else execution.state.lower(),
+        # MLMD calls both failed.
+        node.state.value if node and node.state in ended_from_outside else execution.state.lower(),
         str(execution.execution_id),
         f"{node.seconds if node else execution.ended - execution.started:.1f} s",
         f"{node.peak_mib / 1024:.1f} GB" if node and node.peak_mib else "",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import signal
 import sqlite3
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from records import edit_record, read_all, set_feature
-from yt8m_runs import Place, environment, generate
+from yt8m_runs import Place, environment, generate, yt8m
 
 pytestmark = pytest.mark.e2e
 
@@ -236,6 +237,9 @@ def test_ctrl_c_ends_with_130_and_the_same_command_continues(place):
     assert run.end(signal.SIGINT) == 130
     assert place.records()[0]["verdict"] == "interrupted"
     assert place.states()["Trainer"] == "stopped"
+    told = yt8m("status", "--root", place.root).stdout
+    assert "Transform" in told
+    assert not re.search(r"^Trainer +failed", told, re.MULTILINE)  # MLMD may not know it yet
     report = json.loads(Path(place.records()[0]["report"]).with_suffix(".json").read_text())
     assert report["verdict"]["outcome"] == "unfinished"
     assert "RUNNING" not in _mlmd_states(place)
