@@ -81,25 +81,37 @@ class Network(tf_keras.Model):
         if self._level.is_sequence and not isinstance(self.model_config, _LOOKS_AT_FRAMES):
             signal = Signal(vectors=self._mean_frame(batch), noise=noise)
         else:
-            vectors = normalize(
-                batch,
-                names=self._features.names,
-                level=self._level,
-                num_frames=batch.get(NUM_FRAMES),
-            )
-            signal = Signal(vectors=vectors, num_frames=batch.get(NUM_FRAMES), noise=noise)
+            num_frames = batch.get(NUM_FRAMES)
+            vectors = self._normalized(batch, num_frames=num_frames)
+            signal = Signal(vectors=vectors, num_frames=num_frames, noise=noise)
         return self.scores(signal, training=training)
+
+    def _normalized(
+        self, batch: Mapping[str, tf.Tensor], *, num_frames: tf.Tensor | None
+    ) -> tf.Tensor:
+        """Every vector that the model looks at."""
+        # Frames come in too many lengths to compile for each, and such models have more to do.
+        is_compiled = self.recipe.fuse and not self._level.is_sequence
+        names, level = self._features.names, self._level
+        parts = {name: batch[name] for name in names}
+        call = functools.partial(normalize, names=names, level=level, compiled=is_compiled)
+        vectors: tf.Tensor = fused(call, enabled=is_compiled)(parts, num_frames=num_frames)
+        return vectors
 
     def _mean_frame(self, batch: Mapping[str, tf.Tensor]) -> tf.Tensor:
         """One vector a video, for models that look at no single frame."""
-        names = self._features.names
-        parts, frames = {name: batch[name] for name in names}, batch[NUM_FRAMES]
-        if self.recipe.fuse:  # which compiles for each number of frames: let there be few
-            missing = -tf.shape(parts[names[0]])[1] % _FRAMES_MULTIPLE
+        names, fuse = self._features.names, self.recipe.fuse
+        parts = {name: batch[name] for name in names}
+        if fuse:  # which compiles for each number of frames: let there be few
+            frames = tf.shape(parts[names[0]])[1]
+            missing = tf.where(frames < _FRAMES_MULTIPLE, 0, -frames % _FRAMES_MULTIPLE)
             # Most batches hold a video of full length, and padding by nothing would copy them.
             parts = tf.cond(missing > 0, lambda: _padded(parts, missing), lambda: parts)
-        mean = fused(functools.partial(mean_of_normalized, names=names), enabled=self.recipe.fuse)
-        return mean(parts, num_frames=frames)
+        mean = fused(
+            functools.partial(mean_of_normalized, names=names, compiled=fuse), enabled=fuse
+        )
+        vectors: tf.Tensor = mean(parts, num_frames=batch[NUM_FRAMES])
+        return vectors
 
     def scores(self, signal: Signal, training: bool = False) -> dict[str, tf.Tensor]:
         """The heads' probabilities for vectors that are normalised already."""
@@ -175,8 +187,12 @@ class Network(tf_keras.Model):
 
 def _padded(parts: Mapping[str, tf.Tensor], missing: tf.Tensor) -> dict[str, tf.Tensor]:
     """Frames `[batch, frames, size]` with `missing` more of zeros."""
-    padding = [[0, 0], [0, missing], [0, 0]]
-    return {name: tf.pad(part, padding) for name, part in parts.items()}
+
+    def longer(part: tf.Tensor) -> tf.Tensor:
+        more = tf.zeros(tf.stack([tf.shape(part)[0], missing, part.shape[2]]), part.dtype)
+        return tf.concat([part, more], axis=1)  # which copies; tf.pad looks at each number
+
+    return {name: longer(part) for name, part in parts.items()}
 
 
 def create_network(

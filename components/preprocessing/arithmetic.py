@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import tensorflow as tf
 
+from yt8m.components.preprocessing.sums import sum_in_slices
 from yt8m.schemas.features import DEQUANTISE_BIAS, DEQUANTISE_SCALE, Level
 
 # Below this squared length a vector counts as zero and stays zero.
 _EPSILON = 1e-12
+_VECTOR_SLICES, _FRAME_SLICES = 16, 10  # of a feature's numbers and of a video's frames
 
 
 def dequantize(values: tf.Tensor) -> tf.Tensor:
@@ -29,38 +31,63 @@ def normalize(
     names: Sequence[str],
     level: Level,
     num_frames: tf.Tensor | None = None,
+    compiled: bool = False,
 ) -> tf.Tensor:
     """The features named in `names`, concatenated in that order and L2-normalised together.
 
     Video level: `[..., size] float32` each, to `[..., total] float32`. The other two levels:
     `[..., frames, size] uint8` each, dequantised, and normalised frame by frame. Where
     `num_frames` (int, one axis less than a frame's index) is given, frames from there on are
-    padding and become zeros; without it every frame counts.
+    padding and become zeros; without it every frame counts. `compiled` is for XLA, see
+    `sum_in_slices`.
     """
+    read = dequantize if level.is_sequence else tf.identity
     parts = [features[name] for name in names]
-    if level.is_sequence:
-        parts = [dequantize(part) for part in parts]
-    joined = parts[0] if len(parts) == 1 else tf.concat(parts, axis=-1)
+    scales = _inverse_lengths(parts, read, compiled=compiled)
     if level.is_sequence and num_frames is not None:
-        joined *= frame_mask(num_frames, tf.shape(joined)[-2])[..., tf.newaxis]
-    return l2_normalize(joined)
+        scales *= frame_mask(num_frames, tf.shape(scales)[-1])
+    return tf.concat([read(part) * scales[..., tf.newaxis] for part in parts], axis=-1)
 
 
 def mean_of_normalized(
-    features: Mapping[str, tf.Tensor], *, names: Sequence[str], num_frames: tf.Tensor
+    features: Mapping[str, tf.Tensor],
+    *,
+    names: Sequence[str],
+    num_frames: tf.Tensor,
+    compiled: bool = False,
 ) -> tf.Tensor:
     """The mean of `normalize`d frames, `[..., total] float32`, without making each of them.
 
     A model that sees a video as one vector needs no frame at its normalised numbers: each is
     weighed by its length while they are summed, feature by feature.
     """
-    parts = [dequantize(features[name]) for name in names]
-    squared = tf.add_n([tf.reduce_sum(tf.square(part), axis=-1) for part in parts])
-    weights = tf.math.rsqrt(tf.maximum(squared, _EPSILON))
-    weights *= frame_mask(num_frames, tf.shape(squared)[-1])
-    sums = [tf.einsum("...f,...fd->...d", weights, part) for part in parts]
+    parts = [features[name] for name in names]
+    weights = _inverse_lengths(parts, dequantize, compiled=compiled)
+    weights *= frame_mask(num_frames, tf.shape(weights)[-1])
+    weights = weights[..., tf.newaxis]
+    slices = _FRAME_SLICES if compiled else 1
+    sums = [
+        sum_in_slices(
+            lambda w, bytes_: w * dequantize(bytes_), weights, part, axis=-2, slices=slices
+        )
+        for part in parts
+    ]
     count = tf.cast(tf.maximum(num_frames, 1), tf.float32)[..., tf.newaxis]
     return tf.concat(sums, axis=-1) / count
+
+
+def _inverse_lengths(
+    parts: Sequence[tf.Tensor], read: Callable[[tf.Tensor], tf.Tensor], *, compiled: bool
+) -> tf.Tensor:
+    """One over the length of the vector that `parts` hold together, of their axes but the last."""
+    slices = _VECTOR_SLICES if compiled else 1
+    squared = tf.add_n(
+        [
+            sum_in_slices(lambda p: tf.square(read(p)), part, axis=-1, slices=slices)
+            for part in parts
+        ]
+    )
+    return tf.math.rsqrt(tf.maximum(squared, _EPSILON))
 
 
 def frame_mask(num_frames: tf.Tensor, max_frames: tf.Tensor | int) -> tf.Tensor:

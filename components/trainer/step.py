@@ -17,11 +17,13 @@ import tensorflow as tf
 from yt8m.components.models.heads import Head
 from yt8m.components.models.layers import fused
 from yt8m.components.models.network import Network
+from yt8m.components.preprocessing.sums import sum_in_slices
 from yt8m.components.trainer.config import Clip, TrainerConfig
 
 Batch = Mapping[str, tf.Tensor]
 _LABEL_KEYS = ("labels", "rated", "video_labels")
 _LABELS_MULTIPLE = 16  # XLA compiles for every new width
+_NORM_SLICES = 8
 
 
 class Losses(NamedTuple):
@@ -63,14 +65,14 @@ class TrainStep:
     ) -> None:
         self._config, self._network, self._optimizer = config, network, optimizer
         self._strategy, self._replicas = strategy, replicas
-        self._loss_of = {
-            head.name: fused(partial(self._loss_and_slope, head), enabled=use_xla)
-            for head in network.heads
-        }
+        # Apart: what only the last of several steps tells, TensorFlow leaves out of the others.
+        heads = network.heads
+        self._loss_of = {h.name: fused(partial(self._loss, h), enabled=use_xla) for h in heads}
+        self._slope_of = {h.name: fused(partial(self._slope, h), enabled=use_xla) for h in heads}
         # Several replicas hold copies of each weight, which compiled code cannot assign to.
         is_alone = use_xla and replicas.total == 1
-        self._regularise = fused(self._with_regularisation, enabled=is_alone)
-        self._apply = fused(self._clip_and_apply, enabled=is_alone)
+        self._norm_slices = _NORM_SLICES if is_alone else 1
+        self._update = fused(self._clip_and_apply, enabled=is_alone)
         self.run = tf.function(self._run, autograph=False)
 
     def _run(self, iterator: Any, rates: tf.Tensor) -> StepResult:
@@ -92,7 +94,8 @@ class TrainStep:
         gradients, sums, scores, shown = self._window(rows)
         if self._replicas.total > 1:
             gradients, sums = self._over_replicas(gradients, sums)
-        regularisation, norm = self._update(gradients)
+        regularisation = self._regularisation()  # before the weights move
+        norm = self._update(gradients)
         losses = Losses(
             regularisation=regularisation,
             by_head=tuple(tf.unstack(sums, num=len(self._network.heads))),
@@ -100,38 +103,34 @@ class TrainStep:
         )
         return StepResult(losses=losses, scores=scores, shown=shown)
 
-    def _update(self, gradients: Sequence[tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
-        """Regularise, clip, move the weights; the regularisation, and the norm before clipping.
-
-        Regularisation and norms are TensorFlow's sums: XLA adds on one core only.
-        """
-        regularisation = self._regularisation()
-        if self._network.losses:
-            gradients = self._regularise(gradients)
-        norms = [tf.sqrt(2.0 * tf.nn.l2_loss(gradient)) for gradient in gradients]
-        norm = tf.linalg.global_norm(norms)
-        self._apply(gradients, norms, norm)
-        return regularisation, norm
-
     def _regularisation(self) -> tf.Tensor:
         losses = self._network.losses
         return self._config.regularisation_penalty * tf.add_n(losses) if losses else tf.zeros([])
 
-    def _with_regularisation(self, gradients: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-        variables = self._network.trainable_variables
-        with tf.GradientTape() as tape:
-            regularisation = self._regularisation()
-        own = tape.gradient(regularisation, variables)
-        return [g if o is None else g + o for g, o in zip(gradients, own, strict=True)]
-
-    def _clip_and_apply(
-        self, gradients: Sequence[tf.Tensor], norms: Sequence[tf.Tensor], norm: tf.Tensor
-    ) -> None:
+    def _clip_and_apply(self, gradients: Sequence[tf.Tensor]) -> tf.Tensor:
+        """Regularise, clip, move the weights; the norm before clipping."""
+        gradients = self._with_regularisation(gradients)
+        norms = [self._norm(gradient) for gradient in gradients]
+        norm = tf.linalg.global_norm(norms)
         clipped = self._clip(gradients, norms, norm)
         self._optimizer.apply_gradients(
             zip(clipped, self._network.trainable_variables, strict=True),
             skip_gradients_aggregation=True,
         )
+        return norm
+
+    def _with_regularisation(self, gradients: Sequence[tf.Tensor]) -> Sequence[tf.Tensor]:
+        variables = self._network.trainable_variables
+        with tf.GradientTape() as tape:
+            regularisation = self._regularisation()
+        if not self._network.losses:
+            return gradients
+        own = tape.gradient(regularisation, variables)
+        return [g if o is None else g + o for g, o in zip(gradients, own, strict=True)]
+
+    def _norm(self, gradient: tf.Tensor) -> tf.Tensor:
+        values = tf.reshape(gradient, [-1])
+        return tf.sqrt(sum_in_slices(tf.square, values, axis=-1, slices=self._norm_slices))
 
     def _over_replicas(
         self, gradients: list[tf.Tensor], sums: tf.Tensor
@@ -191,39 +190,39 @@ class TrainStep:
         variables, heads = network.trainable_variables, network.heads
         with tf.GradientTape() as tape:
             outputs = network(rows, training=True)
-        answers = [outputs[head.name] for head in heads]
-        found = [
-            self._loss_of[head.name](labels, answer, window_rows)
-            for head, answer in zip(heads, answers, strict=True)
-        ]
+        answers = {head.name: outputs[head.name] for head in heads}
+        told = [self._loss_of[name](labels, p, window_rows) for name, p in answers.items()]
+        slopes = [self._slope_of[name](labels, p, window_rows) for name, p in answers.items()]
         gradients = tape.gradient(
-            answers,
+            list(answers.values()),
             variables,
-            output_gradients=[slope for _, slope in found],
+            output_gradients=slopes,
             unconnected_gradients=tf.UnconnectedGradients.ZERO,
         )
         few = slice(self._config.log.metric_rows)
         shown = {key: value[few] for key, value in labels.items()}
         dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
-        return dense, tf.stack([loss for loss, _ in found]), answers[0][few], shown
+        return dense, tf.stack(told), answers[heads[0].name][few], shown
 
-    def _loss_and_slope(
+    def _loss(
         self, head: Head, labels: Batch, probabilities: tf.Tensor, window_rows: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        """This micro-batch's part of the head's mean over the global batch, and its gradient.
+    ) -> tf.Tensor:
+        """This micro-batch's part of the head's mean over the global batch."""
+        parts = self._network.head_loss(head, labels, probabilities)
+        # A normaliser other than the rows' number gives the mean of micro-batches' means.
+        mean = tf.math.divide_no_nan(parts.total, parts.normaliser)
+        return mean * tf.cast(_rows(labels), tf.float32) / (window_rows * self._replicas.total)
 
-        By the probabilities, and as much of it as the head weighs; in one pass over them.
-        """
-        global_rows = window_rows * self._replicas.total
+    def _slope(
+        self, head: Head, labels: Batch, probabilities: tf.Tensor, window_rows: tf.Tensor
+    ) -> tf.Tensor:
+        """The gradient of what is minimised for the head by its probabilities."""
+        unit = 1.0 if self._config.normalize_gradients else window_rows * self._replicas.total
         with tf.GradientTape() as tape:
             tape.watch(probabilities)
-            parts = self._network.head_loss(head, labels, probabilities)
-            # A normaliser other than the rows' number gives the mean of micro-batches' means.
-            mean = tf.math.divide_no_nan(parts.total, parts.normaliser)
-            loss = mean * tf.cast(_rows(labels), tf.float32) / global_rows
-            unit = 1.0 if self._config.normalize_gradients else global_rows
+            loss = self._loss(head, labels, probabilities, window_rows)
             minimised = loss * head.weight * unit
-        return loss, tape.gradient(minimised, probabilities)
+        return tape.gradient(minimised, probabilities)
 
     def _clip(
         self, gradients: Sequence[tf.Tensor], norms: Sequence[tf.Tensor], norm: tf.Tensor

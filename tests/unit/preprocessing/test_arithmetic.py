@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -84,6 +86,25 @@ def test_the_mean_of_normalised_frames_needs_none_of_them() -> None:
     )
     wanted = frames.numpy().sum(1) / np.maximum(num_frames, 1)[:, np.newaxis]
     np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize(("frames", "sizes"), [(23, (37, 5)), (20, (64, 16)), (3, (9, 1))])
+def test_what_xla_compiles_gives_the_same(frames: int, sizes: tuple[int, int]) -> None:
+    rng = np.random.default_rng(frames)
+    names = ("rgb", "audio")
+    stored = {
+        name: tf.constant(rng.integers(0, 256, (3, frames, size), dtype=np.uint8))
+        for name, size in zip(names, sizes, strict=True)
+    }
+    numbers = {name: tf.cast(part[:, 0], tf.float32) - 127.5 for name, part in stored.items()}
+    num_frames = tf.constant([frames, 1, 0])
+    calls = [
+        partial(arithmetic.mean_of_normalized, stored, names=names, num_frames=num_frames),
+        partial(arithmetic.normalize, numbers, names=names, level=Level.VIDEO),
+    ]
+    for call in calls:
+        compiled = tf.function(partial(call, compiled=True), jit_compile=True, autograph=False)
+        np.testing.assert_allclose(compiled(), call(), rtol=1e-5, atol=1e-7)
 
 
 def test_a_segment_has_no_padding_when_no_count_is_given() -> None:
