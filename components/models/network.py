@@ -59,6 +59,16 @@ class Network(tf_keras.Model):
         self.model_config, self.recipe = model, recipe
         self._features, self._level = features, level
         self.heads, self.sharing = tuple(heads), sharing
+        names, fuse = features.names, recipe.fuse
+        # Frames come in too many lengths to compile for each, where models look at each of them.
+        compiled = fuse and not level.is_sequence
+        self._normalize = fused(
+            functools.partial(normalize, names=names, level=level, compiled=compiled),
+            enabled=compiled,
+        )
+        self._mean = fused(
+            functools.partial(mean_of_normalized, names=names, compiled=fuse), enabled=fuse
+        )
         self._members = model.members if isinstance(model, MlpConfig) else 1
         apart = sharing is Sharing.NOTHING and len(self.heads) > 1
         self._trunks = [
@@ -82,35 +92,20 @@ class Network(tf_keras.Model):
             signal = Signal(vectors=self._mean_frame(batch), noise=noise)
         else:
             num_frames = batch.get(NUM_FRAMES)
-            vectors = self._normalized(batch, num_frames=num_frames)
+            parts = {name: batch[name] for name in self._features.names}
+            vectors = self._normalize(parts, num_frames=num_frames)
             signal = Signal(vectors=vectors, num_frames=num_frames, noise=noise)
         return self.scores(signal, training=training)
 
-    def _normalized(
-        self, batch: Mapping[str, tf.Tensor], *, num_frames: tf.Tensor | None
-    ) -> tf.Tensor:
-        """Every vector that the model looks at."""
-        # Frames come in too many lengths to compile for each, and such models have more to do.
-        is_compiled = self.recipe.fuse and not self._level.is_sequence
-        names, level = self._features.names, self._level
-        parts = {name: batch[name] for name in names}
-        call = functools.partial(normalize, names=names, level=level, compiled=is_compiled)
-        vectors: tf.Tensor = fused(call, enabled=is_compiled)(parts, num_frames=num_frames)
-        return vectors
-
     def _mean_frame(self, batch: Mapping[str, tf.Tensor]) -> tf.Tensor:
         """One vector a video, for models that look at no single frame."""
-        names, fuse = self._features.names, self.recipe.fuse
-        parts = {name: batch[name] for name in names}
-        if fuse:  # which compiles for each number of frames: let there be few
-            frames = tf.shape(parts[names[0]])[1]
+        parts = {name: batch[name] for name in self._features.names}
+        if self.recipe.fuse:  # which compiles for each number of frames: let there be few
+            frames = tf.shape(parts[self._features.names[0]])[1]
             missing = tf.where(frames < _FRAMES_MULTIPLE, 0, -frames % _FRAMES_MULTIPLE)
             # Most batches hold a video of full length, and padding by nothing would copy them.
             parts = tf.cond(missing > 0, lambda: _padded(parts, missing), lambda: parts)
-        mean = fused(
-            functools.partial(mean_of_normalized, names=names, compiled=fuse), enabled=fuse
-        )
-        vectors: tf.Tensor = mean(parts, num_frames=batch[NUM_FRAMES])
+        vectors: tf.Tensor = self._mean(parts, num_frames=batch[NUM_FRAMES])
         return vectors
 
     def scores(self, signal: Signal, training: bool = False) -> dict[str, tf.Tensor]:
