@@ -6,6 +6,7 @@ and tell them what the chief has found.
 
 from __future__ import annotations
 
+import bisect
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -86,6 +87,25 @@ class Synchronous:
         return self._strategy.reduce(tf.distribute.ReduceOp.SUM, per_replica, axis=None)
 
 
+class Stagger:
+    """Lets asynchronous workers begin one after the other, so that the first steps do not collide.
+
+    As many steps are handed out at once as workers may have begun.
+    """
+
+    def __init__(self, delays: Sequence[float]) -> None:
+        began = time.monotonic()
+        self._starts = sorted(began + delay for delay in delays)
+
+    def wait(self) -> int:
+        """How many workers may work, after the first of them may; 0 once all of them may."""
+        if not self._starts or time.monotonic() >= self._starts[-1]:
+            self._starts = []
+            return 0
+        time.sleep(max(0.0, self._starts[0] - time.monotonic()))
+        return max(1, bisect.bisect_right(self._starts, time.monotonic()))
+
+
 class ParameterServers:
     """Workers that fetch weights, compute and send gradients, each in its own time.
 
@@ -110,13 +130,12 @@ class ParameterServers:
         self.log_every = log_every * -(-4 * self._workers // log_every)
         self._chunk = self._workers
         self._batches = self._iterators(data, examples)
-        self._starts = [time.monotonic() + stagger(i) for i in range(self._workers)]
+        self._stagger = Stagger([stagger(i) for i in range(self._workers)])
 
     def chunk(self, left: int) -> int:
-        return min(left, self._chunk)
+        return min(left, self._stagger.wait() or self._chunk)
 
     def advance(self, rates: Sequence[float]) -> StepResult:
-        self._wait_for_stagger(len(rates))
         began = time.monotonic()
         results = [
             self._coordinator.schedule(
@@ -125,7 +144,7 @@ class ParameterServers:
             for rate in rates
         ]
         self._coordinator.join()
-        if time.monotonic() - began < _PS_CHUNK_S / 2:
+        if len(rates) == self._chunk and time.monotonic() - began < _PS_CHUNK_S / 2:
             self._chunk *= 2
         newest: StepResult = self._coordinator.fetch(results[-1])
         return newest
@@ -135,13 +154,6 @@ class ParameterServers:
 
     def share(self, value: float) -> float:
         return value
-
-    def _wait_for_stagger(self, steps: int) -> None:
-        """Until as many workers may work as there are steps to do."""
-        if self._starts:
-            needed = min(steps, len(self._starts))
-            time.sleep(max(0.0, self._starts[needed - 1] - time.monotonic()))
-            self._starts = self._starts[needed:] if needed < len(self._starts) else []
 
     def _iterators(self, data: TrainingData, examples: int) -> Any:
         """An iterator on each worker, over its own rows of what all workers read together."""

@@ -156,6 +156,14 @@ def test_models_of_vectors_take_the_mean_of_frames(name: str) -> None:
     assert _scores(network, make_batch(Level.SEGMENT)).shape == (6, CLASSES)
 
 
+@pytest.mark.parametrize("frames", [5, 20, 23, 57])
+def test_padding_for_the_compiler_changes_no_mean_of_frames(frames: int) -> None:
+    batch = make_batch(Level.FRAME, frames=frames)
+    plain, compiled = (make_network("frame_logistic", fuse=fuse) for fuse in (False, True))
+    for head in plain.heads:
+        np.testing.assert_allclose(compiled(batch)[head.name], plain(batch)[head.name], rtol=1e-5)
+
+
 @pytest.mark.parametrize("name", FRAME_MODELS)
 def test_models_of_frames_are_refused_at_video_level(name: str) -> None:
     with pytest.raises(ConfigError, match=r"needs frames .* data\.level is video"):

@@ -1,5 +1,7 @@
 """One update against numpy: loss, gradient, clipping, regulariser, learning rate."""
 
+import functools
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -28,7 +30,12 @@ def batch():
     }
 
 
-def update(batch, *, l2=1e-8, use_xla=False, **trainer):
+@pytest.fixture(params=[False, True], ids=["plain", "xla"])
+def update(request):
+    return functools.partial(one_step, use_xla=request.param)
+
+
+def one_step(batch, *, use_xla, l2=1e-8, **trainer):
     """Weights before and after one step, and what the step told."""
     from training import trainer_config
 
@@ -36,7 +43,12 @@ def update(batch, *, l2=1e-8, use_xla=False, **trainer):
     config = trainer_config(**{**settings, **trainer})
     heads = create_heads((), features=FEATURES, level=Level.VIDEO)
     network = create_network(
-        LogisticConfig(l2=l2), features=FEATURES, level=Level.VIDEO, heads=heads, seed=1
+        LogisticConfig(l2=l2),
+        features=FEATURES,
+        level=Level.VIDEO,
+        heads=heads,
+        seed=1,
+        fuse=use_xla,
     )
     optimizer = create_optimizer(config.optimizer)
     optimizer.build(network.trainable_variables)
@@ -77,9 +89,8 @@ def assert_moved(before, after, gradients):
         np.testing.assert_allclose(new, old - RATE * gradient, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("use_xla", [False, True])
-def test_without_clipping_the_step_is_the_rate_times_the_gradient_of_the_mean(batch, use_xla):
-    before, after, told = update(batch, clip_gradient_norm=0, use_xla=use_xla)
+def test_without_clipping_the_step_is_the_rate_times_the_gradient_of_the_mean(batch, update):
+    before, after, told = update(batch, clip_gradient_norm=0)
     loss, gradients = oracle(batch, before)
     assert float(told.losses.by_head[0]) == pytest.approx(loss, rel=1e-5)
     norm = np.sqrt(sum((g**2).sum() for g in gradients))
@@ -87,27 +98,27 @@ def test_without_clipping_the_step_is_the_rate_times_the_gradient_of_the_mean(ba
     assert_moved(before, after, gradients)
 
 
-def test_each_variables_gradient_is_clipped_to_its_norm(batch):
+def test_each_variables_gradient_is_clipped_to_its_norm(batch, update):
     before, after, _ = update(batch, clip_gradient_norm=0.1)
     gradients = oracle(batch, before)[1]
     assert min(np.linalg.norm(g) for g in gradients) > 0.1
     assert_moved(before, after, [clipped(g, 0.1) for g in gradients])
 
 
-def test_all_gradients_together_are_clipped_on_request(batch):
+def test_all_gradients_together_are_clipped_on_request(batch, update):
     before, after, _ = update(batch, clip_gradient_norm=0.1, clip="global")
     gradients = oracle(batch, before)[1]
     norm = np.sqrt(sum((g**2).sum() for g in gradients))
     assert_moved(before, after, [g * 0.1 / norm for g in gradients])
 
 
-def test_elements_are_clipped_on_request(batch):
+def test_elements_are_clipped_on_request(batch, update):
     before, after, _ = update(batch, clip_gradient_norm=0.05, clip="value")
     gradients = oracle(batch, before)[1]
     assert_moved(before, after, [np.clip(g, -0.05, 0.05) for g in gradients])
 
 
-def test_regularisation_penalty_scales_the_regulariser_alone(batch):
+def test_regularisation_penalty_scales_the_regulariser_alone(batch, update):
     before, after, told = update(batch, l2=0.3, regularisation_penalty=2.0, clip_gradient_norm=0)
     loss, gradients = oracle(batch, before, l2=0.3, penalty=2.0)
     assert float(told.losses.by_head[0]) == pytest.approx(loss, rel=1e-5)
@@ -116,14 +127,14 @@ def test_regularisation_penalty_scales_the_regulariser_alone(batch):
     assert_moved(before, after, gradients)
 
 
-def test_gradients_of_sums_on_request(batch):
+def test_gradients_of_sums_on_request(batch, update):
     before, after, _ = update(batch, normalize_gradients=False, clip_gradient_norm=0, l2=0.0)
     gradients = oracle(batch, before, l2=0.0)[1]
     assert_moved(before, after, [ROWS * g for g in gradients])
 
 
 @pytest.mark.parametrize(("batch_size", "accumulate"), [(4, 2), (2, 4)])
-def test_micro_batches_give_the_gradient_of_the_whole(batch, batch_size, accumulate):
+def test_micro_batches_give_the_gradient_of_the_whole(batch, update, batch_size, accumulate):
     before, after, told = update(
         batch, batch_size=batch_size, accumulate=accumulate, clip_gradient_norm=0.1, l2=0.1
     )
@@ -132,7 +143,7 @@ def test_micro_batches_give_the_gradient_of_the_whole(batch, batch_size, accumul
     assert_moved(before, after, [clipped(g, 0.1) for g in gradients])
 
 
-def test_each_registered_optimiser_takes_a_step(batch):
+def test_each_registered_optimiser_takes_a_step(batch, update):
     import typing
 
     for config in typing.get_args(OptimizerConfig):
