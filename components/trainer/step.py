@@ -2,7 +2,7 @@
 
 Loss is the local sum over the GLOBAL number of rows; micro-batches are summed in local tensors;
 the replicas' gradients are summed and only then clipped, so that the number of processes changes
-nothing but the order in which numbers are added.
+nothing but the order in which numbers are added (and what dropout and batch normalisation see).
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from records import compress
 from sources import assert_same, batches, make_source
 
@@ -47,6 +48,27 @@ def test_a_stream_that_begins_later_is_the_rest_of_the_one_before(
     later = dataclasses.replace(taken, start_step=start)
     rest = dataset_for_training(sources[level], later, sampling=sampling, config=config)
     assert_same(batches(rest, 3), batches(whole, start + 3)[start:])
+
+
+def test_a_stream_that_begins_later_opens_no_shard_of_the_blocks_before(
+    sources: dict[Level, Source],
+) -> None:
+    large = [dataclasses.replace(s, bytes=1 << 20) for s in sources[Level.VIDEO].shards]
+    source = dataclasses.replace(sources[Level.VIDEO], shards=tuple(large))
+    rows = tuple(shard.records for shard in source.shards)
+    order = create_order(source.shards, rows, seed=5, shuffle_mb=1)  # each shard is a block
+    config, step = InputConfig(shuffle_mb=1), 3
+    block, _ = order.find(8 * step)
+    assert block > 0
+    read_before = order._permutation(tf.constant(0, tf.int64)).numpy()[:block]
+    shards = tuple(
+        dataclasses.replace(shard, uri="/nowhere") if number in read_before else shard
+        for number, shard in enumerate(source.shards)
+    )
+    later = Slice(global_batch_size=8, seed=5, start_step=step)
+    expected = batches(dataset_for_training(source, later, config=config), 1)
+    without = dataclasses.replace(source, shards=shards)
+    assert_same(batches(dataset_for_training(without, later, config=config), 1), expected)
 
 
 @pytest.mark.parametrize("case", CASES)
