@@ -184,7 +184,7 @@ def bare_pace(job: Any) -> Callable[[], float]:
     def gradient() -> Any:
         with tf.GradientTape() as tape:
             outputs = network(batch, training=True)
-            loss = network.head_loss(heads[0], batch, outputs[heads[0].name]).total
+            loss = network.head_loss(heads[0], batch, outputs[heads[0].name])
         return tape.gradient(loss, network.trainable_variables)
 
     gradient()

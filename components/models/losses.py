@@ -1,4 +1,4 @@
-"""Losses on probabilities and label ids, each as a sum and the number that it is divided by.
+"""Losses on probabilities and label ids, summed over the examples.
 
 All are sums over the classes of a term for "not a label", corrected at the labels alone: the dense
 targets, which at 3,862 classes are 99.9 % zeros, are never made. With `p` the probabilities:
@@ -21,13 +21,6 @@ from yt8m.components.models.heads import Head, Targets, targets
 EPSILON = 1e-5  # of the starter code
 
 
-class LossParts(NamedTuple):
-    """A head's loss over a batch: summed over the examples, and their number."""
-
-    total: tf.Tensor  # [] float32
-    normaliser: tf.Tensor  # [] float32
-
-
 class _Terms(NamedTuple):
     """Loss of every class were its target 0, and were it 1."""
 
@@ -35,11 +28,9 @@ class _Terms(NamedTuple):
     positive: Callable[[tf.Tensor], tf.Tensor]
 
 
-def head_loss(head: Head, batch: Mapping[str, tf.Tensor], probabilities: tf.Tensor) -> LossParts:
-    """The configured loss of `head` for its `probabilities` [batch, classes]."""
-    per_example = example_losses(head.loss, targets(head, batch), probabilities)
-    count = tf.cast(tf.shape(per_example)[0], per_example.dtype)
-    return LossParts(total=tf.reduce_sum(per_example), normaliser=count)
+def head_loss(head: Head, batch: Mapping[str, tf.Tensor], probabilities: tf.Tensor) -> tf.Tensor:
+    """The configured loss of `head` for its `probabilities` [batch, classes], over all examples."""
+    return tf.reduce_sum(example_losses(head.loss, targets(head, batch), probabilities))
 
 
 def example_losses(config: LossConfig, wanted: Targets, probabilities: tf.Tensor) -> tf.Tensor:

@@ -27,13 +27,13 @@ from yt8m.components.models.dbof import Dbof
 from yt8m.components.models.ensemble import create_classifiers, create_trunks
 from yt8m.components.models.heads import Head, membership
 from yt8m.components.models.layers import Recipe, fused
-from yt8m.components.models.losses import LossParts, head_loss
+from yt8m.components.models.losses import head_loss
 from yt8m.components.models.recurrent import Recurrent
 from yt8m.components.models.trunks import Mean, ResidualMlp, Signal
 from yt8m.components.models.vlad import NetVlad, NextVlad
 from yt8m.components.preprocessing.arithmetic import mean_of_normalized, normalize
 from yt8m.schemas.errors import ConfigError
-from yt8m.schemas.features import FeatureConfig, Level
+from yt8m.schemas.features import LABELS, FeatureConfig, Level
 
 NUM_FRAMES = "num_frames"
 POSITION = "position"  # of the example in the training stream; decides dropout
@@ -123,22 +123,48 @@ class Network(tf_keras.Model):
 
     def head_loss(
         self, head: Head, batch: Mapping[str, tf.Tensor], probabilities: tf.Tensor
-    ) -> LossParts:
-        """Sum and normaliser of the head's loss."""
+    ) -> tf.Tensor:
+        """The head's loss, [] float32: a sum, to be divided by `normaliser`."""
         if head.loss.name is LossName.OWN:
             return self.own_loss(head, batch, probabilities)
         return head_loss(head, batch, probabilities)
 
+    def normaliser(self, head: Head, batch: Mapping[str, tf.Tensor]) -> tf.Tensor:
+        """What sums of the head's loss are divided by, [] float32; it is summed as they are."""
+        if head.loss.name is LossName.OWN:
+            return self.own_normaliser(head, batch)
+        return _rows(batch)
+
     def own_loss(
         self, head: Head, batch: Mapping[str, tf.Tensor], probabilities: tf.Tensor
-    ) -> LossParts:
-        """What `loss.name: own` minimises; a model that has such a loss overrides this.
+    ) -> tf.Tensor:
+        """What `loss.name: own` minimises, summed; a model that has such a loss overrides this.
 
         Of the probabilities and labels alone: gradients reach the weights through the former.
         """
         raise ConfigError(
             f"heads.{head.name}.loss.name = 'own': {self.model_config.name} has no loss of its own"
         )
+
+    def own_normaliser(self, head: Head, batch: Mapping[str, tf.Tensor]) -> tf.Tensor:
+        """What the sum of `own_loss` is divided by: the rows, or what a model says instead.
+
+        Of the labels alone: it must be known, of all micro-batches and replicas, before the first
+        gradient is taken.
+        """
+        return _rows(batch)
+
+    @property
+    def weight_losses(self) -> list[tf.Tensor]:
+        """The regularisers of the weights, computed anew."""
+        found = [loss() for part in self._flatten_layers() for loss in part._callable_losses]
+        return [loss for loss in found if loss is not None]
+
+    @property
+    def added_losses(self) -> list[tf.Tensor]:
+        """What layers have told `add_loss` in the newest call: tensors that belong to its tape."""
+        # `losses`, the public list, gives them and the weights' in one.
+        return [loss for part in self._flatten_layers() for loss in part._eager_losses]
 
     def copy(self, *, compute_dtype: str) -> Network:
         """The same network with the same weights, computing in `compute_dtype`, not compiled."""
@@ -178,6 +204,10 @@ class Network(tf_keras.Model):
         if len(self.heads) == 1:  # by one name, so that a model of one head can start another's
             return [(_SHARED, self.heads[0].num_classes)]
         return [(head.name, head.num_classes) for head in self.heads]
+
+
+def _rows(batch: Mapping[str, tf.Tensor]) -> tf.Tensor:
+    return tf.cast(tf.shape(batch[LABELS])[0], tf.float32)
 
 
 def _padded(parts: Mapping[str, tf.Tensor], missing: tf.Tensor) -> dict[str, tf.Tensor]:

@@ -21,8 +21,7 @@ def dequantize(values: tf.Tensor) -> tf.Tensor:
 
 def l2_normalize(vectors: tf.Tensor) -> tf.Tensor:
     """Each vector (last axis) at length 1; zero vectors stay zero."""
-    squared = tf.reduce_sum(tf.square(vectors), axis=-1, keepdims=True)
-    return vectors * tf.math.rsqrt(tf.maximum(squared, _EPSILON))
+    return vectors * _inverse_lengths([vectors], tf.identity, compiled=False)[..., tf.newaxis]
 
 
 def normalize(

@@ -142,7 +142,10 @@ class Checkpoints:
 
 
 def prepare(directory: str, model: Mapping[str, Any], *, start_new: bool, is_writer: bool) -> None:
-    """Refuse a directory that holds another model's checkpoints; the chief notes its own there."""
+    """Refuse a directory of another training's checkpoints; the chief notes its own there.
+
+    `model` is what checkpoints continue: the model itself, and the data that positions count in.
+    """
     gfile = tf.io.gfile
     path = f"{directory}/{_MODEL_FILE}"
     if start_new:
@@ -167,10 +170,11 @@ def _check_same_model(there: Mapping[str, Any], wanted: Mapping[str, Any], direc
     width = max(len(key) for key in differing)
     rows = [f"  {k:<{width}}  there: {old.get(k, '-')}  now: {new.get(k, '-')}" for k in differing]
     raise ConfigError(
-        f"{directory} holds checkpoints of another model:\n"
+        f"{directory} holds checkpoints of another model, or of other data:\n"
         + "\n".join(rows)
         + f"\n  there: {json.dumps(there)}\n  now:   {json.dumps(wanted)}\n"
-        "Train in another directory, or wipe this one with trainer.start_new_model: true."
+        "Train in another directory, where trainer.warm_start can take over what matches, or wipe "
+        "this one with trainer.start_new_model: true."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from yt8m.components.trainer.config import (
@@ -12,7 +13,7 @@ from yt8m.components.trainer.config import (
 )
 from yt8m.schemas.errors import UserError
 
-Evaluation = tuple[int, Mapping[str, float]]  # step, metric values by name
+Evaluation = tuple[int, Mapping[str, float | None]]  # step, metric values by name
 
 
 def should_stop(policy: EarlyStopping, history: Sequence[Evaluation]) -> bool:
@@ -37,8 +38,9 @@ def _has_stalled(policy: StopWhenNotBetter, values: Sequence[tuple[int, float]])
     return newest >= policy.min_steps and newest - best_step >= policy.patience_steps
 
 
-def _value(metrics: Mapping[str, float], name: str) -> float:
+def _value(metrics: Mapping[str, float | None], name: str) -> float:
     if name not in metrics:
         known = ", ".join(sorted(metrics))
         raise UserError(f"early_stopping.metric = {name!r}: evaluations give {known}")
-    return metrics[name]
+    value = metrics[name]
+    return math.nan if value is None else value  # JSON's null: the model had diverged

@@ -55,11 +55,12 @@ class Scorer:
         known = self._evaluated is not None and self._evaluated[0] == step
         if self._evaluated is None or not known:
             self._evaluated = step, self._score_for_evaluation()
-        metrics = self._evaluated[1].to_dict()
+        scores = self._evaluated[1]
+        metrics = scores.to_dict()
         exported = [
             exporter.name
             for exporter in self._exporters
-            if exporter.export(step, metrics, self._write, final=final)
+            if scores.is_finite and exporter.export(step, metrics, self._write, final=final)
         ]
         if not known:
             duration = time.monotonic() - began

@@ -16,6 +16,7 @@ from yt8m.components.trainer.step import StepResult
 from yt8m.components.trainer.stop_signal import StopSignal
 from yt8m.components.trainer.training_log import TrainingLog
 from yt8m.components.trainer.validator import Scores
+from yt8m.schemas.errors import Yt8mError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +27,10 @@ class Watchers:
     validate: Callable[[list[Any]], Scores] | None = None  # weights, as numpy arrays
     saved: Callable[[str, bool], object] | None = None  # path of a checkpoint; is it the last
     should_stop: Callable[[], bool] | None = None  # early stopping
+
+
+class Diverged(Yt8mError):  # noqa: N818  (names what was found)
+    """Weights that predict NaN, and nothing that would return to better ones."""
 
 
 class Loop:
@@ -104,10 +109,23 @@ class Loop:
             return
         log.advanced(step, rows)
         if step % self._engine.log_every == 0 or step == self._max_steps:
-            log.train(step, result, rate=rate, examples=progress.examples)
+            is_sound = log.train(step, result, rate=rate, examples=progress.examples)
+            if not is_sound and not self._comes_back(progress):
+                raise Diverged(
+                    f"training has diverged: at step {step} the model predicts what is no number. "
+                    f"Lower trainer.optimizer.learning_rate ({rate:.3g} in this step), or let "
+                    "validation bring training back (trainer.validation.every_steps, with go_back: "
+                    "true). trainer.start_new_model: true begins anew"
+                )
         every = self._config.log.histograms_every_steps
         if every is not None and step % every == 0:
             log.histograms(step, self._network.trainable_variables)
+
+    def _comes_back(self, progress: Progress) -> bool:
+        """Whether a validation will find this out and return to the best checkpoint."""
+        config = self._config.validation
+        steers = config.every_steps is not None and config.go_back
+        return steers and progress.plateau.best_step is not None
 
     def _agreed(self, progress: Progress) -> list[bool]:
         """Whether to save, to stop, to end early, in all processes alike."""

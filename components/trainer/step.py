@@ -1,8 +1,9 @@
 """One update of the weights, the same under every strategy.
 
-Loss is the local sum over the GLOBAL number of rows; micro-batches are summed in local tensors;
-the replicas' gradients are summed and only then clipped, so that the number of processes changes
-nothing but the order in which numbers are added (and what dropout and batch normalisation see).
+Loss is the local sum over the GLOBAL number of rows, or over what else a loss is divided by;
+micro-batches are summed in local tensors; the replicas' gradients are summed and only then clipped,
+so that the number of processes changes nothing but the order in which numbers are added (and what
+dropout and batch normalisation see).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from yt8m.components.models.config import LossName
 from yt8m.components.models.heads import Head
 from yt8m.components.models.layers import fused
 from yt8m.components.models.network import Network
@@ -29,7 +31,7 @@ _NORM_SLICES = 8
 class Losses(NamedTuple):
     """What a step tells: means over the global batch, [] float32 each."""
 
-    regularisation: tf.Tensor
+    regularisation: tf.Tensor  # of the weights, and what layers added
     by_head: tuple[tf.Tensor, ...]  # unweighted, in the order of the heads
     gradient_norm: tf.Tensor  # of all gradients together, before clipping
 
@@ -40,6 +42,13 @@ class StepResult(NamedTuple):
     losses: Losses
     scores: tf.Tensor  # [rows, classes of the first head]
     shown: dict[str, tf.Tensor]  # the same rows of the batch's label columns
+
+
+class Whole(NamedTuple):
+    """What micro-batches' losses are parts of: the global batch, over all replicas."""
+
+    rows: tf.Tensor  # [] float32
+    normalisers: Mapping[str, tf.Tensor]  # by head, [] float32 each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,15 +105,16 @@ class TrainStep:
             gradients, sums = self._over_replicas(gradients, sums)
         regularisation = self._regularisation()  # before the weights move
         norm = self._update(gradients)
+        *by_head, added = tf.unstack(sums, num=len(self._network.heads) + 1)
         losses = Losses(
-            regularisation=regularisation,
-            by_head=tuple(tf.unstack(sums, num=len(self._network.heads))),
-            gradient_norm=norm,
+            regularisation=regularisation + added, by_head=tuple(by_head), gradient_norm=norm
         )
         return StepResult(losses=losses, scores=scores, shown=shown)
 
     def _regularisation(self) -> tf.Tensor:
-        losses = self._network.losses
+        return self._penalty(self._network.weight_losses)
+
+    def _penalty(self, losses: Sequence[tf.Tensor]) -> tf.Tensor:
         return self._config.regularisation_penalty * tf.add_n(losses) if losses else tf.zeros([])
 
     def _clip_and_apply(self, gradients: Sequence[tf.Tensor]) -> tf.Tensor:
@@ -120,12 +130,9 @@ class TrainStep:
         return norm
 
     def _with_regularisation(self, gradients: Sequence[tf.Tensor]) -> Sequence[tf.Tensor]:
-        variables = self._network.trainable_variables
         with tf.GradientTape() as tape:
             regularisation = self._regularisation()
-        if not self._network.losses:
-            return gradients
-        own = tape.gradient(regularisation, variables)
+        own = tape.gradient(regularisation, self._network.trainable_variables)
         return [g if o is None else g + o for g, o in zip(gradients, own, strict=True)]
 
     def _norm(self, gradient: tf.Tensor) -> tf.Tensor:
@@ -160,13 +167,13 @@ class TrainStep:
     def _window(self, rows: Batch) -> tuple[list[tf.Tensor], tf.Tensor, tf.Tensor, Any]:
         """Gradients and losses summed over the micro-batches of `rows`."""
         count = self._config.accumulate
-        window_rows = tf.cast(_rows(rows), tf.float32)
-        gradients, sums, scores, shown = self._micro_batch(_part(rows, 0, count), window_rows)
+        whole = self._whole(rows)
+        gradients, sums, scores, shown = self._micro_batch(_part(rows, 0, count), whole)
         if count == 1:
             return gradients, sums, scores, shown
 
         def add(number: Any, gradients: Any, sums: Any) -> Any:
-            more, more_sums, _, _ = self._micro_batch(_part(rows, number, count), window_rows)
+            more, more_sums, _, _ = self._micro_batch(_part(rows, number, count), whole)
             added = [a + b for a, b in zip(gradients, more, strict=True)]
             return number + 1, added, sums + more_sums
 
@@ -179,49 +186,59 @@ class TrainStep:
         )
         return gradients, sums, scores, shown
 
-    def _micro_batch(
-        self, rows: Batch, window_rows: tf.Tensor
-    ) -> tuple[list[tf.Tensor], tf.Tensor, tf.Tensor, Any]:
-        """Gradients, [losses of the heads], and rows for metrics of one micro-batch.
+    def _whole(self, rows: Batch) -> Whole:
+        """Of the global batch, before its first gradient is taken."""
+        network, labels, total = self._network, _labels(rows), self._replicas.total
+        normalisers = [network.normaliser(head, labels) for head in network.heads]
+        has_own = any(head.loss.name is LossName.OWN for head in network.heads)
+        if total > 1 and has_own:  # where each replica's may be another
+            context = tf.distribute.get_replica_context()
+            normalisers = context.all_reduce(tf.distribute.ReduceOp.SUM, normalisers)
+        elif total > 1:
+            normalisers = [normaliser * total for normaliser in normalisers]
+        by_head = dict(zip([head.name for head in network.heads], normalisers, strict=True))
+        return Whole(rows=tf.cast(_rows(rows), tf.float32) * total, normalisers=by_head)
 
-        `window_rows` [] float32 is the number of rows of all micro-batches of this replica.
-        """
+    def _micro_batch(
+        self, rows: Batch, whole: Whole
+    ) -> tuple[list[tf.Tensor], tf.Tensor, tf.Tensor, Any]:
+        """Gradients, [losses of the heads, layers' own], and rows for metrics of a micro-batch."""
         network, labels = self._network, _labels(rows)
         variables, heads = network.trainable_variables, network.heads
         with tf.GradientTape() as tape:
             outputs = network(rows, training=True)
+            added = self._penalty(network.added_losses)
         answers = {head.name: outputs[head.name] for head in heads}
-        told = [self._loss_of[name](labels, p, window_rows) for name, p in answers.items()]
-        slopes = [self._slope_of[name](labels, p, window_rows) for name, p in answers.items()]
+        share = tf.cast(_rows(rows), tf.float32) / whole.rows
+        by = whole.normalisers
+        told = [self._loss_of[name](labels, p, by[name]) for name, p in answers.items()]
+        slopes = [self._slope_of[name](labels, p, by[name]) for name, p in answers.items()]
         gradients = tape.gradient(
-            list(answers.values()),
+            [*answers.values(), added],
             variables,
-            output_gradients=slopes,
+            output_gradients=[*slopes, share],
             unconnected_gradients=tf.UnconnectedGradients.ZERO,
         )
         few = slice(self._config.log.metric_rows)
         shown = {key: value[few] for key, value in labels.items()}
         dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
-        return dense, tf.stack(told), answers[heads[0].name][few], shown
+        return dense, tf.stack([*told, added * share]), answers[heads[0].name][few], shown
 
     def _loss(
-        self, head: Head, labels: Batch, probabilities: tf.Tensor, window_rows: tf.Tensor
+        self, head: Head, labels: Batch, probabilities: tf.Tensor, normaliser: tf.Tensor
     ) -> tf.Tensor:
         """This micro-batch's part of the head's mean over the global batch."""
-        parts = self._network.head_loss(head, labels, probabilities)
-        # A normaliser other than the rows' number gives the mean of micro-batches' means.
-        mean = tf.math.divide_no_nan(parts.total, parts.normaliser)
-        return mean * tf.cast(_rows(labels), tf.float32) / (window_rows * self._replicas.total)
+        total = self._network.head_loss(head, labels, probabilities)
+        return tf.math.divide_no_nan(total, normaliser)
 
     def _slope(
-        self, head: Head, labels: Batch, probabilities: tf.Tensor, window_rows: tf.Tensor
+        self, head: Head, labels: Batch, probabilities: tf.Tensor, normaliser: tf.Tensor
     ) -> tf.Tensor:
         """The gradient of what is minimised for the head by its probabilities."""
-        unit = 1.0 if self._config.normalize_gradients else window_rows * self._replicas.total
+        unit = 1.0 if self._config.normalize_gradients else normaliser
         with tf.GradientTape() as tape:
             tape.watch(probabilities)
-            loss = self._loss(head, labels, probabilities, window_rows)
-            minimised = loss * head.weight * unit
+            minimised = self._loss(head, labels, probabilities, normaliser) * head.weight * unit
         return tape.gradient(minimised, probabilities)
 
     def _clip(

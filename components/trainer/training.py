@@ -15,6 +15,7 @@ import tensorflow as tf
 from yt8m.components.inputs.faults import explaining_faults
 from yt8m.components.models.heads import Head
 from yt8m.components.models.network import Network
+from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.trainer import early_stopping, evaluating, peers
 from yt8m.components.trainer.buckets import check_buckets
 from yt8m.components.trainer.checkpoints import Checkpoints, Done, Progress, mark_done, prepare
@@ -61,14 +62,15 @@ class Model:
 def train(job: TrainingJob, cluster: Cluster) -> None:
     """Train, as chief, master or worker of `cluster`; the chief alone exports."""
     config = job.trainer
+    data = load_data(job)
+    heads = evaluating.heads_of(job)
+    vocabulary = vocabulary_digest(job.vocabulary) if config.learns_verticals else ""
     prepare(
         job.checkpoint_dir,
-        job.model,
+        {**job.model, "vocabulary": vocabulary, "data": data.data_digest},
         start_new=config.start_new_model,
         is_writer=cluster.is_chief,
     )
-    data = load_data(job)
-    heads = evaluating.heads_of(job)
     peers.wait_for_peers(cluster, timeout_s=config.distribution.peer_timeout_s)
     with explaining_lost_peers(cluster):
         strategy = create_strategy(cluster, config.distribution.placement)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +13,7 @@ from tensorboard.plugins.scalar.summary_v2 import scalar_pb
 
 from yt8m.components.console.progress import Progress as Bar
 from yt8m.components.metrics.accumulator import MetricValues, VideoMetrics
-from yt8m.components.metrics.batch import Batch
+from yt8m.components.metrics.batch import Batch, BrokenPredictions
 from yt8m.components.models.heads import Head, targets
 from yt8m.components.trainer.config import LogConfig
 from yt8m.components.trainer.curve import TRAINING, Curve
@@ -57,34 +58,35 @@ class TrainingLog:
         self._bar.advance(step - self._step)
         self._step = step
 
-    def train(self, step: int, result: StepResult, *, rate: float, examples: int) -> None:
-        """Figures of the newest step; speed is that since the last call."""
+    def train(self, step: int, result: StepResult, *, rate: float, examples: int) -> bool:
+        """Figures of the newest step; speed is that since the last call. False: it has diverged."""
         now = time.monotonic()
         speed = self._rows / max(now - self._since, 1e-9)
         self._since, self._rows = now, 0
         losses = result.losses
         by_head = {h.name: float(v) for h, v in zip(self._heads, losses.by_head, strict=True)}
+        loss = sum(head.weight * by_head[head.name] for head in self._heads)
         metrics = shown_metrics(self._heads[0], result)
         row = {
             "examples": examples,
             "seconds": now - self._started,
             "examples_per_s": speed,
-            "loss": sum(head.weight * by_head[head.name] for head in self._heads),
+            "loss": loss,
             "regularisation": float(losses.regularisation),
             "gradient_norm": float(losses.gradient_norm),
             "learning_rate": rate,
-            "hit_at_1": metrics.hit_at_1,
-            "perr": metrics.perr,
-            "gap": metrics.gap,
+            "hit_at_1": metrics and metrics.hit_at_1,
+            "perr": metrics and metrics.perr,
+            "gap": metrics and metrics.gap,
             **{f"loss_{name}": value for name, value in by_head.items() if len(by_head) > 1},
         }
         self._curve.add("train", step, row)
         self.scalars(step, row)
-        self._bar.advance(
-            0,
-            note=f"loss {row['loss']:.3f} {speed:,.0f} examples/s "
-            f"Hit@1 {metrics.hit_at_1 or 0:.3f} GAP {metrics.gap:.3f}",
-        )
+        note = f"loss {loss:.3f} {speed:,.0f} examples/s"
+        if metrics is not None:
+            note += f" Hit@1 {metrics.hit_at_1 or 0:.3f} GAP {metrics.gap:.3f}"
+        self._bar.advance(0, note=note)
+        return metrics is not None and math.isfinite(loss)
 
     def event(self, kind: str, step: int, values: Mapping[str, Any]) -> None:
         """A validation or a checkpoint."""
@@ -117,10 +119,13 @@ class TrainingLog:
         self._since, self._rows = time.monotonic(), 0
 
 
-def shown_metrics(head: Head, result: StepResult) -> MetricValues:
-    """Hit@1, PERR and GAP of the rows that the step handed out."""
+def shown_metrics(head: Head, result: StepResult) -> MetricValues | None:
+    """Hit@1, PERR and GAP of the rows that the step handed out; None if scores are no numbers."""
     metrics = VideoMetrics.empty(head.num_classes)
-    metrics.update(metrics_batch(head, result.shown, result.scores))
+    try:
+        metrics.update(metrics_batch(head, result.shown, result.scores))
+    except BrokenPredictions:
+        return None
     return metrics.result()
 
 

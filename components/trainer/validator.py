@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,14 +11,17 @@ from typing import Any
 import tensorflow as tf
 
 from yt8m.components.metrics.accumulator import VideoMetrics
+from yt8m.components.metrics.batch import BrokenPredictions
 from yt8m.components.models.network import Network
 from yt8m.components.trainer.training_log import metrics_batch
 from yt8m.schemas.errors import ConfigError
 
+_log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Scores:
-    """What a pass over a split found."""
+    """What a pass over a split found; NaN where the network predicts what is no number."""
 
     loss: float  # weighted over the heads that count
     gap: float  # of the first head that counts, as are the others
@@ -24,6 +29,10 @@ class Scores:
     perr: float
     loss_by_head: Mapping[str, float]
     videos: int
+
+    @property
+    def is_finite(self) -> bool:
+        return math.isfinite(self.gap) and math.isfinite(self.loss)
 
     def to_dict(self) -> dict[str, Any]:
         losses = {f"loss_{name}": value for name, value in self.loss_by_head.items()}
@@ -52,12 +61,16 @@ class Validator:
         for batch in batches:
             numeric = {k: v for k, v in batch.items() if v.dtype != tf.string}
             scores, parts = self._forward(numeric)
-            metrics.update(metrics_batch(self._heads[0], batch, scores))
+            try:
+                metrics.update(metrics_batch(self._heads[0], batch, scores))
+            except BrokenPredictions as error:
+                _log.warning("validation: %s", error)
+                return self._broken()
             for head, (total, count) in zip(self._heads, parts, strict=True):
                 before = sums[head.name]
                 sums[head.name] = (before[0] + float(total), before[1] + float(count))
         found = metrics.result()
-        losses = {name: total / max(count, 1.0) for name, (total, count) in sums.items()}
+        losses = {name: total / count if count else 0.0 for name, (total, count) in sums.items()}
         return Scores(
             loss=sum(head.weight * losses[head.name] for head in self._heads),
             gap=found.gap,
@@ -67,7 +80,16 @@ class Validator:
             videos=found.videos,
         )
 
+    def _broken(self) -> Scores:
+        nan = math.nan
+        by_head = {head.name: nan for head in self._heads}
+        return Scores(loss=nan, gap=nan, hit_at_1=nan, perr=nan, loss_by_head=by_head, videos=0)
+
     def _call(self, batch: Mapping[str, tf.Tensor]) -> Any:
         outputs = self.network(batch, training=False)
-        parts = [self.network.head_loss(head, batch, outputs[head.name]) for head in self._heads]
-        return outputs[self._heads[0].name], [tuple(part) for part in parts]
+        network = self.network
+        parts = [
+            (network.head_loss(head, batch, outputs[head.name]), network.normaliser(head, batch))
+            for head in self._heads
+        ]
+        return outputs[self._heads[0].name], parts

@@ -39,8 +39,8 @@ def _step(network: Network, batch: dict[str, tf.Tensor]) -> Step:
         with tf.GradientTape() as tape:
             head = network.heads[0]
             outputs = network(batch, training=True)
-            parts = network.head_loss(head, batch, outputs[head.name])
-            loss = parts.total / parts.normaliser
+            total = network.head_loss(head, batch, outputs[head.name])
+            loss = total / network.normaliser(head, batch)
             if network.losses:
                 loss += tf.add_n(network.losses)
         return loss, tape.gradient(loss, network.trainable_variables)

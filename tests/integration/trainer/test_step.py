@@ -4,66 +4,21 @@ import functools
 
 import numpy as np
 import pytest
-import tensorflow as tf
+from one_step import RATE, ROWS, make_batch, one_step
 
-from yt8m.components.models.config import LogisticConfig
-from yt8m.components.models.heads import create_heads
-from yt8m.components.models.network import create_network
-from yt8m.components.trainer.optimizers import OptimizerConfig, create_optimizer
-from yt8m.components.trainer.step import Replicas, TrainStep
-from yt8m.schemas.features import FeatureConfig, Level
+from yt8m.components.trainer.optimizers import OptimizerConfig
 
-FEATURES = FeatureConfig(names=("rgb",), sizes=(6,), num_classes=5)
-ROWS, RATE, EPSILON = 8, 0.5, 1e-5
+EPSILON = 1e-5
 
 
 @pytest.fixture
 def batch():
-    rng = np.random.default_rng(0)
-    labels = np.full([ROWS, 3], -1)
-    labels[:, 0] = rng.integers(0, 5, ROWS)
-    labels[::2, 1] = (labels[::2, 0] + 1) % 5
-    return {
-        "rgb": rng.normal(size=[ROWS, 6]).astype(np.float32),
-        "labels": labels,
-        "position": np.arange(ROWS),
-    }
+    return make_batch()
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "xla"])
 def update(request):
     return functools.partial(one_step, use_xla=request.param)
-
-
-def one_step(batch, *, use_xla, l2=1e-8, **trainer):
-    """Weights before and after one step, and what the step told."""
-    from training import trainer_config
-
-    settings = {"batch_size": ROWS, "optimizer": {"name": "sgd", "learning_rate": 1.0}}
-    config = trainer_config(**{**settings, **trainer})
-    heads = create_heads((), features=FEATURES, level=Level.VIDEO)
-    network = create_network(
-        LogisticConfig(l2=l2),
-        features=FEATURES,
-        level=Level.VIDEO,
-        heads=heads,
-        seed=1,
-        fuse=use_xla,
-    )
-    optimizer = create_optimizer(config.optimizer)
-    optimizer.build(network.trainable_variables)
-    before = network.get_weights()
-    step = TrainStep(
-        config,
-        network=network,
-        optimizer=optimizer,
-        strategy=tf.distribute.get_strategy(),
-        replicas=Replicas(total=1, local=1),
-        use_xla=use_xla,
-    )
-    dataset = tf.data.Dataset.from_tensors(batch).repeat()
-    told = step.run(iter(dataset), tf.constant([RATE]))
-    return before, network.get_weights(), told
 
 
 def oracle(batch, weights, l2=1e-8, penalty=1.0):

@@ -1,7 +1,9 @@
 """Whole trainings in this process: what is written, kept, refused, taken over."""
 
+import dataclasses
 import json
 import math
+import re
 import shutil
 from types import SimpleNamespace
 
@@ -14,6 +16,7 @@ from training import CLASSES, make_job
 
 from yt8m.components.export.load import load_model
 from yt8m.components.trainer.curve import EVALUATION, TRAINING, read_curve
+from yt8m.components.trainer.loop import Diverged
 from yt8m.components.trainer.process import run_job
 from yt8m.components.trainer.warm_start import read_weights
 from yt8m.components.trainer.weights_source import weights_digest
@@ -135,6 +138,33 @@ def test_another_model_in_an_old_directory_is_refused_with_both_configurations(t
     assert "start_new_model" in message
 
 
+def test_other_data_in_an_old_directory_is_refused(tmp_path, data):
+    from records import make_dataset
+
+    train(tmp_path, data)
+    other = make_dataset(tmp_path / "other", classes=CLASSES)
+    (other / "train0000.tfrecord").rename(other / "train9999.tfrecord")
+    with pytest.raises(ConfigError, match="or of other data") as error:
+        train(tmp_path, other)
+    assert re.search(r"\n  data +there: \w{16}  now: \w{16}\n", str(error.value))
+    assert newest_step(tmp_path / "checkpoints") == 6
+
+
+def test_a_vocabulary_with_other_verticals_is_refused_where_they_are_learned(tmp_path, data):
+    header, *classes = (data / "vocabulary.csv").read_text().splitlines()
+    regrouped = classes[0].replace(",Internet & Telecom,", ",Food & Drink,")
+    assert regrouped != classes[0]
+    other = tmp_path / "other.csv"
+    other.write_text("\n".join([header, regrouped, *classes[1:]]) + "\n")
+    heads = [{"name": "entities"}, {"name": "verticals"}]
+    job = dataclasses.replace(
+        make_job(tmp_path, data=data, heads=heads), vocabulary=str(data / "vocabulary.csv")
+    )
+    run_job(job, {})
+    with pytest.raises(ConfigError, match=r"\n  vocabulary  there: \w{16}  now: \w{16}\n"):
+        run_job(dataclasses.replace(job, vocabulary=str(other)), {})
+
+
 def test_start_new_model_wipes_on_purpose(tmp_path, data):
     train(tmp_path, data, max_steps=6)
     job = train(tmp_path, data, model={"name": "moe"}, start_new_model=True, max_steps=2)
@@ -180,6 +210,60 @@ def test_validation_halves_goes_back_and_stops(tmp_path, data):
         if key.startswith("network") and key.endswith("kernel/.ATTRIBUTES/VARIABLE_VALUE"):
             value = kept.get_tensor(key)
             assert any(np.array_equal(value, other) for other in exported.values())
+
+
+BLOWN_UP = {
+    "max_steps": 40,
+    "optimizer": {"name": "sgd", "learning_rate": 3e38},
+    "clip_gradient_norm": 0,
+}
+
+
+def test_a_training_that_diverges_ends_and_says_what_helps(tmp_path, data):
+    with pytest.raises(Diverged, match=r"at step 4 .*Lower trainer\.optimizer\.learning_rate"):
+        train(tmp_path, data, **BLOWN_UP)
+    assert not (tmp_path / "export").exists()
+
+
+def test_validation_returns_from_weights_that_are_no_numbers(tmp_path, data):
+    evaluation = {"enabled": True, "start_delay_s": 0, "throttle_s": 0, "steps": None}
+    job = train(
+        tmp_path,
+        data,
+        **BLOWN_UP,
+        log={"every_steps": 2, "tensorboard": True},
+        validation={"every_steps": 4, "go_back": True, "num_tries": 3},
+        evaluation={**evaluation, "exporters": [{"name": "latest"}, {"name": "best"}]},
+        early_stopping={"name": "not_better", "patience_steps": 30},
+    )
+    found = rows(job, "validation")
+    assert [row["step"] for row in found] == [0, 4, 8, 12]
+    assert [row["loss"] is None for row in found] == [False, True, True, True]
+    assert [row["factor"] for row in found] == [1, 1, 0.5, 0.25]
+    told = rows(job, "train")
+    assert [row["step"] for row in told] == [2, 4, 6, 8, 10, 12]
+    assert {row["step"] for row in told if row["gap"] is None} == {4, 8, 12}
+    assert all(np.isfinite(value).all() for value in read_weights(job.export_dir).values())
+
+
+def test_exporters_pass_over_weights_that_are_no_numbers(tmp_path, data):
+    job = train(
+        tmp_path,
+        data,
+        **{**BLOWN_UP, "max_steps": 8},
+        validation={"every_steps": 4, "go_back": True},
+        checkpoint={"every_steps": 2},
+        evaluation={
+            "enabled": True,
+            "start_delay_s": 0,
+            "throttle_s": 0,
+            "exporters": [{"name": "latest", "keep": 9}, {"name": "best"}],
+        },
+    )
+    evaluated = rows(job, "evaluation", EVALUATION)
+    assert {row["step"] for row in evaluated if row["gap"] is None} == {2, 6}
+    for row in evaluated:
+        assert ("latest" in row["exported"]) is (row["gap"] is not None)
 
 
 def test_a_resumed_plateau_is_the_uninterrupted_one(tmp_path, data):

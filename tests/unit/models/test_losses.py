@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from yt8m.components.models.config import LossConfig, LossName, SegmentsHeadConfig
 from yt8m.components.models.heads import Head, Targets, create_heads
-from yt8m.components.models.losses import LossParts, example_losses, head_loss
+from yt8m.components.models.losses import example_losses, head_loss
 from yt8m.components.models.network import Network
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import Level
@@ -83,10 +83,10 @@ def test_a_loss_is_a_sum_and_the_number_of_rows() -> None:
     batch = make_batch(Level.VIDEO, rows=7)
     network = make_network("logistic")
     head = network.heads[0]
-    parts = network.head_loss(head, batch, network(batch)[head.name])
+    total = network.head_loss(head, batch, network(batch)[head.name])
     each = example_losses(head.loss, Targets(ids=batch["labels"]), network(batch)[head.name])
-    assert parts.normaliser.numpy() == 7
-    assert parts.total.numpy() == pytest.approx(each.numpy().sum(), rel=1e-6)
+    assert network.normaliser(head, batch).numpy() == 7
+    assert total.numpy() == pytest.approx(each.numpy().sum(), rel=1e-6)
 
 
 def test_classes_that_are_not_rated_get_no_gradient() -> None:
@@ -95,7 +95,7 @@ def test_classes_that_are_not_rated_get_no_gradient() -> None:
     probabilities = tf.fill([1, CLASSES], 0.5)
     with tf.GradientTape() as tape:
         tape.watch(probabilities)
-        total = head_loss(head, batch, probabilities).total
+        total = head_loss(head, batch, probabilities)
     gradient = tf.convert_to_tensor(tape.gradient(total, probabilities)).numpy()[0]
     assert set(np.flatnonzero(gradient)) == {3, 5}
     assert gradient[3] < 0 < gradient[5]
@@ -105,7 +105,7 @@ class _OwnLoss(Network):
     """A model that minimises something of its own: here the sum of its probabilities."""
 
     def own_loss(self, head, batch, probabilities):  # type: ignore[no-untyped-def]
-        return LossParts(total=tf.reduce_sum(probabilities), normaliser=tf.constant(6.0))
+        return tf.reduce_sum(probabilities)
 
 
 def test_a_model_may_bring_its_own_loss() -> None:
@@ -116,7 +116,7 @@ def test_a_model_may_bring_its_own_loss() -> None:
         plain.model_config, features=FEATURES, level=Level.VIDEO, heads=[own],
         sharing=plain.sharing, recipe=plain.recipe,
     )  # fmt: skip
-    found = network.head_loss(own, batch, plain(batch)["entities"]).total
+    found = network.head_loss(own, batch, plain(batch)["entities"])
     assert found.numpy() == pytest.approx(plain(batch)["entities"].numpy().sum(), rel=1e-6)
 
 

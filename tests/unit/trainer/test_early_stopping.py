@@ -14,6 +14,8 @@ def history(*gaps, every=100):
     return [(every * i, {"gap": gap, "loss": 10 - gap}) for i, gap in enumerate(gaps)]
 
 
+NULL = [(0, {"gap": None, "loss": None})]
+NULL_AT_100 = [(100, {"gap": None, "loss": None})]
 TABLE = [
     (NoEarlyStopping(), history(0.1, 0.1, 0.1), False),
     (StopWhenNotBetter(patience_steps=200), [], False),
@@ -28,6 +30,10 @@ TABLE = [
         True,
     ),
     (StopWhenReached(value=0.3), history(0.1, 0.2), False),
+    # A diverged model's metrics are null: never better, never enough.
+    (StopWhenNotBetter(patience_steps=200), NULL + history(0.1, 0.2)[1:], False),
+    (StopWhenNotBetter(patience_steps=100), history(0.1) + NULL_AT_100, True),
+    (StopWhenReached(value=0.3), history(0.1) + NULL_AT_100, False),
     (StopWhenReached(value=0.3), history(0.1, 0.3), True),
     (StopWhenReached(value=9.8, metric=ValidationMetric.LOSS), history(0.1, 0.3), True),
 ]

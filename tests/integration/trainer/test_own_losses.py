@@ -1,0 +1,111 @@
+"""A model's own loss and its own additions to it, against numpy; however a batch is cut up."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from one_step import RATE, make_batch, one_step
+from own_losses import STRENGTH, SquaresByLabel, WithActivity
+
+OWN = {"heads": [{"name": "entities", "loss": {"name": "own"}}], "clip_gradient_norm": 0}
+CUTS = [(8, 1), (4, 2), (2, 4)]
+
+
+def forward(batch, before):
+    kernel, bias = (w.astype(np.float64) for w in before)
+    x = batch["rgb"] / np.linalg.norm(batch["rgb"], axis=1, keepdims=True)
+    p = 1 / (1 + np.exp(-(x @ kernel + bias)))
+    hot = np.zeros_like(p)
+    for row, ids in enumerate(batch["labels"]):
+        hot[row, ids[ids >= 0]] = 1
+    return x, p, hot
+
+
+def assert_moved(update, batch, slope):
+    """The weights went down a loss whose gradient by the logits is `slope`."""
+    x = forward(batch, update.before)[0]
+    for old, new, gradient in zip(
+        update.before, update.after, [x.T @ slope, slope.sum(axis=0)], strict=True
+    ):
+        np.testing.assert_allclose(new, old - RATE * gradient, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("use_xla", [False, True], ids=["plain", "xla"])
+@pytest.mark.parametrize(("batch_size", "accumulate"), CUTS)
+def test_a_loss_of_its_own_is_divided_once_by_its_own_normaliser(batch_size, accumulate, use_xla):
+    batch = make_batch()
+    update = one_step(
+        batch,
+        network_type=SquaresByLabel,
+        use_xla=use_xla,
+        l2=0.0,
+        batch_size=batch_size,
+        accumulate=accumulate,
+        **OWN,
+    )
+    _, p, hot = forward(batch, update.before)
+    normaliser = np.maximum(batch["labels"], 0).sum()
+    assert_moved(update, batch, 2 * (p - hot) * p * (1 - p) / normaliser)
+    expected = ((p - hot) ** 2).sum() / normaliser
+    assert float(update.told.losses.by_head[0]) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("use_xla", [False, True], ids=["plain", "xla"])
+@pytest.mark.parametrize(("batch_size", "accumulate"), CUTS)
+def test_what_layers_add_is_minimised_and_told(batch_size, accumulate, use_xla):
+    batch = make_batch()
+    update = one_step(
+        batch,
+        network_type=WithActivity,
+        use_xla=use_xla,
+        l2=0.0,
+        batch_size=batch_size,
+        accumulate=accumulate,
+        clip_gradient_norm=0,
+        regularisation_penalty=2.0,
+    )
+    _, p, hot = forward(batch, update.before)
+    rows, epsilon = len(p), 1e-5
+    of_head = -hot / (p + epsilon) + (1 - hot) / (1 - p + epsilon)
+    slope = (of_head + 2.0 * STRENGTH * 2 * p) * p * (1 - p) / rows
+    assert_moved(update, batch, slope)
+    added = 2.0 * STRENGTH * (p**2).sum() / rows
+    assert float(update.told.losses.regularisation) == pytest.approx(added, rel=1e-5)
+
+
+# In a process of its own: a device is divided before TensorFlow first looks at it.
+_BOTH = """
+import json, sys
+import tensorflow as tf
+cpu = tf.config.list_physical_devices("CPU")[0]
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+from own_losses import SquaresByLabel, WithActivity
+from one_step import make_batch, one_step
+found = []
+for network_type, trainer in ((SquaresByLabel, json.loads(sys.argv[1])), (WithActivity, {})):
+    for devices in (1, 2):
+        settings = {**trainer, "batch_size": 8 // devices, "devices": devices}
+        update = one_step(make_batch(), network_type=network_type, **settings)
+        told = [float(update.told.losses.by_head[0]), float(update.told.losses.regularisation)]
+        found.append([*(w.ravel().tolist() for w in update.after), told])
+print(json.dumps(found), flush=True)
+"""
+
+
+def test_two_devices_do_as_one():
+    done = subprocess.run(
+        [sys.executable, "-c", _BOTH, json.dumps(OWN)],
+        env={**os.environ, "PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    squares_alone, squares, activity_alone, activity = json.loads(done.stdout.splitlines()[-1])
+    for alone, shared in ((squares_alone, squares), (activity_alone, activity)):
+        for one, two in zip(alone, shared, strict=True):
+            np.testing.assert_allclose(two, one, rtol=1e-5, atol=1e-7)
