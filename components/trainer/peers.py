@@ -1,20 +1,25 @@
 """Whether the other processes of a cluster are there, asked before TensorFlow waits for them.
 
-TensorFlow waits for a missing peer without end or word. Here each process opens its own port, and
-goes on when it has seen every peer's; a peer that never comes ends in an error that names it.
+TensorFlow waits for a missing peer without end or word. Here each process answers at its own port,
+and goes on when every peer has answered it; one that never does ends in an error that names it. An
+open port is not enough: another program's, a proxy's or that of a process which hangs is open too.
 """
 
 from __future__ import annotations
 
 import socket
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 
 from yt8m.components.trainer.cluster import Cluster
 from yt8m.schemas.errors import Yt8mError
 
 _PAUSE_S = 0.2
 _CONNECT_S = 2.0
+_GREETING = b"yt8m"
+_HTTP2_SETTINGS = b"\x04"  # a gRPC server speaks first, and its frame's fourth byte is its type
 
 
 class UnreachablePeers(Yt8mError):  # noqa: N818  (names what was found)
@@ -31,7 +36,7 @@ def wait_for_peers(cluster: Cluster, *, timeout_s: float) -> None:
     if not missing:
         return
     deadline = time.monotonic() + timeout_s
-    with _listener(cluster.address):
+    with _answering(cluster.address):
         while missing := {name: a for name, a in missing.items() if not is_reachable(a)}:
             if time.monotonic() > deadline:
                 raise UnreachablePeers(_explain(cluster, missing, timeout_s))
@@ -39,17 +44,43 @@ def wait_for_peers(cluster: Cluster, *, timeout_s: float) -> None:
 
 
 def is_reachable(address: str) -> bool:
-    """True where something accepts connections at `address`."""
+    """True where a process that waits for its peers, or TensorFlow's server, is at `address`."""
     host, _, port = address.rpartition(":")
     try:
-        with socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_S):
-            return True
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_S) as peer:
+            peer.settimeout(_CONNECT_S)
+            said = b""
+            while len(said) < len(_GREETING) and (more := peer.recv(len(_GREETING) - len(said))):
+                said += more
     except OSError:
         return False
+    return said == _GREETING or said[3:] == _HTTP2_SETTINGS
+
+
+@contextmanager
+def _answering(address: str) -> Iterator[None]:
+    """Greets whoever asks at this process's own port, until TensorFlow's server takes it over."""
+    with _listener(address) as listener:
+        thread = threading.Thread(target=_greet, args=(listener,), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)  # closing alone would not wake the thread
+            thread.join()
+
+
+def _greet(listener: socket.socket) -> None:
+    while True:
+        try:
+            peer, _ = listener.accept()
+        except OSError:  # shut down
+            return
+        with peer, suppress(OSError):
+            peer.sendall(_GREETING)
 
 
 def _listener(address: str) -> socket.socket:
-    """A socket on this process's own port, until TensorFlow's server takes it over."""
     host, _, port = address.rpartition(":")
     is_loopback = host in ("localhost", "127.0.0.1")
     try:
@@ -66,6 +97,7 @@ def _explain(cluster: Cluster, missing: Mapping[str, str], timeout_s: float) -> 
     named = ", ".join(f"{name} ({address})" for name, address in missing.items())
     return (
         f"{cluster}: not reachable within {timeout_s:g} s: {named}. Look at that process's log; "
-        "all processes must run at the same time, each with its own TF_CONFIG "
+        "all processes must run at the same time, each with its own TF_CONFIG, and a port at which "
+        "something else listens does not count "
         "(trainer.distribution.peer_timeout_s is the time to wait)"
     )

@@ -1,7 +1,9 @@
 """The evaluator role, wrong TF_CONFIGs and absent peers, in real processes."""
 
+import contextlib
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -83,6 +85,15 @@ def test_buckets_that_the_workers_cannot_share_are_refused_as_early(tmp_path):
     assert "error: trainer.inputs.bucket_multiple = 4: must be a multiple of" in said
 
 
+def others(config):
+    """Addresses of the cluster in this TF_CONFIG but the process's own."""
+    parsed = json.loads(config)
+    task = parsed["task"]
+    own = parsed["cluster"][task["type"]][task["index"]]
+    return {a for addresses in parsed["cluster"].values() for a in addresses} - {own}
+
+
+@pytest.mark.parametrize("is_open", [False, True], ids=["absent", "silent"])
 @pytest.mark.parametrize(
     ("processes", "started", "missing"),
     [
@@ -93,16 +104,21 @@ def test_buckets_that_the_workers_cannot_share_are_refused_as_early(tmp_path):
     ],
 )
 def test_a_peer_that_never_comes_ends_in_an_error_that_names_it(
-    tmp_path, processes, started, missing
+    tmp_path, processes, started, missing, is_open
 ):
+    """Nor does one whose port is open, but which never says a word."""
     job = make_job(tmp_path, distribution={"peer_timeout_s": 2})
     group = Group(job, processes, tmp_path / "logs")
     began = time.monotonic()
-    try:
-        group.start(started)
-        assert group.join(started) == {started: 1}
-    finally:
-        group.__exit__(None, None, None)
+    with contextlib.ExitStack() as silent:
+        for address in others(group.configs[started]) if is_open else ():
+            host, _, port = address.rpartition(":")
+            silent.enter_context(socket.create_server((host, int(port))))
+        try:
+            group.start(started)
+            assert group.join(started) == {started: 1}
+        finally:
+            group.__exit__(None, None, None)
     assert time.monotonic() - began < 100
     log = group.log(started)
     assert "reachable" in log
