@@ -9,7 +9,7 @@ import json
 import logging
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import tensorflow as tf
@@ -184,11 +184,12 @@ class Done:
 
     step: int
     limits: str  # as configured: with others the same directory is trained on
+    id: str = ""  # tells it from that of an earlier training
 
 
 def mark_done(directory: str, done: Done) -> None:
     """Tell the other processes that the last checkpoint is written."""
-    text = json.dumps({"step": done.step, "limits": done.limits})
+    text = json.dumps(asdict(replace(done, id=uuid.uuid4().hex)))
     write_text(f"{directory}/{_DONE_FILE}", text)
 
 

@@ -49,6 +49,7 @@ class Cluster:
     role: Role = Role.CHIEF
     index: int = 0
     addresses: Mapping[Role, Mapping[int, str]] = field(default_factory=dict)
+    has_evaluator: bool = False  # listed beside those that train; one may run without being so
     is_sparse: bool = False  # TFJob's enableDynamicWorker: a task knows itself and the ps only
 
     @classmethod
@@ -136,8 +137,14 @@ def _parse(data: Any) -> Cluster:
     role, index = _task(data.get("task"), required=bool(addresses))
     _check_roles(addresses, role, is_sparse)
     _check_task(addresses, role, index)
-    addresses.pop(Role.EVALUATOR, None)
-    return Cluster(role=role, index=index, addresses=addresses, is_sparse=is_sparse)
+    evaluators = addresses.pop(Role.EVALUATOR, {})
+    return Cluster(
+        role=role,
+        index=index,
+        addresses=addresses,
+        has_evaluator=bool(evaluators),
+        is_sparse=is_sparse,
+    )
 
 
 def _addresses(cluster: Any) -> tuple[dict[Role, dict[int, str]], bool]:

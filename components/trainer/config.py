@@ -15,8 +15,10 @@ from yt8m.components.models.config import (
     Sharing,
     VerticalsHeadConfig,
 )
-from yt8m.components.trainer.backends.config import BackendConfig, InProcessBackend
+from yt8m.components.trainer.backends.config import BackendConfig, InProcessBackend, LocalBackend
+from yt8m.components.trainer.backends.kubernetes_config import KubernetesBackend
 from yt8m.components.trainer.optimizers import AdamConfig, OptimizerConfig
+from yt8m.components.trainer.processes import problem_of
 from yt8m.components.trainer.schedule import Schedule, StaircaseSchedule
 from yt8m.schemas.config_tree import require
 
@@ -186,6 +188,8 @@ class EvaluationConfig:
     steps: int | None = 100  # batches; None: the whole split
     start_delay_s: float = 120.0
     throttle_s: float = 600.0
+    # An evaluator that sees no new checkpoint for so long gives up; None: 4 checkpoint.every_s.
+    idle_limit_s: float | None = None
     exporters: tuple[ExporterConfig, ...] = ()
 
     def __post_init__(self) -> None:
@@ -274,8 +278,26 @@ class TrainerConfig:
         require(epochs is None or epochs > 0, "num_epochs", epochs, "above 0")
         for name in ("clip_gradient_norm", "regularisation_penalty"):
             require(getattr(self, name) >= 0, name, getattr(self, name), "0 or more")
+        self._require_evaluations()
         if self.inputs.bucket_batches > 1:
             self._require_buckets()
+
+    def _require_evaluations(self) -> None:
+        """Who waits for evaluations must not wait in vain."""
+        idle, every = self.evaluation.idle_limit_s, self.checkpoint.every_s
+        allowed = f"above checkpoint.every_s = {every}"
+        require(idle is None or idle > every, "evaluation.idle_limit_s", idle, allowed)
+        if not (waiting := self.waits_for_evaluations):
+            return
+        enabled = self.evaluation.enabled
+        require(enabled, "evaluation.enabled", enabled, f"true with {waiting}")
+        if isinstance(self.backend, LocalBackend):
+            processes = self.backend.processes
+            problem = problem_of(processes, waiting=waiting)
+            require(not problem, "backend.processes", processes, f"as in evaluator=1 ({problem})")
+        roles = self.backend.roles if isinstance(self.backend, KubernetesBackend) else {}
+        lacks = len(roles) > 1 and "evaluator" not in roles
+        require(not lacks, "backend.roles", sorted(roles), f"with an evaluator for {waiting}")
 
     def _require_buckets(self) -> None:
         """What buckets cannot go together with; buckets.py refuses what a job's start tells."""
@@ -290,6 +312,21 @@ class TrainerConfig:
     def learns_verticals(self) -> bool:
         """Whether the vocabulary decides what is learned, and not only how classes are called."""
         return any(isinstance(head, VerticalsHeadConfig) for head in self.heads)
+
+    @property
+    def idle_limit_s(self) -> float:
+        """For how long an evaluator waits for a new checkpoint."""
+        return self.evaluation.idle_limit_s or 4 * self.checkpoint.every_s
+
+    @property
+    def waits_for_evaluations(self) -> str:
+        """Which settings do nothing unless some process evaluates; empty for none."""
+        stops = not isinstance(self.early_stopping, NoEarlyStopping)
+        parts = [
+            ("evaluation.exporters", bool(self.evaluation.exporters)),
+            ("early_stopping", stops),
+        ]
+        return " and ".join(f"trainer.{name}" for name, is_set in parts if is_set)
 
     @property
     def window_rows(self) -> int:

@@ -85,6 +85,11 @@ def load_data(job: TrainingJob) -> TrainingData:
         )
     split = job.trainer.validation_split
     has_validation = manifest.examples(split) > 0
+    if not has_validation and (waiting := job.trainer.waits_for_evaluations):
+        raise ConfigError(
+            f"trainer.validation_split = {split!r}: {job.manifest} has no records of this split, "
+            f"and {waiting} would wait for evaluations of it in vain"
+        )
     return TrainingData(
         job=job,
         train=source_of(manifest, job.trainer.train_split, job.features),

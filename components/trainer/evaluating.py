@@ -11,7 +11,7 @@ from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.models.heads import Head, create_heads
 from yt8m.components.models.network import Network, create_network
 from yt8m.components.records.vocabulary import load_vocabulary
-from yt8m.components.trainer.checkpoints import step_of
+from yt8m.components.trainer.checkpoints import read_done, step_of
 from yt8m.components.trainer.curve import EVALUATION, Curve, copy_curves, read_curve
 from yt8m.components.trainer.data import TrainingData, load_data
 from yt8m.components.trainer.early_stopping import Evaluation
@@ -32,7 +32,7 @@ class Scorer:
         self._network: Network | None = None
         self._validator: Validator | None = None
         self._evaluator: Validator | None = None
-        self._evaluated: tuple[int, Scores] | None = None  # the newest
+        self._evaluated: tuple[tuple[str, int], Scores] | None = None  # the newest
         root = job.evaluation_dir or f"{job.log_dir}/export"
         self._exporters = [Exporter(c, root) for c in job.trainer.evaluation.exporters]
 
@@ -50,11 +50,13 @@ class Scorer:
         A checkpoint that turns out to be the last one after it was scored is not scored again.
         """
         began, step = time.monotonic(), step_of(path)
+        # A step may be saved again, and with other weights: gone back, or begun anew.
+        written = path, tf.io.gfile.stat(f"{path}.index").mtime_nsec
         checkpoint = tf.train.Checkpoint(network=self.network)
         checkpoint.restore(path).expect_partial().assert_existing_objects_matched()
-        known = self._evaluated is not None and self._evaluated[0] == step
+        known = self._evaluated is not None and self._evaluated[0] == written
         if self._evaluated is None or not known:
-            self._evaluated = step, self._score_for_evaluation()
+            self._evaluated = written, self._score_for_evaluation()
         scores = self._evaluated[1]
         metrics = scores.to_dict()
         exported = [
@@ -96,7 +98,7 @@ class Scorer:
         export_model(self.network, directory, spec)
 
     def _write_down(self, step: int, row: dict[str, Any]) -> None:
-        curve = Curve(f"{self._job.checkpoint_dir}/{EVALUATION}", step=step)
+        curve = Curve(f"{self._job.checkpoint_dir}/{EVALUATION}", step=step - 1)
         curve.add("evaluation", step, row)
         curve.close()
         name = self._job.trainer.evaluation.name
@@ -111,6 +113,8 @@ class Scorer:
 
 def evaluate_continuously(job: TrainingJob) -> None:
     """The evaluator role: until the training's last checkpoint is scored."""
+    # Read at once: a chief that starts at the same time will wipe it.
+    earlier = read_done(job.checkpoint_dir) if job.trainer.start_new_model else None
     data = load_data(job)
     scorer = Scorer(job, data, heads_of(job))
     with StopSignal() as stop:
@@ -119,6 +123,8 @@ def evaluate_continuously(job: TrainingJob) -> None:
             job.trainer.evaluation,
             scorer.evaluate,
             limits=job.trainer.limits,
+            idle_limit_s=job.trainer.idle_limit_s,
+            earlier=earlier,
             should_end=lambda: stop.requested,
         )
         if stop.requested:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import tensorflow as tf
 
-from yt8m.components.trainer.checkpoints import read_done, step_of
+from yt8m.components.trainer.checkpoints import Done, read_done, step_of
 from yt8m.components.trainer.config import EvaluationConfig
+from yt8m.schemas.errors import Yt8mError
 
 _log = logging.getLogger(__name__)
 _WARN_EVERY_S = 600.0
@@ -72,16 +73,27 @@ def watch(
     evaluate: Evaluate,
     *,
     limits: str,
+    idle_limit_s: float,
+    earlier: Done | None = None,
     should_end: Callable[[], bool] = lambda: False,
 ) -> None:
-    """The evaluator role: score new checkpoints until the last one of the training is scored."""
+    """The evaluator role: score new checkpoints until the last one of the training is scored.
+
+    `earlier` is the marker of a training that is about to be wiped; it and its checkpoints count
+    only where nothing has come after them for as long as this waits for a checkpoint at all.
+    """
     throttle = Throttle(config, started=time.monotonic())
-    warned = -_WARN_EVERY_S
+    warned, newest, changed = -_WARN_EVERY_S, None, time.monotonic()
     while not should_end():
         # In this order: a marker seen before the path says that no newer path will come.
         done = read_done(directory)
         path = tf.train.latest_checkpoint(directory)
         now = time.monotonic()
+        if path != newest:
+            newest, changed = path, now
+        is_idle = now - changed > idle_limit_s
+        if earlier is not None and done == earlier and not is_idle:
+            done = path = None
         if path is None and now - warned >= _WARN_EVERY_S:
             _log.warning("no checkpoint in %s yet", directory)
             warned = now
@@ -96,6 +108,13 @@ def watch(
                         raise
                     continue  # newer ones have taken its place before it was read
                 throttle.evaluated(step, now, final=final)
+                changed = time.monotonic()  # what came meanwhile has had no chance to be seen
             if final:
                 return
+        if is_idle:
+            raise Yt8mError(
+                f"evaluator: no new checkpoint in {directory} for {idle_limit_s:g} s "
+                "(trainer.evaluation.idle_limit_s). The log of the process that trains says why; "
+                "start the evaluator again when training goes on"
+            )
         time.sleep(_POLL_S)

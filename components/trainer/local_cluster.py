@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
@@ -18,17 +17,16 @@ from pathlib import Path
 from yt8m.components.trainer.buckets import check_buckets
 from yt8m.components.trainer.cluster import VARIABLE, Cluster, Role
 from yt8m.components.trainer.job import TrainingJob
+from yt8m.components.trainer.processes import HOST, cluster_configs, parse_processes
 from yt8m.schemas.errors import (
     EXIT_INTERRUPTED,
     EXIT_TERMINATED,
     EXIT_USER,
-    ConfigError,
     Terminated,
     UserError,
     Yt8mError,
 )
 
-_HOST = "127.0.0.1"
 _POLL_S = 0.2
 _GRACE_S = 30.0  # to save a checkpoint after SIGTERM
 _LINES_SHOWN = 12
@@ -49,44 +47,6 @@ class Member:
     @property
     def name(self) -> str:
         return f"{self.role.value} {self.index}"
-
-
-def parse_processes(text: str) -> dict[Role, int]:
-    """`chief=1,worker=2,ps=1,evaluator=1` as numbers by role; ConfigError says what is wrong."""
-    counts: dict[Role, int] = {}
-    roles = {role.value: role for role in Role}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        name, _, number = (word.strip() for word in part.partition("="))
-        if name not in roles or not (number or "1").isdigit():
-            raise ConfigError(
-                f"--processes {part!r}: must be role=number, roles {', '.join(roles)}, "
-                "as in chief=1,worker=2,ps=1,evaluator=1"
-            )
-        if roles[name] in counts:
-            raise ConfigError(f"--processes: {name} is given twice")
-        counts[roles[name]] = int(number or 1)
-    counts = {role: count for role, count in counts.items() if count}
-    if not counts:
-        raise ConfigError(f"--processes {text!r}: no process at all")
-    return counts
-
-
-def cluster_configs(
-    counts: Mapping[Role, int], ports: Sequence[int]
-) -> dict[tuple[Role, int], str]:
-    """TF_CONFIG of each process; each is checked as that process will check it."""
-    remaining = iter(ports)
-    cluster = {
-        role.value: [f"{_HOST}:{next(remaining)}" for _ in range(count)]
-        for role, count in counts.items()
-    }
-    configs = {}
-    for role, count in counts.items():
-        for index in range(count):
-            task = {"type": role.value, "index": index}
-            configs[role, index] = json.dumps({"cluster": cluster, "task": task})
-            Cluster.from_env({VARIABLE: configs[role, index]})
-    return configs
 
 
 def run_cluster(
@@ -121,7 +81,7 @@ def run_cluster(
 
 def free_ports(processes: str) -> list[int]:
     """As many ports that nobody listens on as there are processes."""
-    sockets = [socket.create_server((_HOST, 0)) for _ in range(_total(processes))]
+    sockets = [socket.create_server((HOST, 0)) for _ in range(_total(processes))]
     try:
         return [s.getsockname()[1] for s in sockets]
     finally:

@@ -199,6 +199,12 @@ class _Training:
         evaluates = config.evaluation.enabled and self._data.validation is not None
         if self._cluster.evaluates_itself and evaluates:
             local = Local(config.evaluation, scorer.evaluate)
+        elif config.waits_for_evaluations and not self._cluster.has_evaluator:
+            _log.warning(
+                "%s does nothing unless an evaluator runs beside this process (TF_CONFIG with task "
+                "type evaluator), which evaluates nothing itself",
+                config.waits_for_evaluations,
+            )
         is_stopping = not isinstance(config.early_stopping, NoEarlyStopping)
         return Watchers(
             log=log,

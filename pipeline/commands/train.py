@@ -70,11 +70,12 @@ def run(args: argparse.Namespace, console: Console) -> int | None:
     if args.processes is None:
         Cluster.from_env(os.environ)  # a wrong TF_CONFIG is told before anything is read
     else:
-        from yt8m.components.trainer.local_cluster import cluster_configs, parse_processes
+        from yt8m.components.trainer.processes import check_processes
 
-        counts = parse_processes(args.processes)
-        cluster_configs(counts, range(1, 1 + sum(counts.values())))
+        check_processes(args.processes)
     config = load_config(_preset(args), [*args.set, *_settings(args)])
+    if args.processes is not None:
+        check_processes(args.processes, waiting=config.trainer.waits_for_evaluations)
     out = Path(args.out).absolute()
     job = _job(config, args, out)
     _train(job, args, out, console)

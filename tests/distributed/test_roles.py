@@ -9,8 +9,9 @@ import sys
 import time
 
 import pytest
-from cluster import Group
-from training import make_job
+from cluster import Group, run
+from records import make_dataset
+from training import CLASSES, make_job
 
 from yt8m.components.trainer.curve import EVALUATION, read_curve
 
@@ -40,6 +41,41 @@ def test_the_evaluator_scores_checkpoints_exports_and_ends_after_the_last_one(tm
     exported = {p.parent.name: p.name for p in (tmp_path / "logs/export").glob("*/[0-9]*")}
     assert exported["latest"] == exported["final"] == "9"
     assert "best" in exported
+
+
+def test_an_evaluator_whose_training_never_comes_gives_up(tmp_path):
+    evaluation = {"enabled": True, "idle_limit_s": 2}
+    job = make_job(tmp_path, checkpoint={"every_s": 1}, evaluation=evaluation)
+    group = Group(job, "chief=1,evaluator=1", tmp_path / "logs")
+    try:
+        group.start("evaluator 0")
+        assert group.join("evaluator 0") == {"evaluator 0": 1}
+    finally:
+        group.__exit__(None, None, None)
+    assert "error: evaluator: no new checkpoint in" in group.log("evaluator 0")
+
+
+def test_an_evaluator_does_not_take_the_end_of_a_wiped_training_for_that_of_its_own(tmp_path):
+    data = make_dataset(tmp_path / "data", classes=CLASSES)
+    job = make_job(tmp_path, data=data, max_steps=3)
+    run(job, "", tmp_path / "first")
+    evaluation = {"enabled": True, "start_delay_s": 0, "throttle_s": 0}
+    anew = make_job(
+        tmp_path, data=data, max_steps=3, start_new_model=True, seed=7, evaluation=evaluation
+    )
+    group = Group(anew, "chief=1,evaluator=1", tmp_path / "logs")
+    try:
+        group.start("evaluator 0")
+        group.wait_until(lambda: "no checkpoint" in group.log("evaluator 0"))
+        group.start("chief 0")
+        assert set(group.join().values()) == {0}
+    finally:
+        group.__exit__(None, None, None)
+    (row,) = read_curve(f"{anew.log_dir}/{EVALUATION}")
+    alone = make_job(tmp_path / "alone", data=data, max_steps=3, seed=7, evaluation=evaluation)
+    run(alone, "", tmp_path / "alone-logs")
+    (expected,) = read_curve(f"{alone.log_dir}/{EVALUATION}")
+    assert (row["step"], row["loss"]) == (3, expected["loss"])
 
 
 BAD = [

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from yt8m.components.trainer.backends.kubernetes_config import JobSetBackend, TFJobBackend
+from yt8m.components.trainer.processes import problem_of
 from yt8m.schemas.config_tree import require
 
 
@@ -24,7 +25,8 @@ class LocalBackend:
     processes: str = "chief=1,worker=1"
 
     def __post_init__(self) -> None:
-        require(bool(self.processes.strip()), "processes", self.processes, "as in chief=1,worker=2")
+        problem = problem_of(self.processes)
+        require(not problem, "processes", self.processes, f"as in chief=1,worker=2 ({problem})")
 
 
 BackendConfig = InProcessBackend | LocalBackend | TFJobBackend | JobSetBackend

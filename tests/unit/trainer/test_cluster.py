@@ -40,6 +40,13 @@ GOOD = [
     ({"worker": [W0]}, ("worker", 0), Kind.LOCAL, True, False),
     ({"chief": [CHIEF]}, ("chief", 0), Kind.LOCAL, True, False),
     (PS_CLUSTER, ("chief", 0), Kind.PARAMETER_SERVER, True, False),
+    (
+        {"master": [CHIEF], "worker": [W0], "ps": [PS0]},
+        ("master", 0),
+        Kind.PARAMETER_SERVER,
+        True,
+        False,
+    ),
     (PS_CLUSTER, ("worker", 0), Kind.PARAMETER_SERVER, False, False),
     (PS_CLUSTER, ("ps", 0), Kind.PARAMETER_SERVER, False, False),
     (PS_CLUSTER, ("evaluator", 0), Kind.PARAMETER_SERVER, False, False),
@@ -61,6 +68,7 @@ def test_tfjobs_dialect_is_accepted():
     parsed = parse(cluster, ("worker", 1), environment="cloud")
     assert parsed.address == W1
     assert Role.EVALUATOR not in parsed.addresses
+    assert parsed.has_evaluator
 
 
 def test_tfjobs_dynamic_workers_know_only_themselves_and_the_ps():

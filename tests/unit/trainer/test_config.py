@@ -51,9 +51,27 @@ def test_a_job_survives_its_text_form():
         optimizer={"name": "sgd", "momentum": 0.9},
         schedule={"name": "cosine"},
         evaluation={"exporters": [{"name": "latest", "keep": 2}, {"name": "best"}]},
-        backend={"name": "local", "processes": "chief=1,worker=2"},
+        backend={"name": "local", "processes": "chief=1,worker=2,evaluator=1"},
     )
     assert parse_job(wanted.to_json()) == wanted
+
+
+EXPORTING = {"exporters": [{"name": "best"}]}
+STOPPING = {"name": "reached", "value": 0.5}
+WITH_EVALUATIONS = [
+    {"backend": {"name": "local", "processes": "chief=1,worker=1,evaluator=1"}},
+    {"backend": {"name": "local", "processes": "master=1,worker=1"}},
+    {"backend": {"name": "tfjob", "roles": {"chief": {}, "worker": {}, "evaluator": {}}}},
+    {"backend": {"name": "tfjob", "roles": {"chief": {}}}},
+    {},
+]
+
+
+@pytest.mark.parametrize("values", WITH_EVALUATIONS)
+def test_who_waits_for_evaluations_needs_one_who_makes_them(values):
+    settings = {**values, "evaluation": EXPORTING, "early_stopping": STOPPING}
+    config = from_dict(TrainerConfig, settings, path="trainer")
+    assert config.waits_for_evaluations == "trainer.evaluation.exporters and trainer.early_stopping"
 
 
 BAD = [
@@ -72,6 +90,35 @@ BAD = [
     ({"evaluation": {"exporters": [{"name": "best"}, {"name": "best"}]}}, "distinct directories"),
     ({"evaluation": {"exporters": [{"name": "best", "directory": "a/b"}]}}, "plain directory"),
     ({"validation": {"every_steps": 0}}, "every_steps = 0"),
+    (
+        {"evaluation": {"idle_limit_s": 900}},
+        "trainer.evaluation.idle_limit_s = 900.0: must be above checkpoint.every_s = 900.0",
+    ),
+    (
+        {"early_stopping": STOPPING, "evaluation": {"enabled": False}},
+        "trainer.evaluation.enabled = False: must be true with trainer.early_stopping",
+    ),
+    (
+        {"backend": {"name": "tfjob"}, "evaluation": EXPORTING, "early_stopping": STOPPING},
+        "trainer.backend.roles = ['chief', 'worker']: must be with an evaluator for "
+        "trainer.evaluation.exporters and trainer.early_stopping",
+    ),
+    (
+        {"backend": {"name": "local", "processes": "chief=1,worker=1"}, "evaluation": EXPORTING},
+        "nobody evaluates, and trainer.evaluation.exporters would wait for it in vain",
+    ),
+    (
+        {"backend": {"name": "local", "processes": "master,worker,ps"}, "evaluation": EXPORTING},
+        "nobody evaluates",
+    ),
+    (
+        {"backend": {"name": "local", "processes": "wrker=1"}},
+        "trainer.backend.processes = 'wrker=1': must be as in chief=1,worker=2 (processes",
+    ),
+    (
+        {"backend": {"name": "local", "processes": "ps=1,worker=1"}},
+        "trainer.backend.processes = 'ps=1,worker=1': must be",
+    ),
     ({"checkpoint": {"keep": 0}}, "keep = 0"),
     ({"batchsize": 3}, "did you mean batch_size"),
     (

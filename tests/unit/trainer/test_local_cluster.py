@@ -3,7 +3,8 @@ import json
 import pytest
 
 from yt8m.components.trainer.cluster import Cluster, Kind, Role
-from yt8m.components.trainer.local_cluster import cluster_configs, free_ports, parse_processes
+from yt8m.components.trainer.local_cluster import free_ports
+from yt8m.components.trainer.processes import cluster_configs, parse_processes
 from yt8m.schemas.errors import ConfigError
 
 
@@ -29,7 +30,7 @@ def test_processes_are_counted_by_role():
     ],
 )
 def test_what_is_no_list_of_processes_is_refused(text, named):
-    with pytest.raises(ConfigError, match="--processes") as error:
+    with pytest.raises(ConfigError, match="processes") as error:
         parse_processes(text)
     assert named in str(error.value)
 
