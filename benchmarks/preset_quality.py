@@ -2,10 +2,12 @@
 
     python benchmarks/preset_quality.py --train 'DIR/validate00[0-4]?.tfrecord' \
         --eval 'DIR/validate005?.tfrecord' [--preset video_mlp] [--seeds 3] [--set a.b=value ...]
+        [--precision bf16,fp32]
 
 The preset's own trainer reads the records that the patterns match; what is scored is what it
 exports, in float32. Seconds are those of training itself, from the first step's start to the last
-step's end, compilation included; without imports, scoring and export.
+step's end, compilation included; without imports, scoring and export. Several precisions train from
+the same seeds on the same batches, and their GAPs are compared seed by seed.
 """
 
 from __future__ import annotations
@@ -30,22 +32,32 @@ def main() -> None:
     parser.add_argument("--preset", default="video_mlp")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--set", action="append", default=[])
+    parser.add_argument("--precision", default="auto")
     args = parser.parse_args()
     from yt8m.components.trainer.process import run_job
 
     with tempfile.TemporaryDirectory(prefix="yt8m-bench-") as scratch:
         manifest = make_manifest({"train": args.train, "eval": args.eval}, Path(scratch))
-        found = []
+        precisions = args.precision.split(",")
+        gaps: dict[str, list[float]] = {precision: [] for precision in precisions}
+        seconds: dict[str, list[float]] = {precision: [] for precision in precisions}
         for seed in range(args.seeds):
-            settings = [*args.set, f"trainer.seed={seed}"]
-            job = make_job(args.preset, settings, manifest, Path(scratch) / str(seed))
-            run_job(job, {})
-            found.append((gap := score(job, args.eval), seconds := training_seconds(job)))
-            print(f"seed {seed}: GAP {gap:.4f} in {seconds:.1f} s", flush=True)
-    gaps, seconds = zip(*found, strict=True)
-    print(
-        f"mean of {len(found)}: GAP {statistics.mean(gaps):.4f} in {statistics.mean(seconds):.1f} s"
-    )
+            for precision in precisions:
+                settings = [*args.set, f"trainer.seed={seed}", f"trainer.precision={precision}"]
+                out = Path(scratch) / f"{seed}-{precision}"
+                job = make_job(args.preset, settings, manifest, out)
+                run_job(job, {})
+                gaps[precision].append(score(job, args.eval))
+                seconds[precision].append(training_seconds(job))
+                told = f"GAP {gaps[precision][-1]:.4f} in {seconds[precision][-1]:.1f} s"
+                print(f"seed {seed}, {precision}: {told}", flush=True)
+    for precision in precisions:
+        gap, time = statistics.mean(gaps[precision]), statistics.mean(seconds[precision])
+        print(f"mean of {args.seeds}, {precision}: GAP {gap:.4f} in {time:.1f} s")
+    for precision in precisions[1:]:
+        pairs = zip(gaps[precisions[0]], gaps[precision], strict=True)
+        differences = ", ".join(f"{first - second:+.4f}" for first, second in pairs)
+        print(f"{precisions[0]} less {precision}, seed by seed: {differences}")
 
 
 def make_manifest(patterns: dict[str, str], scratch: Path) -> Path:

@@ -18,6 +18,7 @@ PRESETS = {
     "video_logistic": Level.VIDEO,
     "video_moe": Level.VIDEO,
     "video_mlp": Level.VIDEO,
+    "video_mlp_small": Level.VIDEO,
     "frame_logistic": Level.FRAME,
     "frame_dbof": Level.FRAME,
     "frame_lstm": Level.FRAME,
