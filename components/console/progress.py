@@ -14,10 +14,16 @@ class Progress:
     """`with Progress("verify", total=n, unit="records") as p: p.advance(k, note="loss 3.2")`."""
 
     def __init__(
-        self, task: str, *, total: int | None = None, unit: str = "", hidden: bool = False
+        self,
+        task: str,
+        *,
+        total: int | None = None,
+        unit: str = "",
+        done: int = 0,  # before: work that is taken up again is not this one's pace
+        hidden: bool = False,
     ) -> None:
         self._task, self._total, self._unit, self._hidden = task, total, unit, hidden
-        self._done = 0
+        self._before = self._done = done
         self._note = ""
         self._start = self._last_line = time.monotonic()
         self._bar: Any = None  # rich.progress.Progress, imported only where a terminal shows it
@@ -68,17 +74,22 @@ class Progress:
             TimeRemainingColumn(),
             console=Console(file=sys.stderr),
         )
-        self._bar_task = self._bar.add_task(self._task, total=self._total, note="")
+        self._bar_task = self._bar.add_task(
+            self._task, total=self._total, completed=self._done, note=""
+        )
         self._bar.start()
 
     def _line(self) -> None:
         self._last_line = time.monotonic()
         elapsed = max(self._last_line - self._start, 1e-9)
+        pace = (self._done - self._before) / elapsed
         of_total = f"/{self._total}" if self._total is not None else ""
+        left = (self._total or 0) - self._done
+        time_left = f", {left / pace:,.0f} s left" if left > 0 and pace > 0 else ""
         note = f", {self._note}" if self._note else ""
         print(
             f"{time.strftime('%Y-%m-%d %H:%M:%S')} {self._task}: {self._done}{of_total} "
-            f"{self._unit} in {elapsed:.1f} s, {self._done / elapsed:,.0f}/s{note}",
+            f"{self._unit} in {elapsed:.1f} s, {pace:,.0f}/s{time_left}{note}",
             file=sys.stderr,
             flush=True,
         )

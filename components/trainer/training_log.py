@@ -38,9 +38,8 @@ class TrainingLog:
         self._board = (
             tf.summary.create_file_writer(f"{directory}/train") if config.tensorboard else None
         )
-        self._bar = Bar("train", total=max_steps, unit="steps")
+        self._bar = Bar("train", total=max_steps, unit="steps", done=step)
         self._bar.__enter__()
-        self._bar.advance(step)
         self._step = step
         self._since = time.monotonic()
         self._started = self._since

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from yt8m.components.trainer.backends.config import LocalBackend
 from yt8m.components.trainer.job import TrainingJob
@@ -16,7 +17,9 @@ class Local:
         self._config = config
 
     def run(self, job: TrainingJob, environ: Mapping[str, str]) -> None:
-        run_cluster(job, self._config.processes, environ=environ)
+        is_remote = "://" in job.log_dir
+        logs = None if is_remote else Path(job.log_dir) / "processes"
+        run_cluster(job, self._config.processes, environ=environ, log_dir=logs)
 
 
 def create(config: LocalBackend) -> Local:

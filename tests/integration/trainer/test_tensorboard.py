@@ -1,6 +1,7 @@
 """TensorBoard's files, read back: what the curve says, and the weights' histograms."""
 
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,15 @@ from yt8m.components.trainer.curve import EVALUATION, TRAINING, read_curve
 from yt8m.components.trainer.process import run_job
 
 STEPS, EVERY = 6, 2
+
+
+def test_a_line_of_the_log_tells_what_a_person_looks_for(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("yt8m.components.console.progress._LINE_EVERY_S", 0.0)
+    run_job(make_job(tmp_path, max_steps=4, log={"every_steps": 2}), {})
+    lines = [line for line in capsys.readouterr().err.splitlines() if " train: " in line]
+    figures = r"loss \d+\.\d{3} [\d,]+ examples/s Hit@1 [01]\.\d{3} GAP [01]\.\d{3}"
+    assert re.search(rf" train: 2/4 steps in \d+\.\d s, \d+/s, [\d,]+ s left, {figures}$", lines[1])
+    assert re.search(rf" train: 4/4 steps in \d+\.\d s, \d+/s, {figures}$", lines[-1])
 
 
 @pytest.fixture(scope="module")

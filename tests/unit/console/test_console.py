@@ -68,6 +68,20 @@ def test_progress_writes_plain_lines_where_there_is_no_terminal(capsys):
     assert "\x1b" not in err
 
 
+def test_progress_tells_the_pace_and_the_time_left_of_work_that_is_taken_up_again(
+    capsys, monkeypatch
+):
+    now = 100.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    with Progress("train", total=200, unit="steps", done=100) as progress:
+        now += 20
+        progress.advance(40, note="loss 3.2")
+        now += 20
+    first, last = capsys.readouterr().err.splitlines()
+    assert first.endswith("train: 140/200 steps in 20.0 s, 2/s, 30 s left, loss 3.2")
+    assert last.endswith("train: 140/200 steps in 40.0 s, 1/s, 60 s left, loss 3.2")
+
+
 def test_progress_draws_a_bar_on_a_terminal(monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):
