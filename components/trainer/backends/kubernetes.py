@@ -54,7 +54,19 @@ class Kubernetes:
             environment={"YT8M_IMAGE": image},
         )
         manifest = create_manifest(self._config, request)
-        run_job(self._api(), self._config, manifest, say=_log.info, clock=self._clock)
+
+        def wipe() -> None:
+            if job.trainer.start_new_model:
+                storage.remove_tree(shared.checkpoint_dir)
+
+        run_job(
+            self._api(),
+            self._config,
+            manifest,
+            say=_log.info,
+            before_create=wipe,
+            clock=self._clock,
+        )
         check_export(shared.export_dir)
         _bring_home(shared.export_dir, job.export_dir, last=_MODEL)
         _bring_home(shared.log_dir, job.log_dir)
@@ -86,6 +98,8 @@ def share(job: TrainingJob, directory: str) -> TrainingJob:
         base_model=_below(directory, "base_model", job.base_model),
         vocabulary=_below(directory, "vocabulary.csv", job.vocabulary),
         checkpoint_dir=_seen_by_all(job.checkpoint_dir, directory, "checkpoints"),
+        # Wiping is for the job as a whole: a pod that begins again continues.
+        trainer=replace(job.trainer, start_new_model=False),
         log_dir=storage.join(directory, "logs"),
         evaluation_dir=storage.join(directory, "evaluation"),
         export_dir=storage.join(directory, "export"),

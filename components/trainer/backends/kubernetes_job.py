@@ -34,18 +34,19 @@ def run_job(
     manifest: Mapping[str, Any],
     *,
     say: Say,
+    before_create: Callable[[], None] = lambda: None,
     clock: Clock | None = None,
 ) -> None:
     """Create the job, or adopt the one that runs already; return when it has succeeded.
 
     Cancelling (Ctrl-C, SIGTERM) deletes it. A killed process leaves it running, and the next
-    call with the same run key finds it.
+    call with the same run key finds it. `before_create` is not called where one is adopted.
     """
     clock = clock or Clock()
     name = str(manifest["metadata"]["name"])
     with _sigterm_raises():
         try:
-            _create_or_adopt(api, manifest, say, clock)
+            _create_or_adopt(api, manifest, say, before_create, clock)
             _follow(api, backend, name, say, clock)
         except (KeyboardInterrupt, Terminated):
             say(f"cancelled: deleting {name}; its checkpoints stay")
@@ -54,12 +55,17 @@ def run_job(
 
 
 def _create_or_adopt(
-    api: KubernetesApi, manifest: Mapping[str, Any], say: Say, clock: Clock
+    api: KubernetesApi,
+    manifest: Mapping[str, Any],
+    say: Say,
+    before_create: Callable[[], None],
+    clock: Clock,
 ) -> None:
     name = manifest["metadata"]["name"]
     for _ in range(60):
         existing = api.get(name)
         if existing is None:
+            before_create()
             if api.create(manifest):
                 say(f"created {manifest['kind']} {name}")
                 return
