@@ -6,11 +6,12 @@ import os
 import warnings
 
 
-def hush_libraries() -> None:
+def hush_libraries(*, but_errors: bool = False) -> None:
     """For commands that answer on the terminal; to be called before TensorFlow is imported.
 
+    `but_errors` is for processes of a cluster, where TensorFlow says of a lost peer what it knows.
     Set TF_CPP_MIN_LOG_LEVEL=0 to hear TensorFlow's own messages.
     """
     # 3: on a machine without a GPU TensorFlow calls that an error, three times.
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2" if but_errors else "3")
     warnings.filterwarnings("ignore", category=FutureWarning)

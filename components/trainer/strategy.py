@@ -33,6 +33,15 @@ def create_strategy(cluster: Cluster, placement: Placement) -> tf.distribute.Str
     return tf.distribute.get_strategy()
 
 
+def name_of(strategy: tf.distribute.Strategy) -> str:
+    """What a person calls it; TensorFlow's classes have other names here and there."""
+    if isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
+        return "MultiWorkerMirroredStrategy"
+    has_one = strategy.num_replicas_in_sync == 1 and local_replicas(strategy) == 1
+    is_ps = isinstance(strategy, tf.distribute.ParameterServerStrategy)
+    return "one device" if has_one and not is_ps else type(strategy).__name__
+
+
 def create_server(cluster: Cluster) -> tf.distribute.Server:
     """The server that a ps or a worker of a parameter-server cluster is."""
     described = cluster.to_tensorflow()

@@ -34,6 +34,7 @@ from yt8m.components.trainer.strategy import (
     compute_dtype,
     create_strategy,
     local_replicas,
+    name_of,
     variable_scope,
 )
 from yt8m.components.trainer.training_log import TrainingLog
@@ -252,7 +253,7 @@ class _Training:
             "%s of a %s training: %s, %d replicas, %s, step %d of %d",
             self._cluster,
             self._cluster.kind.value,
-            type(self._strategy).__name__,
+            name_of(self._strategy),
             self._replicas.total,
             compute_dtype(self._job.trainer.precision),
             progress.step,

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yt8m.components.console.console import Console
+from yt8m.components.console.hush import hush_libraries
 
 if TYPE_CHECKING:
     from yt8m.components.trainer.job import TrainingJob
@@ -64,12 +65,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> int | None:
     import os
 
-    from yt8m.components.trainer.cluster import Cluster
+    from yt8m.components.trainer.cluster import Cluster, Kind
     from yt8m.pipeline.presets import load_config
 
     if args.processes is None:
-        Cluster.from_env(os.environ)  # a wrong TF_CONFIG is told before anything is read
+        cluster = Cluster.from_env(os.environ)  # a wrong TF_CONFIG is told before anything is read
+        hush_libraries(but_errors=cluster.kind is not Kind.LOCAL)
     else:
+        hush_libraries(but_errors=True)
         from yt8m.components.trainer.processes import check_processes
 
         check_processes(args.processes)
@@ -150,7 +153,6 @@ def _train(job: TrainingJob, args: argparse.Namespace, out: Path, console: Conso
     import logging
     import os
 
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     if args.processes is not None:
         from yt8m.components.trainer.local_cluster import run_cluster
 

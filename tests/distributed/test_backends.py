@@ -26,4 +26,4 @@ def test_the_local_backend_trains_with_a_cluster_of_processes(tmp_path):
     assert read_curve(f"{job.log_dir}/{EVALUATION}")[-1]["step"] == job.trainer.max_steps
     logs = {path.name: path.read_text() for path in (tmp_path / "logs/processes").glob("*.log")}
     assert set(logs) == {"master-0.log", "worker-0.log"}
-    assert all(", 2 replicas," in log for log in logs.values())
+    assert all("MultiWorkerMirroredStrategy, 2 replicas" in log for log in logs.values())

@@ -20,3 +20,11 @@ def test_tensorflow_and_warnings_are_quiet_unless_the_user_chose_otherwise(monke
     with warnings.catch_warnings():
         hush_libraries()
     assert os.environ["TF_CPP_MIN_LOG_LEVEL"] == "0"
+
+
+def test_processes_of_a_cluster_let_tensorflow_tell_its_errors(monkeypatch):
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "")
+    monkeypatch.delenv("TF_CPP_MIN_LOG_LEVEL")
+    with warnings.catch_warnings():
+        hush_libraries(but_errors=True)
+    assert os.environ["TF_CPP_MIN_LOG_LEVEL"] == "2"
