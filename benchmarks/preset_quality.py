@@ -32,7 +32,7 @@ def main() -> None:
     parser.add_argument("--preset", default="video_mlp")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--set", action="append", default=[])
-    parser.add_argument("--precision", default="auto")
+    parser.add_argument("--precision", default="")
     args = parser.parse_args()
     from yt8m.components.trainer.process import run_job
 
@@ -43,8 +43,9 @@ def main() -> None:
         seconds: dict[str, list[float]] = {precision: [] for precision in precisions}
         for seed in range(args.seeds):
             for precision in precisions:
-                settings = [*args.set, f"trainer.seed={seed}", f"trainer.precision={precision}"]
-                out = Path(scratch) / f"{seed}-{precision}"
+                settings = [*args.set, f"trainer.seed={seed}"]
+                settings += [f"trainer.precision={precision}"] if precision else []
+                out = Path(scratch) / f"{seed}{precision}"
                 job = make_job(args.preset, settings, manifest, out)
                 run_job(job, {})
                 gaps[precision].append(score(job, args.eval))

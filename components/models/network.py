@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import tensorflow as tf
 import tf_keras
@@ -54,6 +56,11 @@ class Network(tf_keras.Model):
         sharing: Sharing,
         recipe: Recipe,
     ) -> None:
+        if level is Level.VIDEO and isinstance(model, _NEEDS_FRAMES):
+            raise ConfigError(
+                f"model.name = {model.name!r}: needs frames (data.level: frame or segment), "
+                "but data.level is video"
+            )
         # One name for all, so that weights are found by theirs when another model starts from them.
         super().__init__(name="network")
         self.model_config, self.recipe = model, recipe
@@ -142,9 +149,7 @@ class Network(tf_keras.Model):
 
         Of the probabilities and labels alone: gradients reach the weights through the former.
         """
-        raise ConfigError(
-            f"heads.{head.name}.loss.name = 'own': {self.model_config.name} has no loss of its own"
-        )
+        raise NotImplementedError(f"{head.name}: see `find_network_type`, which refuses this")
 
     def own_normaliser(self, head: Head, batch: Mapping[str, tf.Tensor]) -> tf.Tensor:
         """What the sum of `own_loss` is divided by: the rows, or what a model says instead.
@@ -168,7 +173,7 @@ class Network(tf_keras.Model):
 
     def copy(self, *, compute_dtype: str) -> Network:
         """The same network with the same weights, computing in `compute_dtype`, not compiled."""
-        twin = Network(
+        twin = type(self)(
             self.model_config,
             features=self._features,
             level=self._level,
@@ -232,15 +237,35 @@ def create_network(
     fuse: bool = False,
 ) -> Network:
     """The network of `model`, with all its weights; call it inside the strategy's scope."""
-    if level is Level.VIDEO and isinstance(model, _NEEDS_FRAMES):
-        raise ConfigError(
-            f"model.name = {model.name!r}: needs frames (data.level: frame or segment), "
-            "but data.level is video"
-        )
     recipe = Recipe(seed=seed, compute_dtype=compute_dtype, fuse=fuse)
     return Network(
         model, features=features, level=level, heads=heads, sharing=sharing, recipe=recipe
     )
+
+
+def find_network_type(path: str, heads: Sequence[Head]) -> type[Network]:
+    """The class at the dotted `path`, Network itself where it is empty; ConfigError if unfit."""
+    found: Any = Network
+    where = f"trainer.network = {path!r}"
+    if path:
+        module, _, name = path.rpartition(".")
+        try:
+            found = getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise ConfigError(f"{where}: cannot be imported ({error})") from error
+        if not (isinstance(found, type) and issubclass(found, Network)):
+            raise ConfigError(f"{where}: must be a subclass of {_name(Network)}")
+    own = [head.name for head in heads if head.loss.name is LossName.OWN]
+    if own and found.own_loss is Network.own_loss:
+        raise ConfigError(
+            f"heads.{own[0]}.loss.name = 'own': {_name(found)} has no own_loss; trainer.network "
+            "names a class that has"
+        )
+    return cast("type[Network]", found)
+
+
+def _name(network_type: type[Network]) -> str:
+    return f"{network_type.__module__}.{network_type.__qualname__}"
 
 
 def batch_spec(features: FeatureConfig, level: Level) -> dict[str, tf.TensorSpec]:

@@ -141,16 +141,25 @@ class Checkpoints:
         return path
 
 
-def prepare(directory: str, model: Mapping[str, Any], *, start_new: bool, is_writer: bool) -> None:
+def prepare(
+    directory: str,
+    model: Mapping[str, Any],
+    *,
+    start_new: bool,
+    is_writer: bool,
+    exports: str = "",
+) -> None:
     """Refuse a directory of another training's checkpoints; the chief notes its own there.
 
     `model` is what checkpoints continue: the model itself, and the data that positions count in.
+    With `start_new` they are wiped, and with them `exports`, what exporters made of them.
     """
     gfile = tf.io.gfile
     path = f"{directory}/{_MODEL_FILE}"
     if start_new:
-        if is_writer and gfile.exists(directory):
-            gfile.rmtree(directory)
+        for old in (directory, exports) if is_writer else ():
+            if old and gfile.exists(old):
+                gfile.rmtree(old)
     elif gfile.exists(path):
         with gfile.GFile(path) as file:
             _check_same_model(json.load(file), json.loads(json.dumps(model)), directory)
@@ -163,6 +172,7 @@ def prepare(directory: str, model: Mapping[str, Any], *, start_new: bool, is_wri
 
 
 def _check_same_model(there: Mapping[str, Any], wanted: Mapping[str, Any], directory: str) -> None:
+    there = {**wanted, **there}  # of what an older version did not note, nothing is known
     if there == wanted:
         return
     old, new = flatten(there), flatten(wanted)

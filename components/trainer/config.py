@@ -11,16 +11,19 @@ from yt8m.components.models.config import (
     DbofConfig,
     HeadConfig,
     LogisticConfig,
+    LossName,
     ModelConfig,
     Sharing,
     VerticalsHeadConfig,
 )
 from yt8m.components.trainer.backends.config import BackendConfig, InProcessBackend, LocalBackend
-from yt8m.components.trainer.backends.kubernetes_config import KubernetesBackend
+from yt8m.components.trainer.backends.kubernetes_config import KubernetesBackend, TFJobBackend
 from yt8m.components.trainer.optimizers import AdamConfig, OptimizerConfig
 from yt8m.components.trainer.processes import problem_of
 from yt8m.components.trainer.schedule import Schedule, StaircaseSchedule
 from yt8m.schemas.config_tree import require
+
+_COMPILING_S = 600.0  # and more than it takes to import, to compile, to validate for the first time
 
 
 class Clip(enum.Enum):
@@ -188,7 +191,8 @@ class EvaluationConfig:
     steps: int | None = 100  # batches; None: the whole split
     start_delay_s: float = 120.0
     throttle_s: float = 600.0
-    # An evaluator that sees no new checkpoint for so long gives up; None: 4 checkpoint.every_s.
+    # An evaluator that sees no new checkpoint for so long gives up; None: four times
+    # checkpoint.every_s, and time enough for the others to begin.
     idle_limit_s: float | None = None
     exporters: tuple[ExporterConfig, ...] = ()
 
@@ -239,6 +243,8 @@ class TrainerConfig:
     """The trainer node of the configuration."""
 
     model: ModelConfig = field(default_factory=LogisticConfig)
+    # Dotted path of a subclass of yt8m.components.models.network.Network, for losses of one's own.
+    network: str = ""
     heads: tuple[HeadConfig, ...] = ()  # empty: the level's own head
     sharing: Sharing = Sharing.TRUNK
     batch_size: int = 1024  # rows a replica takes at once
@@ -278,6 +284,9 @@ class TrainerConfig:
         require(epochs is None or epochs > 0, "num_epochs", epochs, "above 0")
         for name in ("clip_gradient_norm", "regularisation_penalty"):
             require(getattr(self, name) >= 0, name, getattr(self, name), "0 or more")
+        require(not self.network or "." in self.network, "network", self.network, "a dotted path")
+        own = any(head.loss.name is LossName.OWN for head in self.heads)
+        require(not own or bool(self.network), "network", self.network, "given with loss.name: own")
         self._require_evaluations()
         if self.inputs.bucket_batches > 1:
             self._require_buckets()
@@ -296,7 +305,9 @@ class TrainerConfig:
             problem = problem_of(processes, waiting=waiting)
             require(not problem, "backend.processes", processes, f"as in evaluator=1 ({problem})")
         roles = self.backend.roles if isinstance(self.backend, KubernetesBackend) else {}
-        lacks = len(roles) > 1 and "evaluator" not in roles
+        # A TFJob of one pod is given no TF_CONFIG, and evaluates by itself.
+        alone = len(roles) == 1 and isinstance(self.backend, TFJobBackend)
+        lacks = bool(roles) and not alone and "evaluator" not in roles
         require(not lacks, "backend.roles", sorted(roles), f"with an evaluator for {waiting}")
 
     def _require_buckets(self) -> None:
@@ -316,7 +327,12 @@ class TrainerConfig:
     @property
     def idle_limit_s(self) -> float:
         """For how long an evaluator waits for a new checkpoint."""
-        return self.evaluation.idle_limit_s or 4 * self.checkpoint.every_s
+        return self.evaluation.idle_limit_s or max(4 * self.checkpoint.every_s, self.begin_s)
+
+    @property
+    def begin_s(self) -> float:
+        """Within what time the first step is taken, or a process has ended with an error."""
+        return _COMPILING_S + 2 * self.distribution.peer_timeout_s
 
     @property
     def waits_for_evaluations(self) -> str:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow as tf
 
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.models.heads import Head, create_heads
-from yt8m.components.models.network import Network, create_network
+from yt8m.components.models.layers import Recipe
+from yt8m.components.models.network import Network, find_network_type
 from yt8m.components.records.vocabulary import load_vocabulary
-from yt8m.components.trainer.checkpoints import read_done, step_of
+from yt8m.components.trainer.checkpoints import step_of
 from yt8m.components.trainer.curve import EVALUATION, Curve, copy_curves, read_curve
 from yt8m.components.trainer.data import TrainingData, load_data
 from yt8m.components.trainer.early_stopping import Evaluation
@@ -21,7 +24,18 @@ from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.stop_signal import StopSignal
 from yt8m.components.trainer.validator import Scores, Validator
 from yt8m.schemas.config_tree import to_dict
+from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Evaluated:
+    """The newest checkpoint that was evaluated, and what was found."""
+
+    path: str = ""
+    content: bytes = b""  # a step may be saved again, and with other weights
+    scores: Scores | None = None
+    row: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Scorer:
@@ -32,9 +46,9 @@ class Scorer:
         self._network: Network | None = None
         self._validator: Validator | None = None
         self._evaluator: Validator | None = None
-        self._evaluated: tuple[tuple[str, int], Scores] | None = None  # the newest
-        root = job.evaluation_dir or f"{job.log_dir}/export"
-        self._exporters = [Exporter(c, root) for c in job.trainer.evaluation.exporters]
+        self._evaluated = _Evaluated()
+        exporters = job.trainer.evaluation.exporters
+        self._exporters = [Exporter(c, job.exporters_dir) for c in exporters]
 
     def validate(self, weights: list[Any]) -> Scores:
         """The scores of `weights` on the validation split, for decisions within training."""
@@ -49,24 +63,39 @@ class Scorer:
 
         A checkpoint that turns out to be the last one after it was scored is not scored again.
         """
-        began, step = time.monotonic(), step_of(path)
-        # A step may be saved again, and with other weights: gone back, or begun anew.
-        written = path, tf.io.gfile.stat(f"{path}.index").mtime_nsec
-        checkpoint = tf.train.Checkpoint(network=self.network)
-        checkpoint.restore(path).expect_partial().assert_existing_objects_matched()
-        known = self._evaluated is not None and self._evaluated[0] == written
-        if self._evaluated is None or not known:
-            self._evaluated = written, self._score_for_evaluation()
-        scores = self._evaluated[1]
+        began, step, before = time.monotonic(), step_of(path), self._evaluated
+        content = _read_index(path)
+        self._restore(path)
+        is_again = path == before.path
+        is_known = is_again and content == before.content
+        scores = before.scores if is_known else None
+        scores = scores or self._score_for_evaluation()
         metrics = scores.to_dict()
         exported = [
             exporter.name
             for exporter in self._exporters
-            if scores.is_finite and exporter.export(step, metrics, self._write, final=final)
+            if scores.is_finite
+            and exporter.export(
+                step, metrics, self._write, final=final, anew=is_again and not is_known
+            )
         ]
-        if not known:
-            duration = time.monotonic() - began
-            self._write_down(step, {**metrics, "duration_s": duration, "exported": exported})
+        if is_known and not exported:
+            return
+        row = {**metrics, "duration_s": time.monotonic() - began, "exported": exported}
+        if is_known:
+            row = {**before.row, "exported": [*before.row["exported"], *exported]}
+        self._evaluated = _Evaluated(path=path, content=content, scores=scores, row=row)
+        self._write_down(step, row)
+
+    def _restore(self, path: str) -> None:
+        checkpoint = tf.train.Checkpoint(network=self.network)
+        try:
+            checkpoint.restore(path).expect_partial().assert_existing_objects_matched()
+        except (AssertionError, ValueError) as error:
+            raise ConfigError(
+                f"{path} holds another model than this process's configuration describes; all "
+                "processes of a training are given the same"
+            ) from error
 
     def _score_for_evaluation(self) -> Scores:
         if self._evaluator is None:
@@ -113,8 +142,6 @@ class Scorer:
 
 def evaluate_continuously(job: TrainingJob) -> None:
     """The evaluator role: until the training's last checkpoint is scored."""
-    # Read at once: a chief that starts at the same time will wipe it.
-    earlier = read_done(job.checkpoint_dir) if job.trainer.start_new_model else None
     data = load_data(job)
     scorer = Scorer(job, data, heads_of(job))
     with StopSignal() as stop:
@@ -124,12 +151,19 @@ def evaluate_continuously(job: TrainingJob) -> None:
             scorer.evaluate,
             limits=job.trainer.limits,
             idle_limit_s=job.trainer.idle_limit_s,
-            earlier=earlier,
+            wiped_within_s=job.trainer.begin_s if job.trainer.start_new_model else 0.0,
             should_end=lambda: stop.requested,
         )
         if stop.requested:
             stop.obey("evaluator: ended by a signal")
     copy_curves(job.checkpoint_dir, job.log_dir)
+
+
+def _read_index(path: str) -> bytes:
+    """The checkpoint's table of contents, in which every tensor has a checksum."""
+    with tf.io.gfile.GFile(f"{path}.index", "rb") as file:
+        content: bytes = file.read()
+    return content
 
 
 def read_history(job: TrainingJob) -> list[Evaluation]:
@@ -155,17 +189,20 @@ def vocabulary_of(job: TrainingJob) -> Vocabulary | None:
     return load_vocabulary(job.vocabulary, num_classes=job.features.num_classes)
 
 
+def network_type_of(job: TrainingJob, heads: tuple[Head, ...]) -> type[Network]:
+    """The class of the job's network; ConfigError if it cannot be had, or does not suit `heads`."""
+    return find_network_type(job.trainer.network, heads)
+
+
 def network_of(
     job: TrainingJob, heads: tuple[Head, ...], *, compute_dtype: str, fuse: bool = False
 ) -> Network:
     """The job's network, with new weights."""
-    return create_network(
+    return network_type_of(job, heads)(
         job.trainer.model,
         features=job.features,
         level=job.level,
         heads=heads,
         sharing=job.trainer.sharing,
-        seed=job.trainer.seed,
-        compute_dtype=compute_dtype,
-        fuse=fuse,
+        recipe=Recipe(seed=job.trainer.seed, compute_dtype=compute_dtype, fuse=fuse),
     )

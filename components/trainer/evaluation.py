@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import tensorflow as tf
 
-from yt8m.components.trainer.checkpoints import Done, read_done, step_of
+from yt8m.components.trainer.checkpoints import read_done, step_of
 from yt8m.components.trainer.config import EvaluationConfig
 from yt8m.schemas.errors import Yt8mError
 
@@ -74,26 +74,28 @@ def watch(
     *,
     limits: str,
     idle_limit_s: float,
-    earlier: Done | None = None,
+    wiped_within_s: float = 0.0,
     should_end: Callable[[], bool] = lambda: False,
 ) -> None:
     """The evaluator role: score new checkpoints until the last one of the training is scored.
 
-    `earlier` is the marker of a training that is about to be wiped; it and its checkpoints count
-    only where nothing has come after them for as long as this waits for a checkpoint at all.
+    Within `wiped_within_s` the chief may still be about to wipe an earlier training: what there is
+    at the start does not count for so long, unless it changes.
     """
-    throttle = Throttle(config, started=time.monotonic())
-    warned, newest, changed = -_WARN_EVERY_S, None, time.monotonic()
+    started = changed = time.monotonic()
+    throttle = Throttle(config, started=started)
+    warned, newest = -_WARN_EVERY_S, None
+    first = tf.train.latest_checkpoint(directory), read_done(directory)
     while not should_end():
         # In this order: a marker seen before the path says that no newer path will come.
         done = read_done(directory)
         path = tf.train.latest_checkpoint(directory)
         now = time.monotonic()
+        if (path, done) == first and now - started < wiped_within_s:
+            path = done = None
         if path != newest:
             newest, changed = path, now
         is_idle = now - changed > idle_limit_s
-        if earlier is not None and done == earlier and not is_idle:
-            done = path = None
         if path is None and now - warned >= _WARN_EVERY_S:
             _log.warning("no checkpoint in %s yet", directory)
             warned = now

@@ -28,9 +28,20 @@ class Exporter:
         self._config, self.name = config, config.directory
         self.directory = f"{root}/{config.directory}"
 
-    def export(self, step: int, metrics: Mapping[str, Any], write: Write, *, final: bool) -> bool:
-        """Export what was evaluated at `step` if it deserves it; True if that was done."""
-        if not self._wants(metrics, final=final) or step in self._steps():
+    def export(
+        self,
+        step: int,
+        metrics: Mapping[str, Any],
+        write: Write,
+        *,
+        final: bool,
+        anew: bool = False,
+    ) -> bool:
+        """Export what was evaluated at `step` if it deserves it; True if that was done.
+
+        What is exported already stays, unless the step was saved `anew`, with other weights.
+        """
+        if not self._wants(metrics, final=final) or (step in self._steps() and not anew):
             return False
         write(f"{self.directory}/{step}")
         if isinstance(self._config, BestExporterConfig):

@@ -36,6 +36,7 @@ class TrainingJob:
         described: dict[str, Any] = to_dict(
             {
                 "model": self.trainer.model,
+                "network": self.trainer.network,
                 "heads": self.trainer.heads,
                 "sharing": self.trainer.sharing,
                 "optimizer": self.trainer.optimizer.name,
@@ -44,6 +45,11 @@ class TrainingJob:
             }
         )
         return described
+
+    @property
+    def exporters_dir(self) -> str:
+        """Where the exporters of continuous evaluation write."""
+        return self.evaluation_dir or f"{self.log_dir}/export"
 
     def to_json(self) -> str:
         return json.dumps(to_dict(self), indent=1)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from yt8m.components.trainer import plateau
 from yt8m.components.trainer.checkpoints import Checkpoints, Progress
@@ -31,6 +34,21 @@ class Watchers:
 
 class Diverged(Yt8mError):  # noqa: N818  (names what was found)
     """Weights that predict NaN, and nothing that would return to better ones."""
+
+
+def diverged(progress: Progress) -> Diverged:
+    """What to say of it."""
+    return Diverged(
+        f"training has diverged: at step {progress.step} the model predicts what is no number. "
+        "Lower trainer.optimizer.learning_rate and give the command again, which continues from "
+        "the newest checkpoint, saved before; trainer.start_new_model: true begins anew, and "
+        "trainer.validation (every_steps, go_back: true) returns to the best weights by itself"
+    )
+
+
+def are_finite(weights: Iterable[Any]) -> bool:
+    """Whether every weight is a number."""
+    return all(np.isfinite(np.asarray(weight)).all() for weight in weights)
 
 
 class Loop:
@@ -109,14 +127,10 @@ class Loop:
             return
         log.advanced(step, rows)
         if step % self._engine.log_every == 0 or step == self._max_steps:
-            is_sound = log.train(step, result, rate=rate, examples=progress.examples)
-            if not is_sound and not self._comes_back(progress):
-                raise Diverged(
-                    f"training has diverged: at step {step} the model predicts what is no number. "
-                    f"Lower trainer.optimizer.learning_rate ({rate:.3g} in this step), or let "
-                    "validation bring training back (trainer.validation.every_steps, with go_back: "
-                    "true). trainer.start_new_model: true begins anew"
-                )
+            broken = log.train(step, result, rate=rate, examples=progress.examples)
+            seen = broken - set(self._config.validation.excluded_heads)
+            if broken and not (seen and self._comes_back(progress)):
+                raise diverged(progress)
         every = self._config.log.histograms_every_steps
         if every is not None and step % every == 0:
             log.histograms(step, self._network.trainable_variables)
@@ -147,6 +161,8 @@ class Loop:
     def _validated(self, progress: Progress) -> Progress:
         config, state = self._config.validation, progress.plateau
         value = self._engine.share(self._value(progress))
+        if value != value and not self._comes_back(progress):
+            raise diverged(progress)
         verdict = plateau.judge(config, state, value=value, step=progress.step)
         if verdict.is_better:
             self._checkpoints.save_best(progress.step)
@@ -168,11 +184,17 @@ class Loop:
             row["factor"] = progress.plateau.factor
             self._watchers.log.event("validation", progress.step, row)
             self._watchers.log.rest()
-        return float(getattr(scores, self._config.validation.metric.value))
+        metric = float(getattr(scores, self._config.validation.metric.value))
+        return metric if scores.is_finite else math.nan
 
     def _save(self, progress: Progress, *, is_final: bool = False) -> None:
         """Save, unless this state is saved already; the last checkpoint is told of in any case."""
         is_new = progress != self._saved
+        if is_new and not are_finite(self._network.get_weights()):
+            if is_final or not self._comes_back(progress):
+                raise diverged(progress)
+            # What cannot be trained further is not worth a checkpoint; the one before it is.
+            is_new, self._saved_at = False, time.monotonic()
         if is_new:
             self._write(progress)
         if self._watchers.saved is not None and (is_new or is_final):

@@ -19,7 +19,8 @@ from yt8m.schemas.errors import Yt8mError
 _PAUSE_S = 0.2
 _CONNECT_S = 2.0
 _GREETING = b"yt8m"
-_HTTP2_SETTINGS = b"\x04"  # a gRPC server speaks first, and its frame's fourth byte is its type
+# A gRPC server speaks first: a short frame, whose fourth byte is its type.
+_HTTP2_SETTINGS = (b"\x00", b"\x04")
 
 
 class UnreachablePeers(Yt8mError):  # noqa: N818  (names what was found)
@@ -37,10 +38,14 @@ def wait_for_peers(cluster: Cluster, *, timeout_s: float) -> None:
         return
     deadline = time.monotonic() + timeout_s
     with _answering(cluster.address):
-        while missing := {name: a for name, a in missing.items() if not is_reachable(a)}:
-            if time.monotonic() > deadline:
-                raise UnreachablePeers(_explain(cluster, missing, timeout_s))
-            time.sleep(_PAUSE_S)
+        while missing:
+            for name, address in list(missing.items()):
+                if is_reachable(address):
+                    del missing[name]
+                elif time.monotonic() > deadline:
+                    raise UnreachablePeers(_explain(cluster, missing, timeout_s))
+            if missing:
+                time.sleep(_PAUSE_S)
 
 
 def is_reachable(address: str) -> bool:
@@ -48,34 +53,34 @@ def is_reachable(address: str) -> bool:
     host, _, port = address.rpartition(":")
     try:
         with socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_S) as peer:
-            peer.settimeout(_CONNECT_S)
-            said = b""
-            while len(said) < len(_GREETING) and (more := peer.recv(len(_GREETING) - len(said))):
-                said += more
+            said = peer.recv(len(_GREETING), socket.MSG_WAITALL)
     except OSError:
         return False
-    return said == _GREETING or said[3:] == _HTTP2_SETTINGS
+    return said == _GREETING or (said[:1], said[3:]) == _HTTP2_SETTINGS
 
 
 @contextmanager
 def _answering(address: str) -> Iterator[None]:
     """Greets whoever asks at this process's own port, until TensorFlow's server takes it over."""
     with _listener(address) as listener:
-        thread = threading.Thread(target=_greet, args=(listener,), daemon=True)
+        closing = threading.Event()
+        thread = threading.Thread(target=_greet, args=(listener, closing), daemon=True)
         thread.start()
         try:
             yield
         finally:
+            closing.set()
             listener.shutdown(socket.SHUT_RDWR)  # closing alone would not wake the thread
             thread.join()
 
 
-def _greet(listener: socket.socket) -> None:
-    while True:
+def _greet(listener: socket.socket, closing: threading.Event) -> None:
+    while not closing.is_set():
         try:
             peer, _ = listener.accept()
-        except OSError:  # shut down
-            return
+        except OSError:  # shut down, or for a moment no more files can be opened
+            closing.wait(_PAUSE_S)
+            continue
         with peer, suppress(OSError):
             peer.sendall(_GREETING)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 
 from yt8m.components.trainer.cluster import VARIABLE, Cluster, Role
 from yt8m.schemas.errors import ConfigError
 
 HOST = "127.0.0.1"
+_COUNT = re.compile("[0-9]{1,3}")
 
 
 def parse_processes(text: str) -> dict[Role, int]:
@@ -17,7 +19,7 @@ def parse_processes(text: str) -> dict[Role, int]:
     roles = {role.value: role for role in Role}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, number = (word.strip() for word in part.partition("="))
-        if name not in roles or not (number or "1").isdigit():
+        if name not in roles or not _COUNT.fullmatch(number or "1"):
             raise ConfigError(
                 f"processes {part!r}: must be role=number, roles {', '.join(roles)}, "
                 "as in chief=1,worker=2,ps=1,evaluator=1"

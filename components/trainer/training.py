@@ -26,7 +26,7 @@ from yt8m.components.trainer.data import Part, TrainingData, load_data
 from yt8m.components.trainer.engine import Engine, ParameterServers, Synchronous
 from yt8m.components.trainer.evaluation import Local
 from yt8m.components.trainer.job import TrainingJob
-from yt8m.components.trainer.loop import Loop, Watchers
+from yt8m.components.trainer.loop import Loop, Watchers, are_finite, diverged
 from yt8m.components.trainer.optimizers import create_optimizer
 from yt8m.components.trainer.step import Replicas, TrainStep
 from yt8m.components.trainer.stop_signal import StopSignal
@@ -65,12 +65,14 @@ def train(job: TrainingJob, cluster: Cluster) -> None:
     config = job.trainer
     data = load_data(job)
     heads = evaluating.heads_of(job)
+    evaluating.network_type_of(job, heads)  # before anything is wiped or waited for
     vocabulary = vocabulary_digest(job.vocabulary) if config.learns_verticals else ""
     prepare(
         job.checkpoint_dir,
-        {**job.model, "vocabulary": vocabulary, "data": data.data_digest},
+        {**job.model, "vocabulary": vocabulary, "data": data.train_digest},
         start_new=config.start_new_model,
         is_writer=cluster.is_chief,
+        exports=job.exporters_dir,
     )
     peers.wait_for_peers(cluster, timeout_s=config.distribution.peer_timeout_s)
     with explaining_lost_peers(cluster):
@@ -243,6 +245,8 @@ class _Training:
         if self._job.trainer.validation.keep_best and best is not None:
             checkpoints.restore_best(best)
         weights = model.network.get_weights()
+        if not are_finite(weights):
+            raise diverged(progress)
         _log.info("weights %s", weights_digest(weights))  # equal in all processes in step
         if scorer is not None:
             scorer.export(weights, self._job.export_dir)

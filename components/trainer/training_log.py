@@ -57,8 +57,8 @@ class TrainingLog:
         self._bar.advance(step - self._step)
         self._step = step
 
-    def train(self, step: int, result: StepResult, *, rate: float, examples: int) -> bool:
-        """Figures of the newest step; speed is that since the last call. False: it has diverged."""
+    def train(self, step: int, result: StepResult, *, rate: float, examples: int) -> set[str]:
+        """Figures of the newest step; speed is that since the last call. The heads with NaN."""
         now = time.monotonic()
         speed = self._rows / max(now - self._since, 1e-9)
         self._since, self._rows = now, 0
@@ -85,7 +85,8 @@ class TrainingLog:
         if metrics is not None:
             note += f" Hit@1 {metrics.hit_at_1 or 0:.3f} GAP {metrics.gap:.3f}"
         self._bar.advance(0, note=note)
-        return metrics is not None and math.isfinite(loss)
+        broken = {name for name, value in by_head.items() if not math.isfinite(value)}
+        return broken if metrics is not None else broken | {self._heads[0].name}
 
     def event(self, kind: str, step: int, values: Mapping[str, Any]) -> None:
         """A validation or a checkpoint."""

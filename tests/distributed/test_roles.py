@@ -55,10 +55,13 @@ def test_an_evaluator_whose_training_never_comes_gives_up(tmp_path):
     assert "error: evaluator: no new checkpoint in" in group.log("evaluator 0")
 
 
-def test_an_evaluator_does_not_take_the_end_of_a_wiped_training_for_that_of_its_own(tmp_path):
+@pytest.mark.parametrize("was_killed", [False, True], ids=["ended", "killed"])
+def test_an_evaluator_does_not_take_a_wiped_training_for_its_own(tmp_path, was_killed):
     data = make_dataset(tmp_path / "data", classes=CLASSES)
     job = make_job(tmp_path, data=data, max_steps=3)
     run(job, "", tmp_path / "first")
+    if was_killed:
+        (tmp_path / "checkpoints/DONE").unlink()
     evaluation = {"enabled": True, "start_delay_s": 0, "throttle_s": 0}
     anew = make_job(
         tmp_path, data=data, max_steps=3, start_new_model=True, seed=7, evaluation=evaluation

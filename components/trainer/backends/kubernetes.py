@@ -58,6 +58,7 @@ class Kubernetes:
         def wipe() -> None:
             if job.trainer.start_new_model:
                 storage.remove_tree(shared.checkpoint_dir)
+                storage.remove_tree(shared.exporters_dir)
 
         run_job(
             self._api(),

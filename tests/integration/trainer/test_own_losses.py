@@ -10,7 +10,11 @@ import pytest
 from one_step import RATE, make_batch, one_step
 from own_losses import STRENGTH, SquaresByLabel, WithActivity
 
-OWN = {"heads": [{"name": "entities", "loss": {"name": "own"}}], "clip_gradient_norm": 0}
+OWN = {
+    "network": "own_losses.SquaresByLabel",
+    "heads": [{"name": "entities", "loss": {"name": "own"}}],
+    "clip_gradient_norm": 0,
+}
 CUTS = [(8, 1), (4, 2), (2, 4)]
 
 

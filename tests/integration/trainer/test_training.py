@@ -212,6 +212,19 @@ def test_validation_halves_goes_back_and_stops(tmp_path, data):
             assert any(np.array_equal(value, other) for other in exported.values())
 
 
+def test_a_network_of_the_users_own_trains_by_its_own_loss_and_is_exported(tmp_path, data):
+    own = {
+        "network": "own_losses.SquaresByLabel",
+        "heads": [{"name": "entities", "loss": {"name": "own"}}],
+    }
+    job = train(tmp_path, data, max_steps=20, **own, validation={"every_steps": 10})
+    losses = [row["loss"] for row in rows(job, "validation")]
+    assert losses == sorted(losses, reverse=True)
+    assert load_model(job.export_dir).info.features.num_classes == CLASSES
+    with pytest.raises(ConfigError, match=r"network +there: own_losses.SquaresByLabel  now: \n"):
+        train(tmp_path, data, max_steps=20)
+
+
 BLOWN_UP = {
     "max_steps": 40,
     "optimizer": {"name": "sgd", "learning_rate": 3e38},
@@ -219,10 +232,49 @@ BLOWN_UP = {
 }
 
 
-def test_a_training_that_diverges_ends_and_says_what_helps(tmp_path, data):
-    with pytest.raises(Diverged, match=r"at step 4 .*Lower trainer\.optimizer\.learning_rate"):
-        train(tmp_path, data, **BLOWN_UP)
+@pytest.mark.parametrize(
+    ("trainer", "step"),
+    [
+        ({"log": {"every_steps": 2}}, 4),  # scores are those before a step moves the weights
+        ({"log": {"every_steps": 10}, "max_steps": 2}, 2),
+        ({"log": {"every_steps": 10}, "checkpoint": {"every_steps": 3}}, 3),
+        ({"log": {"every_steps": 10}, "validation": {"every_steps": 3, "num_tries": 1}}, 3),
+    ],
+)
+def test_a_training_that_diverges_ends_and_says_what_helps(tmp_path, data, trainer, step):
+    said = rf"at step {step} .*Lower trainer\.optimizer\.learning_rate"
+    with pytest.raises(Diverged, match=said):
+        train(tmp_path, data, **{**BLOWN_UP, **trainer})
     assert not (tmp_path / "export").exists()
+
+
+def test_after_it_has_diverged_a_lower_rate_continues_from_the_checkpoint_before(tmp_path, data):
+    often = {"checkpoint": {"every_steps": 1}, "log": {"every_steps": 4}}
+    slow = {"max_steps": 6, "optimizer": {"name": "sgd", "learning_rate": 0.1}}
+    train(tmp_path, data, **{**slow, **often, "max_steps": 3})
+    with pytest.raises(Diverged):
+        train(tmp_path, data, **BLOWN_UP, **often)
+    assert 3 <= newest_step(tmp_path / "checkpoints") < 6
+    job = train(tmp_path, data, **slow, **often)
+    assert newest_step(tmp_path / "checkpoints") == 6
+    assert rows(job, "train")[-1]["loss"] is not None
+
+
+def test_validation_sees_that_another_head_than_the_first_predicts_nan(tmp_path, data):
+    job = make_job(
+        tmp_path,
+        data=data,
+        **{**BLOWN_UP, "optimizer": {"name": "sgd", "learning_rate": 1.0}},
+        heads=[{"name": "entities"}, {"name": "verticals", "weight": 3e38}],
+        sharing="nothing",
+        validation={"every_steps": 4, "go_back": True, "num_tries": 2, "metric": "gap"},
+    )
+    job = dataclasses.replace(job, vocabulary=str(data / "vocabulary.csv"))
+    run_job(job, {})
+    found = rows(job, "validation")
+    assert [row["factor"] for row in found] == [1, 1, 0.5]
+    assert all(row["gap"] is not None and row["loss"] is None for row in found[1:])
+    assert all(np.isfinite(value).all() for value in read_weights(job.export_dir).values())
 
 
 def test_validation_returns_from_weights_that_are_no_numbers(tmp_path, data):
@@ -246,24 +298,18 @@ def test_validation_returns_from_weights_that_are_no_numbers(tmp_path, data):
     assert all(np.isfinite(value).all() for value in read_weights(job.export_dir).values())
 
 
-def test_exporters_pass_over_weights_that_are_no_numbers(tmp_path, data):
+def test_no_checkpoint_is_made_of_weights_that_are_no_numbers(tmp_path, data):
     job = train(
         tmp_path,
         data,
         **{**BLOWN_UP, "max_steps": 8},
         validation={"every_steps": 4, "go_back": True},
         checkpoint={"every_steps": 2},
-        evaluation={
-            "enabled": True,
-            "start_delay_s": 0,
-            "throttle_s": 0,
-            "exporters": [{"name": "latest", "keep": 9}, {"name": "best"}],
-        },
+        evaluation=EACH,
     )
-    evaluated = rows(job, "evaluation", EVALUATION)
-    assert {row["step"] for row in evaluated if row["gap"] is None} == {2, 6}
-    for row in evaluated:
-        assert ("latest" in row["exported"]) is (row["gap"] is not None)
+    # Those of steps 2 and 6 would hold NaN; at the others validation has just gone back.
+    assert [row["step"] for row in rows(job, "checkpoint")] == [0, 4, 8]
+    assert [row["step"] for row in rows(job, "evaluation", EVALUATION)] == [0, 4, 8]
 
 
 def test_a_resumed_plateau_is_the_uninterrupted_one(tmp_path, data):
@@ -302,6 +348,35 @@ def test_local_evaluation_scores_the_last_checkpoint_and_exporters_keep_their_ow
     losses = {row["step"]: row["loss"] for row in found}
     better = [s for s in losses if all(losses[s] < losses[t] for t in losses if t < s)]
     assert exported("best") == better  # over the restart, too
+
+
+EACH = {"enabled": True, "start_delay_s": 0, "throttle_s": 0}
+
+
+def test_an_evaluation_tells_of_each_export_of_its_checkpoint(tmp_path, data):
+    exporters = [{"name": "latest"}, {"name": "best"}, {"name": "final"}]
+    job = train(
+        tmp_path,
+        data,
+        max_steps=4,
+        checkpoint={"every_steps": 2},
+        evaluation={**EACH, "exporters": exporters},
+    )
+    first, last = rows(job, "evaluation", EVALUATION)
+    assert first["exported"] == ["latest", "best"]
+    assert {"latest", "final"} <= set(last["exported"])
+
+
+def test_exports_of_a_model_that_is_wiped_go_with_it(tmp_path, data):
+    evaluation = {**EACH, "exporters": [{"name": "final"}, {"name": "best"}, {"name": "latest"}]}
+    train(tmp_path, data, max_steps=4, evaluation=evaluation)
+    job = train(tmp_path, data, max_steps=2, evaluation=evaluation, start_new_model=True, seed=7)
+    exports = tmp_path / "logs/export"
+    assert {str(path.relative_to(exports)) for path in exports.glob("*/[0-9]*")} == {
+        "final/2", "best/2", "latest/2",
+    }  # fmt: skip
+    for name, value in read_weights(f"{exports}/final/2").items():
+        np.testing.assert_array_equal(value, read_weights(job.export_dir)[name])
 
 
 def test_early_stopping_ends_training(tmp_path, data):

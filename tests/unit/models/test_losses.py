@@ -10,11 +10,12 @@ import tensorflow as tf
 from batches import CLASSES, FEATURES, make_batch, make_network, random_ids
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from own_losses import SquaresByLabel
 
 from yt8m.components.models.config import LossConfig, LossName, SegmentsHeadConfig
 from yt8m.components.models.heads import Head, Targets, create_heads
 from yt8m.components.models.losses import example_losses, head_loss
-from yt8m.components.models.network import Network
+from yt8m.components.models.network import Network, find_network_type
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import Level
 
@@ -120,8 +121,29 @@ def test_a_model_may_bring_its_own_loss() -> None:
     assert found.numpy() == pytest.approx(plain(batch)["entities"].numpy().sum(), rel=1e-6)
 
 
-def test_a_model_without_a_loss_of_its_own_says_so() -> None:
-    network = make_network("logistic")
-    head = Head(name="entities", num_classes=CLASSES, loss=LossConfig(name=LossName.OWN))
-    with pytest.raises(ConfigError, match=r"heads\.entities\.loss\.name = 'own'"):
-        network.head_loss(head, make_batch(Level.VIDEO), tf.zeros([6, CLASSES]))
+OWN_HEAD = Head(name="entities", num_classes=CLASSES, loss=LossConfig(name=LossName.OWN))
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("", r"heads\.entities\.loss\.name = 'own': .*Network has no own_loss"),
+        (
+            "no_such_package.Network",
+            "network = 'no_such_package.Network': cannot be imported",
+        ),
+        ("yt8m.components.models.network.Nothing", "cannot be imported"),
+        ("yt8m.components.models.heads.Head", "must be a subclass of yt8m"),
+        ("yt8m.components.models.network.Network", "has no own_loss"),
+    ],
+)
+def test_a_network_that_cannot_be_had_or_has_no_loss_of_its_own_is_refused(
+    path: str, said: str
+) -> None:
+    with pytest.raises(ConfigError, match=said):
+        find_network_type(path, [OWN_HEAD])
+
+
+def test_a_network_is_found_by_its_dotted_path() -> None:
+    assert find_network_type("own_losses.SquaresByLabel", [OWN_HEAD]) is SquaresByLabel
+    assert find_network_type("", []) is Network

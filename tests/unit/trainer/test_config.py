@@ -104,6 +104,10 @@ BAD = [
         "trainer.evaluation.exporters and trainer.early_stopping",
     ),
     (
+        {"backend": {"name": "jobset", "roles": {"chief": {}}}, "evaluation": EXPORTING},
+        "trainer.backend.roles = ['chief']: must be with an evaluator",
+    ),
+    (
         {"backend": {"name": "local", "processes": "chief=1,worker=1"}, "evaluation": EXPORTING},
         "nobody evaluates, and trainer.evaluation.exporters would wait for it in vain",
     ),
@@ -120,6 +124,11 @@ BAD = [
         "trainer.backend.processes = 'ps=1,worker=1': must be",
     ),
     ({"checkpoint": {"keep": 0}}, "keep = 0"),
+    ({"network": "Mine"}, "trainer.network = 'Mine': must be a dotted path"),
+    (
+        {"heads": [{"name": "entities", "loss": {"name": "own"}}]},
+        "trainer.network = '': must be given with loss.name: own",
+    ),
     ({"batchsize": 3}, "did you mean batch_size"),
     (
         {"inputs": {"bucket_batches": 4, "bucket_multiple": 8}, "accumulate": 9},

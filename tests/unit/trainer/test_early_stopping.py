@@ -31,7 +31,7 @@ TABLE = [
     ),
     (StopWhenReached(value=0.3), history(0.1, 0.2), False),
     # A diverged model's metrics are null: never better, never enough.
-    (StopWhenNotBetter(patience_steps=200), NULL + history(0.1, 0.2)[1:], False),
+    (StopWhenNotBetter(patience_steps=250), NULL + history(0.1, 0.1, 0.1, 0.2)[1:], False),
     (StopWhenNotBetter(patience_steps=100), history(0.1) + NULL_AT_100, True),
     (StopWhenReached(value=0.3), history(0.1) + NULL_AT_100, False),
     (StopWhenReached(value=0.3), history(0.1, 0.3), True),

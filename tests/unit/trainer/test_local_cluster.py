@@ -26,6 +26,8 @@ def test_processes_are_counted_by_role():
         ("wrker=1", "wrker=1"),
         ("worker=two", "worker=two"),
         ("worker=-1", "worker=-1"),
+        ("worker=²", "worker=²"),
+        ("worker=1000", "worker=1000"),
         ("worker=1,worker=2", "given twice"),
     ],
 )
