@@ -51,10 +51,12 @@ def main() -> None:
                 gaps[precision].append(score(job, args.eval))
                 seconds[precision].append(training_seconds(job))
                 told = f"GAP {gaps[precision][-1]:.4f} in {seconds[precision][-1]:.1f} s"
-                print(f"seed {seed}, {precision}: {told}", flush=True)
+                print(f"seed {seed}{precision and f', {precision}'}: {told}", flush=True)
     for precision in precisions:
         gap, time = statistics.mean(gaps[precision]), statistics.mean(seconds[precision])
-        print(f"mean of {args.seeds}, {precision}: GAP {gap:.4f} in {time:.1f} s")
+        print(
+            f"mean of {args.seeds}{precision and f', {precision}'}: GAP {gap:.4f} in {time:.1f} s"
+        )
     for precision in precisions[1:]:
         pairs = zip(gaps[precisions[0]], gaps[precision], strict=True)
         differences = ", ".join(f"{first - second:+.4f}" for first, second in pairs)
