@@ -142,16 +142,17 @@ class Scorer:
 
 def evaluate_continuously(job: TrainingJob) -> None:
     """The evaluator role: until the training's last checkpoint is scored."""
-    data = load_data(job)
+    data, config = load_data(job), job.trainer
     scorer = Scorer(job, data, heads_of(job))
+    wiped_within_s = min(config.begin_s, config.idle_limit_s) if config.start_new_model else 0.0
     with StopSignal() as stop:
         watch(
             job.checkpoint_dir,
-            job.trainer.evaluation,
+            config.evaluation,
             scorer.evaluate,
-            limits=job.trainer.limits,
-            idle_limit_s=job.trainer.idle_limit_s,
-            wiped_within_s=job.trainer.begin_s if job.trainer.start_new_model else 0.0,
+            limits=config.limits,
+            idle_limit_s=config.idle_limit_s,
+            wiped_within_s=wiped_within_s,
             should_end=lambda: stop.requested,
         )
         if stop.requested:

@@ -42,6 +42,22 @@ def make_job(
     )
 
 
+def train(root: Path, data: Path, **trainer: Any) -> TrainingJob:
+    """The job of `make_job`, trained in this process."""
+    from yt8m.components.trainer.process import run_job
+
+    job = make_job(root, data=data, **trainer)
+    run_job(job, {})
+    return job
+
+
+def rows(job: TrainingJob, kind: str, name: str = "training.jsonl") -> list[dict[str, Any]]:
+    """Rows of one kind of the training's curve, or of the curve `name`."""
+    from yt8m.components.trainer.curve import read_curve  # TensorFlow, which not all tests need
+
+    return [row for row in read_curve(f"{job.log_dir}/{name}") if row["kind"] == kind]
+
+
 def trainer_config(**trainer: Any) -> Any:
     """TRAINER with `trainer` on top."""
     from yt8m.components.trainer.config import TrainerConfig

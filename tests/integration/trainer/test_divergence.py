@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 from cluster import newest_step
-from training import CLASSES, make_job
+from training import CLASSES, make_job, rows, train
 
-from yt8m.components.trainer.curve import EVALUATION, TRAINING, read_curve
+from yt8m.components.trainer.curve import EVALUATION
 from yt8m.components.trainer.loop import Diverged
 from yt8m.components.trainer.process import run_job
 from yt8m.components.trainer.warm_start import read_weights
@@ -18,16 +18,6 @@ def data(tmp_path_factory):
     from records import make_dataset
 
     return make_dataset(tmp_path_factory.mktemp("data"), classes=CLASSES)
-
-
-def train(root, data, **trainer):
-    job = make_job(root, data=data, **trainer)
-    run_job(job, {})
-    return job
-
-
-def rows(job, kind, name=TRAINING):
-    return [row for row in read_curve(f"{job.log_dir}/{name}") if row["kind"] == kind]
 
 
 BLOWN_UP = {

@@ -15,7 +15,18 @@ OWN = {
     "heads": [{"name": "entities", "loss": {"name": "own"}}],
     "clip_gradient_norm": 0,
 }
-CUTS = [(8, 1), (4, 2), (2, 4)]
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "xla"])
+def use_xla(request):
+    return request.param
+
+
+@pytest.fixture(params=[(8, 1), (4, 2), (2, 4)], ids=str)
+def cut(request, use_xla):
+    """How the batch is cut into micro-batches, compiled and not."""
+    batch_size, accumulate = request.param
+    return {"batch_size": batch_size, "accumulate": accumulate, "use_xla": use_xla, "l2": 0.0}
 
 
 def forward(batch, before):
@@ -37,19 +48,9 @@ def assert_moved(update, batch, slope):
         np.testing.assert_allclose(new, old - RATE * gradient, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("use_xla", [False, True], ids=["plain", "xla"])
-@pytest.mark.parametrize(("batch_size", "accumulate"), CUTS)
-def test_a_loss_of_its_own_is_divided_once_by_its_own_normaliser(batch_size, accumulate, use_xla):
+def test_a_loss_of_its_own_is_divided_once_by_its_own_normaliser(cut):
     batch = make_batch()
-    update = one_step(
-        batch,
-        network_type=SquaresByLabel,
-        use_xla=use_xla,
-        l2=0.0,
-        batch_size=batch_size,
-        accumulate=accumulate,
-        **OWN,
-    )
+    update = one_step(batch, network_type=SquaresByLabel, **OWN, **cut)
     _, p, hot = forward(batch, update.before)
     normaliser = np.maximum(batch["labels"], 0).sum()
     assert_moved(update, batch, 2 * (p - hot) * p * (1 - p) / normaliser)
@@ -57,20 +58,10 @@ def test_a_loss_of_its_own_is_divided_once_by_its_own_normaliser(batch_size, acc
     assert float(update.told.losses.by_head[0]) == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.parametrize("use_xla", [False, True], ids=["plain", "xla"])
-@pytest.mark.parametrize(("batch_size", "accumulate"), CUTS)
-def test_what_layers_add_is_minimised_and_told(batch_size, accumulate, use_xla):
+def test_what_layers_add_is_minimised_and_told(cut):
     batch = make_batch()
-    update = one_step(
-        batch,
-        network_type=WithActivity,
-        use_xla=use_xla,
-        l2=0.0,
-        batch_size=batch_size,
-        accumulate=accumulate,
-        clip_gradient_norm=0,
-        regularisation_penalty=2.0,
-    )
+    trainer = {"clip_gradient_norm": 0, "regularisation_penalty": 2.0}
+    update = one_step(batch, network_type=WithActivity, **trainer, **cut)
     _, p, hot = forward(batch, update.before)
     rows, epsilon = len(p), 1e-5
     of_head = -hot / (p + epsilon) + (1 - hot) / (1 - p + epsilon)

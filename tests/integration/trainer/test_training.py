@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 from checkpoint_values import assert_bitwise_equal, read_values
 from cluster import newest_step
-from training import CLASSES, make_job
+from training import CLASSES, make_job, rows, train
 
 from yt8m.components.export.load import load_model
 from yt8m.components.trainer.curve import EVALUATION, TRAINING, read_curve
@@ -27,16 +27,6 @@ def data(tmp_path_factory):
     from records import make_dataset
 
     return make_dataset(tmp_path_factory.mktemp("data"), classes=CLASSES)
-
-
-def train(root, data, **trainer):
-    job = make_job(root, data=data, **trainer)
-    run_job(job, {})
-    return job
-
-
-def rows(job, kind, name=TRAINING):
-    return [row for row in read_curve(f"{job.log_dir}/{name}") if row["kind"] == kind]
 
 
 def test_a_training_exports_a_model_and_tells_its_curve(tmp_path, data):
