@@ -45,9 +45,6 @@ test-real: install  ## opt-in: against real YouTube-8M shards and golden metric 
 check: install  ## format, lint, types, import rules
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	@# The type checker must see the tree under the name that it has once installed.
-	@mkdir -p .typecheck/yt8m
-	@for part in schemas components pipeline kubeflow; do ln -sfn ../../$$part .typecheck/yt8m/$$part; done
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

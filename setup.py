@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from setuptools import find_packages, setup
+from setuptools import find_namespace_packages, setup
 
 ROOT = Path(__file__).parent
 LAYERS = ("schemas", "components", "pipeline", "kubeflow")
@@ -49,15 +49,6 @@ DEV = [
 ]
 
 
-def packages() -> list[str]:
-    """Every layer and its sub-packages, under the namespace `yt8m`."""
-    found = []
-    for layer in LAYERS:
-        found.append(f"yt8m.{layer}")
-        found += [f"yt8m.{layer}.{name}" for name in find_packages(layer)]
-    return found
-
-
 setup(
     name="yt8m-pipeline",
     version="0.1.0",
@@ -66,8 +57,10 @@ setup(
     long_description_content_type="text/markdown",
     license="Apache-2.0",
     python_requires=">=3.10,<3.14",
-    packages=packages(),
-    package_dir={f"yt8m.{layer}": layer for layer in LAYERS},
+    # src/yt8m links to the four layers, so that editors, type checkers and an editable install
+    # find the package by its place alone.
+    packages=["yt8m", *(f"yt8m.{name}" for name in find_namespace_packages("src/yt8m"))],
+    package_dir={"": "src"},
     package_data={
         **{f"yt8m.{layer}": ["py.typed"] for layer in LAYERS},
         "yt8m.schemas": ["py.typed", "*.pbtxt", "*.csv"],

@@ -95,8 +95,8 @@ def prepare(place: Path, size: int) -> Path:
 
 def measure(side: str, data: Path, root: Path) -> dict[str, float]:
     """One pipeline, from the start of its runner; this process does nothing else."""
-    from yt8m.pipeline.engine import Engine, run_pipeline  # loads TFX
     from yt8m.pipeline.memory import peak_mib, reset_peak
+    from yt8m.pipeline.run.engine import Engine, run_pipeline  # loads TFX
 
     pipeline = _ours(data, root) if side == "ours" else _stock(data, root)
     watch = _Watch()
@@ -110,10 +110,10 @@ def _ours(data: Path, root: Path) -> object:
 
     import yt8m.components.trainer.training  # noqa: F401  (imported before the clock starts)
     from yt8m.pipeline.graph import create_pipeline
-    from yt8m.pipeline.layout import Layout
     from yt8m.pipeline.metadata import MetadataConfig, connection_config
-    from yt8m.pipeline.outside import look_outside
     from yt8m.pipeline.presets import load_config
+    from yt8m.pipeline.run.cache_keys import resolve_external_inputs
+    from yt8m.pipeline.run.workspace import Layout
 
     settings = {
         "root": str(root),
@@ -130,7 +130,7 @@ def _ours(data: Path, root: Path) -> object:
     texts = [f"{path}={json.dumps(value)}" for path, value in settings.items()]
     config = load_config("video_logistic", texts)
     root.mkdir(parents=True)
-    outside = dataclasses.replace(look_outside(config, Layout(root)), run_file="")
+    outside = dataclasses.replace(resolve_external_inputs(config, Layout(root)), run_file="")
     pipeline = create_pipeline(config, outside)
     pipeline.metadata_connection_config = connection_config(MetadataConfig(), Layout(root).database)
     return pipeline

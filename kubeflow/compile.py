@@ -14,7 +14,7 @@ from yt8m.components.trainer.backends.kubernetes_config import KubernetesBackend
 from yt8m.kubeflow.config import PlatformConfig
 from yt8m.kubeflow.lint import lint
 from yt8m.kubeflow.platform import add_platform
-from yt8m.kubeflow.promote import RUN_PARAMETERS, promote
+from yt8m.kubeflow.runtime_parameters import RUN_PARAMETERS, promote
 from yt8m.kubeflow.spec_file import Spec
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.schemas.errors import ConfigError
@@ -51,9 +51,9 @@ def compile_config(config: PipelineConfig, target: Target) -> Spec:
         raise ConfigError(problems)
 
     from yt8m.pipeline.graph import create_pipeline
-    from yt8m.pipeline.outside import Outside
+    from yt8m.pipeline.run.cache_keys import ExternalInputs
 
-    pipeline = create_pipeline(adapt(config, target), Outside())
+    pipeline = create_pipeline(adapt(config, target), ExternalInputs())
     return compile_pipeline(pipeline, target)
 
 

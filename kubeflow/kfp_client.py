@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import kfp_server_api as api
 
 from yt8m.kubeflow.client import Launch, Pipeline, Run, Schedule, Task, Timing, Version
+from yt8m.kubeflow.http import Wire
 from yt8m.kubeflow.retry import RefusedError, RetryPolicy
-from yt8m.kubeflow.wire import Wire
 
 T = TypeVar("T")
 _PAGE = 100

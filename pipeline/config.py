@@ -17,7 +17,7 @@ from yt8m.pipeline.beam import BeamConfig
 from yt8m.pipeline.metadata import MetadataConfig
 from yt8m.pipeline.notify import NotifyConfig
 from yt8m.pipeline.retention import RetentionConfig
-from yt8m.pipeline.schedule import RetrainConfig
+from yt8m.pipeline.retrain import RetrainConfig
 from yt8m.schemas.config_tree import require
 from yt8m.schemas.features import FeatureConfig, Level
 

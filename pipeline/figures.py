@@ -26,7 +26,7 @@ _MODEL_RUN = "model_run"
 _TRAINING_LOG = "training.jsonl"
 
 
-def key_figure(outputs: Iterable[ArtifactFacts]) -> str:
+def key_metric(outputs: Iterable[ArtifactFacts]) -> str:
     """The figure of a component; empty where its artifacts have none."""
     outputs = tuple(outputs)
     properties = {name: value for o in outputs for name, value in o.properties.items()}

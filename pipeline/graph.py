@@ -20,12 +20,12 @@ from yt8m.components.validation.component import (
 )
 from yt8m.pipeline.beam import beam_arguments
 from yt8m.pipeline.config import PipelineConfig
-from yt8m.pipeline.layout import ARTIFACTS, CHECKPOINTS, VERIFIED
-from yt8m.pipeline.outside import Outside
+from yt8m.pipeline.run.cache_keys import ExternalInputs
+from yt8m.pipeline.run.workspace import ARTIFACTS, CHECKPOINTS, VERIFIED
 from yt8m.schemas.config_tree import to_dict
 
 
-def create_pipeline(config: PipelineConfig, outside: Outside) -> Pipeline:
+def create_pipeline(config: PipelineConfig, outside: ExternalInputs) -> Pipeline:
     """From records to a pushed model and a report; `outside` is what the run sees of the world."""
     level, features, push_dir = config.data.level, config.features, config.pusher.push_dir
     vocabulary = config.evaluator.vocabulary

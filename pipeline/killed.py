@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import dataclasses
 
-from yt8m.pipeline.layout import Layout
 from yt8m.pipeline.lock import is_held
-from yt8m.pipeline.run_record import RunRecord, State, Verdict, read_records
+from yt8m.pipeline.run.record import RunRecord, State, Verdict, read_records
+from yt8m.pipeline.run.workspace import Layout
 
 
-def told_runs(layout: Layout) -> list[RunRecord]:
+def list_runs(layout: Layout) -> list[RunRecord]:
     """All runs of the root, the newest first; what nobody runs any more is called killed."""
     held = is_held(layout.lock)
     records = list(read_records(layout))
     held = held or is_held(layout.lock)  # one may have begun meanwhile
-    return records if held else [as_killed(record) for record in records]
+    return records if held else [mark_killed(record) for record in records]
 
 
-def as_killed(record: RunRecord) -> RunRecord:
+def mark_killed(record: RunRecord) -> RunRecord:
     """What is to be said of `record`, whose run is known to be over."""
     if record.verdict is not Verdict.RUNNING:
         return record

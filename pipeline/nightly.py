@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from yt8m.components.console.console import Console
-from yt8m.pipeline.after import summary
 from yt8m.pipeline.config import PipelineConfig
-from yt8m.pipeline.interrupt import Interrupted, signals_as_errors
-from yt8m.pipeline.layout import Layout
 from yt8m.pipeline.notify import notify
-from yt8m.pipeline.run_record import RunRecord, Verdict, read_records
-from yt8m.pipeline.schedule import cron_trigger, run_on_schedule, with_retries
+from yt8m.pipeline.retrain import cron_trigger, run_on_schedule, with_retries
+from yt8m.pipeline.run.finish import summary
+from yt8m.pipeline.run.record import RunRecord, Verdict, read_records
+from yt8m.pipeline.run.signals import Interrupted, signals_as_errors
+from yt8m.pipeline.run.workspace import Layout
 from yt8m.schemas.errors import (
     EXIT_DONE,
     EXIT_HELD_BACK,
@@ -30,7 +30,7 @@ _SETTLED = (EXIT_DONE, EXIT_HELD_BACK, EXIT_NOTHING_NEW)
 _ENDED_BY_SIGNAL = (EXIT_INTERRUPTED, EXIT_TERMINATED)
 
 
-class Nightly:
+class RetrainScheduler:
     """`command` is the `yt8m retrain ...` that runs once."""
 
     def __init__(

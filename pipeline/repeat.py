@@ -6,11 +6,13 @@ from pathlib import Path
 
 from yt8m.components.registry.versions import DamagedVersionError, load_version
 from yt8m.pipeline.config import PipelineConfig
-from yt8m.pipeline.layout import Layout
-from yt8m.pipeline.run_record import RunRecord, Verdict, read_records
+from yt8m.pipeline.run.record import RunRecord, Verdict, read_records
+from yt8m.pipeline.run.workspace import Layout
 
 
-def answered_before(layout: Layout, config: PipelineConfig, fingerprint: str) -> RunRecord | None:
+def find_up_to_date_run(
+    layout: Layout, config: PipelineConfig, fingerprint: str
+) -> RunRecord | None:
     """The newest run, when it was complete, the same, and what it left is still there."""
     newest = next(read_records(layout), None)
     if newest is None or newest.fingerprint != fingerprint or not newest.verdict.is_complete:

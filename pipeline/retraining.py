@@ -9,10 +9,10 @@ from pathlib import Path
 from yt8m.components.example_gen.sources import Sources, resolve_sources
 from yt8m.components.registry.versions import newest
 from yt8m.pipeline.config import PipelineConfig
-from yt8m.pipeline.layout import Layout
 from yt8m.pipeline.lineage import Lineage
 from yt8m.pipeline.metadata import open_store
-from yt8m.pipeline.run_record import Verdict
+from yt8m.pipeline.run.record import Verdict
+from yt8m.pipeline.run.workspace import Layout
 
 _NEWEST_SPAN = ("", "latest")
 

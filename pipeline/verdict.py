@@ -9,7 +9,7 @@ from typing import Any
 
 from yt8m.components.registry.record import VersionRecord
 from yt8m.pipeline.lineage import ArtifactFacts
-from yt8m.pipeline.run_record import Verdict
+from yt8m.pipeline.run.record import Verdict
 from yt8m.schemas.config_tree import from_dict
 
 _OUTCOME_FILE = "pushed.json"  # Pusher's, in its artifact
@@ -19,7 +19,7 @@ _GAP = "gap"
 Outputs = Mapping[str, tuple[ArtifactFacts, ...]]
 
 
-def conclude(outputs: Outputs) -> dict[str, Any]:
+def read_outcome(outputs: Outputs) -> dict[str, Any]:
     """The fields of a RunRecord that a run which came to its end knows."""
     outcome = json.loads(Path(_uri(outputs["Pusher"]), _OUTCOME_FILE).read_text(encoding="utf-8"))
     record = from_dict(VersionRecord, outcome["record"])

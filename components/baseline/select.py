@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yt8m.components.baseline.config import BaselineConfig, Choice
-from yt8m.components.registry.handed import MODEL_DIR
+from yt8m.components.registry.baseline_artifact import MODEL_DIR
 from yt8m.components.registry.record import RECORD_FILE
 from yt8m.components.registry.versions import (
     NO_VERSION,

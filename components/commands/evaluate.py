@@ -15,14 +15,14 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from yt8m.components.console.console import Console
-from yt8m.components.console.hush import hush_libraries
+from yt8m.components.console.quiet import silence_tensorflow
 from yt8m.schemas.errors import DataError, UserError
 
 _LOOKED_AT = 50  # records, to tell the level
 
 if TYPE_CHECKING:
     from yt8m.components.evaluator.evaluation import Evaluation
-    from yt8m.components.evaluator.scored import Scored
+    from yt8m.components.evaluator.score_table import Scored
     from yt8m.components.evaluator.scoring import ScoringPlan
     from yt8m.components.records.manifest import Shard
     from yt8m.schemas.features import Level
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Print the figures."""
-    hush_libraries()
+    silence_tensorflow()
     from yt8m.components.evaluator.config import BootstrapConfig, EvaluatorConfig
     from yt8m.components.evaluator.evaluation import evaluate
     from yt8m.components.evaluator.scoring import check_models
@@ -137,13 +137,13 @@ def _first_records(records: Any, uri: str) -> list[bytes]:  # a tf.data.Dataset
 
 def _saved_model(path: str) -> str:
     """`path`, or the serving model in it where it is a TFX artifact."""
-    from yt8m.components.registry.handed import baseline_model
+    from yt8m.components.registry.baseline_artifact import baseline_model
 
     return baseline_model(path) or path
 
 
 def _score(plan: ScoringPlan, shards: list[Shard], console: Console) -> Scored:
-    from yt8m.components.evaluator.scored import merged
+    from yt8m.components.evaluator.score_table import merged
     from yt8m.components.evaluator.scoring import Scorer, grouped, no_rows
 
     scorer = Scorer(plan)

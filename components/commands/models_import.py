@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 
 from yt8m.components.console.console import Console
-from yt8m.components.console.hush import hush_libraries
+from yt8m.components.console.quiet import silence_tensorflow
 from yt8m.schemas.features import Level
 
 
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Check the model and push it."""
-    hush_libraries()
+    silence_tensorflow()
     from yt8m.components.commands.foreign_model import described
     from yt8m.components.registry.push import push
     from yt8m.components.registry.record import Origin, VersionRecord

@@ -11,7 +11,7 @@ from tfx.types import component_spec, standard_artifacts
 
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
 from yt8m.components.evaluator.executor import Executor
-from yt8m.components.evaluator.stock import parse_stock
+from yt8m.components.evaluator.tfma_user_metrics import parse_stock
 from yt8m.schemas.code_version import code_version
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.features import FeatureConfig

@@ -13,28 +13,18 @@ from tfx.dsl.components.base import base_beam_executor
 from tfx.types import artifact_utils
 from tfx.utils import path_utils
 
-from yt8m.components.evaluator.asked import asked_of
+from yt8m.components.evaluator.beam_scoring import add_scoring, collect
 from yt8m.components.evaluator.blessing import write_blessing
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig, GateMode, SliceBy
 from yt8m.components.evaluator.decision import Decision, decision_text
 from yt8m.components.evaluator.evaluation import FILE_NAME as METRICS_FILE
 from yt8m.components.evaluator.evaluation import Evaluation, evaluate
-from yt8m.components.evaluator.extracts import Extracts
 from yt8m.components.evaluator.gate import check_gate, resolve_gate
-from yt8m.components.evaluator.judge import decide
-from yt8m.components.evaluator.newest import Chosen, choose_shards
-from yt8m.components.evaluator.pass_over import add_scoring, collect
-from yt8m.components.evaluator.scored import Scored
+from yt8m.components.evaluator.gate_decision import decide
+from yt8m.components.evaluator.score_table import Scored
 from yt8m.components.evaluator.scoring import ScoringPlan, check_models, no_rows
-from yt8m.components.evaluator.stock import (
-    StockMetrics,
-    add_stock_metrics,
-    collect_stock,
-    collect_stock_plots,
-    numbers_of,
-    parse_stock,
-)
-from yt8m.components.evaluator.tfma_files import write_eval_config, write_metrics, write_validation
+from yt8m.components.evaluator.shard_selection import ShardSelection, choose_shards
+from yt8m.components.evaluator.tfma_extracts import Extracts
 from yt8m.components.evaluator.tfma_gate import (
     Metrics,
     SliceKey,
@@ -44,10 +34,20 @@ from yt8m.components.evaluator.tfma_gate import (
     parts_of,
     validate,
 )
+from yt8m.components.evaluator.tfma_output import write_eval_config, write_metrics, write_validation
 from yt8m.components.evaluator.tfma_plots import write_plots
+from yt8m.components.evaluator.tfma_user_metrics import (
+    StockMetrics,
+    add_stock_metrics,
+    collect_stock,
+    collect_stock_plots,
+    numbers_of,
+    parse_stock,
+)
+from yt8m.components.evaluator.thresholds import expand_thresholds
 from yt8m.components.records import manifest
 from yt8m.components.records.vocabulary import load_vocabulary
-from yt8m.components.registry.handed import baseline_model
+from yt8m.components.registry.baseline_artifact import baseline_model
 from yt8m.components.storage import files
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import ConfigError, DataError, UserError
@@ -66,7 +66,7 @@ class _Job:
     config: EvaluatorConfig
     gate: GateConfig
     plan: ScoringPlan
-    chosen: Chosen[manifest.Shard]
+    chosen: ShardSelection[manifest.Shard]
     examples_uri: str
     evaluation_uri: str
     baseline: str | None  # how the baseline is called
@@ -132,7 +132,7 @@ def _job(inputs: Artifacts, outputs: Artifacts, properties: dict[str, Any]) -> _
         baseline=_baseline_name(inputs) if has_baseline else None,
         vocabulary=_vocabulary(config, features),
         eval_config=create_eval_config(
-            asked_of(gate), config.slices, has_baseline=has_baseline, more=stock
+            expand_thresholds(gate), config.slices, has_baseline=has_baseline, more=stock
         ),
         stock=stock,
     )
@@ -196,7 +196,7 @@ def _judge(job: _Job, evaluation: Evaluation) -> Decision:
     write_metrics(uri, parts, stock)
     write_plots(uri, evaluation, collect_stock_plots(uri))
     write_validation(uri, verdict)
-    return decide(evaluation, job.gate, asked_of(job.gate), verdict, baseline=job.baseline)
+    return decide(evaluation, job.gate, expand_thresholds(job.gate), verdict, baseline=job.baseline)
 
 
 def _numbers_of(stock: StockMetrics, key: SliceKey) -> Metrics:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import tensorflow as tf
 
-from yt8m.components.evaluator.ahead import one_ahead
 from yt8m.components.evaluator.exported import (
     ExportedModel,
     Scores,
@@ -16,8 +15,9 @@ from yt8m.components.evaluator.exported import (
     fitted,
     tf_reason,
 )
-from yt8m.components.evaluator.facts import Facts, Wanted, parse_facts, rated_weights
-from yt8m.components.evaluator.scored import BASELINE, CANDIDATE, Scored, TextColumn, merged
+from yt8m.components.evaluator.labels import Facts, Wanted, parse_facts, rated_weights
+from yt8m.components.evaluator.prefetch import prefetch_one
+from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE, Scored, TextColumn, merged
 from yt8m.components.inputs.shards import read_shards
 from yt8m.components.metrics import Batch, BrokenPredictions, VideoMetrics
 from yt8m.components.models.config import LossConfig
@@ -130,7 +130,7 @@ class Scorer:
 
     def batches(self, shards: Sequence[Shard]) -> Iterator[ScoredBatch]:
         """Scores batch by batch; memory does not grow with the data."""
-        return one_ahead(self._batches(shards))
+        return prefetch_one(self._batches(shards))
 
     def _batches(self, shards: Sequence[Shard]) -> Iterator[ScoredBatch]:
         records = read_shards(shards).batch(self.plan.records_at_once).prefetch(2)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from yt8m.components.evaluator.config import SliceBy, SliceConfig
-from yt8m.components.evaluator.scored import Scored
+from yt8m.components.evaluator.score_table import Scored
 from yt8m.schemas.vocabulary import Vocabulary
 
 MAX_VALUES = 50  # of a feature; a slice for every video id would be no slice

@@ -14,21 +14,21 @@ from tensorflow_model_analysis.metrics import metric_types
 from tensorflow_model_analysis.proto import config_pb2, validation_result_pb2
 from tensorflow_model_analysis.writers import metrics_plots_and_validations_writer as writer
 
-from yt8m.components.evaluator.asked import Asked, Kind
 from yt8m.components.evaluator.config import SliceConfig
 from yt8m.components.evaluator.evaluation import Evaluation, Part
-from yt8m.components.evaluator.numbers import (
+from yt8m.components.evaluator.metric_keys import (
     baseline_numbers,
     candidate_numbers,
     difference_numbers,
 )
+from yt8m.components.evaluator.thresholds import GateLimit, Kind
 
 SliceKey = tuple[tuple[str, str], ...]
 Metrics = dict[metric_types.MetricKey, float]
 
 
 def create_eval_config(
-    asked: Sequence[Asked],
+    asked: Sequence[GateLimit],
     slices: Sequence[SliceConfig],
     *,
     has_baseline: bool,
@@ -43,7 +43,7 @@ def create_eval_config(
     for part in slices:
         config.slicing_specs.add(feature_keys=[part.column])
     spec = config.metrics_specs.add(model_names=names)
-    by_number: dict[str, list[Asked]] = defaultdict(list)
+    by_number: dict[str, list[GateLimit]] = defaultdict(list)
     for limit in asked:
         if has_baseline or not limit.needs_baseline:
             by_number[limit.number].append(limit)
@@ -59,7 +59,7 @@ def model_names(has_baseline: bool) -> list[str]:
     return [tfma.CANDIDATE_KEY, tfma.BASELINE_KEY] if has_baseline else [""]
 
 
-def _threshold(asked: Asked) -> config_pb2.PerSliceMetricThreshold:
+def _threshold(asked: GateLimit) -> config_pb2.PerSliceMetricThreshold:
     column, _, value = asked.slice.partition("=")
     slicing = (
         config_pb2.SlicingSpec(feature_values={column: value})
@@ -72,7 +72,7 @@ def _threshold(asked: Asked) -> config_pb2.PerSliceMetricThreshold:
     )
 
 
-def _value(asked: Asked) -> config_pb2.MetricThreshold:
+def _value(asked: GateLimit) -> config_pb2.MetricThreshold:
     bound = {"value": asked.limit}
     if asked.kind is Kind.AT_MOST:
         return config_pb2.MetricThreshold(
@@ -83,7 +83,7 @@ def _value(asked: Asked) -> config_pb2.MetricThreshold:
     )
 
 
-def _change(asked: Asked) -> config_pb2.MetricThreshold:
+def _change(asked: GateLimit) -> config_pb2.MetricThreshold:
     upper = asked.kind is Kind.CHANGE_AT_MOST
     direction = (
         config_pb2.MetricDirection.LOWER_IS_BETTER

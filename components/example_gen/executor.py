@@ -18,7 +18,7 @@ from yt8m.components import storage
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.example_gen.ingest import Ingested, cache_policy, ingest
 from yt8m.components.example_gen.sources import Sources, resolve_sources
-from yt8m.components.example_gen.verified import VerifiedCache
+from yt8m.components.example_gen.verification_cache import VerifiedCache
 from yt8m.components.example_gen.verify import ShardReport
 from yt8m.components.records.manifest import Shard
 from yt8m.schemas.code_version import code_version

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from yt8m.components import storage
 from yt8m.components.console.console import Console
-from yt8m.components.example_gen.accounts import Accounts, quarantine_json, settle
 from yt8m.components.example_gen.config import DataConfig, Ingest
-from yt8m.components.example_gen.leaks import with_leaks
-from yt8m.components.example_gen.place import place_sample, place_shards
+from yt8m.components.example_gen.leaks import mark_train_eval_overlap
+from yt8m.components.example_gen.materialize import materialize_sample, materialize_shards
+from yt8m.components.example_gen.reconcile import RecordCounts, quarantine_json, settle
 from yt8m.components.example_gen.sources import Sources
-from yt8m.components.example_gen.verified import VerifiedCache
+from yt8m.components.example_gen.verification_cache import VerifiedCache
 from yt8m.components.example_gen.verify import ShardReport, policy_key, verify_shards
 from yt8m.components.records.manifest import FILE_NAME, Manifest, Shard
 from yt8m.schemas.errors import UserError
@@ -28,7 +28,7 @@ class Ingested:
     """What was put into the two artifacts."""
 
     manifest: Manifest
-    accounts: Accounts
+    accounts: RecordCounts
     sample_splits: tuple[str, ...]
 
 
@@ -45,7 +45,7 @@ def ingest(
 ) -> Ingested:
     """Verify the sources and fill both directories; DataError where the policy stops it."""
     console = console or Console()
-    reports = with_leaks(verify_shards(sources.shards, config, features, cache=cache))
+    reports = mark_train_eval_overlap(verify_shards(sources.shards, config, features, cache=cache))
     if cache:
         cache.forget_unused()
     accounts = settle(reports, config)
@@ -55,12 +55,12 @@ def ingest(
         shards, filtered = rewrite(reports)
         accounts = _after_rewriting(accounts, shards, filtered)
     else:
-        shards = place_shards(reports, ingest=config.ingest, root=examples_uri)
+        shards = materialize_shards(reports, ingest=config.ingest, root=examples_uri)
     _check_splits(shards)
     manifest = Manifest(level=config.level, shards=tuple(shards), verify=config.verify.value)
     if accounts.quarantined:
         storage.write_text(storage.join(examples_uri, QUARANTINE_FILE), quarantine_json(reports))
-    sample_splits = place_sample(
+    sample_splits = materialize_sample(
         shards,
         root=sample_uri,
         limit_bytes=config.sample_mb << 20,
@@ -76,8 +76,8 @@ def cache_policy(config: DataConfig, features: FeatureConfig) -> str:
     return policy_key(config, features)
 
 
-def _after_rewriting(before: Accounts, shards: Sequence[Shard], filtered: int) -> Accounts:
-    return Accounts(
+def _after_rewriting(before: RecordCounts, shards: Sequence[Shard], filtered: int) -> RecordCounts:
+    return RecordCounts(
         records_in=before.records_in,
         kept=sum(shard.records for shard in shards),
         quarantined=before.quarantined,
@@ -93,7 +93,7 @@ def _check_splits(shards: Sequence[Shard]) -> None:
             raise UserError(f"no record falls to the split {split}")
 
 
-def _summary(accounts: Accounts, sources: Sources) -> str:
+def _summary(accounts: RecordCounts, sources: Sources) -> str:
     spans = f", spans {', '.join(map(str, sources.spans))}" if sources.spans else ""
     before = f", {accounts.remembered} of them verified before" if accounts.remembered else ""
     return f"ExampleGen: {accounts.text()}; {accounts.shards} shards{before}{spans}"

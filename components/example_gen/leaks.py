@@ -19,7 +19,7 @@ from yt8m.schemas.features import ID, LABELS, SEGMENT_START_TIMES
 TRAIN, EVAL = "train", "eval"
 
 
-def with_leaks(reports: Sequence[ShardReport]) -> list[ShardReport]:
+def mark_train_eval_overlap(reports: Sequence[ShardReport]) -> list[ShardReport]:
     """The reports, with each train record whose id is also in eval among the problems."""
     train, evaluation = _hashes(reports, TRAIN), _hashes(reports, EVAL)
     shared = np.intersect1d(train, evaluation)

@@ -26,7 +26,7 @@ from yt8m.components.example_gen.scan import (
     scan,
 )
 from yt8m.components.example_gen.sources import SourceShard
-from yt8m.components.example_gen.verified import VerifiedCache
+from yt8m.components.example_gen.verification_cache import VerifiedCache
 from yt8m.schemas.features import FeatureConfig
 
 SAMPLED_RECORDS = 256  # of each shard, under the policy `sample`

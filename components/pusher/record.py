@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from yt8m.components.records import manifest
-from yt8m.components.registry.handed import baseline_record
+from yt8m.components.registry.baseline_artifact import baseline_record
 from yt8m.components.registry.record import DataRecord, MetricRecord, VersionRecord
 from yt8m.components.storage import files
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from yt8m.components.records.decode import MalformedRecord, Record, decode_record
-from yt8m.components.records.faults import Expected, expected_of, find_faults
+from yt8m.components.records.validation import Expected, expected_of, find_faults
 from yt8m.schemas.features import ID, LABELS, SEGMENT_LABELS, SEGMENT_SCORES
 
 KEPT_PROBLEMS = 1000  # are listed; beyond that they are counted

@@ -6,8 +6,8 @@ import dataclasses
 import datetime
 import logging
 
-from yt8m.components.registry.local_shelf import LocalShelf
-from yt8m.components.registry.object_shelf import ObjectShelf
+from yt8m.components.registry.local_store import LocalStore
+from yt8m.components.registry.object_store import ObjectStore
 from yt8m.components.registry.record import (
     RECORD_FILE,
     STATISTICS_DIR,
@@ -51,7 +51,7 @@ def push(
     record = dataclasses.replace(
         record, created=_now(), files={name: _file(path) for name, path in contents.items()}
     )
-    shelf = LocalShelf(push_dir) if files.is_local(push_dir) else ObjectShelf(push_dir)
+    shelf = LocalStore(push_dir) if files.is_local(push_dir) else ObjectStore(push_dir)
     try:
         with shelf.writing():
             version = _held_already(push_dir, record)

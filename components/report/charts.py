@@ -10,9 +10,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from yt8m.components.report import numbers
-from yt8m.components.report.facts import CurveFacts, Estimate
+from yt8m.components.report import formatting
 from yt8m.components.report.markup import Markup, element, join
+from yt8m.components.report.model import CurveFacts, Estimate
 
 WIDTH = 360
 _HEIGHT = 230
@@ -69,7 +69,7 @@ def line_chart(
         points = [(x_scale.at(a), y_scale.at(b)) for a, b in zip(curve.x, curve.y, strict=True)]
         parts.append(_drawn(one, points))
     described = f"{title}: {y.label} over {x.label}; " + "; ".join(
-        f"{s.name}, {len(s.curve.x)} points, last {numbers.short(c.y[-1])}"
+        f"{s.name}, {len(s.curve.x)} points, last {formatting.short(c.y[-1])}"
         for s, c in zip(series, curves, strict=True)
         if c.y
     )
@@ -91,7 +91,9 @@ def interval_chart(
     for tick in scale.ticks:
         at = _px(scale.at(tick))
         parts.append(element("line", x1=at, y1=6, x2=at, y2=height - 24, class_="grid"))
-        parts.append(element("text", numbers.short(tick), x=at, y=height - 9, class_="tick middle"))
+        parts.append(
+            element("text", formatting.short(tick), x=at, y=height - 9, class_="tick middle")
+        )
     for index, row in enumerate(rows):
         top = index * _ROW + 16
         parts.append(element("text", _clipped(row.label, 44), x=_INSET, y=top, class_="row-label"))
@@ -99,7 +101,7 @@ def interval_chart(
         if row.baseline is not None:
             parts.append(_interval(row.baseline, "baseline", scale, top + 18))
     described = f"{title}: " + "; ".join(
-        f"{row.label} {numbers.metric(row.candidate.value)}" for row in rows
+        f"{row.label} {formatting.metric(row.candidate.value)}" for row in rows
     )
     styles = ["candidate", *(["baseline"] if any(row.baseline for row in rows) else [])]
     legend = _legend_of([(style, style, True) for style in styles])
@@ -112,7 +114,7 @@ class _Scale:
     def __init__(self, axis: Axis, values: Sequence[float], start: float, end: float) -> None:
         low = axis.low if axis.low is not None else min(values, default=0.0)
         high = axis.high if axis.high is not None else max(values, default=1.0)
-        self.ticks = numbers.log_ticks(low, high) if axis.log else numbers.ticks(low, high)
+        self.ticks = formatting.log_ticks(low, high) if axis.log else formatting.ticks(low, high)
         self._of: Callable[[float], float] = math.log10 if axis.log else float
         self._low, self._high = self._of(self.ticks[0]), self._of(self.ticks[-1])
         self._start, self._end = start, end
@@ -128,13 +130,13 @@ def _grid(x_scale: _Scale, y_scale: _Scale, x: Axis, y: Axis) -> Markup:
         at = _px(y_scale.at(tick))
         parts.append(element("line", x1=_LEFT, y1=at, x2=WIDTH - _RIGHT, y2=at, class_="grid"))
         parts.append(
-            element("text", numbers.short(tick), x=_LEFT - 6, y=at, dy=4, class_="tick end")
+            element("text", formatting.short(tick), x=_LEFT - 6, y=at, dy=4, class_="tick end")
         )
     for tick in x_scale.ticks:
         at = _px(x_scale.at(tick))
         parts.append(element("line", x1=at, y1=bottom, x2=at, y2=bottom + 4, class_="axis"))
         parts.append(
-            element("text", numbers.short(tick), x=at, y=bottom + 16, class_="tick middle")
+            element("text", formatting.short(tick), x=at, y=bottom + 16, class_="tick middle")
         )
     parts.append(element("line", x1=_LEFT, y1=bottom, x2=WIDTH - _RIGHT, y2=bottom, class_="axis"))
     middle = (_LEFT + WIDTH - _RIGHT) / 2
@@ -160,7 +162,7 @@ def _interval(estimate: Estimate, style: str, scale: _Scale, y: float) -> Markup
     if estimate.lower is not None and estimate.upper is not None:
         low, high = _px(scale.at(estimate.lower)), _px(scale.at(estimate.upper))
         parts.append(element("line", x1=low, y1=y, x2=high, y2=y, class_=f"interval {style}"))
-    said = f"{style} {numbers.metric(estimate.value)} {numbers.interval(estimate)}"
+    said = f"{style} {formatting.metric(estimate.value)} {formatting.interval(estimate)}"
     parts.append(_mark(scale.at(estimate.value), y, style))
     return element("g", element("title", said.strip()), *parts)
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from yt8m.components.registry.handed import baseline_record
+from yt8m.components.registry.baseline_artifact import baseline_record
 from yt8m.components.registry.record import BrokenRecordError, VersionRecord
 from yt8m.components.report.collect_data import collect_data
 from yt8m.components.report.collect_evaluation import collect_evaluation
@@ -24,14 +24,14 @@ from yt8m.components.report.collect_run import (
 )
 from yt8m.components.report.collect_training import collect_training
 from yt8m.components.report.config import ReportConfig
-from yt8m.components.report.facts import (
+from yt8m.components.report.inputs import Sources
+from yt8m.components.report.model import (
     DataFacts,
     EvaluationFacts,
     ReportFacts,
     TrainingFacts,
     VerdictFacts,
 )
-from yt8m.components.report.sources import Sources
 from yt8m.schemas.errors import Yt8mError
 
 T = TypeVar("T")

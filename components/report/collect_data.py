@@ -7,14 +7,14 @@ from typing import Any
 
 from yt8m.components.records.manifest import FILE_NAME, Manifest, parse_manifest
 from yt8m.components.report.collect_run import read_json
-from yt8m.components.report.facts import (
+from yt8m.components.report.inputs import Sources
+from yt8m.components.report.model import (
     AnomalyFacts,
     CurveFacts,
     DataFacts,
     DriftFacts,
     SplitFacts,
 )
-from yt8m.components.report.sources import Sources
 from yt8m.components.storage import files
 from yt8m.schemas.features import LABELS, SEGMENT_LABELS
 

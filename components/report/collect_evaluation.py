@@ -7,7 +7,8 @@ from typing import Any
 
 from yt8m.components.report.collect_run import DECISION_FILE, read_json
 from yt8m.components.report.config import ReportConfig
-from yt8m.components.report.facts import (
+from yt8m.components.report.inputs import Sources
+from yt8m.components.report.model import (
     CheckFacts,
     ClassFacts,
     CurveFacts,
@@ -16,7 +17,6 @@ from yt8m.components.report.facts import (
     MetricFacts,
     SliceFacts,
 )
-from yt8m.components.report.sources import Sources
 
 METRICS_FILE = "metrics.json"  # by the evaluator, in the evaluation
 _GAP = "gap"

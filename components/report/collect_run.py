@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from yt8m.components.registry.record import VersionRecord
-from yt8m.components.report.facts import ComponentFacts, Difference, Outcome, VerdictFacts
-from yt8m.components.report.sources import Sources
+from yt8m.components.report.inputs import Sources
+from yt8m.components.report.model import ComponentFacts, Difference, Outcome, VerdictFacts
 from yt8m.components.storage import files
 from yt8m.schemas.config_tree import flatten
 

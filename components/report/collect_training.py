@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from yt8m.components.report.facts import CurveFacts, TrainingFacts
+from yt8m.components.report.model import CurveFacts, TrainingFacts
 from yt8m.components.storage import files
 
 CURVE_FILE = "training.jsonl"

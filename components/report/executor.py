@@ -12,7 +12,7 @@ from tfx.types import artifact_utils
 
 from yt8m.components.report.collect import collect
 from yt8m.components.report.config import ReportConfig
-from yt8m.components.report.sources import Sources
+from yt8m.components.report.inputs import Sources
 from yt8m.components.report.write import write_report
 from yt8m.schemas.config_tree import from_dict
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from yt8m.components.report.facts import Outcome, ReportFacts
 from yt8m.components.report.markup import Markup, element, join
+from yt8m.components.report.model import Outcome, ReportFacts
 from yt8m.components.report.sections.classes import classes
 from yt8m.components.report.sections.data import data
 from yt8m.components.report.sections.metrics import metrics, slices

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yt8m.components.report.facts import ReportFacts
+from yt8m.components.report.model import ReportFacts
 from yt8m.components.report.page import render
 from yt8m.components.storage import files
 

@@ -14,9 +14,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from yt8m.components.console.hush import hush_libraries
+from yt8m.components.console.quiet import silence_tensorflow
+from yt8m.components.trainer.entry import run_job
 from yt8m.components.trainer.job import TrainingJob, parse_job
-from yt8m.components.trainer.process import run_job
 from yt8m.schemas.config_layers import overlay, parse_overrides
 from yt8m.schemas.errors import EXIT_DONE, EXIT_INTERRUPTED, UserError, Yt8mError
 
@@ -24,7 +24,7 @@ from yt8m.schemas.errors import EXIT_DONE, EXIT_INTERRUPTED, UserError, Yt8mErro
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one process; the return value is its exit code."""
     args = _parser().parse_args(argv)
-    hush_libraries(but_errors=True)
+    silence_tensorflow(but_errors=True)
     # `import tensorflow` brings a Keras of its choice; ours is tf_keras, so it need not bring both.
     os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
     logging.basicConfig(

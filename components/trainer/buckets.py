@@ -7,8 +7,8 @@ micro-batch at least one. (What the trainer's configuration alone tells, Trainer
 
 from __future__ import annotations
 
-from yt8m.components.trainer.cluster import Cluster, Kind, Role
 from yt8m.components.trainer.job import TrainingJob
+from yt8m.components.trainer.tf_config import Cluster, Kind, Role
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import Level
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import tensorflow as tf
 
-from yt8m.components.trainer.data import Part, TrainingData
+from yt8m.components.trainer.input import Part, TrainingData
 from yt8m.components.trainer.step import StepResult, TrainStep
 from yt8m.components.trainer.strategy import local_replicas
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from yt8m.components.trainer.buckets import check_buckets
-from yt8m.components.trainer.cluster import VARIABLE, Cluster, Role
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.processes import HOST, cluster_configs, parse_processes
+from yt8m.components.trainer.tf_config import VARIABLE, Cluster, Role
 from yt8m.schemas.errors import (
     EXIT_INTERRUPTED,
     EXIT_TERMINATED,

@@ -23,7 +23,7 @@ from yt8m.schemas.errors import Yt8mError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Watchers:
+class Hooks:
     """Those who look at a training; only the chief has them, the others have none."""
 
     log: TrainingLog | None = None
@@ -61,7 +61,7 @@ class Loop:
         engine: Engine,
         network: Any,  # tf_keras publishes no types
         checkpoints: Checkpoints,
-        watchers: Watchers,
+        watchers: Hooks,
         stop: StopSignal,
         max_steps: int,
     ) -> None:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from yt8m.components.trainer.cluster import VARIABLE, Cluster, Role
+from yt8m.components.trainer.tf_config import VARIABLE, Cluster, Role
 from yt8m.schemas.errors import ConfigError
 
 HOST = "127.0.0.1"

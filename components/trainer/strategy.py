@@ -11,8 +11,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from yt8m.components.trainer.cluster import VARIABLE, Cluster, Kind, Role
 from yt8m.components.trainer.config import Placement, Precision
+from yt8m.components.trainer.tf_config import VARIABLE, Cluster, Kind, Role
 
 _BF16_FLAGS = ("avx512_bf16", "amx_bf16")
 

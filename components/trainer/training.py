@@ -16,17 +16,16 @@ from yt8m.components.inputs.faults import explaining_faults
 from yt8m.components.models.heads import Head
 from yt8m.components.models.network import Network
 from yt8m.components.records.vocabulary import vocabulary_digest
-from yt8m.components.trainer import early_stopping, evaluating, peers
+from yt8m.components.trainer import checkpoint_scorer, early_stopping, rendezvous
 from yt8m.components.trainer.buckets import check_buckets
 from yt8m.components.trainer.checkpoints import Checkpoints, Done, Progress, mark_done, prepare
-from yt8m.components.trainer.cluster import Cluster, Kind
 from yt8m.components.trainer.config import NoEarlyStopping, Switch, TrainerConfig
-from yt8m.components.trainer.curve import copy_curves
-from yt8m.components.trainer.data import Part, TrainingData, load_data
+from yt8m.components.trainer.continuous_eval import Local
 from yt8m.components.trainer.engine import Engine, ParameterServers, Synchronous
-from yt8m.components.trainer.evaluation import Local
+from yt8m.components.trainer.input import Part, TrainingData, load_data
 from yt8m.components.trainer.job import TrainingJob
-from yt8m.components.trainer.loop import Loop, Watchers, are_finite, diverged
+from yt8m.components.trainer.loop import Hooks, Loop, are_finite, diverged
+from yt8m.components.trainer.metrics_file import copy_curves
 from yt8m.components.trainer.optimizers import create_optimizer
 from yt8m.components.trainer.step import Replicas, TrainStep
 from yt8m.components.trainer.stop_signal import StopSignal
@@ -37,6 +36,7 @@ from yt8m.components.trainer.strategy import (
     name_of,
     variable_scope,
 )
+from yt8m.components.trainer.tf_config import Cluster, Kind
 from yt8m.components.trainer.training_log import TrainingLog
 from yt8m.components.trainer.warm_start import warm_start
 from yt8m.schemas.errors import Yt8mError
@@ -64,8 +64,8 @@ def train(job: TrainingJob, cluster: Cluster) -> None:
     """Train, as chief, master or worker of `cluster`; the chief alone exports."""
     config = job.trainer
     data = load_data(job)
-    heads = evaluating.heads_of(job)
-    evaluating.network_type_of(job, heads)  # before anything is wiped or waited for
+    heads = checkpoint_scorer.heads_of(job)
+    checkpoint_scorer.network_type_of(job, heads)  # before anything is wiped or waited for
     vocabulary = vocabulary_digest(job.vocabulary) if config.learns_verticals else ""
     prepare(
         job.checkpoint_dir,
@@ -74,7 +74,7 @@ def train(job: TrainingJob, cluster: Cluster) -> None:
         is_writer=cluster.is_chief,
         exports=job.exporters_dir,
     )
-    peers.wait_for_peers(cluster, timeout_s=config.distribution.peer_timeout_s)
+    rendezvous.wait_for_peers(cluster, timeout_s=config.distribution.peer_timeout_s)
     with explaining_lost_peers(cluster):
         strategy = create_strategy(cluster, config.distribution.placement)
         # Only now: TensorFlow's coordination service takes SIGTERM for itself when it starts.
@@ -123,7 +123,11 @@ class _Training:
         )
         self._announce(progress, max_steps)
         engine = self._create_engine(model, progress)
-        scorer = evaluating.Scorer(job, self._data, self._heads) if self._cluster.is_chief else None
+        scorer = (
+            checkpoint_scorer.Scorer(job, self._data, self._heads)
+            if self._cluster.is_chief
+            else None
+        )
         log = self._create_log(progress, max_steps)
         try:
             loop = Loop(
@@ -148,7 +152,7 @@ class _Training:
     def _create_model(self) -> Model:
         config = self._job.trainer
         with variable_scope(self._strategy):
-            network = evaluating.network_of(
+            network = checkpoint_scorer.network_of(
                 self._job,
                 self._heads,
                 compute_dtype=compute_dtype(config.precision),
@@ -194,10 +198,10 @@ class _Training:
         # cannot reach.
         return self._job.trainer.xla is not Switch.OFF and not self._is_ps
 
-    def _watchers(self, scorer: evaluating.Scorer | None, log: TrainingLog | None) -> Watchers:
+    def _watchers(self, scorer: checkpoint_scorer.Scorer | None, log: TrainingLog | None) -> Hooks:
         config = self._job.trainer
         if scorer is None:
-            return Watchers()
+            return Hooks()
         local = None
         evaluates = config.evaluation.enabled and self._data.validation is not None
         if self._cluster.evaluates_itself and evaluates:
@@ -209,7 +213,7 @@ class _Training:
                 config.waits_for_evaluations,
             )
         is_stopping = not isinstance(config.early_stopping, NoEarlyStopping)
-        return Watchers(
+        return Hooks(
             log=log,
             validate=scorer.validate,
             saved=None if local is None else local.saved,
@@ -217,7 +221,7 @@ class _Training:
         )
 
     def _should_stop(self) -> bool:
-        history = evaluating.read_history(self._job)
+        history = checkpoint_scorer.read_history(self._job)
         return early_stopping.should_stop(self._job.trainer.early_stopping, history)
 
     def _create_log(self, progress: Progress, max_steps: int) -> TrainingLog | None:
@@ -238,7 +242,7 @@ class _Training:
         checkpoints: Checkpoints,
         progress: Progress,
         *,
-        scorer: evaluating.Scorer | None,
+        scorer: checkpoint_scorer.Scorer | None,
     ) -> None:
         """Export: the best weights where validation chose some, else the last."""
         best = progress.plateau.best_step

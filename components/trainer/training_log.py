@@ -16,7 +16,7 @@ from yt8m.components.metrics.accumulator import MetricValues, VideoMetrics
 from yt8m.components.metrics.batch import Batch, BrokenPredictions
 from yt8m.components.models.heads import Head, targets
 from yt8m.components.trainer.config import LogConfig
-from yt8m.components.trainer.curve import TRAINING, Curve
+from yt8m.components.trainer.metrics_file import TRAINING, Curve
 from yt8m.components.trainer.step import StepResult
 
 

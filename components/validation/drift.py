@@ -13,8 +13,8 @@ from tensorflow_metadata.proto.v0.statistics_pb2 import (
 )
 
 from yt8m.components.validation.anomalies import Anomaly
-from yt8m.components.validation.chance import chance_divergence
 from yt8m.components.validation.config import ValidationConfig
+from yt8m.components.validation.sampling_noise import expected_divergence
 from yt8m.schemas.features import LABELS, SEGMENT_LABELS
 
 _LABELS = (LABELS, SEGMENT_LABELS)
@@ -95,7 +95,7 @@ def _limits(
             continue
         distinct_a, count_a = _size(a, feature.name)
         distinct_b, count_b = _size(b, feature.name)
-        chance = chance_divergence(max(distinct_a, distinct_b), count_a, count_b)
+        chance = expected_divergence(max(distinct_a, distinct_b), count_a, count_b)
         limits[feature.name] = min(limit + 2 * chance, 1.0)
     return limits
 

@@ -15,11 +15,11 @@ from tfx.types import artifact_utils
 from tfx.utils import io_utils
 
 from yt8m.components import storage
-from yt8m.components.registry.handed import baseline_statistics
+from yt8m.components.registry.baseline_artifact import baseline_statistics
 from yt8m.components.validation.anomalies import Anomaly, list_anomalies, message
 from yt8m.components.validation.config import OnDrift, ValidationConfig
 from yt8m.components.validation.drift import Comparison, compare_drift, compare_skew
-from yt8m.components.validation.stopped import COMPARISONS_FILE, StoppedError
+from yt8m.components.validation.errors import COMPARISONS_FILE, StoppedError
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.load import load_schema

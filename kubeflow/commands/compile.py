@@ -31,7 +31,7 @@ from __future__ import annotations
 import argparse
 
 from yt8m.components.console.console import Console
-from yt8m.components.console.hush import hush_libraries
+from yt8m.components.console.quiet import silence_tensorflow
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
     config = load_config(args.preset, args.set)
     platform = load_platform(args.platform)
-    hush_libraries()
+    silence_tensorflow()
 
     from yt8m.kubeflow.compile import Target, compile_config, write_spec
 

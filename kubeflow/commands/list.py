@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from yt8m.components.console.console import Console
-from yt8m.kubeflow.connecting import (
+from yt8m.kubeflow.arguments import (
     add_connection_arguments,
     add_experiment_argument,
     connect,

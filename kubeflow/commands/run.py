@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 
 from yt8m.components.console.console import Console
-from yt8m.kubeflow.connecting import (
+from yt8m.kubeflow.arguments import (
     add_connection_arguments,
     add_launch_arguments,
     connect,
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace, console: Console) -> int | None:
     page = link(connection, "run", started.id)
     if args.wait:
         from yt8m.kubeflow.commands.wait import follow
-        from yt8m.kubeflow.waiting import Pace
+        from yt8m.kubeflow.wait import Pace
 
         console.info(f"started {started.name}: {page}")
         return follow(client, started.id, console, page, Pace())

@@ -18,7 +18,7 @@ from __future__ import annotations
 import argparse
 
 from yt8m.components.console.console import Console
-from yt8m.kubeflow.connecting import (
+from yt8m.kubeflow.arguments import (
     add_connection_arguments,
     add_launch_arguments,
     connect,
@@ -49,8 +49,8 @@ def run(args: argparse.Namespace, console: Console) -> None:
     from datetime import datetime, timezone
 
     from yt8m.kubeflow.client import Timing
-    from yt8m.kubeflow.cron import parse_cron
     from yt8m.kubeflow.schedule import Change, schedule
+    from yt8m.schemas.cron import parse_cron
 
     cron = parse_cron(args.cron, zone=args.timezone, cluster_zone=args.cluster_timezone)
     connection = read_connection(args)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 
 from yt8m.components.console.console import Console
-from yt8m.kubeflow.connecting import add_connection_arguments, connect, link, read_connection
+from yt8m.kubeflow.arguments import add_connection_arguments, connect, link, read_connection
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,11 +13,11 @@ import argparse
 from typing import TYPE_CHECKING
 
 from yt8m.components.console.console import Console
-from yt8m.kubeflow.connecting import add_connection_arguments, connect, link, read_connection
+from yt8m.kubeflow.arguments import add_connection_arguments, connect, link, read_connection
 
 if TYPE_CHECKING:
     from yt8m.kubeflow.client import Run, RunStore
-    from yt8m.kubeflow.waiting import Pace
+    from yt8m.kubeflow.wait import Pace
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    from yt8m.kubeflow.waiting import Pace
+    from yt8m.kubeflow.wait import Pace
 
     connection = read_connection(args)
     client, page = connect(connection), link(connection, "run", args.run)
@@ -42,13 +42,13 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 def follow(client: RunStore, run_id: str, console: Console, page: str, pace: Pace) -> int:
     """Wait, then show the end; the return value is the exit code."""
-    from yt8m.kubeflow.waiting import wait
+    from yt8m.kubeflow.wait import wait
 
     return show(wait(client, run_id, say=console.info, pace=pace), console, page, is_over=True)
 
 
 def show(run: Run, console: Console, page: str, *, is_over: bool) -> int:
-    from yt8m.kubeflow.waiting import own_tasks
+    from yt8m.kubeflow.wait import own_tasks
 
     tasks = own_tasks(run)
     rows = [[t.name, t.state, t.pod, t.error] for t in tasks]

@@ -31,9 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> None:
     import time
 
-    from yt8m.pipeline.housekeeping import find_waste, remove
+    from yt8m.pipeline.garbage_collection import find_waste, remove
     from yt8m.pipeline.lock import run_lock
-    from yt8m.pipeline.run_record import read_records
+    from yt8m.pipeline.run.record import read_records
 
     layout = layout_of(args)
     with run_lock(layout.lock):

@@ -23,10 +23,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
-    from yt8m.pipeline.killed import told_runs
+    from yt8m.pipeline.killed import list_runs
 
     layout = layout_of(args)
-    records = told_runs(layout)
+    records = list_runs(layout)
     lineage = lineage_of(layout, records[0]) if records else None
     noted = dict(lineage.notes()) if lineage else {}
     runs = [{"run_id": run_id, **notes} for run_id, notes in noted.items()]
@@ -60,7 +60,7 @@ def _row(run: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _outcome(run: dict[str, Any]) -> str:
-    from yt8m.pipeline.run_record import told
+    from yt8m.pipeline.run.record import told
 
     if run.get("version"):
         return f"pushed version {run['version']}"

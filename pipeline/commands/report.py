@@ -16,7 +16,7 @@ from yt8m.pipeline.commands.rooted import add_root_arguments, add_run_argument, 
 from yt8m.schemas.errors import UserError, Yt8mError
 
 if TYPE_CHECKING:
-    from yt8m.pipeline.run_record import RunRecord
+    from yt8m.pipeline.run.record import RunRecord
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
 
 def _why(record: RunRecord) -> str:
-    from yt8m.pipeline.run_record import Verdict
+    from yt8m.pipeline.run.record import Verdict
 
     if record.verdict is Verdict.RUNNING:
         return "it is under way, and reports at its end"

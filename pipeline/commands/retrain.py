@@ -22,7 +22,7 @@ from __future__ import annotations
 import argparse
 
 from yt8m.components.console.console import Console
-from yt8m.pipeline.commands.configured import add_config_arguments, configured
+from yt8m.pipeline.commands.arguments import add_config_arguments, configured
 from yt8m.pipeline.commands.run import add_run_arguments
 from yt8m.schemas.errors import EXIT_DONE, EXIT_HELD_BACK, EXIT_NOTHING_NEW, UserError
 
@@ -51,14 +51,14 @@ def run(args: argparse.Namespace, console: Console) -> int:
 def _once(args: argparse.Namespace, console: Console) -> int:
     import os
 
-    from yt8m.pipeline.after import after_run
-    from yt8m.pipeline.preflight import preflight
     from yt8m.pipeline.retraining import find_news, prepared
-    from yt8m.pipeline.run_record import EXIT_CODES
-    from yt8m.pipeline.runner import RunOptions, anchored
-    from yt8m.pipeline.runner import run as run_pipeline
+    from yt8m.pipeline.run.finish import finish_run
+    from yt8m.pipeline.run.preflight import preflight
+    from yt8m.pipeline.run.record import EXIT_CODES
+    from yt8m.pipeline.run.runner import RunOptions, with_absolute_paths
+    from yt8m.pipeline.run.runner import run as run_pipeline
 
-    config = prepared(anchored(configured(args)))
+    config = prepared(with_absolute_paths(configured(args)))
     try:
         news = find_news(config)
     except UserError:
@@ -70,18 +70,18 @@ def _once(args: argparse.Namespace, console: Console) -> int:
     console.info(news.text)
     options = RunOptions(engine=args.runner, wait_s=args.wait, retraining=True)
     result = run_pipeline(config, options, console)
-    after_run(config, result, console, hook=not args.no_notify)
+    finish_run(config, result, console, hook=not args.no_notify)
     return EXIT_CODES[result.record.verdict]
 
 
 def _stay(args: argparse.Namespace, console: Console) -> int:
     from pathlib import Path
 
-    from yt8m.pipeline.layout import Layout
-    from yt8m.pipeline.nightly import Nightly
+    from yt8m.pipeline.nightly import RetrainScheduler
+    from yt8m.pipeline.run.workspace import Layout
 
     config = configured(args)
-    Nightly(_command(args), config, Layout(Path(config.root)), console).stay(args.cron)
+    RetrainScheduler(_command(args), config, Layout(Path(config.root)), console).stay(args.cron)
     return EXIT_DONE
 
 

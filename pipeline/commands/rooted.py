@@ -6,12 +6,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yt8m.pipeline.layout import Layout
+from yt8m.pipeline.run.workspace import Layout
 from yt8m.schemas.errors import UserError
 
 if TYPE_CHECKING:
     from yt8m.pipeline.lineage import Lineage
-    from yt8m.pipeline.run_record import RunRecord
+    from yt8m.pipeline.run.record import RunRecord
 
 
 def add_root_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,10 +33,10 @@ def layout_of(args: argparse.Namespace) -> Layout:
 
 def chosen_record(args: argparse.Namespace) -> RunRecord:
     """The record of the run that was named, or of the newest."""
-    from yt8m.pipeline.killed import told_runs
+    from yt8m.pipeline.killed import list_runs
 
     layout = layout_of(args)
-    records = told_runs(layout)
+    records = list_runs(layout)
     for record in records:
         if args.run in ("", record.run_id):
             return record

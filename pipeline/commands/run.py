@@ -18,7 +18,7 @@ from __future__ import annotations
 import argparse
 
 from yt8m.components.console.console import Console
-from yt8m.pipeline.commands.configured import add_config_arguments, configured
+from yt8m.pipeline.commands.arguments import add_config_arguments, configured
 
 ENGINES = ("beam", "local")
 
@@ -46,12 +46,12 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    from yt8m.pipeline import runner
-    from yt8m.pipeline.after import after_run
-    from yt8m.pipeline.run_record import EXIT_CODES
+    from yt8m.pipeline.run import runner
+    from yt8m.pipeline.run.finish import finish_run
+    from yt8m.pipeline.run.record import EXIT_CODES
 
     config = configured(args)
     options = runner.RunOptions(engine=args.runner, wait_s=args.wait)
     result = runner.run(config, options, console)
-    after_run(config, result, console)
+    finish_run(config, result, console)
     return EXIT_CODES[result.record.verdict]

@@ -22,7 +22,7 @@ from yt8m.pipeline.commands.rooted import (
 
 if TYPE_CHECKING:
     from yt8m.pipeline.lineage import ExecutionFacts
-    from yt8m.pipeline.run_record import RunRecord
+    from yt8m.pipeline.run.record import RunRecord
 
 _COLUMNS = ("component", "state", "execution", "time", "peak", "figure")
 _SHORT = 100
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
-    from yt8m.pipeline.run_record import told
+    from yt8m.pipeline.run.record import told
 
     record = chosen_record(args)
     layout = layout_of(args)
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
 
 def _row(record: RunRecord, execution: ExecutionFacts) -> tuple[str, ...]:
-    from yt8m.pipeline.run_record import State
+    from yt8m.pipeline.run.record import State
 
     ended_from_outside = (State.KILLED, State.STOPPED)
     node = next((n for n in record.nodes if n.name == execution.node), None)

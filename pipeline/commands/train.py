@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yt8m.components.console.console import Console
-from yt8m.components.console.hush import hush_libraries
+from yt8m.components.console.quiet import silence_tensorflow
 
 if TYPE_CHECKING:
     from yt8m.components.trainer.job import TrainingJob
@@ -65,14 +65,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> int | None:
     import os
 
-    from yt8m.components.trainer.cluster import Cluster, Kind
+    from yt8m.components.trainer.tf_config import Cluster, Kind
     from yt8m.pipeline.presets import load_config
 
     if args.processes is None:
         cluster = Cluster.from_env(os.environ)  # a wrong TF_CONFIG is told before anything is read
-        hush_libraries(but_errors=cluster.kind is not Kind.LOCAL)
+        silence_tensorflow(but_errors=cluster.kind is not Kind.LOCAL)
     else:
-        hush_libraries(but_errors=True)
+        silence_tensorflow(but_errors=True)
         from yt8m.components.trainer.processes import check_processes
 
         check_processes(args.processes)
@@ -132,9 +132,9 @@ def _write_manifest(config: PipelineConfig, out: Path) -> Path:
     import dataclasses
 
     from yt8m.components import storage
-    from yt8m.components.example_gen.accounts import settle
     from yt8m.components.example_gen.config import Ingest, Verify
-    from yt8m.components.example_gen.place import place_shards
+    from yt8m.components.example_gen.materialize import materialize_shards
+    from yt8m.components.example_gen.reconcile import settle
     from yt8m.components.example_gen.sources import resolve_sources
     from yt8m.components.example_gen.verify import verify_shards
     from yt8m.components.records.manifest import FILE_NAME, Manifest
@@ -142,7 +142,7 @@ def _write_manifest(config: PipelineConfig, out: Path) -> Path:
     data = dataclasses.replace(config.data, ingest=Ingest.REFERENCE, verify=Verify.OFF)
     reports = verify_shards(resolve_sources(data).shards, data, config.features)
     settle(reports, data)
-    shards = place_shards(reports, ingest=Ingest.REFERENCE, root=str(out / "data"))
+    shards = materialize_shards(reports, ingest=Ingest.REFERENCE, root=str(out / "data"))
     manifest = Manifest(level=data.level, shards=tuple(shards), verify=data.verify.value)
     path = out / "data" / FILE_NAME
     storage.write_text(str(path), manifest.to_json())

@@ -8,7 +8,7 @@ from training import make_job
 
 from yt8m.components.export.load import load_model
 from yt8m.components.trainer.backends.backend import create_backend
-from yt8m.components.trainer.curve import EVALUATION, read_curve
+from yt8m.components.trainer.metrics_file import EVALUATION, read_curve
 
 pytestmark = pytest.mark.distributed
 

@@ -8,7 +8,7 @@ from typing import Any
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.example_gen.ingest import Ingested, cache_policy, ingest
 from yt8m.components.example_gen.sources import resolve_sources
-from yt8m.components.example_gen.verified import VerifiedCache
+from yt8m.components.example_gen.verification_cache import VerifiedCache
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.features import FeatureConfig
 

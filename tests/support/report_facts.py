@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from yt8m.components.report.facts import (
+from yt8m.components.report.model import (
     AnomalyFacts,
     CheckFacts,
     ClassFacts,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from yt8m.components.report import numbers
-from yt8m.components.report.facts import ClassFacts, EvaluationFacts
+from yt8m.components.report import formatting
 from yt8m.components.report.markup import Markup, element
+from yt8m.components.report.model import ClassFacts, EvaluationFacts
 from yt8m.components.report.tables import Column, meter, table
 
 _COLUMNS = (
@@ -23,7 +23,7 @@ def classes(facts: EvaluationFacts) -> Markup | None:
         return None
     compared = any(one.baseline is not None for one in facts.best_classes + facts.worst_classes)
     about = (
-        f"Average precision of single classes, among {numbers.count(facts.classes)} that have "
+        f"Average precision of single classes, among {formatting.count(facts.classes)} that have "
         "positives."
     )
     if compared:
@@ -52,7 +52,7 @@ def _row(one: ClassFacts) -> tuple[object, ...]:
     named = element("span", one.name or f"class {one.class_id}")
     return (
         element("span", named, meter(one.candidate, mark=one.baseline)),
-        numbers.count(one.positives),
+        formatting.count(one.positives),
         f"{one.candidate:.3f}",
-        numbers.NONE if one.baseline is None else f"{one.baseline:.3f}",
+        formatting.NONE if one.baseline is None else f"{one.baseline:.3f}",
     )

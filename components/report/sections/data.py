@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from yt8m.components.report import numbers
+from yt8m.components.report import formatting
 from yt8m.components.report.charts import Axis, Series, line_chart
-from yt8m.components.report.facts import DataFacts, DriftFacts
 from yt8m.components.report.markup import Markup, element
+from yt8m.components.report.model import DataFacts, DriftFacts
 from yt8m.components.report.tables import Column, meter, table
 
 _SPLITS = (
@@ -53,7 +53,7 @@ def data(facts: DataFacts) -> Markup | None:
 def _about(facts: DataFacts) -> str:
     said = [f"{facts.level.capitalize()}-level records" if facts.level else "Records"]
     if facts.spans:
-        said.append(numbers.spans(facts.spans))
+        said.append(formatting.spans(facts.spans))
     if facts.verified:
         said.append(f"verification {facts.verified}")
     if facts.labels_per_record is not None:
@@ -66,11 +66,11 @@ def _splits(facts: DataFacts) -> Markup:
     rows = [
         (
             element("span", one.name, meter(one.records / most)),
-            numbers.count(one.records),
-            numbers.count(one.labelled),
-            numbers.count(one.quarantined),
-            numbers.count(one.shards),
-            numbers.size(one.bytes),
+            formatting.count(one.records),
+            formatting.count(one.labelled),
+            formatting.count(one.quarantined),
+            formatting.count(one.shards),
+            formatting.size(one.bytes),
         )
         for one in facts.splits
     ]
@@ -104,7 +104,7 @@ def _drift_row(one: DriftFacts) -> tuple[object, ...]:
     return (
         element("span", one.feature, meter(one.distance / scale, mark=mark)),
         distance,
-        numbers.NONE if limit is None else f"{limit:.4f}",
+        formatting.NONE if limit is None else f"{limit:.4f}",
     )
 
 

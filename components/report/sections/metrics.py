@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from yt8m.components.report import numbers
+from yt8m.components.report import formatting
 from yt8m.components.report.charts import Axis, IntervalRow, Series, interval_chart, line_chart
-from yt8m.components.report.facts import CurveFacts, Estimate, EvaluationFacts, MetricFacts
 from yt8m.components.report.markup import Markup, element
+from yt8m.components.report.model import CurveFacts, Estimate, EvaluationFacts, MetricFacts
 from yt8m.components.report.tables import Column, details, notes, table
 
 TITLES = {
@@ -47,7 +47,7 @@ def slices(facts: EvaluationFacts) -> Markup | None:
         return None
     rows = [
         IntervalRow(
-            label=f"{one.name} ({numbers.count(one.examples)})",
+            label=f"{one.name} ({formatting.count(one.examples)})",
             candidate=one.candidate,
             baseline=one.baseline,
         )
@@ -62,7 +62,7 @@ def slices(facts: EvaluationFacts) -> Markup | None:
     listed = [
         (
             one.name,
-            numbers.count(one.examples),
+            formatting.count(one.examples),
             _with_interval(one.candidate),
             _with_interval(one.baseline),
         )
@@ -82,11 +82,11 @@ def slices(facts: EvaluationFacts) -> Markup | None:
 
 
 def _about(facts: EvaluationFacts) -> str:
-    text = f"On {numbers.count(facts.videos)} videos"
+    text = f"On {formatting.count(facts.videos)} videos"
     if facts.examples != facts.videos:
-        text += f", {numbers.count(facts.examples)} rated segments"
+        text += f", {formatting.count(facts.examples)} rated segments"
     if facts.spans:
-        text += f" of {numbers.spans(facts.spans)}"
+        text += f" of {formatting.spans(facts.spans)}"
     text += "."
     if facts.confidence is not None and any(m.candidate.lower is not None for m in facts.metrics):
         text += f" Intervals hold {facts.confidence:.0%} of the bootstrap's resamples."
@@ -96,15 +96,15 @@ def _about(facts: EvaluationFacts) -> str:
 def _tile(metric: MetricFacts) -> Markup:
     found = [
         element("div", TITLES.get(metric.name, metric.name), class_="name"),
-        element("div", numbers.metric(metric.candidate.value), class_="value"),
-        _detail(numbers.interval(metric.candidate)),
+        element("div", formatting.metric(metric.candidate.value), class_="value"),
+        _detail(formatting.interval(metric.candidate)),
     ]
     difference = metric.difference
     if difference is not None and difference.value is not None:
-        change = element("strong", numbers.signed(difference.value), class_=_direction(metric))
+        change = element("strong", formatting.signed(difference.value), class_=_direction(metric))
         then = metric.baseline.value if metric.baseline else None
-        found.append(_detail(change, f" from {numbers.metric(then)}"))
-        found.append(_detail(numbers.interval(difference, sign=True)))
+        found.append(_detail(change, f" from {formatting.metric(then)}"))
+        found.append(_detail(formatting.interval(difference, sign=True)))
     return element("div", *found, class_="tile")
 
 
@@ -168,8 +168,8 @@ def _table(facts: EvaluationFacts) -> Markup:
 def _with_interval(estimate: Estimate | None, *, sign: bool = False) -> Markup:
     """The value, and its interval below it."""
     if estimate is None:
-        return element("span", numbers.NONE)
-    value = numbers.signed(estimate.value) if sign else numbers.metric(estimate.value)
-    bounds = numbers.interval(estimate, sign=sign)
+        return element("span", formatting.NONE)
+    value = formatting.signed(estimate.value) if sign else formatting.metric(estimate.value)
+    bounds = formatting.interval(estimate, sign=sign)
     small = element("div", bounds, class_="muted") if bounds else None
     return element("span", value, small)

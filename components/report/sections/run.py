@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from yt8m.components.report import numbers
-from yt8m.components.report.facts import ComponentFacts, ReportFacts
+from yt8m.components.report import formatting
 from yt8m.components.report.markup import Markup, element
+from yt8m.components.report.model import ComponentFacts, ReportFacts
 from yt8m.components.report.tables import Column, description_list, details, meter, notes, table
 from yt8m.schemas.config_tree import flatten
 
@@ -36,7 +36,7 @@ def components(facts: ReportFacts) -> Markup | None:
     return element(
         "section",
         element("h2", "Components"),
-        element("p", f"{numbers.duration(total)} altogether.", class_="about"),
+        element("p", f"{formatting.duration(total)} altogether.", class_="about"),
         table(_COMPONENTS, rows, bars=True),
         *failed,
         id="components",
@@ -61,8 +61,8 @@ def provenance(facts: ReportFacts) -> Markup:
 
 
 def _row(one: ComponentFacts, longest: float) -> tuple[object, ...]:
-    memory = numbers.size(one.peak_mib * _MIB) if one.peak_mib else numbers.NONE
-    time = numbers.duration(one.seconds) if one.seconds else numbers.NONE
+    memory = formatting.size(one.peak_mib * _MIB) if one.peak_mib else formatting.NONE
+    time = formatting.duration(one.seconds) if one.seconds else formatting.NONE
     bar = meter(one.seconds / longest)
     return element("span", one.name, bar), time, memory, one.state, one.figure
 
@@ -85,4 +85,4 @@ def _differences(facts: ReportFacts) -> list[Markup]:
 
 
 def _shown(value: object) -> str:
-    return str(value) if value not in ("", None) else numbers.NONE
+    return str(value) if value not in ("", None) else formatting.NONE

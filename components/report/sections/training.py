@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from yt8m.components.report import numbers
+from yt8m.components.report import formatting
 from yt8m.components.report.charts import Axis, Series, line_chart
-from yt8m.components.report.facts import TrainingFacts
 from yt8m.components.report.markup import Markup, element
+from yt8m.components.report.model import TrainingFacts
 
 _TITLES = {
     "loss": "Loss",
@@ -22,11 +22,11 @@ def training(facts: TrainingFacts) -> Markup | None:
     names = [n for n in _TITLES if n in facts.training or n in facts.validation]
     if not names:
         return None
-    said = [f"{numbers.count(facts.steps)} steps"]
+    said = [f"{formatting.count(facts.steps)} steps"]
     if facts.examples:
-        said.append(f"{numbers.count(facts.examples)} examples")
+        said.append(f"{formatting.count(facts.examples)} examples")
     if facts.examples_per_s:
-        said.append(f"{numbers.count(facts.examples_per_s)} examples a second")
+        said.append(f"{formatting.count(facts.examples_per_s)} examples a second")
     return element(
         "section",
         element("h2", "Training"),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from yt8m.components.report import numbers
-from yt8m.components.report.facts import CheckFacts, Outcome, ReportFacts
+from yt8m.components.report import formatting
 from yt8m.components.report.markup import Markup, element
+from yt8m.components.report.model import CheckFacts, Outcome, ReportFacts
 from yt8m.components.report.tables import Column, table
 
 _TONES = {
@@ -69,7 +69,7 @@ def _row(check: CheckFacts) -> tuple[object, ...]:
     note = element("span", f" ({check.note})", class_="muted") if check.note else None
     return (
         element("span", f"{check.needed}{where}", note),
-        numbers.observed(check.observed),
+        formatting.observed(check.observed),
         _result(check),
     )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from yt8m.components.trainer.backends.config import InProcessBackend
+from yt8m.components.trainer.entry import run_job
 from yt8m.components.trainer.job import TrainingJob
-from yt8m.components.trainer.process import run_job
 
 
 class InProcess:

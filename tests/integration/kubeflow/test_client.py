@@ -10,13 +10,13 @@ from kfp_server import KfpServer, serve
 
 from yt8m.kubeflow.client import Launch, Timing
 from yt8m.kubeflow.credentials import Connection
+from yt8m.kubeflow.http import Wire
 from yt8m.kubeflow.kfp_client import KfpClient
-from yt8m.kubeflow.launching import Wanted, resolve
+from yt8m.kubeflow.launch import Wanted, resolve
 from yt8m.kubeflow.retry import RefusedError, RetryPolicy, ServerError
 from yt8m.kubeflow.schedule import Change, schedule, unschedule
 from yt8m.kubeflow.upload import upload
-from yt8m.kubeflow.waiting import Pace, wait
-from yt8m.kubeflow.wire import Wire
+from yt8m.kubeflow.wait import Pace, wait
 from yt8m.schemas.errors import UserError, Yt8mError
 
 SPEC = {

@@ -10,11 +10,11 @@ from kfp_server import KfpServer, serve
 
 from yt8m.kubeflow.client import Timing
 from yt8m.kubeflow.credentials import Connection
+from yt8m.kubeflow.http import Wire
 from yt8m.kubeflow.kfp_client import KfpClient
-from yt8m.kubeflow.launching import Wanted, resolve
+from yt8m.kubeflow.launch import Wanted, resolve
 from yt8m.kubeflow.schedule import schedule, unschedule
 from yt8m.kubeflow.upload import upload
-from yt8m.kubeflow.wire import Wire
 
 SPECS = Path(os.environ.get("YT8M_REAL_SPECS", "../shared/specs"))
 SPEC = {

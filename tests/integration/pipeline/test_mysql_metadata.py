@@ -90,7 +90,7 @@ def password(monkeypatch):
 
 
 def test_a_pipeline_runs_and_is_cached_with_its_metadata_on_the_server(tmp_path, server, password):
-    from yt8m.pipeline.engine import Engine, run_pipeline
+    from yt8m.pipeline.run.engine import Engine, run_pipeline
 
     config = MetadataConfig(mysql=server)
     assert check_metadata(config, tmp_path / "unused.db") == []

@@ -13,8 +13,12 @@ from s3_server import s3_server
 
 from yt8m.components import storage
 from yt8m.components.baseline.select import hand_over
-from yt8m.components.registry import object_shelf
-from yt8m.components.registry.handed import baseline_model, baseline_record, baseline_statistics
+from yt8m.components.registry import object_store
+from yt8m.components.registry.baseline_artifact import (
+    baseline_model,
+    baseline_record,
+    baseline_statistics,
+)
 from yt8m.components.registry.push import push, rollback
 from yt8m.components.registry.versions import Version, list_versions, load_version, newest
 
@@ -87,7 +91,7 @@ def test_an_upload_that_is_broken_off_is_no_version_and_goes_in_time(
 
     second = push_fake(tmp_path, registry)
     assert broken <= set(list_versions(registry))  # it might be an upload that is under way
-    monkeypatch.setattr(object_shelf, "_STALE_AFTER_S", -1.0)
+    monkeypatch.setattr(object_store, "_STALE_AFTER_S", -1.0)
     third = push_fake(tmp_path, registry)
     assert list_versions(registry) == (first.number, second.number, third.number)
 

@@ -10,7 +10,7 @@ import pytest
 from browser import chromium
 from report_facts import failed_facts, full_facts
 
-from yt8m.components.report.facts import ReportFacts
+from yt8m.components.report.model import ReportFacts
 from yt8m.components.report.write import write_report
 
 PAGES = {"full": full_facts(), "failed": failed_facts(), "empty": ReportFacts()}

@@ -10,7 +10,7 @@ from yt8m.components.trainer.local_cluster import free_ports
 _PLACE = """
 import json, sys
 import tensorflow as tf
-from yt8m.components.trainer.cluster import Cluster
+from yt8m.components.trainer.tf_config import Cluster
 from yt8m.components.trainer.config import Placement
 from yt8m.components.trainer.strategy import create_server, create_strategy, variable_scope
 

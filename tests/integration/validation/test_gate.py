@@ -22,8 +22,8 @@ from yt8m.components.validation.component import (
     create_validation_gate,
 )
 from yt8m.components.validation.config import OnDrift, ValidationConfig
+from yt8m.components.validation.errors import StoppedError
 from yt8m.components.validation.executor import ValidationGateExecutor
-from yt8m.components.validation.stopped import StoppedError
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import FeatureConfig, Level

@@ -3,7 +3,7 @@
 import os
 import warnings
 
-from yt8m.components.console.hush import hush_libraries
+from yt8m.components.console.quiet import silence_tensorflow
 
 
 def test_tensorflow_and_warnings_are_quiet_unless_the_user_chose_otherwise(monkeypatch):
@@ -11,14 +11,14 @@ def test_tensorflow_and_warnings_are_quiet_unless_the_user_chose_otherwise(monke
     monkeypatch.delenv("TF_CPP_MIN_LOG_LEVEL")
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        hush_libraries()
+        silence_tensorflow()
         warnings.warn("old Python", FutureWarning, stacklevel=1)
         warnings.warn("mind this", UserWarning, stacklevel=1)
     assert [str(warning.message) for warning in heard] == ["mind this"]
     assert os.environ["TF_CPP_MIN_LOG_LEVEL"] == "3"
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "0")
     with warnings.catch_warnings():
-        hush_libraries()
+        silence_tensorflow()
     assert os.environ["TF_CPP_MIN_LOG_LEVEL"] == "0"
 
 
@@ -26,5 +26,5 @@ def test_processes_of_a_cluster_let_tensorflow_tell_its_errors(monkeypatch):
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "")
     monkeypatch.delenv("TF_CPP_MIN_LOG_LEVEL")
     with warnings.catch_warnings():
-        hush_libraries(but_errors=True)
+        silence_tensorflow(but_errors=True)
     assert os.environ["TF_CPP_MIN_LOG_LEVEL"] == "2"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from yt8m.components.evaluator.asked import Kind, asked_of
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
 from yt8m.components.evaluator.gate import check_gate, resolve_gate
+from yt8m.components.evaluator.thresholds import Kind, expand_thresholds
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
 
@@ -128,7 +128,7 @@ def test_configurations_survive_json():
 
 
 def test_limits_on_bounds_are_numbers_of_their_own():
-    asked = asked_of(
+    asked = expand_thresholds(
         gate(gap_threshold=0.5, gap_change_threshold=0.0, confident=True, min_examples=7)
     )
     assert [(a.number, a.kind, a.limit) for a in asked] == [
@@ -137,9 +137,9 @@ def test_limits_on_bounds_are_numbers_of_their_own():
         ("gap_diff_lower", Kind.CHANGE_AT_LEAST, 0.0),
     ]
     assert [a.is_change for a in asked] == [False, False, False]
-    plain = asked_of(gate(gap_threshold=0.5, gap_change_threshold=0.0))
+    plain = expand_thresholds(gate(gap_threshold=0.5, gap_change_threshold=0.0))
     assert [a.is_change for a in plain] == [False, False, True]
 
 
 def test_no_gate_asks_nothing():
-    assert asked_of(gate(mode="none", gap_threshold=0.9)) == []
+    assert expand_thresholds(gate(mode="none", gap_threshold=0.9)) == []

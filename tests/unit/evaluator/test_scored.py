@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from yt8m.components.evaluator import scored as pieces
+from yt8m.components.evaluator import score_table as pieces
 from yt8m.components.evaluator.config import SliceBy, SliceConfig
-from yt8m.components.evaluator.scored import CANDIDATE, Scored, TextColumn
+from yt8m.components.evaluator.score_table import CANDIDATE, Scored, TextColumn
 from yt8m.components.evaluator.slices import MAX_VALUES, range_names, slices_of
 from yt8m.components.metrics import Batch, VideoMetrics
 from yt8m.schemas.vocabulary import VERTICALS, Vocabulary

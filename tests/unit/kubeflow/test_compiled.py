@@ -18,7 +18,7 @@ from yt8m.kubeflow.config import (
 )
 from yt8m.kubeflow.lint import find_problems, lint
 from yt8m.kubeflow.platform import add_platform
-from yt8m.kubeflow.promote import RUN_PARAMETERS, promote
+from yt8m.kubeflow.runtime_parameters import RUN_PARAMETERS, promote
 from yt8m.kubeflow.spec_file import Spec, read_spec
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.schemas.errors import ConfigError, UserError, Yt8mError

@@ -8,7 +8,7 @@ from apscheduler.triggers.cron import CronTrigger
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yt8m.kubeflow.cron import parse_cron
+from yt8m.schemas.cron import parse_cron
 from yt8m.schemas.errors import UserError
 
 NOW = datetime(2026, 3, 10, 12, 0, 0, tzinfo=timezone.utc)

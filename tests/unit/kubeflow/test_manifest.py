@@ -19,8 +19,8 @@ from yt8m.components.trainer.backends.kubernetes_manifest import (
     JobRequest,
     create_manifest,
 )
-from yt8m.components.trainer.cluster import Cluster, Kind
 from yt8m.components.trainer.config import TrainerConfig
+from yt8m.components.trainer.tf_config import Cluster, Kind
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
 

@@ -10,11 +10,11 @@ import sys
 
 import pytest
 
-from yt8m.pipeline.figures import key_figure
-from yt8m.pipeline.layout import Layout
+from yt8m.pipeline.figures import key_metric
 from yt8m.pipeline.lineage import ArtifactFacts
 from yt8m.pipeline.notify import NotifyConfig, notify
-from yt8m.pipeline.run_record import (
+from yt8m.pipeline.run.progress import Table
+from yt8m.pipeline.run.record import (
     NodeRecord,
     RunRecord,
     State,
@@ -24,7 +24,7 @@ from yt8m.pipeline.run_record import (
     read_records,
     write_record,
 )
-from yt8m.pipeline.table import Table
+from yt8m.pipeline.run.workspace import Layout
 
 RECORD = RunRecord(
     run_id="20260301-1",
@@ -52,13 +52,13 @@ def artifact(key="out", uri="/nowhere", **properties):
     ],
 )
 def test_the_figure_of_a_component_comes_from_its_properties(properties, figure):
-    assert key_figure([artifact(**properties)]) == figure
+    assert key_metric([artifact(**properties)]) == figure
 
 
 def test_the_trainers_figure_is_the_last_loss_of_its_log(tmp_path):
     rows = [{"kind": "train", "loss": 3.0}, {"kind": "train", "loss": 1.5}, {"kind": "checkpoint"}]
     (tmp_path / "training.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert key_figure([artifact("model_run", str(tmp_path))]) == "loss 1.5000"
+    assert key_metric([artifact("model_run", str(tmp_path))]) == "loss 1.5000"
 
 
 def test_in_a_log_each_event_is_one_line_once():
@@ -145,7 +145,7 @@ def test_a_broken_hook_is_a_warning_and_no_more(command, said):
 CAPTURED = """
 import os, sys, logging
 from pathlib import Path
-from yt8m.pipeline.capture import Capture
+from yt8m.pipeline.run.capture import Capture
 folder = Path(sys.argv[1])
 print("before")
 with Capture(folder / "a.log") as capture:

@@ -6,12 +6,12 @@ import pytest
 from ml_metadata import MetadataStore
 from ml_metadata.proto import metadata_store_pb2 as mlmd
 
-from yt8m.pipeline.housekeeping import find_waste, remove
-from yt8m.pipeline.layout import Layout
+from yt8m.pipeline.garbage_collection import find_waste, remove
 from yt8m.pipeline.lineage import RUN_CONTEXT, Lineage
 from yt8m.pipeline.metadata import MetadataConfig, connection_config
 from yt8m.pipeline.retention import RetentionConfig
-from yt8m.pipeline.run_record import RunRecord, Verdict, begin_record
+from yt8m.pipeline.run.record import RunRecord, Verdict, begin_record
+from yt8m.pipeline.run.workspace import Layout
 
 DAY = 86400.0
 NOW = 100 * DAY

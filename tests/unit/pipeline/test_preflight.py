@@ -8,10 +8,10 @@ import socket
 import pytest
 from records import make_dataset
 
-from yt8m.pipeline import preflight as subject
-from yt8m.pipeline.footprint import available_bytes, training_bytes
-from yt8m.pipeline.preflight import preflight
 from yt8m.pipeline.presets import list_presets, load_config
+from yt8m.pipeline.run import preflight as subject
+from yt8m.pipeline.run.memory_estimate import available_bytes, training_bytes
+from yt8m.pipeline.run.preflight import preflight
 from yt8m.schemas.errors import ConfigError
 
 

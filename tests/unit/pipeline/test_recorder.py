@@ -6,13 +6,13 @@ import signal
 
 import pytest
 
-from yt8m.pipeline.capture import Capture
-from yt8m.pipeline.interrupt import signals_as_errors
-from yt8m.pipeline.layout import Layout
 from yt8m.pipeline.lineage import Lineage
-from yt8m.pipeline.recorder import Recorder
-from yt8m.pipeline.run_record import NodeRecord, RunRecord, State, read_record
-from yt8m.pipeline.table import Table
+from yt8m.pipeline.run.capture import Capture
+from yt8m.pipeline.run.progress import Table
+from yt8m.pipeline.run.record import NodeRecord, RunRecord, State, read_record
+from yt8m.pipeline.run.recorder import Recorder
+from yt8m.pipeline.run.signals import signals_as_errors
+from yt8m.pipeline.run.workspace import Layout
 
 RUN = RunRecord(run_id="one", started=1.0, nodes=(NodeRecord(name="Trainer"),))
 

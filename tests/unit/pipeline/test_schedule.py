@@ -7,7 +7,7 @@ import apscheduler.executors.base
 import apscheduler.schedulers.base
 import pytest
 
-from yt8m.pipeline.schedule import (
+from yt8m.pipeline.retrain import (
     RetrainConfig,
     backoff,
     cron_trigger,

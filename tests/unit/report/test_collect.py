@@ -15,9 +15,9 @@ from yt8m.components.records.manifest import Manifest, Shard
 from yt8m.components.registry.push import push
 from yt8m.components.report.collect import collect
 from yt8m.components.report.config import ReportConfig
-from yt8m.components.report.early import report_early
-from yt8m.components.report.facts import Outcome, parse_facts
-from yt8m.components.report.sources import Sources
+from yt8m.components.report.inputs import Sources
+from yt8m.components.report.model import Outcome, parse_facts
+from yt8m.components.report.partial_report import report_early
 from yt8m.components.report.write import write_report
 from yt8m.schemas.features import Level
 

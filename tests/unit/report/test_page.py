@@ -12,7 +12,8 @@ import pytest
 from report_facts import estimate, failed_facts, full_facts
 
 from yt8m.components.report.charts import Axis, IntervalRow, Series, interval_chart, line_chart
-from yt8m.components.report.facts import (
+from yt8m.components.report.markup import element
+from yt8m.components.report.model import (
     CurveFacts,
     Estimate,
     EvaluationFacts,
@@ -22,7 +23,6 @@ from yt8m.components.report.facts import (
     VerdictFacts,
     parse_facts,
 )
-from yt8m.components.report.markup import element
 from yt8m.components.report.page import render
 
 EVERY = {"full": full_facts(), "failed": failed_facts(), "empty": ReportFacts()}

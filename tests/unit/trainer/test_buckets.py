@@ -4,9 +4,9 @@ import json
 import pytest
 
 from yt8m.components.trainer.buckets import check_buckets
-from yt8m.components.trainer.cluster import Cluster
 from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.trainer.job import TrainingJob
+from yt8m.components.trainer.tf_config import Cluster
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import Level

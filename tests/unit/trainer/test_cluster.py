@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from yt8m.components.trainer.cluster import Cluster, Kind, Role
+from yt8m.components.trainer.tf_config import Cluster, Kind, Role
 from yt8m.schemas.errors import EXIT_USER, ConfigError
 
 CHIEF, W0, W1, PS0, EVAL = (f"10.0.0.{i}:2222" for i in range(1, 6))

@@ -8,8 +8,8 @@ from google.protobuf import text_format
 from tensorflow_metadata.proto.v0 import anomalies_pb2
 
 from yt8m.components.validation.anomalies import list_anomalies, message
-from yt8m.components.validation.chance import chance_divergence
 from yt8m.components.validation.config import ValidationConfig
+from yt8m.components.validation.sampling_noise import expected_divergence
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import ConfigError
 
@@ -70,7 +70,7 @@ def test_the_allowance_is_what_two_samples_of_one_distribution_differ_by(
     measured = [
         _divergence(rng.multinomial(a, p) / a, rng.multinomial(b, p) / b) for _ in range(50)
     ]
-    assert np.mean(measured) == pytest.approx(chance_divergence(distinct, a, b), rel=0.15)
+    assert np.mean(measured) == pytest.approx(expected_divergence(distinct, a, b), rel=0.15)
 
 
 def _divergence(p: np.ndarray, q: np.ndarray) -> float:

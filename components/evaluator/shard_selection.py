@@ -1,0 +1,72 @@
+"""Which shards are scored: by default the newest span's alone, whatever the window trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from yt8m.components.evaluator.config import EvaluatedSpans, EvaluatorConfig
+from yt8m.schemas.errors import DataError
+
+
+class InSplit(Protocol):
+    """A shard of the manifest, or a source file that will be one."""
+
+    @property
+    def split(self) -> str: ...
+
+    @property
+    def span(self) -> int | None: ...
+
+
+S = TypeVar("S", bound=InSplit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardSelection(Generic[S]):
+    """What is scored, and the spans of the split that are not."""
+
+    shards: tuple[S, ...]
+    left_out: tuple[int, ...] = ()
+
+    @property
+    def spans(self) -> tuple[int, ...]:
+        """Where the shards come from; empty where no pattern has a span."""
+        return _spans(self.shards)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the result must know."""
+        if not self.left_out:
+            return ()
+        return (
+            f"scored on span {self.spans[0]} alone, the newest; not on "
+            f"{', '.join(map(str, self.left_out))} (evaluator.spans: newest)",
+        )
+
+
+def choose_shards(config: EvaluatorConfig, shards: Sequence[S]) -> ShardSelection[S]:
+    """Of all shards of the data, those of the evaluated split that count.
+
+    Shards without a span are of no age, and stay.
+    """
+    of_split = tuple(shard for shard in shards if shard.split == config.split)
+    found = _spans(of_split)
+    if config.spans is EvaluatedSpans.ALL or not found:
+        return ShardSelection(shards=of_split)
+    newest = _spans(shards)[-1]
+    if newest not in found:
+        raise DataError(
+            f"span {newest}, the newest, has no shard in split {config.split}, so there is nothing "
+            "to judge a model of it by; give every span shards of that split, or set "
+            "evaluator.spans=all"
+        )
+    return ShardSelection(
+        shards=tuple(shard for shard in of_split if shard.span in (None, newest)),
+        left_out=tuple(span for span in found if span != newest),
+    )
+
+
+def _spans(shards: Sequence[InSplit]) -> tuple[int, ...]:
+    return tuple(sorted({shard.span for shard in shards if shard.span is not None}))

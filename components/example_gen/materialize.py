@@ -1,0 +1,153 @@
+"""Puts shards into an artifact: by a link, by naming them, as a copy, or without their bad records.
+
+A source is only ever read. Links are to files, never to directories: cleaning up after a failure
+follows a directory link and would empty what it points to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from yt8m.components import storage
+from yt8m.components.example_gen.config import Ingest
+from yt8m.components.example_gen.scan import open_shard, scan
+from yt8m.components.example_gen.verify import ShardReport
+from yt8m.components.records.manifest import Shard
+from yt8m.components.records.tfrecord import write_records
+
+
+def materialize_shards(reports: Sequence[ShardReport], *, ingest: Ingest, root: str) -> list[Shard]:
+    """The manifest's shards, after putting each below `root` as `ingest` says."""
+    names = _names(reports)
+    shards = []
+    for report, name in zip(reports, names, strict=True):
+        split, target = report.source.split, storage.join(root, f"Split-{report.source.split}")
+        storage.make_dirs(target)
+        if len(report.problems) == report.records:
+            continue
+        if report.problems:
+            shards.append(_without_problems(report, storage.join(target, name)))
+            continue
+        uri = _place(report.source.uri, storage.join(target, name), ingest)
+        shards.append(_shard(report, uri=uri, split=split))
+    return shards
+
+
+def materialize_sample(
+    shards: Sequence[Shard], *, root: str, limit_bytes: int, left_out: Sequence[str]
+) -> tuple[str, ...]:
+    """At most about `limit_bytes` of each split below `root`; the names of the splits placed.
+
+    Which shards, a hash of their content decides, so that a sample of several spans has some of
+    each. A shard larger than the limit is cut.
+    """
+    splits = [s for s in dict.fromkeys(shard.split for shard in shards) if s not in left_out]
+    for split in splits:
+        folder = storage.join(root, f"Split-{split}")
+        storage.make_dirs(folder)
+        ordered = sorted((s for s in shards if s.split == split), key=_sample_order)
+        used = 0
+        for number, shard in enumerate(ordered):
+            if used and used + shard.bytes > limit_bytes:
+                continue
+            target = storage.join(
+                folder, f"{number:05d}-{_file_name(shard.uri, shard.compression)}"
+            )
+            if shard.bytes > limit_bytes:
+                _write_head(shard.uri, target.removesuffix(".gz"), limit_bytes)
+            else:
+                _place(
+                    shard.uri, target, Ingest.LINK if storage.is_local(shard.uri) else Ingest.COPY
+                )
+            used += shard.bytes
+    return tuple(splits)
+
+
+def _place(source: str, target: str, ingest: Ingest) -> str:
+    """Where the records are read from."""
+    if ingest is Ingest.COPY:
+        storage.copy(source, target)
+        return target
+    if ingest is Ingest.LINK:
+        Path(target).unlink(missing_ok=True)  # a link of an earlier try into the same directory
+        Path(target).symlink_to(Path(source).resolve())
+    return source
+
+
+def _without_problems(report: ShardReport, target: str) -> Shard:
+    """The good records alone, in a new file; always a copy, whatever the ingest mode."""
+    bad = {problem.record for problem in report.problems}
+    target = target.removesuffix(".gz")
+    with open_shard(report.source.uri) as (file, _), storage.atomic_write(target) as out:
+        kept = 0
+        for block in scan(file):
+            pairs = zip(block.indices, block.records, strict=True)
+            kept += write_records(out, (record for index, record in pairs if index not in bad))
+    if kept != report.records - len(bad):
+        raise RuntimeError(f"{report.source.uri} changed while it was read: {kept} records left")
+    told = f"{report.digest} {sorted(bad)}"
+    return _shard(
+        report,
+        uri=target,
+        split=report.source.split,
+        size=storage.stat(target).size,
+        digest=hashlib.sha256(told.encode()).hexdigest()[:32],
+        compression="",
+    )
+
+
+def _shard(
+    report: ShardReport,
+    *,
+    uri: str,
+    split: str,
+    size: int | None = None,
+    digest: str | None = None,
+    compression: str | None = None,
+) -> Shard:
+    return Shard(
+        uri=uri,
+        split=split,
+        records=report.records - len(report.problems),
+        bytes=report.source.size if size is None else size,
+        digest=digest or report.digest,
+        compression=report.compression if compression is None else compression,
+        labels=report.labels,
+        frames=report.frames,
+        segments=report.segments,
+        span=report.source.span,
+        quarantined=len(report.problems),
+    )
+
+
+def _names(reports: Sequence[ShardReport]) -> list[str]:
+    """File names that are distinct in each split: of two equal ones both carry a hash."""
+    names = [_file_name(report.source.uri, report.compression) for report in reports]
+    taken = Counter((r.source.split, name) for r, name in zip(reports, names, strict=True))
+    return [
+        name
+        if taken[report.source.split, name] == 1
+        else f"{hashlib.sha256(report.source.uri.encode()).hexdigest()[:8]}-{name}"
+        for report, name in zip(reports, names, strict=True)
+    ]
+
+
+def _file_name(uri: str, compression: str) -> str:
+    """Beam goes by the ending, so it must tell the truth about the content."""
+    name = uri.rpartition("/")[2].removesuffix(".gz")
+    return f"{name}.gz" if compression == "GZIP" else name
+
+
+def _sample_order(shard: Shard) -> str:
+    return hashlib.sha256(f"{shard.digest} {shard.uri}".encode()).hexdigest()
+
+
+def _write_head(source: str, target: str, limit_bytes: int) -> None:
+    with open_shard(source) as (file, _), storage.atomic_write(target) as out:
+        for block in scan(file, block_bytes=1 << 18):
+            write_records(out, block.records)
+            if out.tell() >= limit_bytes:
+                break

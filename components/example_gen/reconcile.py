@@ -1,0 +1,88 @@
+"""Adds up what verification found, and decides by policy whether the run goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from yt8m.components.example_gen.config import BadInput, DataConfig
+from yt8m.components.example_gen.scan import UNKNOWN
+from yt8m.components.example_gen.verify import ShardReport
+from yt8m.schemas.errors import DataError
+
+_LINES_A_SHARD = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordCounts:
+    """Every record that came in is either kept or quarantined, or filtered when rewriting."""
+
+    records_in: int
+    kept: int
+    quarantined: int = 0
+    filtered: int = 0
+    shards: int = 0
+    remembered: int = 0
+
+    def __post_init__(self) -> None:
+        if self.records_in != self.kept + self.quarantined + self.filtered:
+            raise RuntimeError(f"records do not add up: {self.text()}")
+
+    def text(self) -> str:
+        filtered = f" + {self.filtered:,} filtered" if self.filtered else ""
+        return (
+            f"{self.records_in:,} records in = {self.kept:,} out + "
+            f"{self.quarantined:,} quarantined{filtered}"
+        )
+
+
+def settle(reports: Sequence[ShardReport], config: DataConfig) -> RecordCounts:
+    """The sums; a DataError that lists every bad shard where the policy does not let it pass."""
+    total = sum(report.records for report in reports)
+    bad = sum(len(report.problems) for report in reports)
+    if bad and config.bad_input is BadInput.FAIL:
+        advice = "Mend or remove them, or set data.bad_input=quarantine to go on without them."
+        raise DataError(f"{_listing(reports, total, bad)}\n{advice}")
+    if bad > config.max_quarantined * total:
+        share = f"{bad / total:.2%} is more than data.max_quarantined={config.max_quarantined:.2%}"
+        raise DataError(f"{_listing(reports, total, bad)}\n{share}.")
+    _check_something_left(reports)
+    return RecordCounts(
+        records_in=total,
+        kept=total - bad,
+        quarantined=bad,
+        shards=len(reports),
+        remembered=sum(report.remembered for report in reports),
+    )
+
+
+def quarantine_json(reports: Sequence[ShardReport]) -> str:
+    """All that was left out, shard by shard."""
+    rows = [
+        {"uri": report.source.uri, "problems": [p._asdict() for p in report.problems]}
+        for report in reports
+        if report.problems
+    ]
+    return json.dumps(rows, indent=1)
+
+
+def _listing(reports: Sequence[ShardReport], total: int, bad: int) -> str:
+    faulty = [report for report in reports if report.problems]
+    lines = [f"{len(faulty)} of {len(reports)} shards are bad ({bad:,} of {total:,} records):"]
+    for report in faulty:
+        for problem in report.problems[:_LINES_A_SHARD]:
+            at_byte = "" if problem.offset == UNKNOWN else f" at byte {problem.offset}"
+            place = f"record {problem.record}{at_byte}"
+            lines.append(f"  {report.source.uri}: {place}: {problem.reason}")
+        more = len(report.problems) - _LINES_A_SHARD
+        if more > 0:
+            lines.append(f"  {report.source.uri}: and {more:,} more")
+    return "\n".join(lines)
+
+
+def _check_something_left(reports: Sequence[ShardReport]) -> None:
+    for split in sorted({report.source.split for report in reports}):
+        of_split = [report for report in reports if report.source.split == split]
+        if not sum(report.records - len(report.problems) for report in of_split):
+            raise DataError(f"no good record is left in split {split}")

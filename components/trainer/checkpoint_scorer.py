@@ -1,0 +1,209 @@
+"""Scoring and exporting a training's weights, outside any strategy; the evaluator role."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import tensorflow as tf
+
+from yt8m.components.export.save import ExportSpec, export_model
+from yt8m.components.models.heads import Head, create_heads
+from yt8m.components.models.layers import Recipe
+from yt8m.components.models.network import Network, find_network_type
+from yt8m.components.records.vocabulary import load_vocabulary
+from yt8m.components.trainer.checkpoints import step_of
+from yt8m.components.trainer.continuous_eval import watch
+from yt8m.components.trainer.early_stopping import Evaluation
+from yt8m.components.trainer.exporters import Exporter
+from yt8m.components.trainer.input import TrainingData, load_data
+from yt8m.components.trainer.job import TrainingJob
+from yt8m.components.trainer.metrics_file import EVALUATION, Curve, copy_curves, read_curve
+from yt8m.components.trainer.stop_signal import StopSignal
+from yt8m.components.trainer.validator import Scores, Validator
+from yt8m.schemas.config_tree import to_dict
+from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Evaluated:
+    """The newest checkpoint that was evaluated, and what was found."""
+
+    path: str = ""
+    content: bytes = b""  # a step may be saved again, and with other weights
+    scores: Scores | None = None
+    row: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Scorer:
+    """One network that takes others' weights, to be validated, evaluated and exported."""
+
+    def __init__(self, job: TrainingJob, data: TrainingData, heads: tuple[Head, ...]) -> None:
+        self._job, self._data, self._heads = job, data, heads
+        self._network: Network | None = None
+        self._validator: Validator | None = None
+        self._evaluator: Validator | None = None
+        self._evaluated = _Evaluated()
+        exporters = job.trainer.evaluation.exporters
+        self._exporters = [Exporter(c, job.exporters_dir) for c in exporters]
+
+    def validate(self, weights: list[Any]) -> Scores:
+        """The scores of `weights` on the validation split, for decisions within training."""
+        config = self._job.trainer.validation
+        self.network.set_weights(weights)
+        if self._validator is None:
+            self._validator = Validator(self.network, excluded_heads=config.excluded_heads)
+        return self._validator.score(self._data.validation_batches(config.steps))
+
+    def evaluate(self, path: str, final: bool) -> None:
+        """Score the checkpoint at `path`, write that down, and let the exporters have it.
+
+        A checkpoint that turns out to be the last one after it was scored is not scored again.
+        """
+        began, step, before = time.monotonic(), step_of(path), self._evaluated
+        content = _read_index(path)
+        self._restore(path)
+        is_again = path == before.path
+        is_known = is_again and content == before.content
+        scores = before.scores if is_known else None
+        scores = scores or self._score_for_evaluation()
+        metrics = scores.to_dict()
+        exported = [
+            exporter.name
+            for exporter in self._exporters
+            if scores.is_finite
+            and exporter.export(
+                step, metrics, self._write, final=final, anew=is_again and not is_known
+            )
+        ]
+        if is_known and not exported:
+            return
+        row = {**metrics, "duration_s": time.monotonic() - began, "exported": exported}
+        if is_known:
+            row = {**before.row, "exported": [*before.row["exported"], *exported]}
+        self._evaluated = _Evaluated(path=path, content=content, scores=scores, row=row)
+        self._write_down(step, row)
+
+    def _restore(self, path: str) -> None:
+        checkpoint = tf.train.Checkpoint(network=self.network)
+        try:
+            checkpoint.restore(path).expect_partial().assert_existing_objects_matched()
+        except (AssertionError, ValueError) as error:
+            raise ConfigError(
+                f"{path} holds another model than this process's configuration describes; all "
+                "processes of a training are given the same"
+            ) from error
+
+    def _score_for_evaluation(self) -> Scores:
+        if self._evaluator is None:
+            self._evaluator = Validator(self.network)
+        steps = self._job.trainer.evaluation.steps
+        return self._evaluator.score(self._data.validation_batches(steps))
+
+    def export(self, weights: list[Any], directory: str) -> None:
+        """The SavedModel of `weights`."""
+        self.network.set_weights(weights)
+        self._write(directory)
+
+    @property
+    def network(self) -> Network:
+        if self._network is None:
+            # Float32, as the export is: what is scored is what ships.
+            self._network = network_of(self._job, self._heads, compute_dtype="float32")
+        return self._network
+
+    def _write(self, directory: str) -> None:
+        job = self._job
+        spec = ExportSpec(
+            level=job.level,
+            features=job.features,
+            vocabulary=vocabulary_of(job),
+            transform_graph=job.transform_graph or None,
+            config=to_dict(job.trainer),
+        )
+        export_model(self.network, directory, spec)
+
+    def _write_down(self, step: int, row: dict[str, Any]) -> None:
+        curve = Curve(f"{self._job.checkpoint_dir}/{EVALUATION}", step=step - 1)
+        curve.add("evaluation", step, row)
+        curve.close()
+        name = self._job.trainer.evaluation.name
+        if not self._job.trainer.log.tensorboard:
+            return
+        directory = f"{self._job.log_dir}/eval{'_' + name if name else ''}"
+        with tf.summary.create_file_writer(directory).as_default():
+            for key, value in row.items():
+                if isinstance(value, int | float):
+                    tf.summary.scalar(f"evaluation/{key}", value, step=step)
+
+
+def evaluate_continuously(job: TrainingJob) -> None:
+    """The evaluator role: until the training's last checkpoint is scored."""
+    data, config = load_data(job), job.trainer
+    scorer = Scorer(job, data, heads_of(job))
+    wiped_within_s = min(config.begin_s, config.idle_limit_s) if config.start_new_model else 0.0
+    with StopSignal() as stop:
+        watch(
+            job.checkpoint_dir,
+            config.evaluation,
+            scorer.evaluate,
+            limits=config.limits,
+            idle_limit_s=config.idle_limit_s,
+            wiped_within_s=wiped_within_s,
+            should_end=lambda: stop.requested,
+        )
+        if stop.requested:
+            stop.obey("evaluator: ended by a signal")
+    copy_curves(job.checkpoint_dir, job.log_dir)
+
+
+def _read_index(path: str) -> bytes:
+    """The checkpoint's table of contents, in which every tensor has a checksum."""
+    with tf.io.gfile.GFile(f"{path}.index", "rb") as file:
+        content: bytes = file.read()
+    return content
+
+
+def read_history(job: TrainingJob) -> list[Evaluation]:
+    """What continuous evaluation, wherever it runs, has found so far."""
+    rows = read_curve(f"{job.checkpoint_dir}/{EVALUATION}")
+    return [(row["step"], row) for row in rows]
+
+
+def heads_of(job: TrainingJob) -> tuple[Head, ...]:
+    """The heads that the job's configuration asks for."""
+    return create_heads(
+        job.trainer.heads,
+        features=job.features,
+        level=job.level,
+        vocabulary=vocabulary_of(job),
+    )
+
+
+def vocabulary_of(job: TrainingJob) -> Vocabulary | None:
+    """The vocabulary, where the job names one."""
+    if not job.vocabulary:
+        return None
+    return load_vocabulary(job.vocabulary, num_classes=job.features.num_classes)
+
+
+def network_type_of(job: TrainingJob, heads: tuple[Head, ...]) -> type[Network]:
+    """The class of the job's network; ConfigError if it cannot be had, or does not suit `heads`."""
+    return find_network_type(job.trainer.network, heads)
+
+
+def network_of(
+    job: TrainingJob, heads: tuple[Head, ...], *, compute_dtype: str, fuse: bool = False
+) -> Network:
+    """The job's network, with new weights."""
+    return network_type_of(job, heads)(
+        job.trainer.model,
+        features=job.features,
+        level=job.level,
+        heads=heads,
+        sharing=job.trainer.sharing,
+        recipe=Recipe(seed=job.trainer.seed, compute_dtype=compute_dtype, fuse=fuse),
+    )

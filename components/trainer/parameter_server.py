@@ -1,0 +1,57 @@
+"""The ps and worker roles of a parameter-server cluster: serve until the training is done."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import time
+
+from yt8m.components.trainer import rendezvous
+from yt8m.components.trainer.checkpoints import read_done
+from yt8m.components.trainer.job import TrainingJob
+from yt8m.components.trainer.stop_signal import StopSignal
+from yt8m.components.trainer.strategy import create_server
+from yt8m.components.trainer.tf_config import Cluster, Role
+
+_log = logging.getLogger(__name__)
+_POLL_S = 1.0
+_PS_GRACE_S = 20.0  # a ps that is told to end lets the chief save first
+
+
+def serve(job: TrainingJob, cluster: Cluster) -> None:
+    """Serve; TensorFlow's own `join` would never come back."""
+    timeout_s = job.trainer.distribution.peer_timeout_s
+    with StopSignal() as stop:
+        server = create_server(cluster)  # lives as long as this name
+        _log.info("%s serves at %s", cluster, server.target)
+        _wait(job, cluster, stop, timeout_s)
+
+
+def _wait(job: TrainingJob, cluster: Cluster, stop: StopSignal, timeout_s: float) -> None:
+    # A dynamic worker of TFJob is not told where the chief is.
+    chief = next(iter(cluster.peers.values()), "")
+    # Until the chief was seen, a marker may be that of an earlier training, which it removes.
+    has_begun, last_seen = not chief, time.monotonic()
+    while True:
+        if stop.requested:
+            _obey(cluster, stop, chief)
+        if has_begun and read_done(job.checkpoint_dir) is not None:
+            return
+        if not chief or rendezvous.is_reachable(chief):
+            has_begun, last_seen = True, time.monotonic()
+        elif time.monotonic() - last_seen > timeout_s:
+            if read_done(job.checkpoint_dir) is not None:
+                return
+            raise rendezvous.UnreachablePeers(
+                f"{cluster}: the chief ({chief}) has not been reachable for {timeout_s:g} s; its "
+                "log says why. Start all processes again: training continues from its checkpoint"
+            )
+        time.sleep(_POLL_S)
+
+
+def _obey(cluster: Cluster, stop: StopSignal, chief: str) -> None:
+    deadline = time.monotonic() + _PS_GRACE_S
+    is_ps = cluster.role is Role.PS
+    while is_ps and time.monotonic() < deadline and chief and rendezvous.is_reachable(chief):
+        time.sleep(_POLL_S / 4)
+    stop.obey(f"{cluster}: ended by signal {signal.Signals(signal.SIGTERM).name}")

@@ -1,0 +1,1 @@
+"""One run of the pipeline here, from the command to its outcome."""

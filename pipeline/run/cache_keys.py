@@ -1,0 +1,82 @@
+"""What a run is about to see of the world: source files, registry, vocabulary, our own code.
+
+Worked out just before `create_pipeline`, so that it enters TFX's cache keys as parameters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+from yt8m.components.example_gen.sources import source_digest
+from yt8m.components.records.vocabulary import vocabulary_digest
+from yt8m.components.registry.versions import registry_digest
+from yt8m.components.trainer.weights_source import weights_digest
+from yt8m.pipeline.config import PipelineConfig
+from yt8m.pipeline.run.record import FILE_NAME
+from yt8m.pipeline.run.workspace import Layout
+from yt8m.schemas.code_version import code_version
+from yt8m.schemas.config_tree import to_dict
+
+_MODEL_CODE = (
+    "yt8m.components.example_gen.executor",
+    "yt8m.components.transform.preprocessing",
+    "yt8m.components.trainer.run",
+)
+_ALL_CODE = "yt8m.pipeline.graph"
+_LIBRARIES = ("tfx", "tensorflow", "apache-beam")
+# What decides which model comes out; the rest (gate, report, retention) judges or keeps it.
+_MODEL_NODES = ("data", "features", "transform", "baseline", "trainer", "models")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExternalInputs:
+    """Empty on Kubeflow, where the components that look outside are not cached."""
+
+    source_digest: str = ""
+    registry_digest: str = ""
+    vocabulary_digest: str = ""
+    warm_start_digest: str = ""
+    run_key: str = ""
+    run_file: str = ""  # the runner's record of the run under way; the same path in every run
+
+
+def resolve_external_inputs(config: PipelineConfig, layout: Layout) -> ExternalInputs:
+    """The world as the run will see it."""
+    source = source_digest(config.data)
+    vocabulary = vocabulary_digest(config.evaluator.vocabulary)
+    weights = weights_digest(config.trainer.warm_start)
+    learned = vocabulary if config.trainer.learns_verticals else ""
+    key = _run_key(config, source, learned, weights)
+    registry = registry_digest(config.pusher.push_dir, exclude_run_key=key)
+    return ExternalInputs(
+        source_digest=source,
+        registry_digest=registry,
+        vocabulary_digest=vocabulary,
+        warm_start_digest=weights,
+        run_key=key,
+        run_file=str(layout.newest / FILE_NAME),
+    )
+
+
+def fingerprint(config: PipelineConfig, outside: ExternalInputs) -> str:
+    """Equal for two runs exactly when the second would find everything in the cache."""
+    libraries = {name: version(name) for name in _LIBRARIES}
+    return _digest(to_dict(config), to_dict(outside), code_version(_ALL_CODE), libraries)
+
+
+def _run_key(config: PipelineConfig, *world: str) -> str:
+    """Names the model that a run makes: its own versions are no baseline for it.
+
+    Without this a repeated run would find the version it pushed itself, and train anew on it.
+    """
+    nodes = {key: node for key, node in to_dict(config).items() if key in _MODEL_NODES}
+    return _digest(nodes, *world, code_version(*_MODEL_CODE))
+
+
+def _digest(*parts: Any) -> str:
+    text = json.dumps(parts, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

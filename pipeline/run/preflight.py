@@ -1,0 +1,175 @@
+"""Before anything starts: everything that would stop the run later, listed at once."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from yt8m.components import storage
+from yt8m.components.evaluator.config import GateMode
+from yt8m.components.evaluator.shard_selection import choose_shards
+from yt8m.components.example_gen.config import Ingest
+from yt8m.components.example_gen.scan import count_records
+from yt8m.components.example_gen.sources import resolve_sources
+from yt8m.components.records.vocabulary import load_vocabulary
+from yt8m.components.trainer.tf_config import Cluster
+from yt8m.components.trainer.weights_source import weights_digest
+from yt8m.pipeline.beam_check import check_beam
+from yt8m.pipeline.config import PipelineConfig
+from yt8m.pipeline.metadata import check_metadata
+from yt8m.pipeline.run.memory_estimate import available_bytes, training_bytes
+from yt8m.pipeline.run.workspace import Layout
+from yt8m.schemas.errors import ConfigError, UserError
+from yt8m.schemas.features import Level
+
+# Statistics, logs, metadata and a small model; what is copied from the sources comes on top.
+_BASE_DISK_BYTES = 300 << 20
+_COPYING = (Ingest.COPY, Ingest.REWRITE)
+_GB = 1e9
+
+Check = Callable[[PipelineConfig, Mapping[str, str]], Iterator[str]]
+
+
+def preflight(config: PipelineConfig, environ: Mapping[str, str]) -> None:
+    """Raise one ConfigError that lists every problem found."""
+    problems: list[str] = []
+    for check in _CHECKS:
+        try:
+            problems += check(config, environ)
+        except UserError as error:  # the checked part's own message
+            problems.append(str(error))
+    if problems:
+        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        listing = "\n".join(f"- {problem}" for problem in problems)
+        raise ConfigError(f"the run cannot start, {count}:\n{listing}")
+
+
+def _root(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
+    if not config.root:
+        yield "root is not set: say where the run may keep its things (--root DIR)"
+    elif not storage.is_local(config.root):
+        yield f"root {config.root}: must be a local directory; data and push may be remote"
+    elif problem := _unwritable(Path(config.root)):
+        yield f"root {config.root}: {problem}"
+
+
+def _push(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
+    push_dir = config.pusher.push_dir
+    if not push_dir:
+        yield "pusher.push_dir is not set: say where models go (--push DIR)"
+    elif storage.is_local(push_dir) and (problem := _unwritable(Path(push_dir))):
+        yield f"pusher.push_dir {push_dir}: {problem}"
+
+
+def _unwritable(directory: Path) -> str:
+    """Why nothing can be written there; a missing directory is made."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory) as file:
+            file.write(b"?")
+    except FileExistsError:
+        return "is a file, not a directory"
+    except OSError as error:
+        return f"cannot be written ({error.strerror}); choose another, or mend its rights"
+    return ""
+
+
+def _data(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
+    sources = resolve_sources(config.data)
+    choose_shards(config.evaluator, sources.shards)
+    return iter(())
+
+
+def _disk(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
+    needed = _BASE_DISK_BYTES
+    if config.data.ingest in _COPYING:
+        with contextlib.suppress(UserError):  # _data says what is wrong there
+            needed += sum(shard.size for shard in resolve_sources(config.data).shards)
+    for name, place in (("root", config.root), ("pusher.push_dir", config.pusher.push_dir)):
+        if not place or not storage.is_local(place) or not Path(place).is_dir():
+            continue
+        free = shutil.disk_usage(place).free
+        if free < needed:
+            yield (
+                f"{name} {place}: {free / _GB:.1f} GB free, and the run may need "
+                f"{needed / _GB:.1f} GB; make room (yt8m gc), or use another disk"
+            )
+
+
+def _memory(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
+    needed, available = training_bytes(config), available_bytes()
+    if available is not None and needed > available:
+        yield (
+            f"memory: training with this configuration needs about {needed / _GB:.1f} GB, and "
+            f"{available / _GB:.1f} GB are free; lower trainer.batch_size (trainer.accumulate "
+            "keeps the update's size), or choose a smaller model"
+        )
+
+
+def _gate(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
+    from yt8m.components.evaluator.gate import check_gate
+
+    yield from check_gate(config.gate, config.evaluator)
+
+
+def _evaluated(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
+    """Too few records to judge by: the gate would say so too, but after the training."""
+    gate, split = config.gate, config.evaluator.split
+    if gate.mode is GateMode.NONE or config.data.level is Level.SEGMENT:  # it counts segments there
+        return
+    with contextlib.suppress(UserError):  # _data says what is wrong there
+        shards = choose_shards(config.evaluator, resolve_sources(config.data).shards).shards
+        found = 0
+        for shard in shards:
+            if found >= gate.min_examples or not storage.is_local(shard.uri):
+                return
+            found += count_records(shard.uri)[0]
+        if shards and found < gate.min_examples:
+            yield (
+                f"gate.min_examples = {gate.min_examples}: split {split} has {found} records, so "
+                "no model could pass; give more of them, or ask for fewer"
+            )
+
+
+def _vocabulary(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
+    if config.evaluator.vocabulary:
+        load_vocabulary(config.evaluator.vocabulary, num_classes=config.features.num_classes)
+    return iter(())
+
+
+def _warm_start(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
+    weights_digest(config.trainer.warm_start)
+    return iter(())
+
+
+def _cluster(_: PipelineConfig, environ: Mapping[str, str]) -> Iterator[str]:
+    Cluster.from_env(environ)
+    return iter(())
+
+
+def _beam(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
+    yield from check_beam(config.beam)
+
+
+def _metadata(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
+    if config.root:
+        yield from check_metadata(config.metadata, Layout(Path(config.root)).database)
+
+
+_CHECKS: tuple[Check, ...] = (
+    _root,
+    _push,
+    _data,
+    _disk,
+    _memory,
+    _gate,
+    _evaluated,
+    _vocabulary,
+    _warm_start,
+    _cluster,
+    _beam,
+    _metadata,
+)

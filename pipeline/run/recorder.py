@@ -1,0 +1,108 @@
+"""Follows a run: its record on disk, its table on the terminal, a log for each component."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import time
+from typing import Any
+
+from yt8m.pipeline.figures import key_metric
+from yt8m.pipeline.lineage import ArtifactFacts, Lineage
+from yt8m.pipeline.memory import peak_mib, reset_peak
+from yt8m.pipeline.run.capture import Capture
+from yt8m.pipeline.run.progress import Table
+from yt8m.pipeline.run.record import NodeRecord, RunRecord, State, write_record
+from yt8m.pipeline.run.signals import Interrupted, Signals
+from yt8m.pipeline.run.workspace import Layout
+from yt8m.schemas.errors import Terminated, Yt8mError
+
+RUNNER_LOG = "runner"
+_ON_SIGNALS = (KeyboardInterrupt, Interrupted, Terminated)  # Trainer obeys signals by itself
+
+_log = logging.getLogger(__name__)
+
+
+class Recorder:
+    """Hears from the engine of every component (it is an `engine.Observer`)."""
+
+    def __init__(
+        self,
+        record: RunRecord,
+        *,
+        layout: Layout,
+        capture: Capture,
+        table: Table,
+        lineage: Lineage,
+        signals: Signals,
+    ) -> None:
+        self.record = record
+        self.error: BaseException | None = None  # as the component raised it
+        self.outputs: dict[str, tuple[ArtifactFacts, ...]] = {}
+        self._layout, self._capture, self._table = layout, capture, table
+        self._lineage, self._signals = lineage, signals
+
+    def started(self, node: str) -> None:
+        if self._signals.received is not None:
+            raise self._signals.received  # it was lost on its way out of the last component
+        self._capture.to(self._layout.log(self.record.run_id, node))
+        reset_peak()
+        self._put(NodeRecord(name=node, state=State.RUNNING, started=time.time()))
+
+    def finished(self, node: str, *, execution_id: int, cached: bool) -> None:
+        outputs = self._lineage.outputs([execution_id])
+        self.outputs[node] = outputs
+        self._end(
+            node,
+            state=State.CACHED if cached else State.DONE,
+            execution_id=execution_id,
+            figure=key_metric(outputs),
+        )
+
+    def failed(self, node: str, error: BaseException) -> None:
+        self.error = error
+        stopped = self._signals.received is not None or isinstance(error, _ON_SIGNALS)
+        state = State.STOPPED if stopped else State.FAILED
+        self._end(node, state=state, error=_explained(error))
+
+    def ended_early(self, error: BaseException) -> None:
+        """No component runs any more, though a signal came before the engine could say so."""
+        for node in self.record.nodes:
+            if node.state is State.RUNNING:
+                self.failed(node.name, error)
+
+    def update(self, **values: Any) -> None:
+        """Change fields of the run's record."""
+        self.record = dataclasses.replace(self.record, **values)
+        self._write()
+
+    def why(self, error: BaseException) -> str:
+        """Why the run failed: what the failed component said, or `error` where none did."""
+        for node in self.record.nodes:
+            if node.state is State.FAILED:
+                log = self._layout.log(self.record.run_id, node.name)
+                return f"{node.name} failed: {node.error}\nits log: {log}"
+        log = self._layout.log(self.record.run_id, RUNNER_LOG)
+        return f"the run failed: {_explained(error)}\nits log: {log}"
+
+    def _end(self, node: str, **values: Any) -> None:
+        before = self.record.node(node)
+        seconds = time.time() - before.started
+        self._put(dataclasses.replace(before, seconds=seconds, peak_mib=peak_mib(), **values))
+        self._capture.to(self._layout.log(self.record.run_id, RUNNER_LOG))
+
+    def _put(self, node: NodeRecord) -> None:
+        self.record = self.record.with_node(node)
+        self._write()
+        self._table.show(self.record)
+
+    def _write(self) -> None:
+        try:
+            write_record(self._layout, self.record)
+        except OSError as error:  # a full disk: the run's own failure is what must be told
+            _log.warning("the run's record is not up to date: %s", error)
+
+
+def _explained(error: BaseException) -> str:
+    """What a person needs: our own errors speak for themselves, others bring their kind."""
+    return str(error) if isinstance(error, Yt8mError) else f"{type(error).__name__}: {error}"

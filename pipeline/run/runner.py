@@ -1,0 +1,245 @@
+"""One run, from the command to its verdict."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import logging
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from yt8m.components import storage
+from yt8m.components.console.console import Console
+from yt8m.components.report.partial_report import report_early
+from yt8m.components.validation.errors import StoppedError
+from yt8m.pipeline.config import PipelineConfig
+from yt8m.pipeline.killed import mark_killed
+from yt8m.pipeline.lineage import Lineage
+from yt8m.pipeline.lock import run_lock
+from yt8m.pipeline.metadata import connection_config
+from yt8m.pipeline.repeat import find_up_to_date_run
+from yt8m.pipeline.run.cache_keys import ExternalInputs, fingerprint, resolve_external_inputs
+from yt8m.pipeline.run.capture import Capture
+from yt8m.pipeline.run.preflight import preflight
+from yt8m.pipeline.run.progress import Table
+from yt8m.pipeline.run.record import (
+    FILE_NAME,
+    NodeRecord,
+    RunRecord,
+    Verdict,
+    begin_record,
+    read_records,
+    write_record,
+)
+from yt8m.pipeline.run.recorder import RUNNER_LOG, Recorder
+from yt8m.pipeline.run.signals import Interrupted, Signals, signals_as_errors
+from yt8m.pipeline.run.workspace import Layout
+from yt8m.pipeline.verdict import read_outcome
+from yt8m.schemas.config_tree import to_dict
+from yt8m.schemas.errors import Terminated
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How to run, as opposed to what."""
+
+    engine: str = "beam"  # a value of engine.Engine, which cannot be imported without TFX
+    wait_s: float = 0.0
+    retraining: bool = False
+
+
+@dataclass(frozen=True)
+class Result:
+    """How the run ended; `is_new` is False where an earlier run's outcome stands."""
+
+    record: RunRecord
+    is_new: bool = True
+
+
+def run(config: PipelineConfig, options: RunOptions, console: Console) -> Result:
+    """Run the pipeline that `config` describes, unless nothing has changed since it last ran."""
+    config = with_absolute_paths(config)
+    preflight(config, os.environ)
+    layout = Layout(Path(config.root))
+    with run_lock(layout.lock, wait_s=options.wait_s):
+        outside = resolve_external_inputs(config, layout)
+        print_ = fingerprint(config, outside)
+        known = find_up_to_date_run(layout, config, print_)
+        if known is not None:
+            console.info(f"nothing has changed since run {known.run_id}: its outcome stands")
+            return Result(known, is_new=False)
+        dead = _dead_runs(layout)
+        for killed in dead:
+            then = "; this one continues it" if killed.fingerprint == print_ else ""
+            console.info(f"run {killed.run_id} was killed {killed.reason}{then}")
+        record = _new_record(config, options, outside, print_)
+        begin_record(layout, record)
+        console.info(f"run {record.run_id}; the full logs are in {layout.logs(record.run_id)}")
+        with signals_as_errors() as signals:
+            this = _Run(config, options, outside, layout)
+            return Result(this.to_its_end(record, dead, signals, quiet=console.quiet))
+
+
+def with_absolute_paths(config: PipelineConfig) -> PipelineConfig:
+    """The same with absolute paths, so that it means the same from every directory."""
+    evaluator, trainer = config.evaluator, config.trainer
+    root, data, push, vocabulary, warm_start = (
+        str(Path(path).absolute()) if path and storage.is_local(path) else path
+        for path in (
+            config.root,
+            config.data.root,
+            config.pusher.push_dir,
+            evaluator.vocabulary,
+            trainer.warm_start,
+        )
+    )
+    return dataclasses.replace(
+        config,
+        root=root,
+        data=dataclasses.replace(config.data, root=data),
+        evaluator=dataclasses.replace(evaluator, vocabulary=vocabulary),
+        trainer=dataclasses.replace(trainer, warm_start=warm_start),
+        pusher=dataclasses.replace(config.pusher, push_dir=push),
+    )
+
+
+@dataclass(frozen=True)
+class _Run:
+    config: PipelineConfig
+    options: RunOptions
+    outside: ExternalInputs
+    layout: Layout
+
+    def to_its_end(
+        self, record: RunRecord, dead: list[RunRecord], signals: Signals, *, quiet: bool
+    ) -> RunRecord:
+        with (
+            Capture(self.layout.log(record.run_id, RUNNER_LOG)) as capture,
+            Table(capture.terminal, hidden=quiet) as table,
+        ):
+            from ml_metadata import MetadataStore
+
+            connection = connection_config(self.config.metadata, self.layout.database)
+            lineage = Lineage(MetadataStore(connection))
+            for killed in dead:
+                _settle(lineage, killed)
+            recorder = Recorder(
+                record,
+                layout=self.layout,
+                capture=capture,
+                table=table,
+                lineage=lineage,
+                signals=signals,
+            )
+            try:
+                self._execute(recorder, connection)
+                recorder.update(**read_outcome(recorder.outputs))
+            except (Exception, KeyboardInterrupt, SystemExit) as error:
+                # Beam tells it again in its own words; the component's error says it best.
+                _log.exception("the run ended early")
+                recorder.ended_early(error)
+                recorder.update(**_early_end(recorder, error, signals))
+                recorder.update(report=self._early_report(recorder))
+            recorder.update(seconds=time.time() - record.started)
+            _settle(lineage, recorder.record)
+            return recorder.record
+
+    def _early_report(self, recorder: Recorder) -> str:
+        """A run that ended early has a report too; what prevents it must not hide why it ended."""
+        folder = self.layout.run(recorder.record.run_id)
+        uris = {(node, o.key): o.uri for node, found in recorder.outputs.items() for o in found}
+        try:
+            if isinstance(recorder.error, StoppedError):
+                kept = str(folder / "validation")
+                recorder.error.keep(kept)
+                uris["ValidationGate", "validation"] = kept
+            return report_early(
+                uris,
+                str(folder),
+                config=self.config.report,
+                configuration=to_dict(self.config),
+                pipeline=self.config.name,
+                run_file=str(folder / FILE_NAME),
+            )
+        except Exception as error:  # a full disk, half an artifact: the run's own failure counts
+            _log.warning("there is no report: %s", error)
+            return ""
+
+    def _execute(self, recorder: Recorder, connection: object) -> None:
+        from yt8m.pipeline.graph import create_pipeline
+        from yt8m.pipeline.run.engine import Engine, run_pipeline
+
+        pipeline = create_pipeline(self.config, self.outside)
+        pipeline.metadata_connection_config = connection
+        names = [component.id for component in pipeline.components]
+        recorder.update(nodes=tuple(NodeRecord(name=name) for name in names))
+        run_pipeline(
+            pipeline,
+            run_id=recorder.record.run_id,
+            engine=Engine(self.options.engine),
+            observer=recorder,
+        )
+
+
+def _new_record(
+    config: PipelineConfig, options: RunOptions, outside: ExternalInputs, print_: str
+) -> RunRecord:
+    now = datetime.datetime.now(datetime.timezone.utc)
+    return RunRecord(
+        run_id=now.strftime("%Y%m%d-%H%M%S-%f"),
+        started=now.timestamp(),
+        push_dir=config.pusher.push_dir,
+        fingerprint=print_,
+        source_digest=outside.source_digest,
+        run_key=outside.run_key,
+        retraining=options.retraining,
+        config=to_dict(config),
+    )
+
+
+def _dead_runs(layout: Layout) -> list[RunRecord]:
+    """Runs that were killed: they say that they are running, and we hold the lock."""
+    dead = [mark_killed(r) for r in read_records(layout) if r.verdict is Verdict.RUNNING]
+    for record in dead:
+        write_record(layout, record)
+    return dead
+
+
+def _early_end(
+    recorder: Recorder, error: BaseException, signals: Signals
+) -> dict[str, Verdict | str]:
+    """By a signal or by a failure? Beam wraps errors, so the component's own is asked first."""
+    cause = signals.received or recorder.error or error
+    if isinstance(cause, KeyboardInterrupt | Interrupted):
+        return {"verdict": Verdict.INTERRUPTED, "reason": str(cause) or "interrupted"}
+    if isinstance(cause, Terminated):
+        return {"verdict": Verdict.TERMINATED, "reason": str(cause)}
+    return {"verdict": Verdict.FAILED, "reason": recorder.why(error)}
+
+
+def _settle(lineage: Lineage, record: RunRecord) -> None:
+    """Leave the metadata store in order; where it cannot be written, the next run will."""
+    try:
+        lineage.mark_ended(record.run_id)
+        lineage.note(record.run_id, _notes(record))
+    except Exception as error:  # MLMD's client has no base class of its own
+        _log.warning("the metadata store is not up to date: %s", error)
+
+
+def _notes(record: RunRecord) -> dict[str, str | int | float | None]:
+    return {
+        "verdict": record.verdict.value,
+        "reason": record.reason,
+        "version": record.version,
+        "baseline_version": record.baseline_version,
+        "gap": record.gap,
+        "gap_difference": record.gap_difference,
+        "spans": ",".join(map(str, record.spans)),
+        "source_digest": record.source_digest,
+        "started": record.started,
+        "seconds": record.seconds or None,  # of a killed run nobody knows
+    }
