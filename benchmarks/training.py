@@ -145,7 +145,7 @@ def make_job(name: str, case: Case, precision: str, root: Path) -> Any:
 
 def make_data(level: str, root: Path) -> Path:
     """Generated records and their manifest: videos of about 210 frames at frame level."""
-    from yt8m.components.records.manifest import Manifest, Shard
+    from yt8m.components.artifacts.manifest import Manifest, Shard
     from yt8m.components.synthetic.generate import generate
     from yt8m.components.synthetic.spec import DatasetSpec
     from yt8m.schemas.config_tree import from_dict

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from yt8m.components.registry.record import VersionRecord
+from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.pipeline.lineage import ArtifactFacts
 from yt8m.pipeline.run.record import Verdict
 from yt8m.schemas.config_tree import from_dict

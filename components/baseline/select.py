@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from yt8m.components.artifacts.version_record import RECORD_FILE
 from yt8m.components.baseline.config import BaselineConfig, Choice
 from yt8m.components.registry.baseline_artifact import MODEL_DIR
-from yt8m.components.registry.record import RECORD_FILE
 from yt8m.components.registry.versions import (
     NO_VERSION,
     Version,

@@ -9,8 +9,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from yt8m.components.artifacts.export_info import FILE_NAME, SCORES, SERVING, ExportInfo, load_info
 from yt8m.components.console.console import Console
-from yt8m.components.export.info import FILE_NAME, SCORES, SERVING, ExportInfo, load_info
 from yt8m.components.storage import files
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import FeatureConfig, Level

@@ -32,9 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> None:
     """Check the model and push it."""
     silence_tensorflow()
+    from yt8m.components.artifacts.version_record import Origin, VersionRecord
     from yt8m.components.commands.foreign_model import described
     from yt8m.components.registry.push import push
-    from yt8m.components.registry.record import Origin, VersionRecord
 
     level = Level(args.level) if args.level else None
     with described(args.model, level=level, console=console) as (directory, info):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from yt8m.components.console.console import Console
 
 if TYPE_CHECKING:
-    from yt8m.components.registry.record import MetricRecord, VersionRecord
+    from yt8m.components.artifacts.version_record import MetricRecord, VersionRecord
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,11 +12,11 @@ from typing import Any
 
 import apache_beam as beam
 
+from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.evaluator import score_table as pieces
 from yt8m.components.evaluator.score_table import Scored
 from yt8m.components.evaluator.scoring import Fold, Scorer, ScoringPlan, grouped
 from yt8m.components.evaluator.tfma_extracts import Extracts
-from yt8m.components.records.manifest import Shard
 from yt8m.components.storage import files
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import DataError, Yt8mError

@@ -6,8 +6,8 @@ from tfx import types
 from tfx.components.evaluator import constants
 from tfx.types import artifact_utils
 
-from yt8m.components.evaluator.decision import FILE_NAME as DECISION_FILE
-from yt8m.components.evaluator.decision import Decision
+from yt8m.components.artifacts.decision import FILE_NAME as DECISION_FILE
+from yt8m.components.artifacts.decision import Decision
 from yt8m.components.storage import files
 
 Artifacts = dict[str, list[types.Artifact]]

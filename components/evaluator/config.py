@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
+from yt8m.components.artifacts.decision import GateMode
 from yt8m.schemas.config_tree import require
 
 GAP = "gap"
@@ -99,13 +100,6 @@ class EvaluatorConfig:
         vertical = any(s.by is SliceBy.VERTICAL for s in self.slices)
         named = bool(self.vocabulary) or not vertical
         require(named, "vocabulary", self.vocabulary, "a vocabulary.csv, to slice by vertical")
-
-
-class GateMode(enum.Enum):
-    """Whether there is a gate."""
-
-    ENFORCE = "enforce"
-    NONE = "none"  # every model that can be scored is blessed; has to be written out
 
 
 @dataclass(frozen=True, kw_only=True)

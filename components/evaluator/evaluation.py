@@ -28,8 +28,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from yt8m.components.artifacts.decision import Estimate
 from yt8m.components.evaluator.config import BootstrapConfig, EvaluatorConfig
-from yt8m.components.evaluator.decision import Estimate
 from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE, Scored
 from yt8m.components.evaluator.slices import MAX_VALUES, slices_of
 from yt8m.components.metrics import VideoMetrics

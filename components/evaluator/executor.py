@@ -13,10 +13,11 @@ from tfx.dsl.components.base import base_beam_executor
 from tfx.types import artifact_utils
 from tfx.utils import path_utils
 
+from yt8m.components.artifacts import manifest
+from yt8m.components.artifacts.decision import Decision, GateMode, decision_text
 from yt8m.components.evaluator.beam_scoring import add_scoring, collect
 from yt8m.components.evaluator.blessing import write_blessing
-from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig, GateMode, SliceBy
-from yt8m.components.evaluator.decision import Decision, decision_text
+from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig, SliceBy
 from yt8m.components.evaluator.evaluation import FILE_NAME as METRICS_FILE
 from yt8m.components.evaluator.evaluation import Evaluation, evaluate
 from yt8m.components.evaluator.gate import check_gate, resolve_gate
@@ -45,7 +46,6 @@ from yt8m.components.evaluator.tfma_user_metrics import (
     parse_stock,
 )
 from yt8m.components.evaluator.thresholds import expand_thresholds
-from yt8m.components.records import manifest
 from yt8m.components.records.vocabulary import load_vocabulary
 from yt8m.components.registry.baseline_artifact import baseline_model
 from yt8m.components.storage import files

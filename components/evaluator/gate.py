@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig, GateMode
+from yt8m.components.artifacts.decision import GateMode
+from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
 from yt8m.schemas.errors import ConfigError
 
 KNOWN_METRICS = ("gap", "map", "perr", "hit_at_1", "loss")

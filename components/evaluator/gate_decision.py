@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from tensorflow_model_analysis.proto import validation_result_pb2
 
-from yt8m.components.evaluator.config import GateConfig, GateMode
-from yt8m.components.evaluator.decision import Check, Decision, Estimate
+from yt8m.components.artifacts.decision import Check, Decision, Estimate, GateMode
+from yt8m.components.evaluator.config import GateConfig
 from yt8m.components.evaluator.evaluation import GAP, Evaluation, Part
 from yt8m.components.evaluator.metric_keys import baseline_numbers, candidate_numbers
 from yt8m.components.evaluator.thresholds import EXAMPLE_COUNT, GateLimit, Kind

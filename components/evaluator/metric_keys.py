@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from yt8m.components.evaluator.decision import Estimate
+from yt8m.components.artifacts.decision import Estimate
 from yt8m.components.evaluator.evaluation import GAP, Part
 from yt8m.components.evaluator.thresholds import EXAMPLE_COUNT
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import tensorflow as tf
 
+from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.evaluator.exported import (
     ExportedModel,
     Scores,
@@ -23,7 +24,6 @@ from yt8m.components.metrics import Batch, BrokenPredictions, VideoMetrics
 from yt8m.components.models.config import LossConfig
 from yt8m.components.models.heads import Targets
 from yt8m.components.models.losses import example_losses
-from yt8m.components.records.manifest import Shard
 from yt8m.schemas.errors import DataError, UserError
 from yt8m.schemas.features import FeatureConfig, Level
 

@@ -15,7 +15,7 @@ from tensorflow_model_analysis.proto import (
 )
 from tensorflow_model_analysis.writers import metrics_plots_and_validations_writer as writer
 
-from yt8m.components.evaluator.decision import Estimate
+from yt8m.components.artifacts.decision import Estimate
 from yt8m.components.evaluator.evaluation import Part
 from yt8m.components.evaluator.tfma_gate import SliceKey, metrics_of, model_names
 from yt8m.components.records.tfrecord import frame

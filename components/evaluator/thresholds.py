@@ -10,7 +10,8 @@ import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from yt8m.components.evaluator.config import GateConfig, GateMode, Threshold
+from yt8m.components.artifacts.decision import GateMode
+from yt8m.components.evaluator.config import GateConfig, Threshold
 
 EXAMPLE_COUNT = "example_count"
 

@@ -15,12 +15,12 @@ from tfx.types import artifact_utils
 
 import yt8m.components.storage.tfx_plugin  # noqa: F401  (s3:// for TFX's own file IO)
 from yt8m.components import storage
+from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.example_gen.ingest import Ingested, cache_policy, ingest
 from yt8m.components.example_gen.sources import Sources, resolve_sources
 from yt8m.components.example_gen.verification_cache import VerifiedCache
 from yt8m.components.example_gen.verify import ShardReport
-from yt8m.components.records.manifest import Shard
 from yt8m.schemas.code_version import code_version
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.features import FeatureConfig, Level

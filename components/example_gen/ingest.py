@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from yt8m.components import storage
+from yt8m.components.artifacts.manifest import FILE_NAME, Manifest, Shard
 from yt8m.components.console.console import Console
 from yt8m.components.example_gen.config import DataConfig, Ingest
 from yt8m.components.example_gen.leaks import mark_train_eval_overlap
@@ -14,7 +15,6 @@ from yt8m.components.example_gen.reconcile import RecordCounts, quarantine_json,
 from yt8m.components.example_gen.sources import Sources
 from yt8m.components.example_gen.verification_cache import VerifiedCache
 from yt8m.components.example_gen.verify import ShardReport, policy_key, verify_shards
-from yt8m.components.records.manifest import FILE_NAME, Manifest, Shard
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import FeatureConfig
 

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from yt8m.components import storage
+from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.example_gen.config import Ingest
 from yt8m.components.example_gen.scan import open_shard, scan
 from yt8m.components.example_gen.verify import ShardReport
-from yt8m.components.records.manifest import Shard
 from yt8m.components.records.tfrecord import write_records
 
 

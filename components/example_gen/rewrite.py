@@ -20,12 +20,12 @@ from typing import Any, BinaryIO, cast
 import apache_beam as beam
 
 from yt8m.components import storage
+from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.example_gen.config import Compression, DataConfig
 from yt8m.components.example_gen.scan import open_shard, scan
 from yt8m.components.example_gen.sources import UNDIVIDED, stable_bucket
 from yt8m.components.example_gen.verify import ShardReport
 from yt8m.components.records.decode import decode_record
-from yt8m.components.records.manifest import Shard
 from yt8m.components.records.tfrecord import frame
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError

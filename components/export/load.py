@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from yt8m.components import storage
-from yt8m.components.export.info import SCORES, SERVING, ExportInfo, load_info
+from yt8m.components.artifacts.export_info import SCORES, SERVING, ExportInfo, load_info
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import FeatureConfig, Level
 

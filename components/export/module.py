@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from yt8m.components.export.info import FEATURES, SCORES, SERVING
+from yt8m.components.artifacts.export_info import FEATURES, SCORES, SERVING
 from yt8m.components.export.records import Parsed, RecordFormat, parse_records
 from yt8m.components.models.config import DbofConfig
 from yt8m.components.models.network import Network, batch_spec

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from yt8m.components.records.manifest import Manifest, Shard
+from yt8m.components.artifacts.manifest import Manifest, Shard
 from yt8m.schemas.config_tree import require
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import FeatureConfig, Level

@@ -10,11 +10,11 @@ from typing import BinaryIO, cast
 import tensorflow as tf
 
 from yt8m.components import storage
+from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.inputs.config import Source
 from yt8m.components.inputs.frame import parse_frames
 from yt8m.components.inputs.segment import RATED, parse_segments
 from yt8m.components.inputs.video import parse_videos
-from yt8m.components.records.manifest import Shard
 from yt8m.components.records.tfrecord import BrokenRecord, read_records
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import LABELS, Level

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import tensorflow as tf
 
+from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.inputs.shards import read_shards
-from yt8m.components.records.manifest import Shard
 
 _ENDLESS = np.iinfo(np.int64).max
 _MB = 1 << 20

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from yt8m.components.records.manifest import Shard
+from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.storage.cache import ReadCache
 
 _BUFFER_BYTES = 8 << 20

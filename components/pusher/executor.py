@@ -10,10 +10,10 @@ from tfx import types
 from tfx.components.pusher import executor as tfx_pusher
 from tfx.types import artifact_utils
 
+from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.pusher.config import PusherConfig
 from yt8m.components.pusher.record import create_record
 from yt8m.components.registry.push import push
-from yt8m.components.registry.record import VersionRecord
 from yt8m.components.storage import files
 from yt8m.schemas.config_tree import from_dict, to_dict
 

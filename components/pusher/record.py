@@ -7,9 +7,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from yt8m.components.records import manifest
+from yt8m.components.artifacts import manifest
+from yt8m.components.artifacts.version_record import DataRecord, MetricRecord, VersionRecord
 from yt8m.components.registry.baseline_artifact import baseline_record
-from yt8m.components.registry.record import DataRecord, MetricRecord, VersionRecord
 from yt8m.components.storage import files
 
 DECISION_FILE = "decision.json"  # in the blessing, by the evaluator

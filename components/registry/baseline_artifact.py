@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yt8m.components.registry.record import (
+from yt8m.components.artifacts.version_record import (
     RECORD_FILE,
     STATISTICS_DIR,
     VersionRecord,

@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from yt8m.components.registry.record import RECORD_FILE, VersionRecord
+from yt8m.components.artifacts.version_record import RECORD_FILE, VersionRecord
 from yt8m.components.registry.versions import list_versions
 from yt8m.components.storage import files
 from yt8m.schemas.errors import UserError

@@ -12,7 +12,7 @@ import dataclasses
 import time
 from collections.abc import Iterator, Mapping
 
-from yt8m.components.registry.record import RECORD_FILE, VersionRecord
+from yt8m.components.artifacts.version_record import RECORD_FILE, VersionRecord
 from yt8m.components.registry.versions import MODEL_FILE, list_versions, version_path
 from yt8m.components.storage import files
 

@@ -6,15 +6,15 @@ import dataclasses
 import datetime
 import logging
 
-from yt8m.components.registry.local_store import LocalStore
-from yt8m.components.registry.object_store import ObjectStore
-from yt8m.components.registry.record import (
+from yt8m.components.artifacts.version_record import (
     RECORD_FILE,
     STATISTICS_DIR,
     FileRecord,
     Origin,
     VersionRecord,
 )
+from yt8m.components.registry.local_store import LocalStore
+from yt8m.components.registry.object_store import ObjectStore
 from yt8m.components.registry.versions import (
     MODEL_FILE,
     DamagedVersionError,

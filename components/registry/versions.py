@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from yt8m.components.registry.record import (
+from yt8m.components.artifacts.version_record import (
     RECORD_FILE,
     STATISTICS_DIR,
     BrokenRecordError,

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from yt8m.components.artifacts.version_record import BrokenRecordError, VersionRecord
 from yt8m.components.registry.baseline_artifact import baseline_record
-from yt8m.components.registry.record import BrokenRecordError, VersionRecord
 from yt8m.components.report.collect_data import collect_data
 from yt8m.components.report.collect_evaluation import collect_evaluation
 from yt8m.components.report.collect_run import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from yt8m.components.records.manifest import FILE_NAME, Manifest, parse_manifest
+from yt8m.components.artifacts.manifest import FILE_NAME, Manifest, parse_manifest
 from yt8m.components.report.collect_run import read_json
 from yt8m.components.report.inputs import Sources
 from yt8m.components.report.model import (

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from yt8m.components.registry.record import VersionRecord
+from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.report.inputs import Sources
 from yt8m.components.report.model import ComponentFacts, Difference, Outcome, VerdictFacts
 from yt8m.components.storage import files

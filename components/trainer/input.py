@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import tensorflow as tf
 
+from yt8m.components.artifacts.manifest import parse_manifest
 from yt8m.components.inputs.config import Choice, FrameSampling, Slice, Source, source_of
 from yt8m.components.inputs.dataset import dataset_for_scoring, dataset_for_training
 from yt8m.components.inputs.rows import count_rows
 from yt8m.components.models.config import DbofConfig, ModelConfig
-from yt8m.components.records.manifest import parse_manifest
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.schemas.errors import ConfigError, UserError
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from yt8m.components.records.manifest import FILE_NAME, parse_manifest
+from yt8m.components.artifacts.manifest import FILE_NAME, parse_manifest
 from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.trainer.backends.backend import create_backend
 from yt8m.components.trainer.config import TrainerConfig

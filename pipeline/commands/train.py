@@ -132,12 +132,12 @@ def _write_manifest(config: PipelineConfig, out: Path) -> Path:
     import dataclasses
 
     from yt8m.components import storage
+    from yt8m.components.artifacts.manifest import FILE_NAME, Manifest
     from yt8m.components.example_gen.config import Ingest, Verify
     from yt8m.components.example_gen.materialize import materialize_shards
     from yt8m.components.example_gen.reconcile import settle
     from yt8m.components.example_gen.sources import resolve_sources
     from yt8m.components.example_gen.verify import verify_shards
-    from yt8m.components.records.manifest import FILE_NAME, Manifest
 
     data = dataclasses.replace(config.data, ingest=Ingest.REFERENCE, verify=Verify.OFF)
     reports = verify_shards(resolve_sources(data).shards, data, config.features)

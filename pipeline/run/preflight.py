@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from yt8m.components import storage
-from yt8m.components.evaluator.config import GateMode
+from yt8m.components.artifacts.decision import GateMode
 from yt8m.components.evaluator.shard_selection import choose_shards
 from yt8m.components.example_gen.config import Ingest
 from yt8m.components.example_gen.scan import count_records

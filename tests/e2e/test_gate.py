@@ -14,8 +14,7 @@ from exported_models import SIZES, read_matrix, write_model
 from records import make_dataset, read_all, truncate, write_all
 from tfx.components.util.model_utils import is_model_blessed
 
-from yt8m.components.evaluator.config import GateMode
-from yt8m.components.evaluator.decision import decision_text
+from yt8m.components.artifacts.decision import GateMode, decision_text
 from yt8m.pipeline.presets import list_presets, load_config
 from yt8m.schemas.errors import ConfigError, DataError, UserError
 from yt8m.schemas.features import Level

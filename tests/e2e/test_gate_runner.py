@@ -10,9 +10,9 @@ from tfx.orchestration.pipeline import Pipeline
 from tfx.proto import pusher_pb2
 from tfx.types import standard_artifacts
 
+from yt8m.components.artifacts.decision import parse_decision
 from yt8m.components.evaluator.component import Evaluator
 from yt8m.components.evaluator.config import BootstrapConfig, EvaluatorConfig, GateConfig
-from yt8m.components.evaluator.decision import parse_decision
 from yt8m.pipeline.beam import BeamConfig, beam_arguments
 from yt8m.schemas.features import Level
 

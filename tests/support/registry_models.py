@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from yt8m.components.artifacts.version_record import DataRecord, MetricRecord, VersionRecord
 from yt8m.components.registry.push import push
-from yt8m.components.registry.record import DataRecord, MetricRecord, VersionRecord
 from yt8m.components.registry.versions import Version
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import tensorflow as tf
 from records import make_dataset, read_all
 
+from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.inputs.config import Source
-from yt8m.components.records.manifest import Shard
 from yt8m.schemas.features import FeatureConfig, Level
 
 SIZES = {"rgb": 16, "audio": 8}

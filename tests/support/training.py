@@ -7,7 +7,7 @@ from typing import Any
 
 from records import make_dataset, read_all
 
-from yt8m.components.records.manifest import Manifest, Shard
+from yt8m.components.artifacts.manifest import Manifest, Shard
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.schemas.config_layers import overlay
 from yt8m.schemas.config_tree import from_dict

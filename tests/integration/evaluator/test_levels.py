@@ -13,13 +13,13 @@ from batches import MODELS
 from records import read_all, truncate
 from sources import FEATURES, make_source
 
+from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.evaluator.scoring import Scorer, ScoringPlan, grouped
 from yt8m.components.export.load import load_model
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.models.heads import create_heads
 from yt8m.components.models.network import create_network
 from yt8m.components.records.decode import decode_record
-from yt8m.components.records.manifest import Shard
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import Level
 

@@ -11,10 +11,10 @@ import tensorflow_transform as tft
 from records import make_dataset, read_all
 from tfx_runs import create_data_path, output, run, states
 
+from yt8m.components.artifacts.manifest import parse_manifest
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.preprocessing.arithmetic import normalize
 from yt8m.components.records.decode import decode_record
-from yt8m.components.records.manifest import parse_manifest
 from yt8m.schemas.features import FeatureConfig, Level, record_key
 
 FEATURES = FeatureConfig(num_classes=1000)

@@ -12,8 +12,8 @@ import tensorflow_transform as tft
 from records import read_all
 from tfx_runs import create_data_path, output, run, states
 
+from yt8m.components.artifacts.manifest import parse_manifest
 from yt8m.components.example_gen.config import DataConfig
-from yt8m.components.records.manifest import parse_manifest
 from yt8m.schemas.features import FeatureConfig
 
 _DEFAULT = Path(__file__).parents[4] / "shared" / "data"

@@ -11,10 +11,10 @@ import pytest
 from records import flip_byte_in_record, make_dataset, read_all
 from tfx_runs import output, run
 
+from yt8m.components.artifacts.manifest import Manifest, parse_manifest
 from yt8m.components.example_gen.component import create_example_gen
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.records.decode import decode_record
-from yt8m.components.records.manifest import Manifest, parse_manifest
 from yt8m.components.records.tfrecord import read_records
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.features import FeatureConfig

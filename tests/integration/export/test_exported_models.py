@@ -16,7 +16,7 @@ from records import read_all
 from sources import FEATURES, batches, make_source
 from transform_graphs import make_transform_graph
 
-from yt8m.components.export.info import load_info
+from yt8m.components.artifacts.export_info import load_info
 from yt8m.components.export.load import load_model
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.inputs.config import Choice, FrameSampling, Source

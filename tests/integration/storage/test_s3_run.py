@@ -9,9 +9,9 @@ from s3_server import s3_server
 from tfx_runs import output, run
 
 from yt8m.components import storage
+from yt8m.components.artifacts.manifest import parse_manifest
 from yt8m.components.example_gen.component import create_example_gen
 from yt8m.components.example_gen.config import DataConfig, Ingest
-from yt8m.components.records.manifest import parse_manifest
 from yt8m.components.validation.component import create_schema_gen, create_statistics_gen
 from yt8m.schemas.features import FeatureConfig, Level
 

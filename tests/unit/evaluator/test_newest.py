@@ -2,9 +2,9 @@
 
 import pytest
 
+from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.evaluator.config import EvaluatorConfig
 from yt8m.components.evaluator.shard_selection import choose_shards
-from yt8m.components.records.manifest import Shard
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import DataError
 

@@ -13,8 +13,8 @@ import pytest
 from ingesting import ingest_directory
 from records import make_dataset, read_all
 
+from yt8m.components.artifacts.manifest import parse_manifest
 from yt8m.components.example_gen import scan as scanning
-from yt8m.components.records.manifest import parse_manifest
 
 
 @pytest.fixture(scope="module")

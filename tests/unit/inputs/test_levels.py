@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from records import edit_record, read_all, set_feature
 from sources import FEATURES, SIZES, batches, make_source
 
+from yt8m.components.artifacts.manifest import Manifest
 from yt8m.components.inputs.config import Choice, FrameSampling, Slice, source_of
 from yt8m.components.inputs.dataset import (
     dataset_for_scoring,
@@ -21,7 +22,6 @@ from yt8m.components.inputs.dataset import (
 from yt8m.components.inputs.frame import choose_frames
 from yt8m.components.inputs.rows import count_rows
 from yt8m.components.records.decode import Record, decode_record
-from yt8m.components.records.manifest import Manifest
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import Level
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from registry_models import fake_model, push_fake
 
+from yt8m.components.artifacts.manifest import Manifest, Shard
+from yt8m.components.artifacts.version_record import MetricRecord, VersionRecord, parse_record
 from yt8m.components.pusher.config import PusherConfig
 from yt8m.components.pusher.record import create_record, metric_records
-from yt8m.components.records.manifest import Manifest, Shard
-from yt8m.components.registry.record import MetricRecord, VersionRecord, parse_record
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import Level

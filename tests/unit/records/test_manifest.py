@@ -5,7 +5,7 @@ import dataclasses
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yt8m.components.records.manifest import Manifest, Shard, parse_manifest
+from yt8m.components.artifacts.manifest import Manifest, Shard, parse_manifest
 from yt8m.schemas.features import Level
 
 SHARDS = st.lists(

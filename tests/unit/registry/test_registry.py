@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from registry_models import blessed_record, fake_model, push_fake
 
-from yt8m.components.registry.push import push, rollback
-from yt8m.components.registry.record import (
+from yt8m.components.artifacts.version_record import (
     RECORD_FILE,
     BrokenRecordError,
     Origin,
     VersionRecord,
     parse_record,
 )
+from yt8m.components.registry.push import push, rollback
 from yt8m.components.registry.versions import (
     NO_VERSION,
     DamagedVersionError,

@@ -11,7 +11,7 @@ import pytest
 from registry_models import blessed_record, fake_model
 from tensorflow_metadata.proto.v0 import anomalies_pb2, statistics_pb2
 
-from yt8m.components.records.manifest import Manifest, Shard
+from yt8m.components.artifacts.manifest import Manifest, Shard
 from yt8m.components.registry.push import push
 from yt8m.components.report.collect import collect
 from yt8m.components.report.config import ReportConfig

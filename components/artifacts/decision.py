@@ -18,13 +18,20 @@
 
 from __future__ import annotations
 
+import enum
 import json
 from dataclasses import dataclass, field
 
-from yt8m.components.evaluator.config import GateMode
 from yt8m.schemas.config_tree import from_dict, to_dict
 
 FILE_NAME = "decision.json"
+
+
+class GateMode(enum.Enum):
+    """Whether there is a gate."""
+
+    ENFORCE = "enforce"
+    NONE = "none"  # every model that can be scored is blessed; has to be written out
 
 
 @dataclass(frozen=True, kw_only=True)
