@@ -29,6 +29,9 @@ def wheel(tmp_path_factory):
     source = tmp_path_factory.mktemp("source")
     for layer in LAYERS:
         shutil.copytree(ROOT / layer, source / layer, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "src", source / "src", symlinks=True, ignore=shutil.ignore_patterns("*.egg-info")
+    )
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     out = tmp_path_factory.mktemp("wheel")
@@ -54,6 +57,7 @@ def test_every_source_file_is_inside_and_nothing_that_is_not_on_disk(names):
         for layer in LAYERS
         for path in (ROOT / layer).rglob("*.py")
     }
+    on_disk.add("yt8m/__init__.py")
     assert {name for name in names if name.endswith(".py")} == on_disk
 
 
