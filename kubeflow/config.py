@@ -6,12 +6,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from yt8m.schemas.config_tree import from_dict, require
+from yt8m.schemas.config_tree import ConfigNode, from_dict, require
 from yt8m.schemas.errors import ConfigError, UserError
+from yt8m.schemas.limits import AbsolutePath, Matches, NonNegativeInt
 
 _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(m|[KMGTPE]i?)?")
+Quantity = Annotated[str, Matches(rf"|{_QUANTITY.pattern}", "a quantity such as 4, 500m or 16Gi")]
 _FACTORS: dict[str | None, float] = {
     None: 1.0,
     "m": 1e-3,
@@ -22,39 +24,32 @@ _KEY = "kubeflow"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Resources:
+class Resources(ConfigNode):
     """What one component's pod is given; an empty text leaves it to the cluster."""
 
-    cpu: str = ""
-    memory: str = ""
-    gpus: int = 0
-    gpu_resource: str = "nvidia.com/gpu"
-
-    def __post_init__(self) -> None:
-        for name in ("cpu", "memory"):
-            value = getattr(self, name)
-            valid = not value or _QUANTITY.fullmatch(value) is not None
-            require(valid, name, value, "a quantity such as 4, 500m or 16Gi")
-        require(self.gpus >= 0, "gpus", self.gpus, "0 or more")
+    cpu: Quantity = ""
+    memory: Quantity = ""
+    gpus: NonNegativeInt = 0
+    gpu_resource: str = "nvidia.com/gpu"  # what the cluster calls a GPU
 
 
 @dataclass(frozen=True, kw_only=True)
-class Volume:
+class Volume(ConfigNode):
     """A claim or a secret mounted into the components named; into all where none is named."""
 
-    path: str
-    claim: str = ""
-    secret: str = ""
-    components: tuple[str, ...] = ()
+    path: AbsolutePath  # where, in the container
+    claim: str = ""  # the name of a persistent volume claim
+    secret: str = ""  # the name of a secret
+    components: tuple[str, ...] = ()  # empty: all
 
     def __post_init__(self) -> None:
-        require(self.path.startswith("/"), "path", self.path, "an absolute path in the container")
+        super().__post_init__()
         one = bool(self.claim) != bool(self.secret)
         require(one, "claim", self.claim, "given, or secret, and not both")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SecretVariable:
+class SecretVariable(ConfigNode):
     """One key of a secret as an environment variable of every component."""
 
     secret: str
@@ -63,27 +58,20 @@ class SecretVariable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlatformConfig:
+class PlatformConfig(ConfigNode):
     """Where and with what the components run."""
 
     image: str = ""
-    image_pull_policy: str = ""
+    image_pull_policy: Literal["", "Always", "IfNotPresent", "Never"] = ""
     image_pull_secrets: tuple[str, ...] = ()
     service_account: str = ""
     # A directory on a shared volume for what outlives a run: checkpoints, what was verified before.
-    work_dir: str = ""
+    work_dir: Annotated[str, Matches(r"|/.*", "a directory below the path of a volume")] = ""
     resources: dict[str, Resources] = field(default_factory=dict)  # by component; `default`
     volumes: tuple[Volume, ...] = ()
     secrets: tuple[SecretVariable, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
     node_selector: dict[str, dict[str, str]] = field(default_factory=dict)  # as `resources`
-
-    def __post_init__(self) -> None:
-        policies = ("", "Always", "IfNotPresent", "Never")
-        valid = self.image_pull_policy in policies
-        require(valid, "image_pull_policy", self.image_pull_policy, f"one of {policies[1:]}")
-        local = not self.work_dir or self.work_dir.startswith("/")
-        require(local, "work_dir", self.work_dir, "a directory below the path of a volume")
 
 
 def load_platform(file: str) -> PlatformConfig:

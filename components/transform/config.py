@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from yt8m.schemas.config_tree import ConfigNode
+
 
 @dataclass(frozen=True, kw_only=True)
-class TransformConfig:
+class TransformConfig(ConfigNode):
     """The transform node of the configuration."""
 
     # Writes the transformed sample beside the graph. Nothing of ours reads it, and at frame level

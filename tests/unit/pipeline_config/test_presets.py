@@ -133,7 +133,7 @@ WRONG = [
     ("trainer.model=moe", "trainer.model = 'moe': must be a mapping with the key `name`"),
     ("trainer=fast", "trainer = 'fast': must be a mapping"),
     ("trainer.optimizer.learning_rate=-1", "trainer.optimizer.learning_rate = -1.0: must be"),
-    ("features.names=[rgb]", "features.sizes = [1024, 128]: must be one positive size for each"),
+    ("features.names=[rgb]", "features.sizes = [1024, 128]: must be one size for each of the"),
     ("gate.gap_threshold=2", "gate.gap_threshold = 2.0: must be between 0 and 1"),
     ("trainer.model.name=dbof", "trainer.model.name = 'dbof': must be a model of video vectors"),
     ("trainer.heads=[{name: segments}]", "trainer.heads = ['segments']: must be without segments"),
@@ -153,17 +153,11 @@ def test_errors_say_whether_the_file_or_the_command_line_is_wrong(tmp_path):
     path.write_text("trainer: {batch_size: 0}\nfeatures: {num_clases: 5}\n")
     with pytest.raises(ConfigError) as error:
         load_config(str(path), ["trainer.seed=x"])
-    assert sorted(problem.partition(" ")[0] for problem in error.value.problems) == [
-        "--set",
-        f"{path}:",
+    assert sorted(error.value.problems) == [
+        "--set trainer.seed = 'x': must be a whole number",
+        f"{path}: features.num_clases: unknown key; did you mean num_classes?",
+        f"{path}: trainer.batch_size = 0: must be 1 or more",
     ]
-    # A node asks what it asks of its values once each of them has the right type.
-    with pytest.raises(ConfigError) as error:
-        load_config(str(path), ["trainer.seed=1"])
-    assert f"{path}: trainer.batch_size = 0: must be 1 or more" in error.value.problems
-    assert f"{path}: features.num_clases: unknown key; did you mean num_classes?" in (
-        error.value.problems
-    )
 
 
 @pytest.mark.parametrize(
