@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 
 from yt8m.schemas.config_tree import ConfigNode, from_dict, require
 from yt8m.schemas.errors import ConfigError, UserError
-from yt8m.schemas.limits import AbsolutePath, Matches, NonNegativeInt
+from yt8m.schemas.limits import AbsolutePath, NonNegativeInt, matches
 
 _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(m|[KMGTPE]i?)?")
-Quantity = Annotated[str, Matches(rf"|{_QUANTITY.pattern}", "a quantity such as 4, 500m or 16Gi")]
+Quantity = Annotated[str, matches(rf"|{_QUANTITY.pattern}", "a quantity such as 4, 500m or 16Gi")]
 _FACTORS: dict[str | None, float] = {
     None: 1.0,
     "m": 1e-3,
@@ -66,7 +66,7 @@ class PlatformConfig(ConfigNode):
     image_pull_secrets: tuple[str, ...] = ()
     service_account: str = ""
     # A directory on a shared volume for what outlives a run: checkpoints, what was verified before.
-    work_dir: Annotated[str, Matches(r"|/.*", "a directory below the path of a volume")] = ""
+    work_dir: Annotated[str, matches(r"|/.*", "a directory below the path of a volume")] = ""
     resources: dict[str, Resources] = field(default_factory=dict)  # by component; `default`
     volumes: tuple[Volume, ...] = ()
     secrets: tuple[SecretVariable, ...] = ()

@@ -151,7 +151,7 @@ def _limited(args: tuple[Any, ...], value: Any, path: str, problems: list[str]) 
     before = len(problems)
     converted = _value(hint, value, path, problems)
     if len(problems) == before and not all(limit.holds(converted) for limit in limits):
-        allowed = " and ".join(map(str, limits))
+        allowed = " and ".join(limit.allowed for limit in limits)
         problems.append(f"{path} = {to_dict(converted)!r}: must be {allowed}")
     return converted
 

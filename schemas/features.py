@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from yt8m.schemas.config_tree import ConfigNode, require
-from yt8m.schemas.limits import NotEmpty, PositiveInt
+from yt8m.schemas.limits import PositiveInt, not_empty
 
 NUM_CLASSES = 3862  # the 2018 vocabulary
 NUM_VERTICALS = 25
@@ -57,7 +57,7 @@ class FeatureConfig(ConfigNode):
     """Which features are read, and how many classes there are."""
 
     # In the order in which they are concatenated.
-    names: Annotated[tuple[str, ...], NotEmpty("at least one feature name")] = (RGB, AUDIO)
+    names: Annotated[tuple[str, ...], not_empty("at least one feature name")] = (RGB, AUDIO)
     # How long each feature's vector is, in the order of `names`.
     sizes: tuple[PositiveInt, ...] = (FEATURE_SIZES[RGB], FEATURE_SIZES[AUDIO])
     num_classes: PositiveInt = NUM_CLASSES  # labels are smaller than this

@@ -9,14 +9,14 @@ from typing import Annotated, Literal
 from yt8m.components.artifacts.decision import GateMode
 from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.limits import (
-    AtLeast,
-    Below,
-    Between,
     Fraction,
-    Matches,
     NonNegativeInt,
-    NotEmpty,
     PositiveInt,
+    at_least,
+    below,
+    between,
+    matches,
+    not_empty,
 )
 
 GAP = "gap"
@@ -67,10 +67,10 @@ class BootstrapConfig(ConfigNode):
     """Intervals by resampling videos."""
 
     # How often; 0 is no intervals.
-    replicates: Literal[0] | Annotated[int, AtLeast(20)] = 200
-    level: Annotated[float, AtLeast(0.5), Below(1)] = 0.95  # the share that an interval holds
+    replicates: Literal[0] | Annotated[int, at_least(20)] = 200
+    level: Annotated[float, at_least(0.5), below(1)] = 0.95  # the share that an interval holds
     # A larger evaluation set is sampled, and the decision says so.
-    max_videos: Annotated[int, AtLeast(100)] = 20_000
+    max_videos: Annotated[int, at_least(100)] = 20_000
     seed: NonNegativeInt = 0  # of the resampling
 
 
@@ -85,7 +85,7 @@ class EvaluatedSpans(enum.Enum):
 class EvaluatorConfig(ConfigNode):
     """The evaluator node of the configuration."""
 
-    split: Annotated[str, NotEmpty("the name of a split")] = "eval"  # what is scored
+    split: Annotated[str, not_empty("the name of a split")] = "eval"  # what is scored
     spans: EvaluatedSpans = EvaluatedSpans.NEWEST
     batch_size: PositiveInt | None = None  # None: 1024 videos, or 64 where records hold frames
     top_k: PositiveInt = 20  # predictions of a video that GAP counts
@@ -111,7 +111,7 @@ class Threshold(ConfigNode):
 
     metric: str  # gap, map, perr, hit_at_1, loss, or a metric of `evaluator.eval_config`
     # Empty: all data.
-    slice: Annotated[str, Matches(r"|[^=]+=.+", "written name=value, e.g. num_labels=5+")] = ""
+    slice: Annotated[str, matches(r"|[^=]+=.+", "written name=value, e.g. num_labels=5+")] = ""
     minimum: float | None = None  # the metric's value, at least
     maximum: float | None = None  # the same, at most
     min_change: float | None = None  # candidate - baseline, at least
@@ -141,7 +141,7 @@ class GateConfig(ConfigNode):
     mode: GateMode = GateMode.ENFORCE
     gap_threshold: Fraction | None = None  # GAP at least
     # GAP - the baseline's at least; 0: not worse.
-    gap_change_threshold: Annotated[float, Between(-1, 1)] | None = None
+    gap_change_threshold: Annotated[float, between(-1, 1)] | None = None
     gap_relative_change_threshold: float | None = None  # the same as a share of the baseline's
     confident: bool = False  # the lower bounds of the intervals must clear these three
     min_examples: PositiveInt = 1  # fewer evaluated rows bless nothing

@@ -11,23 +11,23 @@ from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.features import Level
 from yt8m.schemas.limits import (
     Fraction,
-    Matches,
+    Limit,
     NonNegativeInt,
     OptionalDottedPath,
     PositiveInt,
-    Satisfies,
+    matches,
 )
 
 Span = Annotated[
     str,
-    Matches(
+    matches(
         r"|latest|last:[1-9]\d*|\d+|\d{4}-\d{2}-\d{2}",
         "latest, last:N, a number such as 7, or a date such as 2026-11-20",
     ),
 ]
 Buckets = Annotated[
     dict[str, PositiveInt],
-    Satisfies(lambda buckets: {"train", "eval"} <= set(buckets), "with train and eval"),
+    Limit("with train and eval", lambda buckets: {"train", "eval"} <= set(buckets)),
 ]
 
 

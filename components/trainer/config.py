@@ -23,15 +23,15 @@ from yt8m.components.trainer.processes import problem_of
 from yt8m.components.trainer.schedule import Schedule, StaircaseSchedule
 from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.limits import (
-    Matches,
     NonNegativeFloat,
     NonNegativeInt,
     OptionalDottedPath,
     PositiveFloat,
     PositiveInt,
+    matches,
 )
 
-DirectoryName = Annotated[str, Matches(r"[^/]+", "one plain directory name")]
+DirectoryName = Annotated[str, matches(r"[^/]+", "one plain directory name")]
 
 _COMPILING_S = 600.0  # and more than it takes to import, to compile, to validate for the first time
 

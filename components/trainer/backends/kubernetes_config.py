@@ -8,19 +8,19 @@ from typing import Annotated, Literal
 from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.limits import (
     AbsolutePath,
-    Matches,
     NonNegativeInt,
     PositiveFloat,
     PositiveInt,
+    matches,
 )
 
 ROLES = ("chief", "worker", "ps", "evaluator")
 Quantity = Annotated[
     str,
-    Matches(r"|\d+(\.\d+)?([KMGTPE]i|[mkMGTPE])?", "a Kubernetes quantity such as 4, 500m or 16Gi"),
+    matches(r"|\d+(\.\d+)?([KMGTPE]i|[mkMGTPE])?", "a Kubernetes quantity such as 4, 500m or 16Gi"),
 ]
 KubernetesName = Annotated[
-    str, Matches(r"|[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", "a Kubernetes name such as my-team")
+    str, matches(r"|[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", "a Kubernetes name such as my-team")
 ]
 
 
