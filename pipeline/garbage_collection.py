@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from yt8m.components.registry.versions import DamagedVersionError, list_versions, load_record
+from yt8m.pipeline.config import RetentionConfig
 from yt8m.pipeline.lineage import Lineage
-from yt8m.pipeline.retention import RetentionConfig
 from yt8m.pipeline.run.record import RunRecord, Verdict, read_records
 from yt8m.pipeline.run.workspace import Layout
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yt8m.components.console.console import Console
-from yt8m.pipeline.commands.rooted import add_root_arguments, add_run_argument, chosen_record
+from yt8m.pipeline.commands.arguments import add_root_arguments, add_run_argument, chosen_record
 from yt8m.schemas.errors import UserError, Yt8mError
 
 if TYPE_CHECKING:

@@ -51,7 +51,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
 def _once(args: argparse.Namespace, console: Console) -> int:
     import os
 
-    from yt8m.pipeline.retraining import find_news, prepared
+    from yt8m.pipeline.retrain import find_news, prepared
     from yt8m.pipeline.run.finish import finish_run
     from yt8m.pipeline.run.preflight import preflight
     from yt8m.pipeline.run.record import EXIT_CODES
@@ -77,7 +77,7 @@ def _once(args: argparse.Namespace, console: Console) -> int:
 def _stay(args: argparse.Namespace, console: Console) -> int:
     from pathlib import Path
 
-    from yt8m.pipeline.nightly import RetrainScheduler
+    from yt8m.pipeline.retrain import RetrainScheduler
     from yt8m.pipeline.run.workspace import Layout
 
     config = configured(args)

@@ -12,7 +12,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from yt8m.components.console.console import Console
-from yt8m.pipeline.commands.rooted import (
+from yt8m.pipeline.commands.arguments import (
     add_root_arguments,
     add_run_argument,
     chosen_record,

@@ -20,7 +20,8 @@ from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
 from yt8m.components.evaluator.evaluation import Evaluation, parse_evaluation
 from yt8m.components.evaluator.executor import Executor
 from yt8m.components.records.tfrecord import read_records
-from yt8m.pipeline.beam import BeamConfig, beam_arguments
+from yt8m.pipeline.beam import beam_arguments
+from yt8m.pipeline.config import BeamConfig
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.features import FeatureConfig, Level
 

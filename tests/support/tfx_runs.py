@@ -23,7 +23,8 @@ from yt8m.components.validation.component import (
     create_validation_gate,
 )
 from yt8m.components.validation.config import ValidationConfig
-from yt8m.pipeline.beam import BeamConfig, beam_arguments
+from yt8m.pipeline.beam import beam_arguments
+from yt8m.pipeline.config import BeamConfig
 from yt8m.schemas.features import FeatureConfig
 
 

@@ -12,14 +12,9 @@ from pathlib import Path
 import pytest
 from tiny_pipeline import create_tiny_pipeline
 
+from yt8m.pipeline.config import MetadataConfig, MySqlConfig
 from yt8m.pipeline.lineage import Lineage
-from yt8m.pipeline.metadata import (
-    MetadataConfig,
-    MySqlConfig,
-    check_metadata,
-    connection_config,
-    open_store,
-)
+from yt8m.pipeline.metadata import check_metadata, connection_config, open_store
 
 PASSWORD = "quite secret"
 DATABASE, USER = "yt8m_metadata", "yt8m"

@@ -7,13 +7,8 @@ import apscheduler.executors.base
 import apscheduler.schedulers.base
 import pytest
 
-from yt8m.pipeline.retrain import (
-    RetrainConfig,
-    backoff,
-    cron_trigger,
-    run_on_schedule,
-    with_retries,
-)
+from yt8m.pipeline.config import RetrainConfig
+from yt8m.pipeline.retrain import backoff, cron_trigger, run_on_schedule, with_retries
 from yt8m.schemas.errors import UserError
 
 UTC = datetime.timezone.utc
