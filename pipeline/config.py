@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from yt8m.components.baseline.config import BaselineConfig
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
@@ -14,8 +15,24 @@ from yt8m.components.report.config import ReportConfig
 from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.transform.config import TransformConfig
 from yt8m.components.validation.config import ValidationConfig
-from yt8m.schemas.config_tree import require
+from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.features import FeatureConfig, Level
+from yt8m.schemas.limits import (
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    between,
+    matches,
+    not_empty,
+)
+
+BeamOption = Annotated[
+    str,
+    matches(
+        r"--(?!runner).*", 'a text such as "--parallelism=4"; the runner itself is beam.runner'
+    ),
+]
 
 
 class BeamRunner(enum.Enum):
@@ -28,60 +45,45 @@ class BeamRunner(enum.Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BeamConfig:
+class BeamConfig(ConfigNode):
     """The beam node of the configuration."""
 
     runner: BeamRunner = BeamRunner.LOCAL
-    options: tuple[str, ...] = ()  # handed to Beam as they are, e.g. "--parallelism=4"
-
-    def __post_init__(self) -> None:
-        for option in self.options:
-            require(
-                option.startswith("--") and not option.startswith("--runner"),
-                "options",
-                self.options,
-                'texts such as "--parallelism=4"; the runner itself is beam.runner',
-            )
+    options: tuple[BeamOption, ...] = ()  # handed to Beam as they are, e.g. "--parallelism=4"
 
 
 @dataclass(frozen=True, kw_only=True)
-class MySqlConfig:
+class MySqlConfig(ConfigNode):
     """A MySQL or MariaDB server. The password is read from the environment, never from here."""
 
-    host: str = "127.0.0.1"
-    port: int = 3306
-    database: str = "yt8m_metadata"
-    user: str = "yt8m"
-    password_env: str = "YT8M_METADATA_PASSWORD"
-
-    def __post_init__(self) -> None:
-        require(bool(self.host), "host", self.host, "a host name or address")
-        require(0 < self.port < 65536, "port", self.port, "1 to 65535")
-        require(bool(self.database), "database", self.database, "the name of a database")
+    host: Annotated[str, not_empty("a host name or address")] = "127.0.0.1"  # the server's
+    port: Annotated[int, between(1, 65535)] = 3306  # the server's
+    # On that server.
+    database: Annotated[str, not_empty("the name of a database")] = "yt8m_metadata"
+    user: str = "yt8m"  # who connects
+    password_env: str = "YT8M_METADATA_PASSWORD"  # the environment variable that holds the password
 
 
 @dataclass(frozen=True, kw_only=True)
-class MetadataConfig:
+class MetadataConfig(ConfigNode):
     """The metadata node of the configuration; without `mysql`, SQLite at <root>/metadata.db."""
 
     mysql: MySqlConfig | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class RetrainConfig:
+class RetrainConfig(ConfigNode):
     """The retrain node of the configuration."""
 
-    window: int = 1  # how many of the newest spans one model is made from
+    window: PositiveInt = 1  # how many of the newest spans one model is made from
     warm_start: bool = True  # from the newest blessed model
-    retries: int = 2
-    backoff_s: float = 60.0  # before the first retry; doubled before each further one
-    backoff_max_s: float = 3600.0
-    timezone: str = "UTC"
+    retries: NonNegativeInt = 2  # of a scheduled run that failed
+    backoff_s: NonNegativeFloat = 60.0  # before the first retry; doubled before each further one
+    backoff_max_s: float = 3600.0  # and never longer than this
+    timezone: str = "UTC"  # of --cron, e.g. Europe/Brussels
 
     def __post_init__(self) -> None:
-        require(self.window >= 1, "window", self.window, "1 or more")
-        require(self.retries >= 0, "retries", self.retries, "0 or more")
-        require(self.backoff_s >= 0, "backoff_s", self.backoff_s, "0 or more")
+        super().__post_init__()
         require(
             self.backoff_max_s >= self.backoff_s,
             "backoff_max_s",
@@ -91,38 +93,31 @@ class RetrainConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NotifyConfig:
+class NotifyConfig(ConfigNode):
     """The notify node of the configuration."""
 
     command: tuple[str, ...] = ()  # gets the outcome as JSON on its standard input
-    timeout_s: float = 60.0
-
-    def __post_init__(self) -> None:
-        require(self.timeout_s > 0, "timeout_s", self.timeout_s, "more than 0")
+    timeout_s: PositiveFloat = 60.0  # after which the command is stopped
 
 
 @dataclass(frozen=True, kw_only=True)
-class RetentionConfig:
+class RetentionConfig(ConfigNode):
     """The retention node of the configuration.
 
     A run goes when it is beyond both limits; the newest one, those whose models are in the
     registry, and those whose artifacts a kept run reused always stay.
     """
 
-    keep_runs: int = 10
-    keep_days: float = 30.0
-    after_each_run: bool = False
-
-    def __post_init__(self) -> None:
-        require(self.keep_runs >= 1, "keep_runs", self.keep_runs, "1 or more")
-        require(self.keep_days >= 0, "keep_days", self.keep_days, "0 or more")
+    keep_runs: PositiveInt = 10  # so many of the newest
+    keep_days: NonNegativeFloat = 30.0  # and each younger than this
+    after_each_run: bool = False  # remove after each run, as `yt8m gc` does
 
 
 @dataclass(frozen=True, kw_only=True)
-class PipelineConfig:
+class PipelineConfig(ConfigNode):
     """One run, completely described. `create_pipeline` needs nothing else."""
 
-    name: str = "yt8m"
+    name: str = "yt8m"  # the pipeline's name in metadata and on Kubeflow
     root: str = ""  # artifacts, metadata, checkpoints, logs
     data: DataConfig = field(default_factory=DataConfig)
     features: FeatureConfig = field(default_factory=FeatureConfig)
@@ -142,6 +137,7 @@ class PipelineConfig:
 
     def __post_init__(self) -> None:
         """What holds between nodes."""
+        super().__post_init__()
         level, model = self.data.level, self.trainer.model
         require(
             level.is_sequence or not isinstance(model, FrameModelConfig),
