@@ -27,9 +27,9 @@ _KEY = "kubeflow"
 class Resources(ConfigNode):
     """What one component's pod is given; an empty text leaves it to the cluster."""
 
-    cpu: Quantity = ""
-    memory: Quantity = ""
-    gpus: NonNegativeInt = 0
+    cpu: Quantity = ""  # of the pod
+    memory: Quantity = ""  # of the pod
+    gpus: NonNegativeInt = 0  # of the pod
     gpu_resource: str = "nvidia.com/gpu"  # what the cluster calls a GPU
 
 
@@ -52,25 +52,26 @@ class Volume(ConfigNode):
 class SecretVariable(ConfigNode):
     """One key of a secret as an environment variable of every component."""
 
-    secret: str
-    key: str
-    variable: str
+    secret: str  # the name of the secret
+    key: str  # which of its keys
+    variable: str  # the name of the variable
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlatformConfig(ConfigNode):
     """Where and with what the components run."""
 
-    image: str = ""
+    image: str = ""  # of every component; --image says it too
+    # Empty: the cluster's own.
     image_pull_policy: Literal["", "Always", "IfNotPresent", "Never"] = ""
-    image_pull_secrets: tuple[str, ...] = ()
-    service_account: str = ""
+    image_pull_secrets: tuple[str, ...] = ()  # names of secrets with a registry's credentials
+    service_account: str = ""  # that the pods run as; empty: the namespace's own
     # A directory on a shared volume for what outlives a run: checkpoints, what was verified before.
     work_dir: Annotated[str, matches(r"|/.*", "a directory below the path of a volume")] = ""
     resources: dict[str, Resources] = field(default_factory=dict)  # by component; `default`
-    volumes: tuple[Volume, ...] = ()
-    secrets: tuple[SecretVariable, ...] = ()
-    environment: dict[str, str] = field(default_factory=dict)
+    volumes: tuple[Volume, ...] = ()  # claims and secrets that are mounted
+    secrets: tuple[SecretVariable, ...] = ()  # keys of secrets that become variables
+    environment: dict[str, str] = field(default_factory=dict)  # variables of every component
     node_selector: dict[str, dict[str, str]] = field(default_factory=dict)  # as `resources`
 
 

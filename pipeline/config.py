@@ -46,7 +46,7 @@ class BeamRunner(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class BeamConfig(ConfigNode):
-    """The beam node of the configuration."""
+    """The Beam engine and its options."""
 
     runner: BeamRunner = BeamRunner.LOCAL
     options: tuple[BeamOption, ...] = ()  # handed to Beam as they are, e.g. "--parallelism=4"
@@ -66,14 +66,14 @@ class MySqlConfig(ConfigNode):
 
 @dataclass(frozen=True, kw_only=True)
 class MetadataConfig(ConfigNode):
-    """The metadata node of the configuration; without `mysql`, SQLite at <root>/metadata.db."""
+    """Where runs are recorded; without `mysql`, in SQLite at <root>/metadata.db."""
 
     mysql: MySqlConfig | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class RetrainConfig(ConfigNode):
-    """The retrain node of the configuration."""
+    """What `yt8m retrain` trains on, and how it tries again."""
 
     window: PositiveInt = 1  # how many of the newest spans one model is made from
     warm_start: bool = True  # from the newest blessed model
@@ -94,7 +94,7 @@ class RetrainConfig(ConfigNode):
 
 @dataclass(frozen=True, kw_only=True)
 class NotifyConfig(ConfigNode):
-    """The notify node of the configuration."""
+    """Who is told the outcome of a run."""
 
     command: tuple[str, ...] = ()  # gets the outcome as JSON on its standard input
     timeout_s: PositiveFloat = 60.0  # after which the command is stopped
@@ -102,7 +102,7 @@ class NotifyConfig(ConfigNode):
 
 @dataclass(frozen=True, kw_only=True)
 class RetentionConfig(ConfigNode):
-    """The retention node of the configuration.
+    """What `yt8m gc` keeps.
 
     A run goes when it is beyond both limits; the newest one, those whose models are in the
     registry, and those whose artifacts a kept run reused always stay.

@@ -18,6 +18,6 @@ class Choice(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class BaselineConfig(ConfigNode):
-    """The baseline node of the configuration."""
+    """Which pushed model is compared with and started from."""
 
     version: Choice | PositiveInt = Choice.NEWEST  # a name, or the number of a version

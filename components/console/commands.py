@@ -47,6 +47,7 @@ COMMANDS = (
     Command("config list", "the presets, a line each", f"{_PIPELINE}config_list"),
     Command("config show", "a configuration, resolved", f"{_PIPELINE}config_show"),
     Command("config diff", "what differs between two", f"{_PIPELINE}config_diff"),
+    Command("config explain", "a value: type, limits, meaning", f"{_PIPELINE}config_explain"),
     Command("models list", "the pushed versions", f"{_COMPONENTS}models_list"),
     Command("models show", "one version: metrics, data, lineage", f"{_COMPONENTS}models_show"),
     Command("models rollback", "make an older version the newest", f"{_COMPONENTS}models_rollback"),

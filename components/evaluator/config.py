@@ -83,7 +83,7 @@ class EvaluatedSpans(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluatorConfig(ConfigNode):
-    """The evaluator node of the configuration."""
+    """What is scored, by which slices, and how sure the metrics are."""
 
     split: Annotated[str, not_empty("the name of a split")] = "eval"  # what is scored
     spans: EvaluatedSpans = EvaluatedSpans.NEWEST
@@ -136,7 +136,7 @@ class Threshold(ConfigNode):
 
 @dataclass(frozen=True, kw_only=True)
 class GateConfig(ConfigNode):
-    """The gate node of the configuration."""
+    """What a model must reach to be blessed."""
 
     mode: GateMode = GateMode.ENFORCE
     gap_threshold: Fraction | None = None  # GAP at least

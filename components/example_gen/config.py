@@ -85,7 +85,7 @@ class RewriteConfig(ConfigNode):
 
 @dataclass(frozen=True, kw_only=True)
 class DataConfig(ConfigNode):
-    """The data node of the configuration."""
+    """Where the records come from, how they are split, taken in and verified."""
 
     level: Level = Level.VIDEO
     root: str = ""  # the directory or bucket of the records; `yt8m run --data` sets it

@@ -11,7 +11,7 @@ from yt8m.schemas.limits import at_least
 
 @dataclass(frozen=True, kw_only=True)
 class PusherConfig(ConfigNode):
-    """The pusher node of the configuration."""
+    """Where a blessed model goes and how many versions stay."""
 
     push_dir: str = ""  # the registry of models; `yt8m run --push` sets it
     # Beside those that the newest version still refers to. With one alone, a damaged newest version

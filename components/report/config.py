@@ -11,6 +11,6 @@ from yt8m.schemas.limits import between
 
 @dataclass(frozen=True, kw_only=True)
 class ReportConfig(ConfigNode):
-    """The report node of the configuration."""
+    """What the report shows."""
 
     classes: Annotated[int, between(1, 200)] = 12  # as many of the best, and of the worst

@@ -213,7 +213,7 @@ class DistributionConfig(ConfigNode):
 
 @dataclass(frozen=True, kw_only=True)
 class TrainerConfig(ConfigNode):
-    """The trainer node of the configuration."""
+    """What is trained, how, for how long, and where."""
 
     model: ModelConfig = field(default_factory=LogisticConfig)  # which network, and its sizes
     # Dotted path of a subclass of yt8m.components.models.network.Network, for losses of one's own.
@@ -228,11 +228,11 @@ class TrainerConfig(ConfigNode):
     optimizer: OptimizerConfig = field(default_factory=AdamConfig)  # what makes an update
     schedule: Schedule = field(default_factory=StaircaseSchedule)  # of the learning rate
     regularisation_penalty: NonNegativeFloat = 1.0  # factor of all L2 terms in the loss
-    clip_gradient_norm: NonNegativeFloat = 1.0  # `clip` says of what; 0: no clipping
+    clip_gradient_norm: NonNegativeFloat = 1.0  # what `clip` names is clipped to this; 0: nothing
     clip: Clip = Clip.VARIABLE
     normalize_gradients: bool = True  # false: the gradient of sums, not of means (Nabu)
     precision: Precision = Precision.AUTO
-    xla: Switch = Switch.AUTO  # whether XLA compiles the step; auto: where it is faster
+    xla: Switch = Switch.AUTO  # compile with XLA; auto and on: all but parameter servers
     steps_per_loop: PositiveInt | None = None  # steps in one call of TensorFlow; None: chosen
     train_split: str = "train"  # what is learned from
     validation_split: str = "eval"  # what validations and continuous evaluation score
@@ -241,6 +241,7 @@ class TrainerConfig(ConfigNode):
     start_new_model: bool = False  # wipe the checkpoints of an earlier model
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
     validation: InTrainingValidationConfig = field(default_factory=InTrainingValidationConfig)
+    # What ends training before max_steps and num_epochs do.
     early_stopping: EarlyStopping = field(default_factory=NoEarlyStopping)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
     log: LogConfig = field(default_factory=LogConfig)

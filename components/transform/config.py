@@ -9,7 +9,7 @@ from yt8m.schemas.config_tree import ConfigNode
 
 @dataclass(frozen=True, kw_only=True)
 class TransformConfig(ConfigNode):
-    """The transform node of the configuration."""
+    """What Transform does beside its arithmetic."""
 
     # Writes the transformed sample beside the graph. Nothing of ours reads it, and at frame level
     # it is half a megabyte a video.

@@ -18,7 +18,7 @@ class OnDrift(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class ValidationConfig(ConfigNode):
-    """The validation node of the configuration.
+    """Which differences between data sets stop a run.
 
     Thresholds are Jensen-Shannon divergences, from 0 (equal) to 1; null switches one off. What
     samples of this size differ by chance is allowed for on top.

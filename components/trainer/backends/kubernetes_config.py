@@ -43,7 +43,7 @@ class Mount(ConfigNode):
     claim: str = ""  # the name of a persistent volume claim
     secret: str = ""  # the name of a secret
     sub_path: str = ""  # a directory within the claim or a key of the secret
-    read_only: bool = False
+    read_only: bool = False  # pods cannot write to it
 
     def __post_init__(self) -> None:
         super().__post_init__()
