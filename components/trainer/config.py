@@ -19,8 +19,8 @@ from yt8m.components.models.config import (
 from yt8m.components.trainer.backends.config import BackendConfig, InProcessBackend, LocalBackend
 from yt8m.components.trainer.backends.kubernetes_config import KubernetesBackend, TFJobBackend
 from yt8m.components.trainer.optimizers import AdamConfig, OptimizerConfig
-from yt8m.components.trainer.processes import problem_of
 from yt8m.components.trainer.schedule import Schedule, StaircaseSchedule
+from yt8m.components.trainer.tf_config import find_processes_problem
 from yt8m.schemas.config_tree import require
 
 _COMPILING_S = 600.0  # and more than it takes to import, to compile, to validate for the first time
@@ -302,7 +302,7 @@ class TrainerConfig:
         require(enabled, "evaluation.enabled", enabled, f"true with {waiting}")
         if isinstance(self.backend, LocalBackend):
             processes = self.backend.processes
-            problem = problem_of(processes, waiting=waiting)
+            problem = find_processes_problem(processes, waiting=waiting)
             require(not problem, "backend.processes", processes, f"as in evaluator=1 ({problem})")
         roles = self.backend.roles if isinstance(self.backend, KubernetesBackend) else {}
         # A TFJob of one pod is given no TF_CONFIG, and evaluates by itself.
@@ -311,7 +311,7 @@ class TrainerConfig:
         require(not lacks, "backend.roles", sorted(roles), f"with an evaluator for {waiting}")
 
     def _require_buckets(self) -> None:
-        """What buckets cannot go together with; buckets.py refuses what a job's start tells."""
+        """What buckets cannot go together with; TrainingJob.check_buckets refuses the rest."""
         count, multiple = self.inputs.bucket_batches, self.inputs.bucket_multiple
         samples = isinstance(self.model, DbofConfig)
         allowed = f"1 with model.name = {self.model.name}, which takes as many frames of each video"

@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from yt8m.components.inputs.config import check_buckets
 from yt8m.components.trainer.config import TrainerConfig
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
@@ -50,6 +51,16 @@ class TrainingJob:
     def exporters_dir(self) -> str:
         """Where the exporters of continuous evaluation write."""
         return self.evaluation_dir or f"{self.log_dir}/export"
+
+    def check_buckets(self, *, replicas: int) -> None:
+        """ConfigError unless `replicas` can share the batches of like length that it asks for."""
+        check_buckets(
+            self.trainer.inputs,
+            level=self.level,
+            batch_size=self.trainer.batch_size,
+            accumulate=self.trainer.accumulate,
+            replicas=replicas,
+        )
 
     def to_json(self) -> str:
         return json.dumps(to_dict(self), indent=1)

@@ -3,19 +3,24 @@
 TensorFlow's own checks are weak: an `evaluator` task that is listed in the cluster trains alone,
 `ps` passes under MultiWorkerMirrored, a typing error in a key is ignored. Here every wrong text is
 a ConfigError which names the field, its value and what is allowed.
+
+A cluster on this machine is given as a text, `chief=1,worker=2,ps=1,evaluator=1`, from which the
+TF_CONFIG of each process is made.
 """
 
 from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from yt8m.schemas.errors import ConfigError
 
 VARIABLE = "TF_CONFIG"
+LOOPBACK = "127.0.0.1"
 
 
 class Role(enum.Enum):
@@ -40,6 +45,7 @@ _ROLES = tuple(role.value for role in Role)
 _KEYS = ("cluster", "task", "environment", "job", "rpc_layer")
 _TASK_KEYS = ("type", "index", "trial", "cloud")  # the last two: hosted services of old
 _CHIEFS = (Role.CHIEF, Role.MASTER)
+_COUNT = re.compile("[0-9]{1,3}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +81,13 @@ class Cluster:
         """The addresses that compute gradients under MultiWorkerMirrored, the chief's first."""
         chiefs = [a for role in _CHIEFS for a in self.addresses.get(role, {}).values()]
         return (*chiefs, *self.addresses.get(Role.WORKER, {}).values())
+
+    @property
+    def gradient_processes(self) -> int:
+        """How many processes compute gradients."""
+        is_ps = self.kind is Kind.PARAMETER_SERVER
+        workers = self.addresses.get(Role.WORKER, {}) if is_ps else self.trainers
+        return max(1, len(workers))
 
     @property
     def address(self) -> str:
@@ -253,3 +266,65 @@ def _check(condition: bool, path: str, value: Any, allowed: str) -> None:
     if not condition:
         where = path if path.startswith(VARIABLE) else f"{VARIABLE}: {path}"
         raise ConfigError(f"{where} = {value!r}: must be {allowed}")
+
+
+def parse_processes(text: str) -> dict[Role, int]:
+    """`chief=1,worker=2,ps=1,evaluator=1` as numbers by role; ConfigError says what is wrong."""
+    counts: dict[Role, int] = {}
+    roles = {role.value: role for role in Role}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, _, number = (word.strip() for word in part.partition("="))
+        if name not in roles or not _COUNT.fullmatch(number or "1"):
+            raise ConfigError(
+                f"processes {part!r}: must be role=number, roles {', '.join(roles)}, "
+                "as in chief=1,worker=2,ps=1,evaluator=1"
+            )
+        if roles[name] in counts:
+            raise ConfigError(f"processes: {name} is given twice")
+        counts[roles[name]] = int(number or 1)
+    counts = {role: count for role, count in counts.items() if count}
+    if not counts:
+        raise ConfigError(f"processes {text!r}: no process at all")
+    return counts
+
+
+def cluster_configs(
+    counts: Mapping[Role, int], ports: Sequence[int]
+) -> dict[tuple[Role, int], str]:
+    """TF_CONFIG of each process; each is checked as that process will check it."""
+    remaining = iter(ports)
+    cluster = {
+        role.value: [f"{LOOPBACK}:{next(remaining)}" for _ in range(count)]
+        for role, count in counts.items()
+    }
+    configs = {}
+    for role, count in counts.items():
+        for index in range(count):
+            task = {"type": role.value, "index": index}
+            configs[role, index] = json.dumps({"cluster": cluster, "task": task})
+            Cluster.from_env({VARIABLE: configs[role, index]})
+    return configs
+
+
+def find_processes_problem(text: str, *, waiting: str = "") -> str:
+    """What `check_processes` finds wrong; empty for nothing."""
+    try:
+        check_processes(text, waiting=waiting)
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
+def check_processes(text: str, *, waiting: str = "") -> None:
+    """ConfigError unless `text` is a cluster, and one that evaluates if any setting is `waiting`.
+
+    `waiting` is `TrainerConfig.waits_for_evaluations`.
+    """
+    counts = parse_processes(text)
+    configs = cluster_configs(counts, range(1, 1 + sum(counts.values())))
+    clusters = [Cluster.from_env({VARIABLE: config}) for config in configs.values()]
+    if waiting and not any(c.evaluates_itself or c.role is Role.EVALUATOR for c in clusters):
+        raise ConfigError(
+            f"processes {text!r}: nobody evaluates, and {waiting} would wait for it in vain; add "
+            "evaluator=1 (a master without ps evaluates by itself)"
+        )

@@ -17,7 +17,6 @@ from yt8m.components.models.heads import Head
 from yt8m.components.models.network import Network
 from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.trainer import checkpoint_scorer, early_stopping, rendezvous
-from yt8m.components.trainer.buckets import check_buckets
 from yt8m.components.trainer.checkpoints import Checkpoints, Done, Progress, mark_done, prepare
 from yt8m.components.trainer.config import NoEarlyStopping, Switch, TrainerConfig
 from yt8m.components.trainer.continuous_eval import Local
@@ -98,7 +97,7 @@ class _Training:
         self._job, self._cluster, self._data = job, cluster, data
         self._heads, self._strategy = heads, strategy
         local = local_replicas(strategy)
-        check_buckets(job, cluster, local_replicas=local)
+        job.check_buckets(replicas=cluster.gradient_processes * local)
         is_ps = cluster.kind is Kind.PARAMETER_SERVER
         total = 1 if is_ps else strategy.num_replicas_in_sync
         self._replicas = Replicas(total=total, local=local)

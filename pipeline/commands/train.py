@@ -73,7 +73,7 @@ def run(args: argparse.Namespace, console: Console) -> int | None:
         silence_tensorflow(but_errors=cluster.kind is not Kind.LOCAL)
     else:
         silence_tensorflow(but_errors=True)
-        from yt8m.components.trainer.processes import check_processes
+        from yt8m.components.trainer.tf_config import check_processes
 
         check_processes(args.processes)
     config = load_config(_preset(args), [*args.set, *_settings(args)])
@@ -154,7 +154,7 @@ def _train(job: TrainingJob, args: argparse.Namespace, out: Path, console: Conso
     import os
 
     if args.processes is not None:
-        from yt8m.components.trainer.local_cluster import run_cluster
+        from yt8m.components.trainer.backends.local import run_cluster
 
         run_cluster(
             job,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from yt8m.components.trainer.backends.kubernetes_config import JobSetBackend, TFJobBackend
-from yt8m.components.trainer.processes import problem_of
+from yt8m.components.trainer.tf_config import find_processes_problem
 from yt8m.schemas.config_tree import require
 
 
@@ -25,7 +25,7 @@ class LocalBackend:
     processes: str = "chief=1,worker=1"
 
     def __post_init__(self) -> None:
-        problem = problem_of(self.processes)
+        problem = find_processes_problem(self.processes)
         require(not problem, "processes", self.processes, f"as in chief=1,worker=2 ({problem})")
 
 

@@ -2,9 +2,8 @@ import json
 
 import pytest
 
-from yt8m.components.trainer.local_cluster import free_ports
-from yt8m.components.trainer.processes import cluster_configs, parse_processes
-from yt8m.components.trainer.tf_config import Cluster, Kind, Role
+from yt8m.components.trainer.backends.local import free_ports
+from yt8m.components.trainer.tf_config import Cluster, Kind, Role, cluster_configs, parse_processes
 from yt8m.schemas.errors import ConfigError
 
 
