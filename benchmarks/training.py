@@ -185,14 +185,15 @@ def bare_pace(job: Any) -> Callable[[], float]:
     """Measures the examples a second of forward pass and gradient alone, on a batch in memory."""
     import tensorflow as tf
 
-    from yt8m.components.trainer.checkpoint_scorer import heads_of, network_of
-    from yt8m.components.trainer.input import Part, load_data
+    from yt8m.components.inputs.config import BatchSlice
+    from yt8m.components.trainer.input import load_data
+    from yt8m.components.trainer.network import heads_of, network_of
     from yt8m.components.trainer.strategy import compute_dtype
 
     heads, rows = heads_of(job), job.trainer.batch_size
     dtype = compute_dtype(job.trainer.precision)
     network = network_of(job, heads, compute_dtype=dtype)
-    batch = next(iter(load_data(job).batches(Part(global_rows=rows), examples=0)))
+    batch = next(iter(load_data(job).batches(BatchSlice(global_batch_size=rows), examples=0)))
 
     @tf.function(autograph=False)
     def gradient() -> Any:

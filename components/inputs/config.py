@@ -1,4 +1,4 @@
-"""How records become batches: the inputs node of the configuration, and what a reader is told."""
+"""How records become batches: the inputs node of the configuration, and what readers take."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class InputConfig:
             require(getattr(self, name) >= 1, name, getattr(self, name), "1 or more")
 
 
-class Choice(enum.Enum):
+class FrameChoice(enum.Enum):
     """Which frames of a video are taken."""
 
     RANDOM_FRAMES = "random_frames"  # with replacement, so that every video gives the same number
@@ -39,7 +39,7 @@ class Choice(enum.Enum):
 class FrameSampling:
     """Frames are chosen before they are decoded."""
 
-    choice: Choice
+    choice: FrameChoice
     frames: int
 
 
@@ -55,7 +55,7 @@ class Source:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Slice:
+class BatchSlice:
     """The rows that one process takes of each global batch, and at which step it begins.
 
     `seed` and the step decide what a global batch holds; the number of workers only who gets

@@ -161,13 +161,13 @@ class Network(tf_keras.Model):
 
     @property
     def weight_losses(self) -> list[tf.Tensor]:
-        """The regularisers of the weights, computed anew."""
+        """The regularisers of the weights, computed again."""
         found = [loss() for part in self._flatten_layers() for loss in part._callable_losses]
         return [loss for loss in found if loss is not None]
 
     @property
     def added_losses(self) -> list[tf.Tensor]:
-        """What layers have told `add_loss` in the newest call: tensors that belong to its tape."""
+        """What layers gave to `add_loss` in the newest call: tensors that belong to its tape."""
         # `losses`, the public list, gives them and the weights' in one.
         return [loss for part in self._flatten_layers() for loss in part._eager_losses]
 

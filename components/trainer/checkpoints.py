@@ -9,7 +9,7 @@ import json
 import logging
 import uuid
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow as tf
@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Progress:
+class TrainingProgress:
     """How far a training has come."""
 
     step: int = 0
@@ -44,10 +44,10 @@ class Progress:
 
 
 class _HostState(tf.train.experimental.PythonState):
-    """`Progress` as a part of the checkpoint."""
+    """`TrainingProgress` as a part of the checkpoint."""
 
     def __init__(self) -> None:
-        self.progress = Progress()
+        self.progress = TrainingProgress()
 
     def serialize(self) -> str:
         p = self.progress
@@ -55,7 +55,7 @@ class _HostState(tf.train.experimental.PythonState):
 
     def deserialize(self, text: str) -> None:
         data = json.loads(text)
-        self.progress = Progress(
+        self.progress = TrainingProgress(
             step=data["step"],
             examples=data["examples"],
             plateau=parse_state(data["plateau"]),
@@ -90,10 +90,10 @@ class Checkpoints:
             self._weights, f"{directory}/{_BEST}", max_to_keep=2, checkpoint_name=_PREFIX
         )
 
-    def restore(self) -> Progress:
+    def restore(self) -> TrainingProgress:
         """Continue from the newest checkpoint, if there is one; from one before it if it is torn.
 
-        A kill while a checkpoint is written anew, under the name it had, may leave it torn.
+        A kill while a checkpoint is written again, under the name it had, may leave it torn.
         """
         paths = list(reversed(self._newest.checkpoints))
         for path in paths:
@@ -110,9 +110,9 @@ class Checkpoints:
                 f"{self.directory}: none of its checkpoints can be read ({', '.join(paths)}). Wipe "
                 "them with trainer.start_new_model: true, or put an undamaged copy there"
             )
-        return Progress()
+        return TrainingProgress()
 
-    def save(self, progress: Progress) -> str:
+    def save(self, progress: TrainingProgress) -> str:
         """Write all state; returns the path."""
         self._host.progress = progress
         return self._save(self._newest, self._all, progress.step)
@@ -193,14 +193,14 @@ class Done:
     """The marker of a training that has ended; ps, workers and evaluator end by it."""
 
     step: int
-    limits: str  # as configured: with others the same directory is trained on
-    id: str = ""  # tells it from that of an earlier training
+    stopping_criteria: str  # as configured: with others the same directory is trained on
+    id: str = ""  # distinguishes it from that of an earlier training
 
 
 def mark_done(directory: str, done: Done) -> None:
     """Tell the other processes that the last checkpoint is written."""
-    text = json.dumps(asdict(replace(done, id=uuid.uuid4().hex)))
-    write_text(f"{directory}/{_DONE_FILE}", text)
+    text = {"step": done.step, "limits": done.stopping_criteria, "id": uuid.uuid4().hex}
+    write_text(f"{directory}/{_DONE_FILE}", json.dumps(text))
 
 
 def read_done(directory: str) -> Done | None:
@@ -209,11 +209,12 @@ def read_done(directory: str) -> Done | None:
     if not tf.io.gfile.exists(path):
         return None
     with tf.io.gfile.GFile(path) as file:
-        return Done(**json.load(file))
+        data = json.load(file)
+    return Done(step=data["step"], stopping_criteria=data["limits"], id=data.get("id", ""))
 
 
 def step_of(path: str) -> int:
-    """The step that a checkpoint's name tells."""
+    """The step in a checkpoint's name."""
     number = path.rpartition("-")[2]
     if not number.isdigit():
         raise UserError(f"{path}: not a checkpoint of this trainer ({_PREFIX}-<step>)")

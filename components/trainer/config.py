@@ -350,7 +350,7 @@ class TrainerConfig:
         return self.batch_size * self.accumulate
 
     @property
-    def limits(self) -> str:
+    def stopping_criteria(self) -> str:
         """What ends training, to tell a finished one from one that is to go on."""
         return f"{self.max_steps} steps, {self.num_epochs} epochs"
 

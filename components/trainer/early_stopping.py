@@ -13,10 +13,10 @@ from yt8m.components.trainer.config import (
 )
 from yt8m.schemas.errors import UserError
 
-Evaluation = tuple[int, Mapping[str, float | None]]  # step, metric values by name
+EvaluatedStep = tuple[int, Mapping[str, float | None]]  # step, metric values by name
 
 
-def should_stop(policy: EarlyStopping, history: Sequence[Evaluation]) -> bool:
+def should_stop(policy: EarlyStopping, history: Sequence[EvaluatedStep]) -> bool:
     """True where `policy`, having seen the evaluations so far, ends training."""
     if isinstance(policy, NoEarlyStopping) or not history:
         return False

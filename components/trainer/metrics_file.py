@@ -63,7 +63,7 @@ def _line(row: Mapping[str, Any]) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """Seven digits; JSON has no NaN and no infinity: a diverged loss is told as null."""
+    """Seven digits; JSON has no NaN and no infinity: a diverged loss is written as null."""
     if not isinstance(value, float):
         return value
     return float(f"{value:.7g}") if math.isfinite(value) else None

@@ -12,16 +12,16 @@ from typing import Any
 import tensorflow as tf
 
 from yt8m.components.trainer.config import Placement, Precision
-from yt8m.components.trainer.tf_config import VARIABLE, Cluster, Kind, Role
+from yt8m.components.trainer.tf_config import VARIABLE, Cluster, ClusterKind, Role
 
 _BF16_FLAGS = ("avx512_bf16", "amx_bf16")
 
 
 def create_strategy(cluster: Cluster, placement: Placement) -> tf.distribute.Strategy:
     """The strategy for `cluster`; peers must be reachable by now."""
-    if cluster.kind is Kind.PARAMETER_SERVER:
+    if cluster.kind is ClusterKind.PARAMETER_SERVER:
         return tf.distribute.ParameterServerStrategy(_resolver(cluster))
-    if cluster.kind is Kind.MULTI_WORKER:
+    if cluster.kind is ClusterKind.MULTI_WORKER:
         # The strategy's launcher reads TF_CONFIG by itself in places; both must say the same.
         os.environ[VARIABLE] = json.dumps(cluster.to_tensorflow())
         return tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=_resolver(cluster))

@@ -33,7 +33,7 @@ class Role(enum.Enum):
     EVALUATOR = "evaluator"
 
 
-class Kind(enum.Enum):
+class ClusterKind(enum.Enum):
     """How the processes of a cluster share the work."""
 
     LOCAL = "local"
@@ -71,10 +71,10 @@ class Cluster:
         return _parse(data)
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ClusterKind:
         if Role.PS in self.addresses:
-            return Kind.PARAMETER_SERVER
-        return Kind.MULTI_WORKER if len(self.trainers) > 1 else Kind.LOCAL
+            return ClusterKind.PARAMETER_SERVER
+        return ClusterKind.MULTI_WORKER if len(self.trainers) > 1 else ClusterKind.LOCAL
 
     @property
     def trainers(self) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ class Cluster:
     @property
     def gradient_processes(self) -> int:
         """How many processes compute gradients."""
-        is_ps = self.kind is Kind.PARAMETER_SERVER
+        is_ps = self.kind is ClusterKind.PARAMETER_SERVER
         workers = self.addresses.get(Role.WORKER, {}) if is_ps else self.trainers
         return max(1, len(workers))
 
@@ -100,18 +100,18 @@ class Cluster:
         if self.role in _CHIEFS:
             return True
         has_chief = any(role in self.addresses for role in _CHIEFS)
-        alone = self.kind is not Kind.PARAMETER_SERVER and not has_chief
+        alone = self.kind is not ClusterKind.PARAMETER_SERVER and not has_chief
         return alone and self.role is Role.WORKER and self.index == 0
 
     @property
     def evaluates_itself(self) -> bool:
         """True where training and continuous evaluation share this process."""
-        return self.role is Role.MASTER and self.kind is not Kind.PARAMETER_SERVER
+        return self.role is Role.MASTER and self.kind is not ClusterKind.PARAMETER_SERVER
 
     @property
     def peers(self) -> dict[str, str]:
         """`name -> address` of the tasks which must be reachable before this one can begin."""
-        if self.kind is Kind.LOCAL or self.role is Role.EVALUATOR:
+        if self.kind is ClusterKind.LOCAL or self.role is Role.EVALUATOR:
             return {}
         named = {
             f"{role.value} {index}": address
@@ -119,7 +119,7 @@ class Cluster:
             for index, address in tasks.items()
             if (role, index) != (self.role, self.index)
         }
-        if self.kind is Kind.MULTI_WORKER or self.is_chief:
+        if self.kind is ClusterKind.MULTI_WORKER or self.is_chief:
             return named
         return {name: a for name, a in named.items() if name.split()[0] in ("chief", "master")}
 

@@ -12,19 +12,27 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from yt8m.components.inputs.config import BatchSlice
 from yt8m.components.inputs.faults import explaining_faults
 from yt8m.components.models.heads import Head
 from yt8m.components.models.network import Network
 from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.trainer import checkpoint_scorer, early_stopping, rendezvous
-from yt8m.components.trainer.checkpoints import Checkpoints, Done, Progress, mark_done, prepare
+from yt8m.components.trainer.checkpoints import (
+    Checkpoints,
+    Done,
+    TrainingProgress,
+    mark_done,
+    prepare,
+)
 from yt8m.components.trainer.config import NoEarlyStopping, Switch, TrainerConfig
-from yt8m.components.trainer.continuous_eval import Local
+from yt8m.components.trainer.continuous_eval import InProcessEvaluation
 from yt8m.components.trainer.engine import Engine, ParameterServers, Synchronous
-from yt8m.components.trainer.input import Part, TrainingData, load_data
+from yt8m.components.trainer.input import TrainingData, load_data
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.loop import Hooks, Loop, are_finite, diverged
 from yt8m.components.trainer.metrics_file import copy_curves
+from yt8m.components.trainer.network import heads_of, network_of, network_type_of
 from yt8m.components.trainer.optimizers import create_optimizer
 from yt8m.components.trainer.step import Replicas, TrainStep
 from yt8m.components.trainer.stop_signal import StopSignal
@@ -35,7 +43,7 @@ from yt8m.components.trainer.strategy import (
     name_of,
     variable_scope,
 )
-from yt8m.components.trainer.tf_config import Cluster, Kind
+from yt8m.components.trainer.tf_config import Cluster, ClusterKind
 from yt8m.components.trainer.training_log import TrainingLog
 from yt8m.components.trainer.warm_start import warm_start
 from yt8m.schemas.errors import Yt8mError
@@ -63,8 +71,8 @@ def train(job: TrainingJob, cluster: Cluster) -> None:
     """Train, as chief, master or worker of `cluster`; the chief alone exports."""
     config = job.trainer
     data = load_data(job)
-    heads = checkpoint_scorer.heads_of(job)
-    checkpoint_scorer.network_type_of(job, heads)  # before anything is wiped or waited for
+    heads = heads_of(job)
+    network_type_of(job, heads)  # before anything is wiped or waited for
     vocabulary = vocabulary_digest(job.vocabulary) if config.learns_verticals else ""
     prepare(
         job.checkpoint_dir,
@@ -98,7 +106,7 @@ class _Training:
         self._heads, self._strategy = heads, strategy
         local = local_replicas(strategy)
         job.check_buckets(replicas=cluster.gradient_processes * local)
-        is_ps = cluster.kind is Kind.PARAMETER_SERVER
+        is_ps = cluster.kind is ClusterKind.PARAMETER_SERVER
         total = 1 if is_ps else strategy.num_replicas_in_sync
         self._replicas = Replicas(total=total, local=local)
         self._is_ps = is_ps
@@ -123,7 +131,7 @@ class _Training:
         self._announce(progress, max_steps)
         engine = self._create_engine(model, progress)
         scorer = (
-            checkpoint_scorer.Scorer(job, self._data, self._heads)
+            checkpoint_scorer.CheckpointScorer(job, self._data, self._heads)
             if self._cluster.is_chief
             else None
         )
@@ -134,7 +142,7 @@ class _Training:
                 engine=engine,
                 network=model.network,
                 checkpoints=checkpoints,
-                watchers=self._watchers(scorer, log),
+                hooks=self._create_hooks(scorer, log),
                 stop=stop,
                 max_steps=max_steps,
             )
@@ -145,13 +153,16 @@ class _Training:
                 log.close()
         self._finish(model, checkpoints, progress, scorer=scorer)
         if self._cluster.is_chief:
-            mark_done(job.checkpoint_dir, Done(step=progress.step, limits=config.limits))
-        engine.agree([True])  # a barrier: nobody leaves while the chief still writes
+            mark_done(
+                job.checkpoint_dir,
+                Done(step=progress.step, stopping_criteria=config.stopping_criteria),
+            )
+        engine.any_process([True])  # a barrier: nobody leaves while the chief still writes
 
     def _create_model(self) -> Model:
         config = self._job.trainer
         with variable_scope(self._strategy):
-            network = checkpoint_scorer.network_of(
+            network = network_of(
                 self._job,
                 self._heads,
                 compute_dtype=compute_dtype(config.precision),
@@ -161,7 +172,7 @@ class _Training:
             optimizer.build(network.trainable_variables)
         return Model(network=network, optimizer=optimizer)
 
-    def _create_engine(self, model: Model, progress: Progress) -> Engine:
+    def _create_engine(self, model: Model, progress: TrainingProgress) -> Engine:
         config = self._job.trainer
         step = TrainStep(
             config,
@@ -182,7 +193,9 @@ class _Training:
             )
         rows = config.window_rows * self._replicas.total
         processes = self._replicas.total // self._replicas.local
-        part = Part(global_rows=rows, num_processes=processes, process=_process(self._cluster))
+        part = BatchSlice(
+            global_batch_size=rows, num_workers=processes, worker_index=_process(self._cluster)
+        )
         return Synchronous(
             step,
             strategy=self._strategy,
@@ -197,14 +210,16 @@ class _Training:
         # cannot reach.
         return self._job.trainer.xla is not Switch.OFF and not self._is_ps
 
-    def _watchers(self, scorer: checkpoint_scorer.Scorer | None, log: TrainingLog | None) -> Hooks:
+    def _create_hooks(
+        self, scorer: checkpoint_scorer.CheckpointScorer | None, log: TrainingLog | None
+    ) -> Hooks:
         config = self._job.trainer
         if scorer is None:
             return Hooks()
         local = None
         evaluates = config.evaluation.enabled and self._data.validation is not None
         if self._cluster.evaluates_itself and evaluates:
-            local = Local(config.evaluation, scorer.evaluate)
+            local = InProcessEvaluation(config.evaluation, scorer.evaluate)
         elif config.waits_for_evaluations and not self._cluster.has_evaluator:
             _log.warning(
                 "%s does nothing unless an evaluator runs beside this process (TF_CONFIG with task "
@@ -223,7 +238,7 @@ class _Training:
         history = checkpoint_scorer.read_history(self._job)
         return early_stopping.should_stop(self._job.trainer.early_stopping, history)
 
-    def _create_log(self, progress: Progress, max_steps: int) -> TrainingLog | None:
+    def _create_log(self, progress: TrainingProgress, max_steps: int) -> TrainingLog | None:
         if not self._cluster.is_chief:
             return None
         return TrainingLog(
@@ -239,9 +254,9 @@ class _Training:
         self,
         model: Model,
         checkpoints: Checkpoints,
-        progress: Progress,
+        progress: TrainingProgress,
         *,
-        scorer: checkpoint_scorer.Scorer | None,
+        scorer: checkpoint_scorer.CheckpointScorer | None,
     ) -> None:
         """Export: the best weights where validation chose some, else the last."""
         best = progress.plateau.best_step
@@ -255,7 +270,7 @@ class _Training:
             scorer.export(weights, self._job.export_dir)
             copy_curves(self._job.checkpoint_dir, self._job.log_dir)
 
-    def _announce(self, progress: Progress, max_steps: int) -> None:
+    def _announce(self, progress: TrainingProgress, max_steps: int) -> None:
         _log.info(
             "%s of a %s training: %s, %d replicas, %s, step %d of %d",
             self._cluster,
@@ -274,7 +289,7 @@ def explaining_lost_peers(cluster: Cluster) -> Iterator[None]:
     try:
         yield
     except _LOST_PEER as error:
-        if cluster.kind is Kind.LOCAL:
+        if cluster.kind is ClusterKind.LOCAL:
             raise
         raise Yt8mError(
             f"{cluster}: lost contact with another process of the cluster. Its log says why; start "

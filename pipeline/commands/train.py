@@ -65,12 +65,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> int | None:
     import os
 
-    from yt8m.components.trainer.tf_config import Cluster, Kind
+    from yt8m.components.trainer.tf_config import Cluster, ClusterKind
     from yt8m.pipeline.presets import load_config
 
     if args.processes is None:
         cluster = Cluster.from_env(os.environ)  # a wrong TF_CONFIG is told before anything is read
-        silence_tensorflow(but_errors=cluster.kind is not Kind.LOCAL)
+        silence_tensorflow(but_errors=cluster.kind is not ClusterKind.LOCAL)
     else:
         silence_tensorflow(but_errors=True)
         from yt8m.components.trainer.tf_config import check_processes

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from yt8m.components.trainer.backends.config import InProcessBackend
 from yt8m.components.trainer.job import TrainingJob
-from yt8m.components.trainer.tf_config import Cluster, Kind, Role
+from yt8m.components.trainer.tf_config import Cluster, ClusterKind, Role
 
 
 class InProcess:
@@ -29,7 +29,7 @@ def run_job(job: TrainingJob, environ: Mapping[str, str]) -> None:
         from yt8m.components.trainer.checkpoint_scorer import evaluate_continuously
 
         evaluate_continuously(job)
-    elif cluster.kind is Kind.PARAMETER_SERVER and not cluster.is_chief:
+    elif cluster.kind is ClusterKind.PARAMETER_SERVER and not cluster.is_chief:
         from yt8m.components.trainer.parameter_server import serve
 
         serve(job, cluster)

@@ -37,7 +37,7 @@ _POLL_S = 0.2
 _GRACE_S = 30.0  # to save a checkpoint after SIGTERM
 _LINES_SHOWN = 12
 
-# Told of each change: a process's name, and what became of it.
+# Called with each change: a process's name, and what became of it.
 Show = Callable[[str, str], None]
 
 
@@ -82,7 +82,7 @@ def run_cluster(
     """Train with the processes that the text describes; returns when all have ended well.
 
     Signals are handed on to all of them. When one fails the others are ended, and the error shows
-    the end of its log; under a parameter server a lost worker is only told of.
+    the end of its log; under a parameter server a lost worker is only reported.
     """
     configs = cluster_configs(parse_processes(processes), free_ports(processes))
     cluster = Cluster.from_env({VARIABLE: next(iter(configs.values()))})
@@ -164,7 +164,7 @@ def _failure(member: Member) -> BaseException:
 
 
 def _end(members: Sequence[Member]) -> None:
-    """No process is left: first asked, then made to end."""
+    """No process is left: SIGTERM first, then SIGKILL."""
     for member in members:
         _send(member, signal.SIGTERM)
     deadline = time.monotonic() + _GRACE_S

@@ -19,7 +19,7 @@ from transform_graphs import make_transform_graph
 from yt8m.components.artifacts.export_info import load_info
 from yt8m.components.export.load import load_model
 from yt8m.components.export.save import ExportSpec, export_model
-from yt8m.components.inputs.config import Choice, FrameSampling, Source
+from yt8m.components.inputs.config import FrameChoice, FrameSampling, Source
 from yt8m.components.inputs.dataset import dataset_for_scoring
 from yt8m.components.models.config import DbofConfig, ModelConfig
 from yt8m.components.models.heads import create_heads
@@ -51,7 +51,7 @@ def _records(source: Source) -> list[bytes]:
 def _batch(source: Source, model: ModelConfig) -> dict[str, np.ndarray]:
     """All rows as the input pipeline gives them."""
     sampling = (
-        FrameSampling(choice=Choice.RANDOM_FRAMES, frames=model.frames)
+        FrameSampling(choice=FrameChoice.RANDOM_FRAMES, frames=model.frames)
         if isinstance(model, DbofConfig)
         else None
     )
