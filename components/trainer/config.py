@@ -18,7 +18,7 @@ from yt8m.components.models.config import (
 )
 from yt8m.components.trainer.backends.config import BackendConfig, InProcessBackend, LocalBackend
 from yt8m.components.trainer.backends.kubernetes_config import KubernetesBackend, TFJobBackend
-from yt8m.components.trainer.optimizers import AdamConfig, OptimizerConfig
+from yt8m.components.trainer.optimizers import NamedOptimizer, default_optimizer
 from yt8m.components.trainer.schedule import Schedule, StaircaseSchedule
 from yt8m.components.trainer.tf_config import find_processes_problem
 from yt8m.schemas.config_tree import require
@@ -252,7 +252,7 @@ class TrainerConfig:
     max_steps: int | None = None
     num_epochs: float | None = 5.0  # whichever of the two ends first
     seed: int = 0
-    optimizer: OptimizerConfig = field(default_factory=AdamConfig)
+    optimizer: NamedOptimizer = field(default_factory=default_optimizer)
     schedule: Schedule = field(default_factory=StaircaseSchedule)
     regularisation_penalty: float = 1.0
     clip_gradient_norm: float = 1.0  # 0: no clipping

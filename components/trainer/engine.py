@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import tensorflow as tf
 
+from yt8m.components.compat import count_asynchronous_workers
 from yt8m.components.inputs.config import BatchSlice
 from yt8m.components.trainer.input import TrainingData
 from yt8m.components.trainer.step import StepResult, TrainStep
@@ -125,7 +126,7 @@ class ParameterServers:
     ) -> None:
         self._step = step
         self._coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
-        self._workers = strategy.extended._num_workers
+        self._workers = count_asynchronous_workers(strategy)
         self.rows = data.job.trainer.window_rows
         # Every time the loop looks up, workers wait for the slowest of them.
         self.log_every = log_every * -(-4 * self._workers // log_every)

@@ -42,7 +42,8 @@ def diverged(progress: TrainingProgress) -> Diverged:
         f"training has diverged: at step {progress.step} the model predicts what is no number. "
         "Lower trainer.optimizer.learning_rate and give the command again, which continues from "
         "the newest checkpoint, saved before; trainer.start_new_model: true begins with new "
-        "weights, and trainer.validation (every_steps, go_back: true) returns to the best weights by itself"
+        "weights, and trainer.validation (every_steps, go_back: true) returns to the best weights "
+        "by itself"
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from yt8m.components.compat import layer_losses, weight_losses
 from yt8m.components.models.config import LossName
 from yt8m.components.models.heads import Head
 from yt8m.components.models.layers import fused
@@ -107,14 +108,14 @@ class TrainStep:
             gradients, sums = self._over_replicas(gradients, sums)
         regularisation = self._regularisation()  # before the weights move
         norm = self._update(gradients)
-        *by_head, layer_losses = tf.unstack(sums, num=len(self._network.heads) + 1)
+        *by_head, added = tf.unstack(sums, num=len(self._network.heads) + 1)
         losses = Losses(
-            regularisation=regularisation + layer_losses, by_head=tuple(by_head), gradient_norm=norm
+            regularisation=regularisation + added, by_head=tuple(by_head), gradient_norm=norm
         )
         return StepResult(losses=losses, scores=scores, shown=shown)
 
     def _regularisation(self) -> tf.Tensor:
-        return self._penalty(self._network.weight_losses)
+        return self._penalty(weight_losses(self._network))
 
     def _penalty(self, losses: Sequence[tf.Tensor]) -> tf.Tensor:
         return self._config.regularisation_penalty * tf.add_n(losses) if losses else tf.zeros([])
@@ -209,7 +210,7 @@ class TrainStep:
         variables, heads = network.trainable_variables, network.heads
         with tf.GradientTape() as tape:
             outputs = network(rows, training=True)
-            layer_losses = self._penalty(network.added_losses)
+            added = self._penalty(layer_losses(network))
         predictions = {head.name: outputs[head.name] for head in heads}
         fraction = tf.cast(_rows(rows), tf.float32) / whole.rows
         by = whole.normalisers
@@ -218,7 +219,7 @@ class TrainStep:
             self._loss_gradient_of[name](labels, p, by[name]) for name, p in predictions.items()
         ]
         gradients = tape.gradient(
-            [*predictions.values(), layer_losses],
+            [*predictions.values(), added],
             variables,
             output_gradients=[*output_gradients, fraction],
             unconnected_gradients=tf.UnconnectedGradients.ZERO,
@@ -228,7 +229,7 @@ class TrainStep:
         dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
         return (
             dense,
-            tf.stack([*losses, layer_losses * fraction]),
+            tf.stack([*losses, added * fraction]),
             predictions[heads[0].name][few],
             shown,
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
-from batches import MODELS
+from batches import MODELS, create_network
 from records import read_all
 from sources import FEATURES, batches, make_source
 from transform_graphs import make_transform_graph
@@ -23,7 +23,7 @@ from yt8m.components.inputs.config import FrameChoice, FrameSampling, Source
 from yt8m.components.inputs.dataset import dataset_for_scoring
 from yt8m.components.models.config import DbofConfig, ModelConfig
 from yt8m.components.models.heads import create_heads
-from yt8m.components.models.network import Network, create_network
+from yt8m.components.models.network import Network
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.vocabulary import Vocabulary
