@@ -12,9 +12,9 @@ import tensorflow as tf
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.models.heads import Head
 from yt8m.components.models.network import Network
-from yt8m.components.trainer.checkpoints import step_of
+from yt8m.components.trainer.checkpoints import save_best_evaluated, step_of
 from yt8m.components.trainer.continuous_eval import watch
-from yt8m.components.trainer.early_stopping import EvaluatedStep
+from yt8m.components.trainer.early_stopping import EvaluatedStep, best_step
 from yt8m.components.trainer.exporters import Exporter
 from yt8m.components.trainer.input import TrainingData, load_data
 from yt8m.components.trainer.job import TrainingJob
@@ -69,6 +69,8 @@ class CheckpointScorer:
         scores = before.scores if is_known else None
         scores = scores or self._score_for_evaluation()
         metrics = scores.to_dict()
+        if not is_known:
+            self._keep_if_best(step, metrics)
         exported = [
             exporter.name
             for exporter in self._exporters
@@ -84,6 +86,13 @@ class CheckpointScorer:
             row = {**before.row, "exported": [*before.row["exported"], *exported]}
         self._evaluated = _Evaluated(path=path, content=content, scores=scores, row=row)
         self._write_down(step, row)
+
+    def _keep_if_best(self, step: int, metrics: Mapping[str, Any]) -> None:
+        """Keep the weights that early stopping exports, before anybody reads that they are best."""
+        before = [(s, m) for s, m in read_history(self._job) if s < step]
+        policy = self._job.trainer.early_stopping
+        if best_step(policy, [*before, (step, metrics)]) == step:
+            save_best_evaluated(self._job.checkpoint_dir, self.network, step)
 
     def _restore(self, path: str) -> None:
         checkpoint = tf.train.Checkpoint(network=self.network)

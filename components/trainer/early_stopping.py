@@ -27,6 +27,18 @@ def should_stop(policy: EarlyStopping, history: Sequence[EvaluatedStep]) -> bool
     return _has_stalled(policy, values)
 
 
+def best_step(policy: EarlyStopping, history: Sequence[EvaluatedStep]) -> int | None:
+    """The step whose weights `policy` prefers, the first of equals; None where it looks at none."""
+    if isinstance(policy, NoEarlyStopping):
+        return None
+    best: tuple[int, float] | None = None
+    for step, metrics in history:
+        value = _value(metrics, policy.metric.value)
+        if policy.metric.is_better(value, best and best[1]):
+            best = step, value
+    return best and best[0]
+
+
 def _has_stalled(policy: StopWhenNotBetter, values: Sequence[tuple[int, float]]) -> bool:
     best: float | None = None
     best_step = values[0][0]

@@ -13,6 +13,20 @@ from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import FeatureConfig, Level
 
+_SETTINGS = (
+    "batch_size",
+    "accumulate",
+    "seed",
+    "optimizer",
+    "schedule",
+    "regularisation_penalty",
+    "clip_gradient_norm",
+    "clip",
+    "normalize_gradients",
+    "precision",
+    "inputs",
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingJob:
@@ -46,6 +60,12 @@ class TrainingJob:
             }
         )
         return described
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What changes the weights from here on, and may change under a checkpoint."""
+        described: dict[str, Any] = to_dict(self.trainer)
+        return {key: described[key] for key in _SETTINGS}
 
     @property
     def exporters_dir(self) -> str:

@@ -46,6 +46,11 @@ _KEYS = ("cluster", "task", "environment", "job", "rpc_layer")
 _TASK_KEYS = ("type", "index", "trial", "cloud")  # the last two: hosted services of old
 _CHIEFS = (Role.CHIEF, Role.MASTER)
 _COUNT = re.compile("[0-9]{1,3}")
+_INDEX = re.compile("0|[1-9][0-9]{0,5}")  # ASCII digits alone: `isdigit` takes others, too
+_NAME = "[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?[.]?"  # of a host, and an IPv4 address
+_ADDRESS = re.compile(
+    rf"({_NAME}|\[[0-9A-Fa-f:.]+(%[A-Za-z0-9_.-]+)?\]):(?P<port>[1-9][0-9]{{0,4}})"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +70,7 @@ class Cluster:
         if not text:
             return cls(role=Role.MASTER)  # alone: trains, and evaluates its own checkpoints
         try:
-            data = json.loads(text)
+            data = json.loads(text, object_pairs_hook=_distinct_keys)
         except ValueError as error:
             raise ConfigError(f"{VARIABLE} is not JSON ({error}): {text[:200]}") from error
         return _parse(data)
@@ -141,6 +146,15 @@ def _tensorflow_name(role: Role) -> str:
     return Role.CHIEF.value if role is Role.MASTER else role.value
 
 
+def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; of a key that stands twice json itself would drop the first."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        _check(key not in found, "key", key, "given once: it stands twice in one object")
+        found[key] = value
+    return found
+
+
 def _parse(data: Any) -> Cluster:
     _mapping(data, VARIABLE)
     _known_keys(data, _KEYS, VARIABLE)
@@ -179,14 +193,16 @@ def _addresses(cluster: Any) -> tuple[dict[Role, dict[int, str]], bool]:
 
 
 def _sparse_index(key: Any, path: str) -> int:
-    _check(str(key).isdigit(), path, key, "a mapping of task indices to host:port")
+    _check(
+        _INDEX.fullmatch(str(key)) is not None, path, key, "a mapping of task indices to host:port"
+    )
     return int(key)
 
 
 def _address(value: Any, path: str) -> str:
-    host, colon, port = str(value).rpartition(":")
-    valid = isinstance(value, str) and host and colon and port.isdigit()
-    _check(bool(valid) and 0 < int(port) < 65536, path, value, "host:port with a port 1-65535")
+    found = _ADDRESS.fullmatch(value) if isinstance(value, str) else None
+    valid = found is not None and int(found["port"]) < 65536
+    _check(valid, path, value, "host:port with a port 1-65535, an IPv6 host as [host]:port")
     return str(value)
 
 
@@ -207,7 +223,7 @@ def _task(task: Any, *, required: bool) -> tuple[Role, int]:
     _known_keys(task, _TASK_KEYS, "task")
     name, index = task.get("type"), task.get("index")
     _check(name in _ROLES, "task.type", name, f"one of {', '.join(_ROLES)}")
-    if isinstance(index, str) and index.isdigit():
+    if isinstance(index, str) and _INDEX.fullmatch(index):
         index = int(index)  # hosted services of old wrote it as a text
     is_index = isinstance(index, int) and not isinstance(index, bool) and index >= 0
     _check(is_index, "task.index", index, "a whole number, 0 or more")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,12 +21,15 @@ from yt8m.components.trainer.checkpoints import (
     Checkpoints,
     Done,
     TrainingProgress,
+    has_best_evaluated,
     mark_done,
     prepare,
+    restore_best_evaluated,
 )
 from yt8m.components.trainer.config import NoEarlyStopping, Switch, TrainerConfig
 from yt8m.components.trainer.continuous_eval import InProcessEvaluation
 from yt8m.components.trainer.engine import Engine, ParameterServers, Synchronous
+from yt8m.components.trainer.errors import explaining_lost_peers
 from yt8m.components.trainer.input import TrainingData, load_data
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.loop import Hooks, Loop, are_finite, diverged
@@ -46,17 +48,11 @@ from yt8m.components.trainer.strategy import (
 from yt8m.components.trainer.tf_config import Cluster, ClusterKind
 from yt8m.components.trainer.training_log import TrainingLog
 from yt8m.components.trainer.warm_start import warm_start
-from yt8m.schemas.errors import Yt8mError
 from yt8m.schemas.features import Level
 
 _log = logging.getLogger(__name__)
 _AUTO_STEPS_PER_LOOP = 5
-_LOST_PEER = (
-    tf.errors.UnavailableError,
-    tf.errors.AbortedError,
-    tf.errors.CancelledError,
-    tf.errors.DeadlineExceededError,
-)
+_NO_STEP = -1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +73,7 @@ def train(job: TrainingJob, cluster: Cluster) -> None:
     prepare(
         job.checkpoint_dir,
         {**job.model, "vocabulary": vocabulary, "data": data.train_digest},
+        job.settings,
         start_new=config.start_new_model,
         is_writer=cluster.is_chief,
         exports=job.exporters_dir,
@@ -151,7 +148,7 @@ class _Training:
         finally:
             if log is not None:
                 log.close()
-        self._finish(model, checkpoints, progress, scorer=scorer)
+        self._finish(model, checkpoints, progress, engine, scorer=scorer)
         if self._cluster.is_chief:
             mark_done(
                 job.checkpoint_dir,
@@ -255,13 +252,16 @@ class _Training:
         model: Model,
         checkpoints: Checkpoints,
         progress: TrainingProgress,
+        engine: Engine,
         *,
         scorer: checkpoint_scorer.CheckpointScorer | None,
     ) -> None:
-        """Export: the best weights where validation chose some, else the last."""
+        """Export: the best weights where validation or early stopping chose some, else the last."""
         best = progress.plateau.best_step
         if self._job.trainer.validation.keep_best and best is not None:
             checkpoints.restore_best(best)
+        else:
+            self._restore_best_evaluated(model, engine)
         weights = model.network.get_weights()
         if not are_finite(weights):
             raise diverged(progress)
@@ -269,6 +269,24 @@ class _Training:
         if scorer is not None:
             scorer.export(weights, self._job.export_dir)
             copy_curves(self._job.checkpoint_dir, self._job.log_dir)
+
+    def _restore_best_evaluated(self, model: Model, engine: Engine) -> None:
+        """Under early stopping the weights with the best evaluation; all processes take the same.
+
+        Evaluations may still come in while the chief looks: what it sees counts.
+        """
+        policy, directory = self._job.trainer.early_stopping, self._job.checkpoint_dir
+        if isinstance(policy, NoEarlyStopping):
+            return
+        found = early_stopping.best_step(policy, checkpoint_scorer.read_history(self._job))
+        if found is None or not has_best_evaluated(directory, found):
+            found = _NO_STEP
+        step = int(engine.broadcast_from_chief(float(found)))
+        if step == _NO_STEP:
+            _log.warning("early stopping: no evaluated weights were kept, so the last are exported")
+            return
+        restore_best_evaluated(directory, model.network, step)
+        _log.info("early stopping: the weights of step %d, the best evaluated, are exported", step)
 
     def _announce(self, progress: TrainingProgress, max_steps: int) -> None:
         _log.info(
@@ -281,20 +299,6 @@ class _Training:
             progress.step,
             max_steps,
         )
-
-
-@contextmanager
-def explaining_lost_peers(cluster: Cluster) -> Iterator[None]:
-    """TensorFlow's words for a dead peer as one sentence that says what to do."""
-    try:
-        yield
-    except _LOST_PEER as error:
-        if cluster.kind is ClusterKind.LOCAL:
-            raise
-        raise Yt8mError(
-            f"{cluster}: lost contact with another process of the cluster. Its log says why; start "
-            "all processes again, and training continues from the newest checkpoint"
-        ) from error
 
 
 def weights_digest(weights: Sequence[Any]) -> str:

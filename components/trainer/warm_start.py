@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from yt8m.components.storage import files
 from yt8m.schemas.errors import UserError
 
 _log = logging.getLogger(__name__)
+_INDEX = re.compile(r".*-(?P<step>[0-9]+)\.index")
 _GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 
@@ -94,6 +96,20 @@ def read_weights(source: str) -> dict[str, Any]:
     return found
 
 
+def list_checkpoints(directory: str) -> list[str]:
+    """The checkpoints in `directory` by their own files, the newest last.
+
+    TensorFlow looks at its `checkpoint` file alone, which a copy may lack and a crash may empty.
+    """
+    if not files.is_dir(directory):
+        return []
+    steps = {}
+    for name in files.list_dir(directory):
+        if found := _INDEX.fullmatch(name):
+            steps[int(found["step"])] = storage.join(directory, name.removesuffix(".index"))
+    return [steps[step] for step in sorted(steps)]
+
+
 def find_checkpoint(source: str) -> str:
     """The checkpoint that `source` (an export, a checkpoint, a directory of them) is or holds."""
     for path in (storage.join(source, "variables", "variables"), source):
@@ -104,6 +120,7 @@ def find_checkpoint(source: str) -> str:
         import tensorflow as tf
 
         newest = tf.train.latest_checkpoint(source)
+    newest = newest or next(reversed(list_checkpoints(source)), None)
     if newest is None:
         raise UserError(
             f"warm start from {source}: neither an export (variables/variables.index) nor a "

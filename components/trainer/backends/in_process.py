@@ -25,6 +25,13 @@ def run_job(job: TrainingJob, environ: Mapping[str, str]) -> None:
     cluster = Cluster.from_env(environ)
     job.check_buckets(replicas=cluster.gradient_processes)
     # TensorFlow takes seconds to import; mistakes are reported before.
+    from yt8m.components.trainer.errors import explaining_storage_faults
+
+    with explaining_storage_faults():
+        _run_role(job, cluster)
+
+
+def _run_role(job: TrainingJob, cluster: Cluster) -> None:
     if cluster.role is Role.EVALUATOR:
         from yt8m.components.trainer.checkpoint_scorer import evaluate_continuously
 

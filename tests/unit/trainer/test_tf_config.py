@@ -168,7 +168,48 @@ BAD = [
     ({"task": {"type": "worker", "index": 1}}, ["worker 1", "listed in cluster"]),
     ({"task": {"type": "ps", "index": 0}}, ["ps 0", "listed in cluster"]),
     ({"environment": 3}, ["environment = 3"]),
+    ('{"cluster": {"worker": ["h:1"], "worker": ["h:2"]}}', ["'worker'", "stands twice"]),
+    ('{"task": {"type": "worker", "index": 0, "index": 1}}', ["'index'", "stands twice"]),
+    (
+        {"cluster": {"worker": {"0": W0, "00": W1}}, "task": {"type": "worker", "index": 0}},
+        ["'00'", "indices"],
+    ),
+    (
+        {"cluster": {"worker": {"\u00b2": W0}}, "task": {"type": "worker", "index": 0}},
+        ["'\u00b2'", "indices"],
+    ),
+    ({"cluster": {"worker": [W0]}, "task": {"type": "worker", "index": "\u00b2"}}, ["task.index"]),
+    *(
+        (
+            {"cluster": {"worker": [address]}, "task": {"type": "worker", "index": 0}},
+            [repr(address), "host:port", "[host]:port"],
+        )
+        for address in (
+            "h:\u00b2",
+            "h:\uff12\uff12",
+            "h:022",
+            "h:65536",
+            "h :2222",
+            " h:2222",
+            "http://h:2222",
+            "h/x:2222",
+            "user@h:2222",
+            "fe80::1:2222",
+            "[h]:2222",
+            "h,g:2222",
+            "-h:2222",
+        )
+    ),
 ]
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["h:1", "10.0.0.1:65535", "[fe80::1%eth0]:2222", "job-worker-0.ns.svc:2222", "a_b.c.:2222"],
+)
+def test_addresses_that_clusters_give_are_taken(address):
+    parsed = parse({"worker": [address, W1]}, ("worker", 0))
+    assert parsed.address == address
 
 
 @pytest.mark.parametrize(("config", "named"), [row for row in BAD if row[1]])
