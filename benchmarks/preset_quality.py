@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--precision", default="")
     args = parser.parse_args()
-    from yt8m.components.trainer.entry import run_job
+    from yt8m.components.trainer.backends.in_process import run_job
 
     with tempfile.TemporaryDirectory(prefix="yt8m-bench-") as scratch:
         manifest = make_manifest({"train": args.train, "eval": args.eval}, Path(scratch))

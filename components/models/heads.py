@@ -1,4 +1,4 @@
-"""Heads: what a network is asked, and what in a batch answers it."""
+"""Heads: what a network predicts, and the columns of a batch it is compared with."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Targets:
 
 
 def default_heads(level: Level) -> tuple[HeadConfig, ...]:
-    """What is asked when the configuration names no head."""
+    """The heads where the configuration names none."""
     return (SegmentsHeadConfig(),) if level is Level.SEGMENT else (EntitiesHeadConfig(),)
 
 
@@ -57,7 +57,7 @@ def create_heads(
     level: Level,
     vocabulary: Vocabulary | None = None,
 ) -> tuple[Head, ...]:
-    """The heads of `configs`; ConfigError where one cannot be asked here."""
+    """The heads of `configs`; ConfigError where one does not suit the level."""
     configs = tuple(configs) or default_heads(level)
     names = [config.name for config in configs]
     if len(set(names)) < len(names):

@@ -18,9 +18,9 @@ from yt8m.components.models.config import (
 )
 from yt8m.components.trainer.backends.config import BackendConfig, InProcessBackend, LocalBackend
 from yt8m.components.trainer.backends.kubernetes_config import KubernetesBackend, TFJobBackend
-from yt8m.components.trainer.optimizers import AdamConfig, OptimizerConfig
-from yt8m.components.trainer.processes import problem_of
+from yt8m.components.trainer.optimizers import NamedOptimizer, default_optimizer
 from yt8m.components.trainer.schedule import Schedule, StaircaseSchedule
+from yt8m.components.trainer.tf_config import find_processes_problem
 from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.limits import (
     NonNegativeFloat,
@@ -225,7 +225,7 @@ class TrainerConfig(ConfigNode):
     max_steps: PositiveInt | None = None  # updates after which training ends, or num_epochs before
     num_epochs: PositiveFloat | None = 5.0  # passes over the data after which it ends
     seed: int = 0  # of the weights, the order of the records and the dropout
-    optimizer: OptimizerConfig = field(default_factory=AdamConfig)  # what makes an update
+    optimizer: NamedOptimizer = field(default_factory=default_optimizer)  # what makes an update
     schedule: Schedule = field(default_factory=StaircaseSchedule)  # of the learning rate
     regularisation_penalty: NonNegativeFloat = 1.0  # factor of all L2 terms in the loss
     clip_gradient_norm: NonNegativeFloat = 1.0  # what `clip` names is clipped to this; 0: nothing
@@ -270,7 +270,7 @@ class TrainerConfig(ConfigNode):
         require(enabled, "evaluation.enabled", enabled, f"true with {waiting}")
         if isinstance(self.backend, LocalBackend):
             processes = self.backend.processes
-            problem = problem_of(processes, waiting=waiting)
+            problem = find_processes_problem(processes, waiting=waiting)
             require(not problem, "backend.processes", processes, f"as in evaluator=1 ({problem})")
         roles = self.backend.roles if isinstance(self.backend, KubernetesBackend) else {}
         # A TFJob of one pod is given no TF_CONFIG, and evaluates by itself.
@@ -279,7 +279,7 @@ class TrainerConfig(ConfigNode):
         require(not lacks, "backend.roles", sorted(roles), f"with an evaluator for {waiting}")
 
     def _require_buckets(self) -> None:
-        """What buckets cannot go together with; buckets.py refuses what a job's start tells."""
+        """What buckets cannot go together with; TrainingJob.check_buckets refuses the rest."""
         count, multiple = self.inputs.bucket_batches, self.inputs.bucket_multiple
         samples = isinstance(self.model, DbofConfig)
         allowed = f"1 with model.name = {self.model.name}, which takes as many frames of each video"
@@ -318,7 +318,7 @@ class TrainerConfig(ConfigNode):
         return self.batch_size * self.accumulate
 
     @property
-    def limits(self) -> str:
+    def stopping_criteria(self) -> str:
         """What ends training, to tell a finished one from one that is to go on."""
         return f"{self.max_steps} steps, {self.num_epochs} epochs"
 

@@ -16,6 +16,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from yt8m.components.trainer.checkpoints import write_text
+
 TRAINING = "training.jsonl"
 EVALUATION = "evaluation.jsonl"
 
@@ -28,8 +30,7 @@ class Curve:
         kept = [row for row in read_curve(path) if row["step"] <= step]
         text = "".join(_line(row) for row in kept)
         tf.io.gfile.makedirs(path.rpartition("/")[0])
-        with tf.io.gfile.GFile(path, "w") as file:
-            file.write(text)
+        write_text(path, text)  # a disk that fills up now must not cost the rows before
         self._file = tf.io.gfile.GFile(path, "a")
 
     def add(self, kind: str, step: int, values: Mapping[str, Any]) -> None:
@@ -63,7 +64,7 @@ def _line(row: Mapping[str, Any]) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """Seven digits; JSON has no NaN and no infinity: a diverged loss is told as null."""
+    """Seven digits; JSON has no NaN and no infinity: a diverged loss is written as null."""
     if not isinstance(value, float):
         return value
     return float(f"{value:.7g}") if math.isfinite(value) else None

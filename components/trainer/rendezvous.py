@@ -1,4 +1,4 @@
-"""Whether the other processes of a cluster are there, asked before TensorFlow waits for them.
+"""Whether the other processes of a cluster are there, checked before TensorFlow waits for them.
 
 TensorFlow waits for a missing peer without end or word. Here each process answers at its own port,
 and goes on when every peer has answered it; one that never does ends in an error that names it. An

@@ -13,7 +13,7 @@ from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.trainer.backends.backend import create_backend
 from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.trainer.job import TrainingJob, run_key
-from yt8m.components.trainer.weights_source import weights_digest
+from yt8m.components.trainer.warm_start import weights_digest
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import FeatureConfig, Level

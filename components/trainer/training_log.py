@@ -21,7 +21,7 @@ from yt8m.components.trainer.step import StepResult
 
 
 class TrainingLog:
-    """Progress bar, JSON lines and TensorBoard, fed by the loop."""
+    """TrainingProgress bar, JSON lines and TensorBoard, fed by the loop."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class TrainingLog:
         if self._board is not None:
             self._board.flush()
 
-    def rest(self) -> None:
+    def reset_timer(self) -> None:
         """What came since the last figures (a validation, say) is not training's time."""
         self._since, self._rows = time.monotonic(), 0
 

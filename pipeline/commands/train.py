@@ -65,15 +65,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> int | None:
     import os
 
-    from yt8m.components.trainer.tf_config import Cluster, Kind
+    from yt8m.components.trainer.tf_config import Cluster, ClusterKind
     from yt8m.pipeline.presets import load_config
 
     if args.processes is None:
         cluster = Cluster.from_env(os.environ)  # a wrong TF_CONFIG is told before anything is read
-        silence_tensorflow(but_errors=cluster.kind is not Kind.LOCAL)
+        silence_tensorflow(but_errors=cluster.kind is not ClusterKind.LOCAL)
     else:
         silence_tensorflow(but_errors=True)
-        from yt8m.components.trainer.processes import check_processes
+        from yt8m.components.trainer.tf_config import check_processes
 
         check_processes(args.processes)
     config = load_config(_preset(args), [*args.set, *_settings(args)])
@@ -154,7 +154,7 @@ def _train(job: TrainingJob, args: argparse.Namespace, out: Path, console: Conso
     import os
 
     if args.processes is not None:
-        from yt8m.components.trainer.local_cluster import run_cluster
+        from yt8m.components.trainer.backends.local import run_cluster
 
         run_cluster(
             job,

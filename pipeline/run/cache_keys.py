@@ -15,7 +15,7 @@ from typing import Any
 from yt8m.components.example_gen.sources import source_digest
 from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.registry.versions import DamagedVersionError, load_version, registry_digest
-from yt8m.components.trainer.weights_source import weights_digest
+from yt8m.components.trainer.warm_start import weights_digest
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.run.record import FILE_NAME, RunRecord, Verdict, read_records
 from yt8m.pipeline.run.workspace import Layout

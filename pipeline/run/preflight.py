@@ -16,7 +16,7 @@ from yt8m.components.example_gen.scan import count_records
 from yt8m.components.example_gen.sources import resolve_sources
 from yt8m.components.records.vocabulary import load_vocabulary
 from yt8m.components.trainer.tf_config import Cluster
-from yt8m.components.trainer.weights_source import weights_digest
+from yt8m.components.trainer.warm_start import weights_digest
 from yt8m.pipeline.beam import check_beam
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.metadata import check_metadata

@@ -44,7 +44,7 @@ def make_job(
 
 def train(root: Path, data: Path, **trainer: Any) -> TrainingJob:
     """The job of `make_job`, trained in this process."""
-    from yt8m.components.trainer.entry import run_job
+    from yt8m.components.trainer.backends.in_process import run_job
 
     job = make_job(root, data=data, **trainer)
     run_job(job, {})

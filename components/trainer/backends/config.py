@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from yt8m.components.trainer.backends.kubernetes_config import JobSetBackend, TFJobBackend
-from yt8m.components.trainer.processes import problem_of
+from yt8m.components.trainer.tf_config import find_processes_problem
 from yt8m.schemas.config_tree import ConfigNode, require
 
 
@@ -26,7 +26,7 @@ class LocalBackend(ConfigNode):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        problem = problem_of(self.processes)
+        problem = find_processes_problem(self.processes)
         require(not problem, "processes", self.processes, f"as in chief=1,worker=2 ({problem})")
 
 

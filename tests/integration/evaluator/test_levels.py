@@ -9,7 +9,7 @@ import metric_oracle as oracle
 import numpy as np
 import pytest
 import tensorflow as tf
-from batches import MODELS
+from batches import MODELS, create_network
 from records import read_all, truncate
 from sources import FEATURES, make_source
 
@@ -18,7 +18,6 @@ from yt8m.components.evaluator.scoring import Scorer, ScoringPlan, grouped
 from yt8m.components.export.load import load_model
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.models.heads import create_heads
-from yt8m.components.models.network import create_network
 from yt8m.components.records.decode import decode_record
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import Level

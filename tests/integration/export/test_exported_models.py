@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
-from batches import MODELS
+from batches import MODELS, create_network
 from records import read_all
 from sources import FEATURES, batches, make_source
 from transform_graphs import make_transform_graph
@@ -19,11 +19,11 @@ from transform_graphs import make_transform_graph
 from yt8m.components.artifacts.export_info import load_info
 from yt8m.components.export.load import load_model
 from yt8m.components.export.save import ExportSpec, export_model
-from yt8m.components.inputs.config import Choice, FrameSampling, Source
+from yt8m.components.inputs.config import FrameChoice, FrameSampling, Source
 from yt8m.components.inputs.dataset import dataset_for_scoring
 from yt8m.components.models.config import DbofConfig, ModelConfig
 from yt8m.components.models.heads import create_heads
-from yt8m.components.models.network import Network, create_network
+from yt8m.components.models.network import Network
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.vocabulary import Vocabulary
@@ -51,7 +51,7 @@ def _records(source: Source) -> list[bytes]:
 def _batch(source: Source, model: ModelConfig) -> dict[str, np.ndarray]:
     """All rows as the input pipeline gives them."""
     sampling = (
-        FrameSampling(choice=Choice.RANDOM_FRAMES, frames=model.frames)
+        FrameSampling(choice=FrameChoice.RANDOM_FRAMES, frames=model.frames)
         if isinstance(model, DbofConfig)
         else None
     )

@@ -5,7 +5,7 @@ from records import read_all
 from training import CLASSES, make_job
 
 from yt8m.components.export.load import load_model
-from yt8m.components.trainer.entry import run_job
+from yt8m.components.trainer.backends.in_process import run_job
 from yt8m.components.trainer.metrics_file import TRAINING, read_curve
 
 LSTM = {"name": "rnn", "cells": 8, "layers": 1}

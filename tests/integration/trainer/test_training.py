@@ -15,10 +15,9 @@ from cluster import newest_step
 from training import CLASSES, make_job, rows, train
 
 from yt8m.components.export.load import load_model
-from yt8m.components.trainer.entry import run_job
+from yt8m.components.trainer.backends.in_process import run_job
 from yt8m.components.trainer.metrics_file import EVALUATION, TRAINING, read_curve
-from yt8m.components.trainer.warm_start import read_weights
-from yt8m.components.trainer.weights_source import weights_digest
+from yt8m.components.trainer.warm_start import read_weights, weights_digest
 from yt8m.schemas.errors import ConfigError, UserError
 
 

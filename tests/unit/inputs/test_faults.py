@@ -22,7 +22,7 @@ from records import (
 )
 from sources import batches, make_source
 
-from yt8m.components.inputs.config import Slice, Source
+from yt8m.components.inputs.config import BatchSlice, Source
 from yt8m.components.inputs.dataset import dataset_for_scoring, dataset_for_training
 from yt8m.components.inputs.faults import explaining_faults, find_fault
 from yt8m.schemas.errors import DataError
@@ -56,7 +56,7 @@ FRAME_DAMAGE: dict[str, tuple[Damage, str]] = {
 
 def _read_until_it_fails(source: Source) -> None:
     with explaining_faults(source):
-        batches(dataset_for_training(source, Slice(global_batch_size=10)), 20)
+        batches(dataset_for_training(source, BatchSlice(global_batch_size=10)), 20)
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,7 @@ WRONG = [
     ("trainer.model=moe", "trainer.model = 'moe': must be a mapping with the key `name`"),
     ("trainer=fast", "trainer = 'fast': must be a mapping"),
     ("trainer.optimizer.learning_rate=-1", "trainer.optimizer.learning_rate = -1.0: must be"),
+    ("trainer.optimizer={name: lion, learning_rate: -1}", "learning_rate = -1.0: must be above 0"),
     ("features.names=[rgb]", "features.sizes = [1024, 128]: must be one size for each of the"),
     ("gate.gap_threshold=2", "gate.gap_threshold = 2.0: must be between 0 and 1"),
     ("trainer.model.name=dbof", "trainer.model.name = 'dbof': must be a model of video vectors"),

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from yt8m.components.trainer.tf_config import Cluster, Kind, Role
+from yt8m.components.trainer.tf_config import Cluster, ClusterKind, Role
 from yt8m.schemas.errors import EXIT_USER, ConfigError
 
 CHIEF, W0, W1, PS0, EVAL = (f"10.0.0.{i}:2222" for i in range(1, 6))
@@ -22,7 +22,7 @@ def test_no_tf_config_means_one_process_that_evaluates_itself():
     for environ in ({}, {"TF_CONFIG": ""}, {"TF_CONFIG": "{}"}):
         cluster = Cluster.from_env(environ)
         assert (cluster.kind, cluster.is_chief, cluster.evaluates_itself) == (
-            Kind.LOCAL,
+            ClusterKind.LOCAL,
             True,
             True,
         )
@@ -31,29 +31,29 @@ def test_no_tf_config_means_one_process_that_evaluates_itself():
 
 GOOD = [
     # cluster, task, kind, is_chief, evaluates itself
-    ({"chief": [CHIEF], "worker": [W0]}, ("chief", 0), Kind.MULTI_WORKER, True, False),
-    ({"chief": [CHIEF], "worker": [W0]}, ("worker", 0), Kind.MULTI_WORKER, False, False),
-    ({"master": [CHIEF], "worker": [W0]}, ("master", 0), Kind.MULTI_WORKER, True, True),
-    ({"master": [CHIEF], "worker": [W0]}, ("worker", 0), Kind.MULTI_WORKER, False, False),
-    ({"worker": [W0, W1]}, ("worker", 0), Kind.MULTI_WORKER, True, False),
-    ({"worker": [W0, W1]}, ("worker", 1), Kind.MULTI_WORKER, False, False),
-    ({"worker": [W0]}, ("worker", 0), Kind.LOCAL, True, False),
-    ({"chief": [CHIEF]}, ("chief", 0), Kind.LOCAL, True, False),
-    (PS_CLUSTER, ("chief", 0), Kind.PARAMETER_SERVER, True, False),
+    ({"chief": [CHIEF], "worker": [W0]}, ("chief", 0), ClusterKind.MULTI_WORKER, True, False),
+    ({"chief": [CHIEF], "worker": [W0]}, ("worker", 0), ClusterKind.MULTI_WORKER, False, False),
+    ({"master": [CHIEF], "worker": [W0]}, ("master", 0), ClusterKind.MULTI_WORKER, True, True),
+    ({"master": [CHIEF], "worker": [W0]}, ("worker", 0), ClusterKind.MULTI_WORKER, False, False),
+    ({"worker": [W0, W1]}, ("worker", 0), ClusterKind.MULTI_WORKER, True, False),
+    ({"worker": [W0, W1]}, ("worker", 1), ClusterKind.MULTI_WORKER, False, False),
+    ({"worker": [W0]}, ("worker", 0), ClusterKind.LOCAL, True, False),
+    ({"chief": [CHIEF]}, ("chief", 0), ClusterKind.LOCAL, True, False),
+    (PS_CLUSTER, ("chief", 0), ClusterKind.PARAMETER_SERVER, True, False),
     (
         {"master": [CHIEF], "worker": [W0], "ps": [PS0]},
         ("master", 0),
-        Kind.PARAMETER_SERVER,
+        ClusterKind.PARAMETER_SERVER,
         True,
         False,
     ),
-    (PS_CLUSTER, ("worker", 0), Kind.PARAMETER_SERVER, False, False),
-    (PS_CLUSTER, ("ps", 0), Kind.PARAMETER_SERVER, False, False),
-    (PS_CLUSTER, ("evaluator", 0), Kind.PARAMETER_SERVER, False, False),
-    ({"chief": [CHIEF], "evaluator": [EVAL]}, ("chief", 0), Kind.LOCAL, True, False),
-    ({"chief": [CHIEF], "evaluator": [EVAL]}, ("evaluator", 0), Kind.LOCAL, False, False),
-    ({}, ("worker", 0), Kind.LOCAL, True, False),
-    ({}, ("evaluator", 0), Kind.LOCAL, False, False),
+    (PS_CLUSTER, ("worker", 0), ClusterKind.PARAMETER_SERVER, False, False),
+    (PS_CLUSTER, ("ps", 0), ClusterKind.PARAMETER_SERVER, False, False),
+    (PS_CLUSTER, ("evaluator", 0), ClusterKind.PARAMETER_SERVER, False, False),
+    ({"chief": [CHIEF], "evaluator": [EVAL]}, ("chief", 0), ClusterKind.LOCAL, True, False),
+    ({"chief": [CHIEF], "evaluator": [EVAL]}, ("evaluator", 0), ClusterKind.LOCAL, False, False),
+    ({}, ("worker", 0), ClusterKind.LOCAL, True, False),
+    ({}, ("evaluator", 0), ClusterKind.LOCAL, False, False),
 ]
 
 
@@ -73,7 +73,7 @@ def test_tfjobs_dialect_is_accepted():
 
 def test_tfjobs_dynamic_workers_know_only_themselves_and_the_ps():
     worker = parse({"worker": {"3": W1}, "ps": [PS0]}, ("worker", 3))
-    assert (worker.kind, worker.address, worker.peers) == (Kind.PARAMETER_SERVER, W1, {})
+    assert (worker.kind, worker.address, worker.peers) == (ClusterKind.PARAMETER_SERVER, W1, {})
     assert worker.to_tensorflow()["cluster"] == {"worker": {3: W1}, "ps": [PS0]}
     ps = parse({"worker": {}, "ps": [PS0]}, ("ps", 0))
     assert ps.address == PS0
@@ -168,7 +168,48 @@ BAD = [
     ({"task": {"type": "worker", "index": 1}}, ["worker 1", "listed in cluster"]),
     ({"task": {"type": "ps", "index": 0}}, ["ps 0", "listed in cluster"]),
     ({"environment": 3}, ["environment = 3"]),
+    ('{"cluster": {"worker": ["h:1"], "worker": ["h:2"]}}', ["'worker'", "stands twice"]),
+    ('{"task": {"type": "worker", "index": 0, "index": 1}}', ["'index'", "stands twice"]),
+    (
+        {"cluster": {"worker": {"0": W0, "00": W1}}, "task": {"type": "worker", "index": 0}},
+        ["'00'", "indices"],
+    ),
+    (
+        {"cluster": {"worker": {"\u00b2": W0}}, "task": {"type": "worker", "index": 0}},
+        ["'\u00b2'", "indices"],
+    ),
+    ({"cluster": {"worker": [W0]}, "task": {"type": "worker", "index": "\u00b2"}}, ["task.index"]),
+    *(
+        (
+            {"cluster": {"worker": [address]}, "task": {"type": "worker", "index": 0}},
+            [repr(address), "host:port", "[host]:port"],
+        )
+        for address in (
+            "h:\u00b2",
+            "h:\uff12\uff12",
+            "h:022",
+            "h:65536",
+            "h :2222",
+            " h:2222",
+            "http://h:2222",
+            "h/x:2222",
+            "user@h:2222",
+            "fe80::1:2222",
+            "[h]:2222",
+            "h,g:2222",
+            "-h:2222",
+        )
+    ),
 ]
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["h:1", "10.0.0.1:65535", "[fe80::1%eth0]:2222", "job-worker-0.ns.svc:2222", "a_b.c.:2222"],
+)
+def test_addresses_that_clusters_give_are_taken(address):
+    parsed = parse({"worker": [address, W1]}, ("worker", 0))
+    assert parsed.address == address
 
 
 @pytest.mark.parametrize(("config", "named"), [row for row in BAD if row[1]])

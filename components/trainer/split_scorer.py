@@ -1,4 +1,4 @@
-"""Scores a network on a split, outside any strategy; used in training and by the evaluator."""
+"""SplitScores a network on a split, outside any strategy; used in training and by the evaluator."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scores:
+class SplitScores:
     """What a pass over a split found; NaN where the network predicts what is no number."""
 
     loss: float  # weighted over the heads that count
@@ -40,7 +40,7 @@ class Scores:
         return {**{name: getattr(self, name) for name in names}, **losses}
 
 
-class Validator:
+class SplitScorer:
     """A network of its own, whose weights are set before each pass."""
 
     def __init__(self, network: Network, *, excluded_heads: Sequence[str] = ()) -> None:
@@ -54,7 +54,7 @@ class Validator:
             raise ConfigError("trainer.validation.excluded_heads: no head is left to validate")
         self._forward = tf.function(self._call, autograph=False, reduce_retracing=True)
 
-    def score(self, batches: Iterable[Mapping[str, tf.Tensor]]) -> Scores:
+    def score(self, batches: Iterable[Mapping[str, tf.Tensor]]) -> SplitScores:
         """One pass over `batches`."""
         sums = dict.fromkeys([head.name for head in self._heads], (0.0, 0.0))
         metrics = VideoMetrics.empty(self._heads[0].num_classes)
@@ -71,7 +71,7 @@ class Validator:
                 sums[head.name] = (before[0] + float(total), before[1] + float(count))
         found = metrics.result()
         losses = {name: total / count if count else 0.0 for name, (total, count) in sums.items()}
-        return Scores(
+        return SplitScores(
             loss=sum(head.weight * losses[head.name] for head in self._heads),
             gap=found.gap,
             hit_at_1=found.hit_at_1 or 0.0,
@@ -80,10 +80,12 @@ class Validator:
             videos=found.videos,
         )
 
-    def _broken(self) -> Scores:
+    def _broken(self) -> SplitScores:
         nan = math.nan
         by_head = {head.name: nan for head in self._heads}
-        return Scores(loss=nan, gap=nan, hit_at_1=nan, perr=nan, loss_by_head=by_head, videos=0)
+        return SplitScores(
+            loss=nan, gap=nan, hit_at_1=nan, perr=nan, loss_by_head=by_head, videos=0
+        )
 
     def _call(self, batch: Mapping[str, tf.Tensor]) -> Any:
         outputs = self.network(batch, training=False)
