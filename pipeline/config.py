@@ -77,6 +77,8 @@ class RetrainConfig:
     backoff_s: float = 60.0  # before the first retry; doubled before each further one
     backoff_max_s: float = 3600.0
     timezone: str = "UTC"
+    alarm_days: float | None = None  # an alarm where nothing new came for longer; null: never
+    metrics_file: str = ""  # of --cron, for Prometheus; empty: retrain.prom below the root
 
     def __post_init__(self) -> None:
         require(self.window >= 1, "window", self.window, "1 or more")
