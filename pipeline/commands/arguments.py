@@ -23,17 +23,24 @@ _PATHS = {
     "push": "pusher.push_dir",
     "beam_runner": "beam.runner",
     "beam_option": "beam.options",
+    "timezone": "retrain.timezone",  # of `yt8m retrain`
 }
+DEFAULT_CONFIG = "smoke"
 
 
-def add_config_arguments(parser: argparse.ArgumentParser) -> None:
-    """`[PRESET|FILE] --data --root --push --set`, and Beam's."""
-    parser.add_argument(
-        "config", nargs="?", default="smoke", metavar="PRESET|FILE", help="default: %(default)s"
-    )
-    parser.add_argument("--data", metavar="DIR", help="the records (data.root)")
-    parser.add_argument("--root", metavar="DIR", help="artifacts, metadata, logs (root)")
-    parser.add_argument("--push", metavar="DIR", help="the registry of models (pusher.push_dir)")
+def add_config_argument(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
+    """`PRESET|FILE` and `--set`: how every command is told its configuration."""
+    what = "a preset, a YAML file, or `defaults`"
+    if required:
+        parser.add_argument("config", metavar="PRESET|FILE", help=what)
+    else:
+        parser.add_argument(
+            "config",
+            nargs="?",
+            default=DEFAULT_CONFIG,
+            metavar="PRESET|FILE",
+            help=f"{what} (default: {DEFAULT_CONFIG})",
+        )
     parser.add_argument(
         "--set",
         action="append",
@@ -41,6 +48,14 @@ def add_config_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH=VALUE",
         help="any value of the configuration, e.g. trainer.max_steps=200; may be repeated",
     )
+
+
+def add_run_config_arguments(parser: argparse.ArgumentParser) -> None:
+    """`[PRESET|FILE] --set`, and options for what most runs set: places, and Beam's engine."""
+    add_config_argument(parser)
+    parser.add_argument("--data", metavar="DIR", help="the records (data.root)")
+    parser.add_argument("--root", metavar="DIR", help="artifacts, metadata, logs (root)")
+    parser.add_argument("--push", metavar="DIR", help="the registry of models (pusher.push_dir)")
     parser.add_argument("--beam-runner", help="local, flink, spark or dataflow (beam.runner)")
     parser.add_argument(
         "--beam-option",
@@ -50,12 +65,12 @@ def add_config_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def configured(args: argparse.Namespace) -> PipelineConfig:
+def config_of(args: argparse.Namespace) -> PipelineConfig:
     """The configuration that the arguments mean."""
     settings = [
         f"{path}={_yaml(value)}"
         for name, path in _PATHS.items()
-        if (value := getattr(args, name)) is not None
+        if (value := getattr(args, name, None)) is not None
     ]
     return load_config(args.config, [*args.set, *settings])
 
@@ -78,13 +93,13 @@ def add_run_argument(parser: argparse.ArgumentParser) -> None:
 
 def layout_of(args: argparse.Namespace) -> Layout:
     """The layout of a root that exists."""
-    root = Path(args.root).absolute()
-    if not Layout(root).runs.is_dir():
-        raise UserError(f"{root}: no run was started there; give the --root of `yt8m run`")
-    return Layout(root)
+    layout = Layout(Path(args.root).absolute())
+    if not layout.runs.is_dir():
+        raise UserError(f"{layout.root}: no run was started there; give the --root of `yt8m run`")
+    return layout
 
 
-def chosen_record(args: argparse.Namespace) -> RunRecord:
+def record_of(args: argparse.Namespace) -> RunRecord:
     """The record of the run that was named, or of the newest."""
     from yt8m.pipeline.run.record import list_runs
 

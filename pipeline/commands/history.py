@@ -60,10 +60,10 @@ def _row(run: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _outcome(run: dict[str, Any]) -> str:
-    from yt8m.pipeline.run.record import told
+    from yt8m.pipeline.run.record import display_status
 
     if run.get("version"):
         return f"pushed version {run['version']}"
     reason = str(run.get("reason", "")).partition("\n")[0]
-    text = told(str(run["verdict"]), reason)
+    text = display_status(str(run["verdict"]), reason)
     return text if len(text) <= _SHORT else f"{text[:_SHORT]}..."

@@ -117,7 +117,7 @@ class Result:
     is_new: bool = True
 
 
-def told(verdict: str, reason: str) -> str:
+def display_status(verdict: str, reason: str) -> str:
     """The outcome in words; what ended badly says so itself."""
     if not reason:
         return verdict

@@ -45,6 +45,19 @@ class Layout:
         return self.root / "run.lock"
 
     @property
+    def schedule_lock(self) -> Path:
+        """Held by the one `yt8m retrain --cron` of the root."""
+        return self.root / "retrain.lock"
+
+    @property
+    def schedule_status(self) -> Path:
+        return self.root / "retrain.json"
+
+    @property
+    def schedule_metrics(self) -> Path:
+        return self.root / "retrain.prom"
+
+    @property
     def runs(self) -> Path:
         return self.root / "runs"
 
