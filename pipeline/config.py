@@ -81,7 +81,9 @@ class RetrainConfig(ConfigNode):
     backoff_s: NonNegativeFloat = 60.0  # before the first retry; doubled before each further one
     backoff_max_s: float = 3600.0  # and never longer than this
     timezone: str = "UTC"  # of --cron, e.g. Europe/Brussels
-    alarm_days: PositiveFloat | None = None  # an alarm where nothing new came for longer; null: never
+    alarm_days: PositiveFloat | None = (
+        None  # an alarm where nothing new came for longer; null: never
+    )
     metrics_file: str = ""  # of --cron, for Prometheus; empty: retrain.prom below the root
 
     def __post_init__(self) -> None:
