@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -124,7 +125,7 @@ class Checkpoints:
     @property
     def newest(self) -> str:
         """The path of the newest checkpoint, empty where there is none."""
-        return tf.train.latest_checkpoint(self.directory) or ""
+        return newest_checkpoint(self.directory) or ""
 
     def save_best(self, step: int) -> None:
         """Keep the weights and the optimiser of `step` to come back to."""
@@ -183,11 +184,13 @@ def prepare(
 def _restore_state_file(directory: str) -> None:
     """Without its `checkpoint` file TensorFlow sees no checkpoint, and would begin at step 0."""
     there = list_checkpoints(directory)
-    if not there or tf.train.latest_checkpoint(directory) is not None:
+    if not there or newest_checkpoint(directory):
         return
     names = [path.rpartition("/")[2] for path in there]
     lines = [f'model_checkpoint_path: "{names[-1]}"']
-    lines += [f'all_model_checkpoint_paths: "{name}"' for name in names]
+    for name in names:  # TensorFlow forgets those without a time
+        lines += [f'all_model_checkpoint_paths: "{name}"']
+        lines += [f"all_model_checkpoint_timestamps: {time.time()}"]
     write_text(f"{directory}/{_STATE_FILE}", "\n".join([*lines, ""]))
     _log.warning(
         "%s: the file `%s`, which names the checkpoints, is missing or damaged; it is written "
@@ -289,6 +292,15 @@ def has_best_evaluated(directory: str, step: int) -> bool:
     """Whether the weights of `step` were kept; an earlier version kept none."""
     path = f"{directory}/{_BEST_EVALUATED}/{_PREFIX}-{step}.index"
     return bool(tf.io.gfile.exists(path))
+
+
+def newest_checkpoint(directory: str) -> str | None:
+    """The path of the newest checkpoint that TensorFlow's state file names, if there is one."""
+    try:
+        path: str | None = tf.train.latest_checkpoint(directory)
+    except ValueError:  # an empty or damaged file; the chief writes it again when it starts
+        return None
+    return path
 
 
 def step_of(path: str) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import tensorflow as tf
 
-from yt8m.components.trainer.checkpoints import read_done, step_of
+from yt8m.components.trainer.checkpoints import newest_checkpoint, read_done, step_of
 from yt8m.components.trainer.config import EvaluationConfig
 from yt8m.schemas.errors import Yt8mError
 
@@ -85,11 +85,11 @@ def watch(
     started = changed = time.monotonic()
     throttle = Throttle(config, started=started)
     warned, newest = -_WARN_EVERY_S, None
-    first = tf.train.latest_checkpoint(directory), read_done(directory)
+    first = newest_checkpoint(directory), read_done(directory)
     while not should_end():
         # In this order: a marker seen before the path says that no newer path will come.
         done = read_done(directory)
-        path = tf.train.latest_checkpoint(directory)
+        path = newest_checkpoint(directory)
         now = time.monotonic()
         if (path, done) == first and now - started < wiped_within_s:
             path = done = None
@@ -110,7 +110,7 @@ def watch(
                 try:
                     evaluate(path, final)
                 except tf.errors.NotFoundError:
-                    if tf.train.latest_checkpoint(directory) == path:
+                    if newest_checkpoint(directory) == path:
                         raise
                     continue  # newer ones have taken its place before it was read
                 throttle.evaluated(step, now, final=final)

@@ -27,6 +27,16 @@ _SETTINGS = (
     "inputs",
 )
 
+_OF_ONE_PROCESS = (
+    "backend",
+    "distribution",
+    "evaluation",
+    "early_stopping",
+    "warm_start",
+    "start_from_base",
+    "start_new_model",
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingJob:
@@ -66,6 +76,14 @@ class TrainingJob:
         """What changes the weights from here on, and may change under a checkpoint."""
         described: dict[str, Any] = to_dict(self.trainer)
         return {key: described[key] for key in _SETTINGS}
+
+    @property
+    def shared_settings(self) -> dict[str, Any]:
+        """What all processes that train in step must be given alike; paths may differ."""
+        trainer: dict[str, Any] = to_dict(self.trainer)
+        for key in _OF_ONE_PROCESS:
+            del trainer[key]
+        return {"trainer": trainer, "features": to_dict(self.features), "level": self.level.value}
 
     @property
     def exporters_dir(self) -> str:

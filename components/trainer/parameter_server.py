@@ -21,6 +21,12 @@ _PS_GRACE_S = 20.0  # a ps that receives SIGTERM lets the chief save first
 def serve(job: TrainingJob, cluster: Cluster) -> None:
     """Serve; TensorFlow's own `join` would never come back."""
     timeout_s = job.trainer.distribution.peer_timeout_s
+    try:
+        rendezvous.wait_for_peers(cluster, timeout_s=timeout_s)
+    except rendezvous.UnreachablePeers:
+        if read_done(job.checkpoint_dir) is not None:
+            return  # started again when all was over
+        raise
     with StopSignal() as stop:
         server = create_server(cluster)  # lives as long as this name
         _log.info("%s serves at %s", cluster, server.target)

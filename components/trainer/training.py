@@ -78,7 +78,11 @@ def train(job: TrainingJob, cluster: Cluster) -> None:
         is_writer=cluster.is_chief,
         exports=job.exporters_dir,
     )
-    rendezvous.wait_for_peers(cluster, timeout_s=config.distribution.peer_timeout_s)
+    rendezvous.wait_for_peers(
+        cluster,
+        timeout_s=config.distribution.peer_timeout_s,
+        settings={} if cluster.kind is ClusterKind.PARAMETER_SERVER else job.shared_settings,
+    )
     with explaining_lost_peers(cluster):
         strategy = create_strategy(cluster, config.distribution.placement)
         # Only now: TensorFlow's coordination service takes SIGTERM for itself when it starts.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,7 +120,8 @@ def find_checkpoint(source: str) -> str:
     if files.exists(storage.join(source, "checkpoint")):
         import tensorflow as tf
 
-        newest = tf.train.latest_checkpoint(source)
+        with suppress(ValueError):  # an empty or damaged file
+            newest = tf.train.latest_checkpoint(source)
     newest = newest or next(reversed(list_checkpoints(source)), None)
     if newest is None:
         raise UserError(
