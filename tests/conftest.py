@@ -1,4 +1,4 @@
-"""No test fails because a machine is slow, nor for want of a program that is not Python's."""
+"""No test fails for a slow machine, a caller's shell, or want of a program that is not Python's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, settings
 from requirements import REQUIRE_ALL, missing, remedy, summary
+from surroundings import settle
 
+settle()
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 
