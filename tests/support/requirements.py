@@ -88,3 +88,12 @@ def summary(skipped: Mapping[str, int]) -> list[str]:
         return []
     counts = ", ".join(f"{count} without {name}" for name, count in sorted(skipped.items()))
     return [f"tests skipped: {counts}", f"to run them: {remedy(sorted(skipped))}"]
+
+
+def missing_packages() -> list[str]:
+    """Debian's packages that bring what this machine lacks."""
+    return sorted({REQUIREMENTS[name].package for name in missing(tuple(REQUIREMENTS))} - {""})
+
+
+if __name__ == "__main__":  # for .ci/run, which installs them
+    print(*missing_packages())
