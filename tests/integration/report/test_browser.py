@@ -13,6 +13,7 @@ from report_facts import failed_facts, full_facts
 from yt8m.components.report.model import ReportFacts
 from yt8m.components.report.write import write_report
 
+pytestmark = pytest.mark.needs("chromium", "chromedriver")
 PAGES = {"full": full_facts(), "failed": failed_facts(), "empty": ReportFacts()}
 DESK, PHONE = 1280, 375
 
