@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,47 +9,16 @@ from typing import Any
 
 from yt8m.schemas.config_tree import from_dict, require
 from yt8m.schemas.errors import ConfigError, UserError
+from yt8m.schemas.kubernetes import PodResources, VolumeMount
 
-_QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(m|[KMGTPE]i?)?")
-_FACTORS: dict[str | None, float] = {
-    None: 1.0,
-    "m": 1e-3,
-    **{unit: 1000.0 ** (i + 1) for i, unit in enumerate("KMGTPE")},
-    **{f"{unit}i": 1024.0 ** (i + 1) for i, unit in enumerate("KMGTPE")},
-}
 _KEY = "kubeflow"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Resources:
-    """What one component's pod is given; an empty text leaves it to the cluster."""
+class Volume(VolumeMount):
+    """Mounted into the components named; into all where none is named."""
 
-    cpu: str = ""
-    memory: str = ""
-    gpus: int = 0
-    gpu_resource: str = "nvidia.com/gpu"
-
-    def __post_init__(self) -> None:
-        for name in ("cpu", "memory"):
-            value = getattr(self, name)
-            valid = not value or _QUANTITY.fullmatch(value) is not None
-            require(valid, name, value, "a quantity such as 4, 500m or 16Gi")
-        require(self.gpus >= 0, "gpus", self.gpus, "0 or more")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Volume:
-    """A claim or a secret mounted into the components named; into all where none is named."""
-
-    path: str
-    claim: str = ""
-    secret: str = ""
     components: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        require(self.path.startswith("/"), "path", self.path, "an absolute path in the container")
-        one = bool(self.claim) != bool(self.secret)
-        require(one, "claim", self.claim, "given, or secret, and not both")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +40,7 @@ class PlatformConfig:
     service_account: str = ""
     # A directory on a shared volume for what outlives a run: checkpoints, what was verified before.
     work_dir: str = ""
-    resources: dict[str, Resources] = field(default_factory=dict)  # by component; `default`
+    resources: dict[str, PodResources] = field(default_factory=dict)  # by component; `default`
     volumes: tuple[Volume, ...] = ()
     secrets: tuple[SecretVariable, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
@@ -101,11 +69,3 @@ def load_platform(file: str) -> PlatformConfig:
     if not isinstance(data, Mapping) or set(data) != {_KEY}:
         raise ConfigError(f"--platform {file}: write everything below one key `{_KEY}:`")
     return from_dict(PlatformConfig, data[_KEY] or {}, path=_KEY)
-
-
-def quantity(text: str) -> float:
-    """`500m` as 0.5, `16Gi` as 17179869184."""
-    match = _QUANTITY.fullmatch(text)
-    if match is None:
-        raise ValueError(f"not a quantity: {text!r}")
-    return float(match[1]) * _FACTORS[match[2]]

@@ -13,11 +13,11 @@ import argparse
 from typing import TYPE_CHECKING
 
 from yt8m.components.console.console import Console
-from yt8m.kubeflow.arguments import add_connection_arguments, connect, link, read_connection
+from yt8m.kubeflow.connection import add_connection_arguments, connect, link, read_connection
 
 if TYPE_CHECKING:
-    from yt8m.kubeflow.client import Run, RunStore
-    from yt8m.kubeflow.wait import Pace
+    from yt8m.kubeflow.client import KfpClient, Run
+    from yt8m.kubeflow.runs import Polling
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,24 +31,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    from yt8m.kubeflow.wait import Pace
+    from yt8m.kubeflow.runs import Polling
 
     connection = read_connection(args)
     client, page = connect(connection), link(connection, "run", args.run)
     if args.dry_run:
         return show(client.run(args.run), console, page, is_over=False)
-    return follow(client, args.run, console, page, Pace(args.every, args.timeout))
+    return follow(client, args.run, console, page, Polling(args.every, args.timeout))
 
 
-def follow(client: RunStore, run_id: str, console: Console, page: str, pace: Pace) -> int:
+def follow(client: KfpClient, run_id: str, console: Console, page: str, polling: Polling) -> int:
     """Wait, then show the end; the return value is the exit code."""
-    from yt8m.kubeflow.wait import wait
+    from yt8m.kubeflow.runs import wait
 
-    return show(wait(client, run_id, say=console.info, pace=pace), console, page, is_over=True)
+    return show(
+        wait(client, run_id, say=console.info, polling=polling), console, page, is_over=True
+    )
 
 
 def show(run: Run, console: Console, page: str, *, is_over: bool) -> int:
-    from yt8m.kubeflow.wait import own_tasks
+    from yt8m.kubeflow.runs import own_tasks
 
     tasks = own_tasks(run)
     rows = [[t.name, t.state, t.pod, t.error] for t in tasks]

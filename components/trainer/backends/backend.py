@@ -1,21 +1,17 @@
-"""The interface of a backend, and the choice of one."""
+"""The interface of a backend, those that need no cluster, and the choice of one."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Protocol
 
-from yt8m.components.trainer.backends.config import BackendConfig
+from yt8m.components.trainer.backends.config import (
+    BackendConfig,
+    InProcessBackend,
+    LocalBackend,
+)
 from yt8m.components.trainer.job import TrainingJob
-
-# A module each, with `create(config) -> Backend`; imported only when chosen.
-_MODULES = {
-    "in_process": "yt8m.components.trainer.backends.in_process",
-    "local": "yt8m.components.trainer.backends.local",
-    "tfjob": "yt8m.components.trainer.backends.kubernetes",
-    "jobset": "yt8m.components.trainer.backends.kubernetes",
-}
 
 
 class Backend(Protocol):
@@ -24,7 +20,35 @@ class Backend(Protocol):
     def run(self, job: TrainingJob, environ: Mapping[str, str]) -> None: ...
 
 
+class InProcess:
+    """Runs the part of the job that TF_CONFIG gives to this process."""
+
+    def run(self, job: TrainingJob, environ: Mapping[str, str]) -> None:
+        from yt8m.components.trainer.entry import run_job
+
+        run_job(job, environ)
+
+
+class Local:
+    """A cluster of processes on this machine: started, waited for, and ended together."""
+
+    def __init__(self, config: LocalBackend) -> None:
+        self._config = config
+
+    def run(self, job: TrainingJob, environ: Mapping[str, str]) -> None:
+        from yt8m.components.trainer.local_cluster import run_cluster
+
+        is_remote = "://" in job.log_dir
+        logs = None if is_remote else Path(job.log_dir) / "processes"
+        run_cluster(job, self._config.processes, environ=environ, log_dir=logs)
+
+
 def create_backend(config: BackendConfig) -> Backend:
-    """The backend that `config` chooses."""
-    backend: Backend = importlib.import_module(_MODULES[config.name]).create(config)
-    return backend
+    """The backend that `config` chooses; what it needs is imported only then."""
+    if isinstance(config, InProcessBackend):
+        return InProcess()
+    if isinstance(config, LocalBackend):
+        return Local(config)
+    from yt8m.components.trainer.backends.kubernetes import Kubernetes
+
+    return Kubernetes(config)

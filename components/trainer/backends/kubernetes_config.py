@@ -2,52 +2,34 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Literal
 
 from yt8m.schemas.config_tree import require
+from yt8m.schemas.kubernetes import DNS_LABEL, PodResources, VolumeMount
 
 ROLES = ("chief", "worker", "ps", "evaluator")
-_QUANTITY = re.compile(r"\d+(\.\d+)?([KMGTPE]i|[mkMGTPE])?")
-_DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RoleConfig:
+class RoleConfig(PodResources):
     """How many pods of a role, and how large each is."""
 
     replicas: int = 1
-    cpu: str = ""
-    memory: str = ""
-    gpus: int = 0
-    gpu_resource: str = "nvidia.com/gpu"
 
     def __post_init__(self) -> None:
         require(
             self.replicas >= 1, "replicas", self.replicas, "1 or more; leave the role out for 0"
         )
-        require(self.gpus >= 0, "gpus", self.gpus, "0 or more")
-        for name in ("cpu", "memory"):
-            value = getattr(self, name)
-            valid = not value or _QUANTITY.fullmatch(value) is not None
-            require(valid, name, value, "a Kubernetes quantity such as 4, 500m or 16Gi")
+        super().__post_init__()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mount:
-    """A claim or a secret, mounted into every pod; one of the two."""
+class Mount(VolumeMount):
+    """Mounted into every pod."""
 
-    path: str
-    claim: str = ""
-    secret: str = ""
     sub_path: str = ""
     read_only: bool = False
-
-    def __post_init__(self) -> None:
-        require(self.path.startswith("/"), "path", self.path, "an absolute path in the container")
-        one = bool(self.claim) != bool(self.secret)
-        require(one, "claim", self.claim, "given, or secret, and not both")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +60,7 @@ class KubernetesBackend:
         for name in ("chief", "evaluator"):
             count = self.roles[name].replicas if name in self.roles else 1
             require(count == 1, f"roles.{name}.replicas", count, "1")
-        valid = not self.namespace or _DNS_LABEL.fullmatch(self.namespace) is not None
+        valid = not self.namespace or DNS_LABEL.fullmatch(self.namespace) is not None
         require(valid, "namespace", self.namespace, "a Kubernetes name")
         require(self.restarts >= 0, "restarts", self.restarts, "0 or more")
         for name in ("start_timeout_s", "poll_s"):

@@ -8,15 +8,12 @@ import pytest
 import yaml
 from kfp_server import KfpServer, serve
 
-from yt8m.kubeflow.client import Launch, Timing
-from yt8m.kubeflow.credentials import Connection
-from yt8m.kubeflow.http import Wire
-from yt8m.kubeflow.kfp_client import KfpClient
-from yt8m.kubeflow.launch import Wanted, resolve
-from yt8m.kubeflow.retry import RefusedError, RetryPolicy, ServerError
+from yt8m.kubeflow.client import KfpClient, Launch, Timing
+from yt8m.kubeflow.commands.upload import upload
+from yt8m.kubeflow.connection import Connection
+from yt8m.kubeflow.http import HttpTransport, RefusedError, RetryPolicy, ServerError
+from yt8m.kubeflow.runs import LaunchOptions, Polling, resolve, wait
 from yt8m.kubeflow.schedule import Change, schedule, unschedule
-from yt8m.kubeflow.upload import upload
-from yt8m.kubeflow.wait import Pace, wait
 from yt8m.schemas.errors import UserError, Yt8mError
 
 SPEC = {
@@ -63,13 +60,13 @@ def spec_file(tmp_path):
 
 def _client(host, timeout_s=(2.0, 5.0), **how):
     retry = RetryPolicy(sleep=lambda s: None, attempts=3)
-    return KfpClient(Wire(Connection(host=host, **how), timeout_s=timeout_s), retry=retry)
+    return KfpClient(HttpTransport(Connection(host=host, **how), timeout_s=timeout_s), retry=retry)
 
 
 def _launch(client, spec_file, **how):
     upload(client, spec_file)
     wanted = {"pipeline": "yt8m-test", "name": "nightly", **how}
-    return resolve(client, Wanted(**wanted))
+    return resolve(client, LaunchOptions(**wanted))
 
 
 def test_the_same_content_twice_is_already_there(client, server, spec_file, tmp_path):
@@ -175,7 +172,7 @@ def test_the_wait_honours_what_the_server_asks_for(server, host):
     waits = []
     retry = RetryPolicy(sleep=waits.append, attempts=2)
     server.fail("GET", status=429, headers={"Retry-After": "7"})
-    KfpClient(Wire(Connection(host=host)), retry=retry).pipelines()
+    KfpClient(HttpTransport(Connection(host=host)), retry=retry).pipelines()
     assert waits == [7.0]
 
 
@@ -273,15 +270,15 @@ def test_what_would_fail_hours_later_is_refused_before_the_start(
     file.write_text(yaml.safe_dump({**SPEC, "root": {"inputDefinitions": {"parameters": inputs}}}))
     upload(client, str(file))
     with pytest.raises(UserError, match=re.escape(says)):
-        resolve(client, Wanted(pipeline="yt8m-test", name="x", parameters=parameters))
+        resolve(client, LaunchOptions(pipeline="yt8m-test", name="x", parameters=parameters))
 
 
 def test_what_is_not_there_is_named_with_what_is(client, spec_file):
     upload(client, spec_file)
     with pytest.raises(UserError, match=r"no pipeline 'other' .*yt8m-test"):
-        resolve(client, Wanted(pipeline="other", name="x"))
+        resolve(client, LaunchOptions(pipeline="other", name="x"))
     with pytest.raises(UserError, match="no version 'v9'"):
-        resolve(client, Wanted(pipeline="yt8m-test", name="x", version="v9"))
+        resolve(client, LaunchOptions(pipeline="yt8m-test", name="x", version="v9"))
 
 
 def test_a_run_without_a_root_is_refused(client, tmp_path):
@@ -289,7 +286,7 @@ def test_a_run_without_a_root_is_refused(client, tmp_path):
     file.write_text(yaml.safe_dump({k: v for k, v in SPEC.items() if k != "defaultPipelineRoot"}))
     upload(client, str(file))
     with pytest.raises(UserError, match="--root s3://"):
-        resolve(client, Wanted(pipeline="yt8m-test", name="x"))
+        resolve(client, LaunchOptions(pipeline="yt8m-test", name="x"))
 
 
 def test_a_schedule_is_made_once_replaced_never_doubled_and_switched(client, server, spec_file):
@@ -369,7 +366,7 @@ def test_waiting_tells_each_change_once_and_names_the_failed_pod(client, server,
         server.set_state(run.id, *course.pop(0))
 
     said = []
-    done = wait(client, run.id, say=said.append, pace=Pace(sleep=move))
+    done = wait(client, run.id, say=said.append, polling=Polling(sleep=move))
     assert done.state == "FAILED"
     assert said == [
         "ExampleGen: RUNNING",
@@ -381,9 +378,9 @@ def test_waiting_tells_each_change_once_and_names_the_failed_pod(client, server,
 def test_waiting_gives_up_in_time_and_says_how_to_go_on(client, spec_file):
     run = client.start_run(_launch(client, spec_file))
     clock = iter(range(0, 1000, 10))
-    pace = Pace(timeout_s=25, sleep=lambda s: None, clock=lambda: float(next(clock)))
+    polling = Polling(timeout_s=25, sleep=lambda s: None, clock=lambda: float(next(clock)))
     with pytest.raises(Yt8mError, match=f"yt8m kubeflow wait {run.id}"):
-        wait(client, run.id, say=print, pace=pace)
+        wait(client, run.id, say=print, polling=polling)
 
 
 def test_a_launch_is_sent_as_it_was_asked_for(client, server, spec_file):
