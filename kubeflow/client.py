@@ -15,6 +15,9 @@ from yt8m.schemas.errors import UserError
 
 T = TypeVar("T")
 _PAGE = 100
+_YEAR_ZERO = 1970
+# The server's columns; a longer name ends in a 500 after objects were made in the cluster.
+_LONGEST_NAME = {"pipeline": 128, "experiment": 128, "version": 127, "run": 255, "schedule": 255}
 FINAL_STATES = ("SUCCEEDED", "FAILED", "CANCELED", "SKIPPED")
 
 
@@ -41,6 +44,7 @@ class Task:
     name: str
     state: str
     pod: str = ""
+    nodes: tuple[str, ...] = ()
     error: str = ""
     started: datetime | None = None
     finished: datetime | None = None
@@ -104,6 +108,17 @@ class KfpClient:
         self._http, self._namespace = http, namespace
         self._retry = retry or RetryPolicy()
 
+    def check_namespace(self) -> None:
+        """A single-user server takes any namespace, and ignores it."""
+        if not self._namespace:
+            return
+        health = self._get("/healthz", "object")
+        if health.get("multi_user") is False:
+            raise UserError(
+                f"--namespace {self._namespace}: this Kubeflow Pipelines is a single-user "
+                "installation and would ignore it; leave it out"
+            )
+
     def pipelines(self) -> list[Pipeline]:
         query = {"namespace": self._namespace}
         return [_pipeline(p) for p in self._pages("/pipelines", "Pipelines", query)]
@@ -117,6 +132,7 @@ class KfpClient:
         return _version(self._get(path, "V2beta1PipelineVersion"))
 
     def create_pipeline(self, name: str, description: str) -> Pipeline:
+        check_name("pipeline", name)
         body = api.V2beta1Pipeline(
             display_name=name, description=description, namespace=self._namespace or None
         )
@@ -126,6 +142,7 @@ class KfpClient:
         )
 
     def upload_version(self, pipeline_id: str, name: str, file: str) -> PipelineVersion:
+        check_name("version", name)
         query = {"name": name, "pipelineid": pipeline_id}
         path, answer = "/pipelines/upload_version", "V2beta1PipelineVersion"
         return self._retry.create(
@@ -138,6 +155,7 @@ class KfpClient:
         found = self._find_experiment(name)
         if found or not create:
             return found or ""
+        check_name("experiment", name)
         body = api.V2beta1Experiment(display_name=name, namespace=self._namespace or None)
         return self._retry.create(
             lambda: str(self._post("/experiments", "V2beta1Experiment", body).experiment_id),
@@ -145,6 +163,7 @@ class KfpClient:
         )
 
     def start_run(self, launch: Launch) -> Run:
+        check_name("run", launch.name)
         token = _token()
         body = api.V2beta1Run(description=token, **_launched(launch))
         return self._retry.create(
@@ -168,6 +187,7 @@ class KfpClient:
         return [_schedule(s) for s in self._pages("/recurringruns", "RecurringRuns", query)]
 
     def create_schedule(self, launch: Launch, timing: Timing, *, enabled: bool) -> Schedule:
+        check_name("schedule", launch.name)
         token = _token()
         body = api.V2beta1RecurringRun(
             description=token,
@@ -224,6 +244,16 @@ class KfpClient:
             token = page.next_page_token or ""
             if not token:
                 return
+
+
+def check_name(what: str, name: str) -> None:
+    """Refuse a name that the server cannot keep, before anything is sent."""
+    longest = _LONGEST_NAME[what]
+    if len(name) > longest:
+        raise UserError(
+            f"the {what}'s name has {len(name)} characters, and Kubeflow Pipelines keeps at most "
+            f"{longest}: {name[:40]}..."
+        )
 
 
 def find_pipeline(client: KfpClient, name: str) -> Pipeline | None:
@@ -299,8 +329,8 @@ def _run(r: Any) -> Run:
         id=r.run_id,
         name=r.display_name or "",
         state=r.state or "PENDING",
-        created=r.created_at,
-        finished=r.finished_at,
+        created=_time(r.created_at),
+        finished=_time(r.finished_at),
         error=r.error.message or "" if r.error else "",
         schedule_id=r.recurring_run_id or "",
         description=r.description or "",
@@ -308,15 +338,22 @@ def _run(r: Any) -> Run:
     )
 
 
+def _time(at: datetime | None) -> datetime | None:
+    """Go's and Unix's zero mean "not yet"."""
+    return None if at is None or at.year <= _YEAR_ZERO else at
+
+
 def _task(t: Any) -> Task:
-    pods = [c.pod_name for c in t.child_tasks or [] if c.pod_name]
+    # A child's `pod_name` is the id of its node in the Workflow, which no pod is called by.
+    nodes = [c.pod_name for c in t.child_tasks or [] if c.pod_name]
     return Task(
         name=t.display_name or t.task_id or "",
         state=t.state or "PENDING",
-        pod=t.pod_name or (pods[0] if pods else ""),
+        pod=t.pod_name or "",
+        nodes=tuple(nodes),
         error=t.error.message or "" if t.error else "",
-        started=t.start_time,
-        finished=t.end_time,
+        started=_time(t.start_time),
+        finished=_time(t.end_time),
     )
 
 

@@ -173,11 +173,13 @@ def read_connection(args: argparse.Namespace) -> Connection:
 
 
 def connect(connection: Connection) -> KfpClient:
-    """A client; nothing is sent yet."""
+    """A client; with a namespace, the server is asked whether it knows any."""
     from yt8m.kubeflow.client import KfpClient
     from yt8m.kubeflow.http import HttpTransport
 
-    return KfpClient(HttpTransport(connection), namespace=connection.namespace)
+    client = KfpClient(HttpTransport(connection), namespace=connection.namespace)
+    client.check_namespace()
+    return client
 
 
 def link(connection: Connection, kind: str, identifier: str) -> str:

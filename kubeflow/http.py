@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import kfp_server_api
@@ -26,6 +27,7 @@ _API = "/apis/v2beta1"
 # A pair, because the generated client silently ignores a single float.
 _TIMEOUT_S = (10.0, 60.0)
 _LONGEST_TEXT = 500
+_INTERNAL_ERROR = 500
 
 
 class ServerError(Yt8mError):
@@ -70,7 +72,11 @@ class RetryPolicy:
         return self._run(action, look_up=None)
 
     def create(self, action: Callable[[], T], look_up: Callable[[], T | None]) -> T:
-        """`action` at most once in effect: what an unsure attempt left is found by `look_up`."""
+        """`action` at most once in effect: what an unsure attempt left is found by `look_up`.
+
+        A 500 is looked up too, but never repeated: the API server answers it after it has made
+        objects in the cluster which no list shows.
+        """
         return self._run(action, look_up=look_up)
 
     def _run(self, action: Callable[[], T], look_up: Callable[[], T | None] | None) -> T:
@@ -94,7 +100,8 @@ class RetryPolicy:
                     found = look_up()
                     if found is not None:
                         return found
-                if attempt + 1 == self.attempts:
+                is_half_done = look_up is not None and error.status == _INTERNAL_ERROR
+                if is_half_done or attempt + 1 == self.attempts:
                     raise
         raise AssertionError("attempts must be 1 or more")
 
@@ -147,7 +154,7 @@ class HttpTransport:
                 query_params=pairs,
                 header_params=headers,
                 body=body,
-                files={"uploadfile": file} if file else None,
+                post_params=_upload(file) if file else None,
                 response_type=answer,
                 auth_settings=["Bearer"],
                 _return_http_data_only=True,
@@ -184,8 +191,8 @@ class HttpTransport:
                 "--namespace with your profile, and a token that may use it",
                 status=status,
             )
-        if status == 0:  # TLS
-            return ServerError(f"{where}: {_short(str(error.reason))}", unsure=False)
+        if status == 0:  # how the generated client tells of TLS
+            return self._distrusted(str(error.reason), where)
         if status == 429 or status >= 500:
             wait = _seconds((error.headers or {}).get("Retry-After"))
             unsure = status != 429
@@ -201,6 +208,13 @@ class HttpTransport:
             status=401,
         )
 
+    def _distrusted(self, detail: str, where: str) -> RefusedError:
+        return RefusedError(
+            f"{where}: {_short(detail)}; if the server's certificate is signed by an authority of "
+            "your own, give that with --ca-file",
+            status=0,
+        )
+
     def _unreachable(self, error: Exception, method: str, path: str) -> ServerError | RefusedError:
         before = (
             urllib3.exceptions.NewConnectionError,
@@ -209,6 +223,8 @@ class HttpTransport:
         error = getattr(error, "reason", None) or error  # what urllib3 wrapped as MaxRetryError
         if isinstance(error, urllib3.exceptions.ResponseError):
             return self._login(302)
+        if isinstance(error, urllib3.exceptions.SSLError):
+            return self._distrusted(str(error), f"{method} {self._host}{_API}{path}")
         never_sent = isinstance(error, before)
         detail = re.sub(r"^<[^>]*>: ", "", str(error))
         return ServerError(
@@ -216,6 +232,11 @@ class HttpTransport:
             + ("; is the server up, and --host its address?" if never_sent else ""),
             unsure=not never_sent,
         )
+
+
+def _upload(file: str) -> list[tuple[str, tuple[str, bytes, str]]]:
+    """The server takes a file for YAML by its name alone."""
+    return [("uploadfile", ("pipeline.yaml", Path(file).read_bytes(), "application/yaml"))]
 
 
 def _said(body: Any) -> str:
