@@ -13,7 +13,7 @@ from dataclasses import replace
 from yt8m.components import storage
 from yt8m.components.trainer.backends.kubernetes_api import KubernetesApi, connect
 from yt8m.components.trainer.backends.kubernetes_config import JobSetBackend, TFJobBackend
-from yt8m.components.trainer.backends.kubernetes_job import Clock, run_job
+from yt8m.components.trainer.backends.kubernetes_job import Clock, run_to_completion
 from yt8m.components.trainer.backends.kubernetes_manifest import (
     JobRequest,
     create_manifest,
@@ -60,7 +60,7 @@ class Kubernetes:
                 storage.remove_tree(shared.checkpoint_dir)
                 storage.remove_tree(shared.exporters_dir)
 
-        run_job(
+        run_to_completion(
             self._api(),
             self._config,
             manifest,
@@ -80,10 +80,6 @@ class Kubernetes:
                 "volume or gs://, or set YT8M_WORK_DIR"
             )
         return storage.join(work_dir, "jobs", _key(job))
-
-
-def create(config: TFJobBackend | JobSetBackend) -> Kubernetes:
-    return Kubernetes(config)
 
 
 def share(job: TrainingJob, directory: str) -> TrainingJob:

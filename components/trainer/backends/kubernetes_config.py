@@ -3,52 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Literal
 
 from yt8m.schemas.config_tree import ConfigNode, require
-from yt8m.schemas.limits import (
-    AbsolutePath,
-    NonNegativeInt,
-    PositiveFloat,
-    PositiveInt,
-    matches,
-)
+from yt8m.schemas.kubernetes import KubernetesName, PodResources, VolumeMount
+from yt8m.schemas.limits import NonNegativeInt, PositiveFloat, PositiveInt
 
 ROLES = ("chief", "worker", "ps", "evaluator")
-Quantity = Annotated[
-    str,
-    matches(r"|\d+(\.\d+)?([KMGTPE]i|[mkMGTPE])?", "a Kubernetes quantity such as 4, 500m or 16Gi"),
-]
-KubernetesName = Annotated[
-    str, matches(r"|[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", "a Kubernetes name such as my-team")
-]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RoleConfig(ConfigNode):
+class RoleConfig(PodResources):
     """How many pods of a role, and how large each is."""
 
     replicas: PositiveInt = 1  # pods; a role of none is left out
-    cpu: Quantity = ""  # of a pod; empty: what the cluster gives
-    memory: Quantity = ""  # the same
-    gpus: NonNegativeInt = 0  # of a pod
-    gpu_resource: str = "nvidia.com/gpu"  # what the cluster calls a GPU
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mount(ConfigNode):
-    """A claim or a secret, mounted into every pod; one of the two."""
+class Mount(VolumeMount):
+    """Mounted into every pod."""
 
-    path: AbsolutePath  # where, in the container
-    claim: str = ""  # the name of a persistent volume claim
-    secret: str = ""  # the name of a secret
     sub_path: str = ""  # a directory within the claim or a key of the secret
     read_only: bool = False  # pods cannot write to it
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one = bool(self.claim) != bool(self.secret)
-        require(one, "claim", self.claim, "given, or secret, and not both")
 
 
 @dataclass(frozen=True, kw_only=True)
