@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from yt8m.components.registry.versions import DamagedVersionError, load_version
+from yt8m.components.registry.versions import UnusableVersionError, load_version
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.run.record import RunRecord, Verdict, read_records
 from yt8m.pipeline.run.workspace import Layout
@@ -29,6 +29,6 @@ def find_up_to_date_run(
 def _is_there(record: RunRecord) -> bool:
     try:
         load_version(record.push_dir, record.version)
-    except DamagedVersionError:
+    except UnusableVersionError:
         return False
     return True

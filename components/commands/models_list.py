@@ -40,11 +40,11 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
 
 def _row(push_dir: str, number: int) -> dict[str, Any]:
-    from yt8m.components.registry.versions import DamagedVersionError, load_version
+    from yt8m.components.registry.versions import UnusableVersionError, load_version
 
     try:
         record = load_version(push_dir, number).record
-    except DamagedVersionError as error:
+    except UnusableVersionError as error:
         return {"version": number, "state": "damaged", "problem": str(error)}
     gap = record.metrics.get("gap")
     return {
