@@ -109,9 +109,9 @@ class ObjectStore:
         """Put the last file of a published version in its place, whoever published it."""
         staged, path = self._staged(number), self._path(number)
         # Without its record a version was removed: one file must not come back alone.
-        if not files.exists(files.join(path, RECORD_FILE)):
+        if not (files.exists(staged) and files.exists(files.join(path, RECORD_FILE))):
             return
-        with contextlib.suppress(FileNotFoundError):  # it is in its place already
+        with contextlib.suppress(FileNotFoundError):  # another pusher was faster
             files.copy(staged, files.join(path, MODEL_FILE))
             files.remove(staged)
 
