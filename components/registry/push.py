@@ -123,11 +123,11 @@ def rollback(push_dir: str, version: int, *, keep: int = KEEP_VERSIONS) -> Versi
     return push(old.path, push_dir, record, keep=keep)
 
 
-def prune(push_dir: str) -> tuple[int, ...]:
-    """Remove the damaged versions of ours, whose numbers are the answer."""
+def prune(push_dir: str) -> dict[int, str]:
+    """Remove what `find_damaged` finds, which is the answer."""
     store = open_store(push_dir)
     with store.transaction():
-        damaged = tuple(find_damaged(push_dir))
+        damaged = find_damaged(push_dir)
         for number in damaged:
             store.remove(version_path(push_dir, number))
     return damaged
