@@ -5,6 +5,7 @@
     blessed            true or false
     reason             one sentence
     mode               enforce or none
+    model_digest       SHA-256 of the files of the model that was scored; Pusher pushes no others
     baseline           what the candidate was compared with; null where there was none
     videos, examples   evaluated; examples are rows: segments at segment level, else videos
     spans              that the evaluated data are of; empty where data have none
@@ -66,6 +67,7 @@ class Decision:
     blessed: bool
     reason: str
     mode: GateMode = GateMode.ENFORCE
+    model_digest: str = ""  # "": by a yt8m that did not write it yet
     baseline: str | None = None
     videos: int = 0
     examples: int = 0

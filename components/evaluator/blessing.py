@@ -31,6 +31,7 @@ def write_blessing(decision: Decision, *, inputs: Artifacts, outputs: Artifacts)
             constants.ARTIFACT_PROPERTY_BASELINE_MODEL_ID_KEY, baseline.id
         )
     blessing.set_string_custom_property("reason", decision.reason)
+    blessing.set_string_custom_property("model_digest", decision.model_digest)
     for name, estimates in (("gap", decision.metrics), ("gap_baseline", decision.baseline_metrics)):
         value = estimates["gap"].value if estimates else None
         if value is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from yt8m.components.evaluator.evaluation import FILE_NAME as METRICS_FILE
 from yt8m.components.evaluator.evaluation import Evaluation, evaluate
 from yt8m.components.evaluator.gate import check_gate, resolve_gate
 from yt8m.components.evaluator.gate_decision import decide
-from yt8m.components.evaluator.score_table import Scored
+from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE, Scored
 from yt8m.components.evaluator.scoring import ScoringPlan, check_models, no_rows
 from yt8m.components.evaluator.shard_selection import ShardSelection, choose_shards
 from yt8m.components.evaluator.tfma_extracts import Extracts
@@ -48,6 +49,7 @@ from yt8m.components.evaluator.tfma_user_metrics import (
 from yt8m.components.evaluator.thresholds import expand_thresholds
 from yt8m.components.records.vocabulary import load_vocabulary
 from yt8m.components.registry.baseline_artifact import baseline_model
+from yt8m.components.registry.digests import model_digest
 from yt8m.components.storage import files
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import ConfigError, DataError, UserError
@@ -73,6 +75,7 @@ class _Job:
     vocabulary: Vocabulary | None
     eval_config: config_pb2.EvalConfig  # whole: the gate's thresholds and the user's own metrics
     stock: config_pb2.EvalConfig | None  # the user's own metrics alone
+    notes: tuple[str, ...] = ()
 
 
 class Executor(base_beam_executor.BaseBeamExecutor):
@@ -83,17 +86,23 @@ class Executor(base_beam_executor.BaseBeamExecutor):
     ) -> None:
         self._log_startup(input_dict, output_dict, exec_properties)
         job = _job(input_dict, output_dict, exec_properties)
+        digest = model_digest(job.plan.model)
         notes = check_models(job.plan)
         scored = self._score(job)
+        if BASELINE in scored.broken and CANDIDATE not in scored.broken:
+            job, notes = _without_baseline(job, scored.broken[BASELINE]), []
+            scored = self._score(job)
         evaluation = evaluate(
             scored,
             job.config,
             level=job.plan.level,
             vocabulary=job.vocabulary,
             spans=job.chosen.spans,
-            notes=[*job.chosen.notes, *notes],
+            notes=[*job.chosen.notes, *job.notes, *notes],
         )
-        decision = _judge(job, evaluation)
+        if model_digest(job.plan.model) != digest:
+            raise DataError(f"{job.plan.model}: its files changed while it was scored; run again")
+        decision = dataclasses.replace(_judge(job, evaluation), model_digest=digest)
         files.write_text(files.join(job.evaluation_uri, METRICS_FILE), evaluation.to_json())
         write_blessing(decision, inputs=input_dict, outputs=output_dict)
         for line in decision_text(decision).splitlines():
@@ -135,6 +144,26 @@ def _job(inputs: Artifacts, outputs: Artifacts, properties: dict[str, Any]) -> _
             expand_thresholds(gate), config.slices, has_baseline=has_baseline, more=stock
         ),
         stock=stock,
+    )
+
+
+def _without_baseline(job: _Job, why: str) -> _Job:
+    """The same job where the baseline gives no scores: whatever is finite is better than that."""
+    note = (
+        f"{why}: values alone decide. `yt8m models rollback` puts a sound version in its place; "
+        "baseline.version=none compares with nothing"
+    )
+    _log.warning("%s: %s", job.baseline, note)
+    stock = parse_stock(job.config.eval_config, has_baseline=False)
+    return dataclasses.replace(
+        job,
+        plan=dataclasses.replace(job.plan, baseline=None),
+        baseline=None,
+        stock=stock,
+        eval_config=create_eval_config(
+            expand_thresholds(job.gate), job.config.slices, has_baseline=False, more=stock
+        ),
+        notes=(note,),
     )
 
 

@@ -9,16 +9,10 @@ import numpy as np
 import tensorflow as tf
 
 from yt8m.components.artifacts.manifest import Shard
-from yt8m.components.evaluator.exported import (
-    ExportedModel,
-    Scores,
-    exported_level,
-    fitted,
-    tf_reason,
-)
 from yt8m.components.evaluator.labels import Facts, Wanted, parse_facts, rated_weights
 from yt8m.components.evaluator.prefetch import prefetch_one
 from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE, Scored, TextColumn, merged
+from yt8m.components.export.load import LoadedModel, Scores, load_model, tf_reason
 from yt8m.components.inputs.shards import read_shards
 from yt8m.components.metrics import Batch, BrokenPredictions, VideoMetrics
 from yt8m.components.models.config import LossConfig
@@ -111,9 +105,9 @@ class Scorer:
 
     def __init__(self, plan: ScoringPlan) -> None:
         self.plan = plan
-        self.models = {CANDIDATE: ExportedModel(plan.model)}
+        self.models = {CANDIDATE: load_model(plan.model)}
         if plan.baseline:
-            self.models[BASELINE] = ExportedModel(plan.baseline, role="the baseline")
+            self.models[BASELINE] = load_model(plan.baseline, role="the baseline")
         self._wanted = Wanted(
             level=plan.level,
             features=plan.features,
@@ -152,9 +146,9 @@ class Scorer:
         classes = self.plan.features.num_classes
         scores, losses = {}, {}
         for name, model in self.models.items():
-            result = model.score(records)
+            result = model.score_records(records)
             _check_rows(model, result, facts)
-            found = fitted(result.scores, classes)
+            found = _fitted(result.scores, classes)
             losses[name] = _loss(found, facts)
             scores[name] = found.numpy()
         weights = None if facts.rated is None else rated_weights(facts.rated, classes)
@@ -213,12 +207,11 @@ def check_models(plan: ScoringPlan) -> list[str]:
             f"features.num_classes is {classes}"
         )
     for name, model in scorer.models.items():
-        level = exported_level(model.path)
-        if level is not None and level is not plan.level:
+        if model.level not in (None, plan.level):
             remedy = "; baseline.version: none compares with nothing" if name == BASELINE else ""
             raise UserError(
-                f"{model.role} {model.path} is for {level.value}-level records, and the data are "
-                f"at level {plan.level.value}{remedy}"
+                f"{model.role} {model.directory} is for {model.info.level.value}-level records, "
+                f"and the data are at level {plan.level.value}{remedy}"
             )
     baseline = scorer.models.get(BASELINE)
     if baseline is None or baseline.num_classes in (None, classes):
@@ -233,13 +226,13 @@ def check_models(plan: ScoringPlan) -> list[str]:
     ]
 
 
-def _check_rows(model: ExportedModel, result: Scores, facts: Facts) -> None:
+def _check_rows(model: LoadedModel, result: Scores, facts: Facts) -> None:
     same = len(result.ids) == len(facts) and (result.ids == facts.ids).all()
     if same and facts.starts is not None:
         same = result.starts is not None and (result.starts == facts.starts).all()
     if not same:
         raise DataError(
-            f"{model.role} {model.path} gives {len(result.ids)} rows for records that hold "
+            f"{model.role} {model.directory} gives {len(result.ids)} rows for records that hold "
             f"{len(facts)}, or in another order; its signature must give one row a "
             + ("rated segment, in the record's order" if facts.starts is not None else "record")
         )
@@ -263,6 +256,12 @@ def _distinct(labels: np.ndarray) -> np.ndarray:
     again = np.zeros(ordered.shape, bool)
     again[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
     return np.where(again, -1, ordered)
+
+
+def _fitted(scores: tf.Tensor, num_classes: int) -> tf.Tensor:
+    """`scores` over exactly `num_classes`: classes a model does not know score 0."""
+    missing = num_classes - int(scores.shape[1])
+    return scores[:, :num_classes] if missing <= 0 else tf.pad(scores, [[0, 0], [0, missing]])
 
 
 def _compact(parts: list[Scored]) -> Scored:

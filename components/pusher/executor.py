@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
 from typing import Any
@@ -13,7 +14,8 @@ from tfx.types import artifact_utils
 from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.pusher.config import PusherConfig
 from yt8m.components.pusher.record import create_record
-from yt8m.components.registry.push import push
+from yt8m.components.registry.baseline_artifact import read_in_service
+from yt8m.components.registry.push import StaleBaselineError, push
 from yt8m.components.storage import files
 from yt8m.schemas.config_tree import from_dict, to_dict
 
@@ -45,23 +47,34 @@ class Executor(tfx_pusher.Executor):
             configuration=json.loads(exec_properties.get("configuration") or "{}"),
         )
         if not blessed:
-            self._MarkNotPushed(pushed)
-            _write_outcome(pushed.uri, pushed=False, destination="", record=record)
-            _log.info("not pushed: %s", record.reason or "the model is not blessed")
+            self._hold_back(pushed, record)
             return
         config = from_dict(PusherConfig, json.loads(exec_properties["config"]), path="pusher")
-        version = push(
-            model_dir,
-            exec_properties["push_dir"] or config.push_dir,
-            record,
-            keep=config.keep_versions,
-            statistics_dir=uris.get("statistics"),
-        )
+        if not record.decision.get("model_digest"):
+            _log.warning("the blessing does not say which bytes it is of: any would be pushed")
+        try:
+            version = push(
+                model_dir,
+                exec_properties["push_dir"] or config.push_dir,
+                record,
+                keep=config.keep_versions,
+                statistics_dir=uris.get("statistics"),
+                replaces=read_in_service(uris["baseline"]) if "baseline" in uris else None,
+                model_digest=record.decision.get("model_digest", ""),
+            )
+        except StaleBaselineError as error:
+            self._hold_back(pushed, dataclasses.replace(record, reason=str(error)))
+            return
         self._MarkPushed(
             pushed, pushed_destination=version.path, pushed_version=str(version.number)
         )
         _write_outcome(pushed.uri, pushed=True, destination=version.path, record=version.record)
         _log.info("pushed as version %d: %s", version.number, version.path)
+
+    def _hold_back(self, pushed: types.Artifact, record: VersionRecord) -> None:
+        self._MarkNotPushed(pushed)
+        _write_outcome(pushed.uri, pushed=False, destination="", record=record)
+        _log.info("not pushed: %s", record.reason or "the model is not blessed")
 
 
 def _write_outcome(uri: str, *, pushed: bool, destination: str, record: VersionRecord) -> None:

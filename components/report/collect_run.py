@@ -70,6 +70,7 @@ def collect_verdict(sources: Sources, run: RunFile, baseline: VersionRecord | No
             baseline_version=version,
         )
     if pushed or decision.get("blessed") is False:
+        reason = pushed.get("record", {}).get("reason") or reason
         return VerdictFacts(outcome=Outcome.HELD_BACK, reason=reason, baseline_version=version)
     return VerdictFacts(reason=run.reason, baseline_version=version)
 

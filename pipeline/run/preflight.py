@@ -10,6 +10,7 @@ from pathlib import Path
 
 from yt8m.components import storage
 from yt8m.components.artifacts.decision import GateMode
+from yt8m.components.baseline.select import check_registry
 from yt8m.components.evaluator.shard_selection import choose_shards
 from yt8m.components.example_gen.config import Ingest
 from yt8m.components.example_gen.scan import count_records
@@ -62,6 +63,11 @@ def _push(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
         yield "pusher.push_dir is not set: say where models go (--push DIR)"
     elif storage.is_local(push_dir) and (problem := _unwritable(Path(push_dir))):
         yield f"pusher.push_dir {push_dir}: {problem}"
+
+
+def _registry(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
+    check_registry(config.baseline, config.pusher.push_dir)
+    return iter(())
 
 
 def _unwritable(directory: Path) -> str:
@@ -162,6 +168,7 @@ def _metadata(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
 _CHECKS: tuple[Check, ...] = (
     _root,
     _push,
+    _registry,
     _data,
     _disk,
     _memory,

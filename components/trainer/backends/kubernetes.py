@@ -119,9 +119,9 @@ def check_export(directory: str) -> None:
     """A job that ended well without a model that loads has not ended well."""
     if not storage.exists(storage.join(directory, _MODEL)):
         raise Yt8mError(f"the training job ended well, but left no {_MODEL} in {directory}")
-    from yt8m.components.export.load import load_model
+    from yt8m.components.export.load import load_export
 
-    load_model(directory)
+    load_export(directory)
 
 
 def _below(directory: str, name: str, given: str) -> str:
