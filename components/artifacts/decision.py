@@ -22,6 +22,7 @@ import enum
 import json
 from dataclasses import dataclass, field
 
+from yt8m.components.artifacts.estimate import Estimate, estimate_text
 from yt8m.schemas.config_tree import from_dict, to_dict
 
 FILE_NAME = "decision.json"
@@ -32,15 +33,6 @@ class GateMode(enum.Enum):
 
     ENFORCE = "enforce"
     NONE = "none"  # every model that can be scored is blessed; has to be written out
-
-
-@dataclass(frozen=True, kw_only=True)
-class Estimate:
-    """A number with its interval; None where undefined or not worked out."""
-
-    value: float | None = None
-    lower: float | None = None
-    upper: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,16 +99,6 @@ def _metric_line(decision: Decision, name: str) -> str:
         text += f", baseline {estimate_text(decision.baseline_metrics[name])}"
     if name in decision.differences:
         text += f", difference {estimate_text(decision.differences[name], sign='+')}"
-    return text
-
-
-def estimate_text(estimate: Estimate, *, sign: str = "") -> str:
-    """`0.7012 [0.6950, 0.7071]`."""
-    if estimate.value is None:
-        return "undefined"
-    text = f"{estimate.value:{sign}.4f}"
-    if estimate.lower is not None and estimate.upper is not None:
-        text += f" [{estimate.lower:{sign}.4f}, {estimate.upper:{sign}.4f}]"
     return text
 
 

@@ -21,8 +21,8 @@ from yt8m.schemas.errors import DataError, UserError
 _LOOKED_AT = 50  # records, to tell the level
 
 if TYPE_CHECKING:
+    from yt8m.components.artifacts.evaluation import Evaluation
     from yt8m.components.artifacts.manifest import Shard
-    from yt8m.components.evaluator.evaluation import Evaluation
     from yt8m.components.evaluator.score_table import Scored
     from yt8m.components.evaluator.scoring import ScoringPlan
     from yt8m.schemas.features import Level
@@ -171,7 +171,7 @@ def _values(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _text(evaluation: Evaluation, console: Console) -> str:
-    from yt8m.components.artifacts.decision import estimate_text
+    from yt8m.components.artifacts.estimate import estimate_text
 
     overall = evaluation.overall
     columns = ["metric", "model"]

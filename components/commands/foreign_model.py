@@ -10,12 +10,12 @@ from typing import Any
 import tensorflow as tf
 
 from yt8m.components.artifacts.export_info import FILE_NAME, SCORES, SERVING, ExportInfo, load_info
+from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.console.console import Console
 from yt8m.components.storage import files
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import FeatureConfig, Level
 
-_MODEL_FILE = "saved_model.pb"
 _HEAD = "entities"
 _RECORDS = "examples"
 _NEEDED = {"scores": "[records, classes] numbers", "video_id": "[records] texts"}
@@ -47,8 +47,8 @@ def described(
 
 def _scored_classes(directory: str, console: Console) -> int:
     """How many classes the model scores; UserError says what is missing for that."""
-    if not files.exists(files.join(directory, _MODEL_FILE)):
-        raise UserError(f"{directory} holds no {_MODEL_FILE}: it is not a SavedModel")
+    if not files.exists(files.join(directory, MODEL_FILE)):
+        raise UserError(f"{directory} holds no {MODEL_FILE}: it is not a SavedModel")
     try:
         loaded = tf.saved_model.load(directory)
     except Exception as error:  # TensorFlow raises whatever it happens to meet in broken files

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 
+from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.console.console import Console
 from yt8m.components.console.quiet import silence_tensorflow
 from yt8m.schemas.features import Level
@@ -20,7 +21,7 @@ from yt8m.schemas.features import Level
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("model", metavar="DIR", help="the SavedModel, where saved_model.pb is")
+    parser.add_argument("model", metavar="DIR", help=f"the SavedModel, where {MODEL_FILE} is")
     parser.add_argument("--push", required=True, metavar="DIR", help="the push directory")
     parser.add_argument(
         "--level",

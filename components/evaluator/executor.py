@@ -13,13 +13,14 @@ from tfx.dsl.components.base import base_beam_executor
 from tfx.types import artifact_utils
 from tfx.utils import path_utils
 
+from yt8m.components.artifacts import evaluation as evaluation_file
 from yt8m.components.artifacts import manifest
 from yt8m.components.artifacts.decision import Decision, GateMode, decision_text
+from yt8m.components.artifacts.evaluation import Evaluation
 from yt8m.components.evaluator.beam_scoring import add_scoring, collect
 from yt8m.components.evaluator.blessing import write_blessing
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig, SliceBy
-from yt8m.components.evaluator.evaluation import FILE_NAME as METRICS_FILE
-from yt8m.components.evaluator.evaluation import Evaluation, evaluate
+from yt8m.components.evaluator.evaluation import evaluate
 from yt8m.components.evaluator.gate import check_gate, resolve_gate
 from yt8m.components.evaluator.gate_decision import decide
 from yt8m.components.evaluator.score_table import Scored
@@ -94,7 +95,8 @@ class Executor(base_beam_executor.BaseBeamExecutor):
             notes=[*job.chosen.notes, *notes],
         )
         decision = _judge(job, evaluation)
-        files.write_text(files.join(job.evaluation_uri, METRICS_FILE), evaluation.to_json())
+        metrics_file = files.join(job.evaluation_uri, evaluation_file.FILE_NAME)
+        files.write_text(metrics_file, evaluation.to_json())
         write_blessing(decision, inputs=input_dict, outputs=output_dict)
         for line in decision_text(decision).splitlines():
             _log.info("%s", line)

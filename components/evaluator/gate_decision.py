@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from tensorflow_model_analysis.proto import validation_result_pb2
 
-from yt8m.components.artifacts.decision import Check, Decision, Estimate, GateMode
-from yt8m.components.evaluator.config import GateConfig
-from yt8m.components.evaluator.evaluation import GAP, Evaluation, Part
+from yt8m.components.artifacts.decision import Check, Decision, GateMode
+from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
+from yt8m.components.evaluator.config import GAP, GateConfig
 from yt8m.components.evaluator.metric_keys import baseline_numbers, candidate_numbers
 from yt8m.components.evaluator.thresholds import EXAMPLE_COUNT, GateLimit, Kind
 
@@ -48,7 +49,7 @@ def decide(
     )
 
 
-def _all_parts(evaluation: Evaluation) -> list[Part]:
+def _all_parts(evaluation: Evaluation) -> list[SliceMetrics]:
     return [evaluation.overall, *evaluation.slices]
 
 
@@ -75,7 +76,7 @@ def _described(failure: validation_result_pb2.ValidationFailure) -> str:
 
 def _check(
     limit: GateLimit,
-    parts: Mapping[str, Part],
+    parts: Mapping[str, SliceMetrics],
     failures: Mapping[_Failure, list[str]],
     has_baseline: bool,
 ) -> Check:
@@ -106,7 +107,7 @@ def _check(
     )
 
 
-def _observed(limit: GateLimit, part: Part) -> float | None:
+def _observed(limit: GateLimit, part: SliceMetrics) -> float | None:
     numbers = candidate_numbers(part)
     value = numbers.get(limit.number, math.nan)
     if limit.is_change:
@@ -123,7 +124,7 @@ def _meets(limit: GateLimit, observed: float) -> bool:
     return observed >= limit.limit
 
 
-def _interval(limit: GateLimit, part: Part) -> Estimate:
+def _interval(limit: GateLimit, part: SliceMetrics) -> Estimate:
     if limit.metric != GAP:
         return Estimate()
     source = part.difference if limit.needs_baseline else part.candidate

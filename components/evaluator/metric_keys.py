@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 
-from yt8m.components.artifacts.decision import Estimate
-from yt8m.components.evaluator.evaluation import GAP, Part
+from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.artifacts.evaluation import SliceMetrics
+from yt8m.components.evaluator.config import GAP
 from yt8m.components.evaluator.thresholds import EXAMPLE_COUNT
 
 
-def candidate_numbers(part: Part) -> dict[str, float]:
+def candidate_numbers(part: SliceMetrics) -> dict[str, float]:
     """All numbers of the candidate."""
     numbers = _model_numbers(part.candidate, part.examples)
     if part.baseline:
@@ -29,12 +30,12 @@ def candidate_numbers(part: Part) -> dict[str, float]:
     return numbers
 
 
-def baseline_numbers(part: Part) -> dict[str, float]:
+def baseline_numbers(part: SliceMetrics) -> dict[str, float]:
     """The numbers of the baseline; none without one."""
     return _model_numbers(part.baseline, part.examples) if part.baseline else {}
 
 
-def difference_numbers(part: Part) -> dict[str, float]:
+def difference_numbers(part: SliceMetrics) -> dict[str, float]:
     """Candidate minus baseline, by metric; none without a baseline."""
     ours, theirs = candidate_numbers(part), baseline_numbers(part)
     return {name: ours[name] - theirs[name] for name in theirs}

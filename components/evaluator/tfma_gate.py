@@ -14,8 +14,8 @@ from tensorflow_model_analysis.metrics import metric_types
 from tensorflow_model_analysis.proto import config_pb2, validation_result_pb2
 from tensorflow_model_analysis.writers import metrics_plots_and_validations_writer as writer
 
+from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
 from yt8m.components.evaluator.config import SliceConfig
-from yt8m.components.evaluator.evaluation import Evaluation, Part
 from yt8m.components.evaluator.metric_keys import (
     baseline_numbers,
     candidate_numbers,
@@ -97,13 +97,13 @@ def _change(asked: GateLimit) -> config_pb2.MetricThreshold:
     return config_pb2.MetricThreshold(change_threshold=threshold)
 
 
-def parts_of(evaluation: Evaluation) -> list[tuple[SliceKey, Part]]:
+def parts_of(evaluation: Evaluation) -> list[tuple[SliceKey, SliceMetrics]]:
     """All data and every slice, by TFMA's key."""
     slices = [(((p.column, p.value),), p) for p in evaluation.slices]
     return [((), evaluation.overall), *slices]
 
 
-def metrics_of(part: Part) -> Metrics:
+def metrics_of(part: SliceMetrics) -> Metrics:
     """The part's plain numbers by TFMA's keys."""
     has_baseline = bool(part.baseline)
     candidate = model_names(has_baseline)[0]

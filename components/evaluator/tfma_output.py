@@ -15,8 +15,8 @@ from tensorflow_model_analysis.proto import (
 )
 from tensorflow_model_analysis.writers import metrics_plots_and_validations_writer as writer
 
-from yt8m.components.artifacts.decision import Estimate
-from yt8m.components.evaluator.evaluation import Part
+from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.artifacts.evaluation import SliceMetrics
 from yt8m.components.evaluator.tfma_gate import SliceKey, metrics_of, model_names
 from yt8m.components.records.tfrecord import frame
 from yt8m.components.storage import files
@@ -29,7 +29,7 @@ StockMetrics = Mapping[SliceKey, metrics_for_slice_pb2.MetricsForSlice]
 
 
 def write_metrics(
-    uri: str, parts: Iterable[tuple[SliceKey, Part]], stock: StockMetrics | None = None
+    uri: str, parts: Iterable[tuple[SliceKey, SliceMetrics]], stock: StockMetrics | None = None
 ) -> None:
     """One record a slice; where there are intervals, TFMA shows the value with its bounds."""
     records = []
@@ -61,7 +61,9 @@ def write_eval_config(
     files.write_text(files.join(uri, CONFIG_FILE), json_format.MessageToJson(run))
 
 
-def _bounded(part: Part) -> dict[metric_types.MetricKey, metrics_for_slice_pb2.BoundedValue]:
+def _bounded(
+    part: SliceMetrics,
+) -> dict[metric_types.MetricKey, metrics_for_slice_pb2.BoundedValue]:
     candidate = model_names(bool(part.baseline))[0]
     rows = [(part.candidate, candidate, False), (part.difference, candidate, True)]
     if part.baseline:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from tensorflow_model_analysis.proto import metrics_for_slice_pb2
 from tensorflow_model_analysis.writers import metrics_plots_and_validations_writer as writer
 
-from yt8m.components.evaluator.evaluation import Evaluation
+from yt8m.components.artifacts.evaluation import Evaluation
 from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE
 from yt8m.components.evaluator.tfma_gate import SliceKey, model_names
 from yt8m.components.metrics.curves import CalibrationBin, CurvePoint

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from yt8m.components import storage
 from yt8m.components.artifacts.export_info import SCORES, SERVING, ExportInfo, load_info
+from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import FeatureConfig, Level
 
@@ -35,8 +36,8 @@ class ExportedModel:
 
 def load_model(directory: str) -> ExportedModel:
     """The export in `directory`; UserError where there is none, or it cannot be loaded."""
-    if not storage.exists(storage.join(directory, "saved_model.pb")):
-        raise UserError(f"{directory}: holds no model (no saved_model.pb)")
+    if not storage.exists(storage.join(directory, MODEL_FILE)):
+        raise UserError(f"{directory}: holds no model (no {MODEL_FILE})")
     info = load_info(directory)
     try:
         loaded = tf.saved_model.load(directory)

@@ -12,8 +12,9 @@ import dataclasses
 import time
 from collections.abc import Iterator, Mapping
 
+from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.version_record import RECORD_FILE, VersionRecord
-from yt8m.components.registry.versions import MODEL_FILE, list_versions, version_path
+from yt8m.components.registry.versions import list_versions, version_path
 from yt8m.components.storage import files
 
 _STALE_AFTER_S = 24 * 3600.0  # no upload of a model takes that long

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.version_record import (
     RECORD_FILE,
     STATISTICS_DIR,
@@ -18,7 +19,6 @@ from yt8m.components.artifacts.version_record import (
 from yt8m.components.storage import files
 from yt8m.schemas.errors import UserError
 
-MODEL_FILE = "saved_model.pb"
 NO_VERSION = "none"
 # TensorFlow Serving takes a directory for a version when its whole name reads as a number.
 _NUMBER = re.compile(r"[1-9]\d{0,17}")

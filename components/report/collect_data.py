@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from yt8m.components.artifacts import comparisons
 from yt8m.components.artifacts.manifest import FILE_NAME, Manifest, parse_manifest
 from yt8m.components.report.collect_run import read_json
 from yt8m.components.report.inputs import Sources
@@ -20,7 +21,6 @@ from yt8m.schemas.features import LABELS, SEGMENT_LABELS
 
 STATISTICS_FILE = "FeatureStats.pb"  # TFX's names
 ANOMALIES_FILE = "SchemaDiff.pb"
-COMPARISONS_FILE = "comparisons.json"  # by ValidationGate
 _TRAIN = "Split-train"
 _SPLITS = ("train", "eval", "test")
 _LABEL_FEATURES = (LABELS, SEGMENT_LABELS)
@@ -30,7 +30,7 @@ def collect_data(sources: Sources) -> DataFacts:
     """Records, labels, anomalies and drift, as far as the run came."""
     manifest = _manifest(sources.examples)
     labels = _label_statistics(sources.statistics)
-    compared = read_json(sources.validation, COMPARISONS_FILE)
+    compared = read_json(sources.validation, comparisons.FILE_NAME)
     return DataFacts(
         level=manifest.level.value if manifest else "",
         verified=manifest.verify if manifest else "",

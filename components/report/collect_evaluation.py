@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from yt8m.components.report.collect_run import DECISION_FILE, read_json
+from yt8m.components.artifacts import decision as decision_file
+from yt8m.components.artifacts import evaluation
+from yt8m.components.report.collect_run import read_json
 from yt8m.components.report.config import ReportConfig
 from yt8m.components.report.inputs import Sources
 from yt8m.components.report.model import (
@@ -18,7 +20,6 @@ from yt8m.components.report.model import (
     SliceFacts,
 )
 
-METRICS_FILE = "metrics.json"  # by the evaluator, in the evaluation
 _GAP = "gap"
 _ORDER = (_GAP, "hit_at_1", "perr", "map", "loss")
 _MODELS = ("candidate", "baseline")
@@ -26,8 +27,8 @@ _MODELS = ("candidate", "baseline")
 
 def collect_evaluation(sources: Sources, config: ReportConfig) -> EvaluationFacts:
     """What the evaluator found; empty where it did not run."""
-    decision = read_json(sources.model_blessing, DECISION_FILE)
-    found = read_json(sources.evaluation, METRICS_FILE)
+    decision = read_json(sources.model_blessing, decision_file.FILE_NAME)
+    found = read_json(sources.evaluation, evaluation.FILE_NAME)
     if not decision and not found:
         return EvaluationFacts()
     classes = [_class(row) for row in found.get("classes", ())]

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from yt8m.components.artifacts import decision as decision_file
+from yt8m.components.artifacts import push_outcome
 from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.report.inputs import Sources
 from yt8m.components.report.model import ComponentFacts, Difference, Outcome, VerdictFacts
 from yt8m.components.storage import files
 from yt8m.schemas.config_tree import flatten
 
-PUSHED_FILE = "pushed.json"  # by Pusher
-DECISION_FILE = "decision.json"  # by the evaluator
 _STOP = "ValidationGate"
 _FAILED = "failed"
 _RUNNING = "running"
@@ -49,8 +49,8 @@ def read_run_file(path: str, *, now: float) -> RunFile:
 
 def collect_verdict(sources: Sources, run: RunFile, baseline: VersionRecord | None) -> VerdictFacts:
     """What came of the run, from the last thing that it did."""
-    pushed = read_json(sources.pushed_model, PUSHED_FILE)
-    decision = read_json(sources.model_blessing, DECISION_FILE)
+    pushed = read_json(sources.pushed_model, push_outcome.FILE_NAME)
+    decision = read_json(sources.model_blessing, decision_file.FILE_NAME)
     version = baseline.version if baseline else 0
     reason = str(decision.get("reason", ""))
     if pushed.get("pushed"):
@@ -90,7 +90,7 @@ def differences(record: VersionRecord, configuration: Mapping[str, Any]) -> tupl
 
 def identifiers(sources: Sources) -> dict[str, str]:
     """What names data, code and run beyond doubt, as Pusher has put it on record."""
-    record = read_json(sources.pushed_model, PUSHED_FILE).get("record", {})
+    record = read_json(sources.pushed_model, push_outcome.FILE_NAME).get("record", {})
     found = {
         "data digest": record.get("data", {}).get("manifest_digest", ""),
         "code version": record.get("code_version", ""),

@@ -6,11 +6,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING
 from yt8m.components.report.model import CurveFacts, TrainingFacts
 from yt8m.components.storage import files
 
-CURVE_FILE = "training.jsonl"
-EVALUATION_FILE = "evaluation.jsonl"  # of a continuous evaluator beside the training
 _TRAIN, _VALIDATION = "train", ("validation", "evaluation")
 _SHOWN = ("loss", "learning_rate", "gap", "hit_at_1", "perr", "examples_per_s")
 _MOST_POINTS = 2000  # of a curve; of longer ones every n-th is kept
@@ -18,7 +17,7 @@ _MOST_POINTS = 2000  # of a curve; of longer ones every n-th is kept
 
 def collect_training(directory: str) -> TrainingFacts:
     """Curves from the log directory; empty where there is none."""
-    rows = [*_rows(directory, CURVE_FILE), *_rows(directory, EVALUATION_FILE)]
+    rows = [*_rows(directory, TRAINING), *_rows(directory, EVALUATION)]
     trained = [row for row in rows if row.get("kind") == _TRAIN]
     validated = [row for row in rows if row.get("kind") in _VALIDATION]
     if not rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from yt8m.components.artifacts.report import SUMMARY_FILE
 from yt8m.components.report.markup import Markup, element, join
 from yt8m.components.report.model import Outcome, ReportFacts
 from yt8m.components.report.sections.classes import classes
@@ -50,7 +51,7 @@ def render(facts: ReportFacts) -> str:
             class_="top",
         ),
         element("main", *[section for _, section in present.values()]),
-        element("footer", "Made by yt8m. report.json beside this page holds the same facts."),
+        element("footer", f"Made by yt8m. {SUMMARY_FILE} beside this page holds the same facts."),
     )
     return f"<!doctype html>\n{element('html', _head(facts), body, lang='en')}\n"
 

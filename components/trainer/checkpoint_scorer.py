@@ -9,6 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from yt8m.components.artifacts.training_curve import EVALUATION, read_curve
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.models.heads import Head, create_heads
 from yt8m.components.models.layers import Recipe
@@ -20,7 +21,7 @@ from yt8m.components.trainer.early_stopping import Evaluation
 from yt8m.components.trainer.exporters import Exporter
 from yt8m.components.trainer.input import TrainingData, load_data
 from yt8m.components.trainer.job import TrainingJob
-from yt8m.components.trainer.metrics_file import EVALUATION, Curve, copy_curves, read_curve
+from yt8m.components.trainer.metrics_file import Curve, copy_curves
 from yt8m.components.trainer.stop_signal import StopSignal
 from yt8m.components.trainer.validator import Scores, Validator
 from yt8m.schemas.config_tree import to_dict
