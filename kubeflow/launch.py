@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from yt8m.components.evaluator.config import GateConfig
-from yt8m.components.evaluator.gate import resolve_gate
+from yt8m.components.evaluator.thresholds import resolve_gate
 from yt8m.kubeflow.client import Launch, PipelineClient, find_pipeline, newest_version
 from yt8m.kubeflow.spec_file import Spec, server_spec
 from yt8m.schemas.errors import UserError

@@ -1,4 +1,4 @@
-"""The gate's decision: what was asked, what was found, what follows, as data and as text.
+"""The gate's decision: each threshold, what was observed, and what follows, as data and text.
 
 `decision.json` in the blessing artifact is `Decision` as JSON:
 
@@ -12,7 +12,7 @@
     baseline_metrics   the same of the baseline, {} without one
     differences        candidate - baseline, by name, {value, lower, upper}
     checks             a list of {metric, slice, needed, observed, lower, upper, passed, applied,
-                       note}; `applied` is false where a change was asked and there is no baseline
+                       note}; `applied` is false for a limit on a change where there is no baseline
     notes              what a reader must know (a sampled bootstrap, unlike class counts, ...)
 """
 
@@ -105,7 +105,7 @@ def _metric_line(decision: Decision, name: str) -> str:
 def _check_line(check: Check) -> str:
     state = "passed" if check.passed else "FAILED"
     if not check.applied:
-        return f"not asked  {check.needed}: {check.note}"
+        return f"not applicable  {check.needed}: {check.note}"
     on = f" on {check.slice}" if check.slice else ""
     found = "undefined" if check.observed is None else f"{check.observed:.6g}"
     note = f" ({check.note})" if check.note else ""

@@ -15,7 +15,7 @@
     precision_recall   model -> points {score, precision, recall}, by rising recall
     calibration        model -> bins {low, high, count, mean_score, hit_rate}
     notes              what a reader must know
-    broken             model -> why it cannot be judged (predictions that are no numbers)
+    broken             model -> why it cannot be evaluated (predictions that are no numbers)
 """
 
 from __future__ import annotations

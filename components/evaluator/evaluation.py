@@ -12,7 +12,7 @@ import numpy as np
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.evaluation import ClassMetrics, Evaluation, SliceMetrics
 from yt8m.components.evaluator.config import GAP, BootstrapConfig, EvaluatorConfig
-from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE, Scored
+from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE, ScoreTable
 from yt8m.components.evaluator.slices import MAX_VALUES, slices_of
 from yt8m.components.metrics import VideoMetrics
 from yt8m.components.metrics.bootstrap import GapDraws, draw_gap
@@ -22,7 +22,7 @@ from yt8m.schemas.vocabulary import Vocabulary
 
 
 def evaluate(
-    scored: Scored,
+    scored: ScoreTable,
     config: EvaluatorConfig,
     *,
     level: Level,
@@ -124,13 +124,13 @@ def _estimates(metrics: VideoMetrics) -> dict[str, Estimate]:
     return {name: Estimate(value=value) for name, value in values.items()}
 
 
-def _undefined(scored: Scored) -> SliceMetrics:
+def _undefined(scored: ScoreTable) -> SliceMetrics:
     nothing = {name: Estimate() for name in ("gap", "map", "perr", "hit_at_1", "loss")}
     has_baseline = scored.baseline is not None
     return SliceMetrics(candidate=dict(nothing), baseline=dict(nothing) if has_baseline else {})
 
 
-def _classes(scored: Scored, vocabulary: Vocabulary | None) -> tuple[ClassMetrics, ...]:
+def _classes(scored: ScoreTable, vocabulary: Vocabulary | None) -> tuple[ClassMetrics, ...]:
     ours = scored.candidate.class_precision()
     theirs = scored.baseline.class_precision().ap if scored.baseline is not None else None
     names = vocabulary.names if vocabulary is not None else ()
@@ -146,7 +146,7 @@ def _classes(scored: Scored, vocabulary: Vocabulary | None) -> tuple[ClassMetric
     )
 
 
-def _notes(scored: Scored, bootstrap: BootstrapConfig) -> list[str]:
+def _notes(scored: ScoreTable, bootstrap: BootstrapConfig) -> list[str]:
     notes = []
     if bootstrap.replicates and scored.videos > bootstrap.max_videos:
         notes.append(

@@ -11,16 +11,16 @@ from yt8m.components.artifacts.decision import Check, Decision, GateMode
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
 from yt8m.components.evaluator.config import GAP, GateConfig
-from yt8m.components.evaluator.metric_keys import baseline_numbers, candidate_numbers
-from yt8m.components.evaluator.thresholds import EXAMPLE_COUNT, GateLimit, Kind
+from yt8m.components.evaluator.tfma_gate import baseline_numbers, candidate_numbers
+from yt8m.components.evaluator.thresholds import EXAMPLE_COUNT, GateLimit, LimitKind
 
-_NO_BASELINE = "there is no baseline, so no change was asked"
+_NO_BASELINE = "there is no baseline, so changes do not apply"
 
 
 def decide(
     evaluation: Evaluation,
     gate: GateConfig,
-    asked: Sequence[GateLimit],
+    limits: Sequence[GateLimit],
     verdict: validation_result_pb2.ValidationResult,
     *,
     baseline: str | None,
@@ -28,8 +28,8 @@ def decide(
     """TFMA's verdict decides; the rest of this says why."""
     parts = {f"{p.column}={p.value}" if p.column else "": p for p in _all_parts(evaluation)}
     failures = _failures(verdict)
-    checks = [_check(limit, parts, failures, baseline is not None) for limit in asked]
-    checks += _foreign(failures, asked)
+    checks = [_check(limit, parts, failures, baseline is not None) for limit in limits]
+    checks += _user_checks(failures, limits)
     judged = gate.mode is not GateMode.NONE
     blessed = bool(verdict.validation_ok) if judged else not evaluation.broken
     overall = evaluation.overall
@@ -113,13 +113,13 @@ def _observed(limit: GateLimit, part: SliceMetrics) -> float | None:
     if limit.is_change:
         theirs = baseline_numbers(part).get(limit.number, math.nan)
         value -= theirs
-        if limit.kind is Kind.RELATIVE_CHANGE_AT_LEAST:
+        if limit.kind is LimitKind.RELATIVE_CHANGE_AT_LEAST:
             value = value / theirs if theirs else math.nan
     return None if math.isnan(value) else value
 
 
 def _meets(limit: GateLimit, observed: float) -> bool:
-    if limit.kind in (Kind.AT_MOST, Kind.CHANGE_AT_MOST):
+    if limit.kind in (LimitKind.AT_MOST, LimitKind.CHANGE_AT_MOST):
         return observed <= limit.limit
     return observed >= limit.limit
 
@@ -131,9 +131,11 @@ def _interval(limit: GateLimit, part: SliceMetrics) -> Estimate:
     return source.get(GAP, Estimate())
 
 
-def _foreign(failures: Mapping[_Failure, list[str]], asked: Sequence[GateLimit]) -> list[Check]:
+def _user_checks(
+    failures: Mapping[_Failure, list[str]], limits: Sequence[GateLimit]
+) -> list[Check]:
     """Failures of thresholds in the user's own eval config."""
-    ours = {(limit.number, limit.is_change, limit.slice) for limit in asked}
+    ours = {(limit.number, limit.is_change, limit.slice) for limit in limits}
     return [
         Check(metric=name, needed=f"{name} as evaluator.eval_config asks", slice=part, note=why)
         for (name, is_diff, part), reasons in failures.items()
