@@ -110,7 +110,7 @@ def score(job: Any, pattern: str) -> float:
 
 
 def training_seconds(job: Any) -> float:
-    from yt8m.components.trainer.metrics_file import TRAINING, read_curve
+    from yt8m.components.artifacts.training_curve import TRAINING, read_curve
 
     rows = [r for r in read_curve(f"{job.log_dir}/{TRAINING}") if r["kind"] == "train"]
     return float(rows[-1]["seconds"])

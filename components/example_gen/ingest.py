@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from yt8m.components import storage
+from yt8m.components.artifacts import quarantine
 from yt8m.components.artifacts.manifest import FILE_NAME, Manifest, Shard
 from yt8m.components.console.console import Console
 from yt8m.components.example_gen.config import DataConfig, Ingest
@@ -18,7 +19,6 @@ from yt8m.components.example_gen.verify import ShardReport, policy_key, verify_s
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import FeatureConfig
 
-QUARANTINE_FILE = "quarantine.json"
 # Writes the good records of the reports anew and says how many its filter left out.
 Rewrite = Callable[[Sequence[ShardReport]], tuple[list[Shard], int]]
 
@@ -59,7 +59,9 @@ def ingest(
     _check_splits(shards)
     manifest = Manifest(level=config.level, shards=tuple(shards), verify=config.verify.value)
     if accounts.quarantined:
-        storage.write_text(storage.join(examples_uri, QUARANTINE_FILE), quarantine_json(reports))
+        storage.write_text(
+            storage.join(examples_uri, quarantine.FILE_NAME), quarantine_json(reports)
+        )
     sample_splits = materialize_sample(
         shards,
         root=sample_uri,

@@ -116,7 +116,7 @@ def _memory(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
 
 
 def _gate(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
-    from yt8m.components.evaluator.gate import check_gate
+    from yt8m.components.evaluator.thresholds import check_gate
 
     yield from check_gate(config.gate, config.evaluator)
 
