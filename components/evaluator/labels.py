@@ -14,6 +14,7 @@ from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import (
     ID,
     LABELS,
+    PRESENT_SCORE,
     SEGMENT_LABELS,
     SEGMENT_SCORES,
     SEGMENT_START_TIMES,
@@ -22,7 +23,6 @@ from yt8m.schemas.features import (
 )
 
 _NONE = -1
-_PRESENT = 0.5  # scores are 0 or 1 in the published records
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +132,7 @@ def _segments(
     order = np.argsort(first)  # distinct starts in the order in which they come
     row = np.argsort(order)[inverse.reshape(-1)]
     classes = parsed[SEGMENT_LABELS].values.numpy()
-    present = parsed[SEGMENT_SCORES].values.numpy() >= _PRESENT
+    present = parsed[SEGMENT_SCORES].values.numpy() >= PRESENT_SCORE
     return (
         of_record[first[order]],
         start[first[order]],

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from yt8m.components import storage
@@ -68,6 +69,8 @@ def ingest(
     )
     storage.write_text(storage.join(examples_uri, FILE_NAME), manifest.to_json())
     console.info(_summary(accounts, sources))
+    for line in _warnings(reports):
+        console.warn(line)
     return Ingested(manifest=manifest, accounts=accounts, sample_splits=sample_splits)
 
 
@@ -91,6 +94,20 @@ def _check_splits(shards: Sequence[Shard]) -> None:
     for split in ("train", "eval"):
         if not any(shard.records for shard in shards if shard.split == split):
             raise UserError(f"no record falls to the split {split}")
+
+
+def _warnings(reports: Sequence[ShardReport]) -> Iterator[str]:
+    counts: Counter[str] = Counter()
+    shards: Counter[str] = Counter()
+    first: dict[str, str] = {}
+    for report in reports:
+        counts.update(report.warnings)
+        shards.update(report.warnings.keys())
+        for text in report.warnings:
+            first.setdefault(text, report.source.uri)
+    for text, count in counts.items():
+        where = f"{count:,} records in {shards[text]:,} shards, the first of which is {first[text]}"
+        yield f"ExampleGen: {text} ({where})"
 
 
 def _summary(accounts: RecordCounts, sources: Sources) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from yt8m.components.example_gen.config import BadInput, DataConfig
-from yt8m.components.example_gen.scan import UNKNOWN
 from yt8m.components.example_gen.verify import ShardReport
+from yt8m.components.records.shard_reader import UNKNOWN
 from yt8m.schemas.errors import DataError
 
 _LINES_A_SHARD = 5

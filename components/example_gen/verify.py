@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from yt8m.components.console.progress import Progress
 from yt8m.components.example_gen.config import DataConfig, Verify
-from yt8m.components.example_gen.level import level_fault
-from yt8m.components.example_gen.scan import (
+from yt8m.components.example_gen.sources import SourceShard
+from yt8m.components.example_gen.verification_cache import VerifiedCache
+from yt8m.components.records.decode import MalformedRecord, decode_record
+from yt8m.components.records.shard_reader import (
     UNKNOWN,
     Block,
     Problem,
@@ -25,8 +29,14 @@ from yt8m.components.example_gen.scan import (
     open_shard,
     scan,
 )
-from yt8m.components.example_gen.sources import SourceShard
-from yt8m.components.example_gen.verification_cache import VerifiedCache
+from yt8m.components.records.validation import (
+    Expected,
+    expected_by,
+    level_fault,
+    not_a_record,
+    unasked_features,
+)
+from yt8m.components.storage.errors import storage_failures_explained
 from yt8m.schemas.features import FeatureConfig
 
 SAMPLED_RECORDS = 256  # of each shard, under the policy `sample`
@@ -45,6 +55,7 @@ class ShardReport:
     frames: int = 0
     segments: int = 0
     problems: tuple[Problem, ...] = ()  # one for each bad record
+    warnings: dict[str, int] = field(default_factory=dict)  # number of records each is said of
     # Hashes of the good records' ids and their indices, where the records were parsed.
     ids: np.ndarray | None = None
     indices: np.ndarray | None = None
@@ -100,23 +111,24 @@ def _figures(report: ShardReport) -> dict[str, Any]:
 
 class _Verifier:
     def __init__(self, config: DataConfig, features: FeatureConfig) -> None:
-        self._policy, self._level = config.verify, config.level
+        self._policy, self._level, self._features = config.verify, config.level, features
         self._unlabelled = config.unlabelled
         self._checker: Any = None
         if config.verify in (Verify.FULL, Verify.SAMPLE):
             # TensorFlow, so only where records are parsed.
-            from yt8m.components.example_gen.checks import record_checker
+            from yt8m.components.inputs.record_checker import record_checker
 
             self._checker = record_checker(config.level, features)
 
     def verify(self, shard: SourceShard) -> ShardReport:
         try:
-            if self._policy is Verify.FULL:
-                return self._parsed(shard)
-            if self._policy is Verify.CHECKSUM:
-                return self._checksums(shard)
-            return self._lengths(shard, sampled=self._policy is Verify.SAMPLE)
-        except OSError as error:
+            with storage_failures_explained(shard.uri):
+                if self._policy is Verify.FULL:
+                    return self._parsed(shard)
+                if self._policy is Verify.CHECKSUM:
+                    return self._checksums(shard)
+                return self._lengths(shard, sampled=self._policy is Verify.SAMPLE)
+        except OSError as error:  # of the file itself: gone, or not allowed
             problem = Problem(0, 0, f"cannot be read ({error})")
             return ShardReport(source=shard, records=1, digest="", problems=(problem,))
 
@@ -176,15 +188,31 @@ class _Verifier:
                     break
         return tuple(total.problems)
 
-    def _level_fault(self, record: bytes, shard: SourceShard) -> str | None:
+    def _level_fault(self, data: bytes, shard: SourceShard) -> str | None:
         """Of the first record, for policies that parse none: the others will be of its kind."""
-        return level_fault(record, self._level, labelled=shard.split not in self._unlabelled)
+        try:
+            return level_fault(decode_record(data), self._expected(shard))
+        except MalformedRecord as error:
+            return not_a_record(error)
+
+    def _expected(self, shard: SourceShard) -> Expected:
+        return expected_by(self._features, self._level, labelled=self._labelled(shard))
+
+    def _labelled(self, shard: SourceShard) -> bool:
+        return shard.split not in self._unlabelled
 
     def _check(self, block: Block, shard: SourceShard, total: _Totals) -> None:
         total.add_broken(block.problems)
         if block.records:
-            labelled = shard.split not in self._unlabelled
-            total.add(block, self._checker.check(block.records, labelled=labelled))
+            if not total.records:
+                total.of_all += self._unasked(block.records[0], shard)
+            total.add(block, self._checker.check(block.records, labelled=self._labelled(shard)))
+
+    def _unasked(self, data: bytes, shard: SourceShard) -> Iterator[str]:
+        """Columns of the first record that nobody asked for: the others will have them too."""
+        with contextlib.suppress(MalformedRecord):
+            for name in unasked_features(decode_record(data), self._expected(shard)):
+                yield f"feature {name} is not in features.names and is ignored"
 
 
 class _Totals:
@@ -193,6 +221,8 @@ class _Totals:
     def __init__(self) -> None:
         self.records = self.labels = self.frames = self.segments = 0
         self.problems: list[Problem] = []
+        self.warnings: Counter[str] = Counter()
+        self.of_all: list[str] = []  # warnings that hold for each record
         self._ids: list[np.ndarray] = []
         self._indices: list[np.ndarray] = []
 
@@ -203,6 +233,7 @@ class _Totals:
     def add(self, block: Block, figures: Any) -> None:
         self.records += len(block.records)
         self.problems += _located(block, figures.bad)
+        self.warnings += figures.warnings
         good = np.ones(len(block.records), bool)
         good[list(figures.bad)] = False
         self.labels += int((figures.labels[good] > 0).sum())
@@ -221,6 +252,7 @@ class _Totals:
             frames=self.frames,
             segments=self.segments,
             problems=tuple(sorted(self.problems)) if self.records else (_EMPTY,),
+            warnings={**self.warnings, **dict.fromkeys(self.of_all, self.records)},
             ids=np.concatenate(self._ids) if self._ids else np.zeros(0, np.int64),
             indices=np.concatenate(self._indices) if self._indices else np.zeros(0, np.int32),
         )
