@@ -1,4 +1,4 @@
-"""From resolved sources to two filled directories: verify, settle, place, list. No TFX here."""
+"""From resolved sources to two filled directories: verify, apply the policy, materialise, list."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from yt8m.components.console.console import Console
 from yt8m.components.example_gen.config import DataConfig, Ingest
 from yt8m.components.example_gen.leaks import mark_train_eval_overlap
 from yt8m.components.example_gen.materialize import materialize_sample, materialize_shards
-from yt8m.components.example_gen.reconcile import RecordCounts, quarantine_json, settle
+from yt8m.components.example_gen.reconcile import (
+    RecordCounts,
+    enforce_bad_input_policy,
+    quarantine_json,
+)
 from yt8m.components.example_gen.sources import Sources
 from yt8m.components.example_gen.verification_cache import VerifiedCache
 from yt8m.components.example_gen.verify import ShardReport, policy_key, verify_shards
@@ -49,7 +53,7 @@ def ingest(
     reports = mark_train_eval_overlap(verify_shards(sources.shards, config, features, cache=cache))
     if cache:
         cache.forget_unused()
-    accounts = settle(reports, config)
+    accounts = enforce_bad_input_policy(reports, config)
     if config.ingest is Ingest.REWRITE:
         if rewrite is None:
             raise RuntimeError("rewriting needs a Beam pipeline")

@@ -119,7 +119,7 @@ def _shard(
         frames=report.frames,
         segments=report.segments,
         span=report.source.span,
-        quarantined=len(report.problems),
+        quarantined=len(report.problems) + report.lost,
     )
 
 

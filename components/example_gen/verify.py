@@ -48,13 +48,15 @@ class ShardReport:
     """What reading one shard found."""
 
     source: SourceShard
-    records: int  # all of them, the bad ones included; nothing or an unreadable rest counts as one
+    records: int  # all that were found; nothing at all, or an unreadable rest, counts as one
     digest: str
     compression: str = ""
     labels: int = 0
     frames: int = 0
     segments: int = 0
     problems: tuple[Problem, ...] = ()  # one for each bad record
+    broken: bool = False  # it ends in an unreadable rest
+    lost: int = 0  # records that this rest held besides the one that is counted, by estimate
     warnings: dict[str, int] = field(default_factory=dict)  # number of records each is said of
     # Hashes of the good records' ids and their indices, where the records were parsed.
     ids: np.ndarray | None = None
@@ -81,7 +83,31 @@ def verify_shards(
             reports.append(report)
             records += report.records
             progress.advance(note=f"{records:,} records")
-    return reports
+    return [estimate_lost(report, reports) if report.broken else report for report in reports]
+
+
+def estimate_lost(report: ShardReport, reports: Sequence[ShardReport]) -> ShardReport:
+    """`report`, which is broken, with the number of records that its unreadable rest held.
+
+    The unbroken shards of its split tell how many records such a shard has. Where they are the
+    fewer, at least as many are lost as were found: what is unbroken may be so by chance.
+    """
+    of_split = [r for r in reports if r.source.split == report.source.split]
+    unbroken = [r for r in of_split if not r.broken]
+    found = report.records - 1
+    least = found if 2 * len(unbroken) < len(of_split) else 1
+    total = _expected_records(report, unbroken) if unbroken else 0
+    return dataclasses.replace(report, lost=max(round(total) - found, least, 1) - 1)
+
+
+def _expected_records(report: ShardReport, unbroken: Sequence[ShardReport]) -> float:
+    alike = [r.source.size for r in unbroken if r.compression == report.compression]
+    if not alike:
+        return float(np.median([r.records for r in unbroken]))
+    records = sum(r.records for r in unbroken if r.compression == report.compression)
+    # One that was cut off was as large as the others.
+    size = max(report.source.size, float(np.median(alike)))
+    return records / max(sum(alike), 1) * size
 
 
 def policy_key(config: DataConfig, features: FeatureConfig) -> str:
@@ -133,13 +159,14 @@ class _Verifier:
             return ShardReport(source=shard, records=1, digest="", problems=(problem,))
 
     def _checksums(self, shard: SourceShard) -> ShardReport:
-        digest, records = hashlib.sha256(), 0
+        digest, records, broken = hashlib.sha256(), 0, False
         problems: list[Problem] = []
         with open_shard(shard.uri) as (file, compression):
             fault: str | None = None
             for block in scan(file):
                 digest.update(b"".join(block.framing))
                 problems += block.problems
+                broken |= block.broken
                 if not records and block.records:
                     fault = self._level_fault(block.records[0], shard)
                 if fault:
@@ -152,6 +179,7 @@ class _Verifier:
             digest=digest.hexdigest()[:32],
             compression=compression,
             problems=tuple(sorted(problems)) if records else (_EMPTY,),
+            broken=broken or not records,
         )
 
     def _parsed(self, shard: SourceShard) -> ShardReport:
@@ -176,6 +204,7 @@ class _Verifier:
             digest=hashlib.sha256(known.encode()).hexdigest()[:32],
             compression=compression,
             problems=tuple(problems) if records or fault else (_EMPTY,),
+            broken=bool(fault) or not records,
         )
 
     def _sampled(self, shard: SourceShard) -> tuple[Problem, ...]:
@@ -202,7 +231,7 @@ class _Verifier:
         return shard.split not in self._unlabelled
 
     def _check(self, block: Block, shard: SourceShard, total: _Totals) -> None:
-        total.add_broken(block.problems)
+        total.add_unreadable(block)
         if block.records:
             if not total.records:
                 total.of_all += self._unasked(block.records[0], shard)
@@ -221,14 +250,16 @@ class _Totals:
     def __init__(self) -> None:
         self.records = self.labels = self.frames = self.segments = 0
         self.problems: list[Problem] = []
+        self.broken = False
         self.warnings: Counter[str] = Counter()
         self.of_all: list[str] = []  # warnings that hold for each record
         self._ids: list[np.ndarray] = []
         self._indices: list[np.ndarray] = []
 
-    def add_broken(self, problems: Sequence[Problem]) -> None:
-        self.records += len(problems)
-        self.problems += problems
+    def add_unreadable(self, block: Block) -> None:
+        self.records += len(block.problems)
+        self.problems += block.problems
+        self.broken |= block.broken
 
     def add(self, block: Block, figures: Any) -> None:
         self.records += len(block.records)
@@ -252,6 +283,7 @@ class _Totals:
             frames=self.frames,
             segments=self.segments,
             problems=tuple(sorted(self.problems)) if self.records else (_EMPTY,),
+            broken=self.broken or not self.records,
             warnings={**self.warnings, **dict.fromkeys(self.of_all, self.records)},
             ids=np.concatenate(self._ids) if self._ids else np.zeros(0, np.int64),
             indices=np.concatenate(self._indices) if self._indices else np.zeros(0, np.int32),
