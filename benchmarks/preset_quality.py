@@ -66,7 +66,7 @@ def main() -> None:
 def make_manifest(patterns: dict[str, str], scratch: Path) -> Path:
     """A manifest of the files that the patterns match, whole as they are."""
     from yt8m.components.artifacts.manifest import Manifest, Shard
-    from yt8m.components.example_gen.scan import count_records
+    from yt8m.components.records.shard_reader import count_records
     from yt8m.schemas.features import Level
 
     shards = []

@@ -11,6 +11,7 @@ from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import (
     ID,
     LABELS,
+    PRESENT_SCORE,
     SEGMENT_LABELS,
     SEGMENT_SCORES,
     SEGMENT_START_TIMES,
@@ -19,7 +20,6 @@ from yt8m.schemas.features import (
 )
 
 _NONE = -1
-_PRESENT = 0.5  # scores are 0 or 1 in the published records
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +131,7 @@ def _segments(
     order = np.argsort(first)  # distinct starts in the order in which they come
     row = np.argsort(order)[inverse.reshape(-1)]
     classes = parsed[SEGMENT_LABELS].values.numpy()
-    present = parsed[SEGMENT_SCORES].values.numpy() >= _PRESENT
+    present = parsed[SEGMENT_SCORES].values.numpy() >= PRESENT_SCORE
     return (
         of_record[first[order]],
         start[first[order]],
