@@ -52,6 +52,8 @@ COMMANDS = (
     Command("models show", "one version: metrics, data, lineage", f"{_COMPONENTS}models_show"),
     Command("models rollback", "make an older version the newest", f"{_COMPONENTS}models_rollback"),
     Command("models import", "register a SavedModel from elsewhere", f"{_COMPONENTS}models_import"),
+    Command("models verify", "compare versions with their records", f"{_COMPONENTS}models_verify"),
+    Command("models prune", "remove damaged versions", f"{_COMPONENTS}models_prune"),
     Command("kubeflow compile", "write the pipeline as KFP YAML", f"{_KUBEFLOW}compile"),
     Command("kubeflow upload", "upload it as a version", f"{_KUBEFLOW}upload"),
     Command("kubeflow run", "start a run with parameters", f"{_KUBEFLOW}run"),

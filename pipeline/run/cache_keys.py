@@ -14,7 +14,7 @@ from typing import Any
 
 from yt8m.components.example_gen.sources import source_digest
 from yt8m.components.records.vocabulary import vocabulary_digest
-from yt8m.components.registry.versions import DamagedVersionError, load_version, registry_digest
+from yt8m.components.registry.versions import UnusableVersionError, load_version, registry_digest
 from yt8m.components.trainer.warm_start import weights_digest
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.run.record import FILE_NAME, RunRecord, Verdict, read_records
@@ -102,6 +102,6 @@ def find_up_to_date_run(
 def _is_there(record: RunRecord) -> bool:
     try:
         load_version(record.push_dir, record.version)
-    except DamagedVersionError:
+    except UnusableVersionError:
         return False
     return True

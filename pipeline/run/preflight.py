@@ -10,10 +10,11 @@ from pathlib import Path
 
 from yt8m.components import storage
 from yt8m.components.artifacts.decision import GateMode
+from yt8m.components.baseline.select import check_registry
 from yt8m.components.evaluator.shard_selection import choose_shards
 from yt8m.components.example_gen.config import Ingest
-from yt8m.components.example_gen.scan import count_records
 from yt8m.components.example_gen.sources import resolve_sources
+from yt8m.components.records.shard_reader import count_records
 from yt8m.components.records.vocabulary import load_vocabulary
 from yt8m.components.trainer.tf_config import Cluster
 from yt8m.components.trainer.warm_start import weights_digest
@@ -64,6 +65,11 @@ def _push(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
         yield f"pusher.push_dir {push_dir}: {problem}"
 
 
+def _registry(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
+    check_registry(config.baseline, config.pusher.push_dir)
+    return iter(())
+
+
 def _unwritable(directory: Path) -> str:
     """Why nothing can be written there; a missing directory is made."""
     try:
@@ -110,7 +116,7 @@ def _memory(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
 
 
 def _gate(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
-    from yt8m.components.evaluator.gate import check_gate
+    from yt8m.components.evaluator.thresholds import check_gate
 
     yield from check_gate(config.gate, config.evaluator)
 
@@ -162,6 +168,7 @@ def _metadata(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
 _CHECKS: tuple[Check, ...] = (
     _root,
     _push,
+    _registry,
     _data,
     _disk,
     _memory,

@@ -7,9 +7,9 @@ import pytest
 from records import make_dataset
 from training import CLASSES, make_job
 
-from yt8m.components.export.load import load_model
+from yt8m.components.artifacts.training_curve import TRAINING, read_curve
+from yt8m.components.export.load import load_export
 from yt8m.components.trainer.backends.in_process import run_job
-from yt8m.components.trainer.metrics_file import TRAINING, read_curve
 from yt8m.pipeline.presets import list_presets, load_config
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.features import Level
@@ -58,5 +58,5 @@ def test_preset_trains_on_generated_data_and_exports_its_model(name, data, tmp_p
     losses = [row["loss"] for row in rows]
     assert len(losses) == STEPS
     assert all(math.isfinite(loss) for loss in losses)
-    model = load_model(job.export_dir)
+    model = load_export(job.export_dir)
     assert (model.info.level, model.info.features.num_classes) == (level, CLASSES)
