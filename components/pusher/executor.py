@@ -11,6 +11,7 @@ from tfx.components.pusher import executor as tfx_pusher
 from tfx.types import artifact_utils
 
 from yt8m.components.artifacts.version_record import VersionRecord
+from yt8m.components.console.signals import signal_received
 from yt8m.components.pusher.config import PusherConfig
 from yt8m.components.pusher.record import create_record
 from yt8m.components.registry.push import push
@@ -49,6 +50,8 @@ class Executor(tfx_pusher.Executor):
             _write_outcome(pushed.uri, pushed=False, destination="", record=record)
             _log.info("not pushed: %s", record.reason or "the model is not blessed")
             return
+        if signal_received() is not None:  # Ctrl-C or SIGTERM, whoever swallowed it on its way
+            raise KeyboardInterrupt
         config = from_dict(PusherConfig, json.loads(exec_properties["config"]), path="pusher")
         version = push(
             model_dir,

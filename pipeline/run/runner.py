@@ -39,7 +39,7 @@ from yt8m.pipeline.run.record import (
     write_record,
 )
 from yt8m.pipeline.run.recorder import RUNNER_LOG, Recorder
-from yt8m.pipeline.run.signals import Interrupted, Signals, signals_as_errors
+from yt8m.pipeline.run.signals import GRACE_S, Interrupted, Signals, signals_as_errors
 from yt8m.pipeline.run.workspace import Layout, run_lock
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import Terminated
@@ -131,6 +131,7 @@ class _Run:
                 lineage=lineage,
                 signals=signals,
             )
+            signals.end_process_after(GRACE_S, recorder.abandon)
             try:
                 self._execute(recorder, connection)
                 recorder.update(**read_outcome(recorder.outputs))
