@@ -188,14 +188,14 @@ def mark_killed(record: RunRecord) -> RunRecord:
         record,
         verdict=Verdict.KILLED,
         nodes=nodes,
-        reason=f"{_where(record)} and could not say why (kill -9, out of memory, a power cut)",
+        reason=f"{_where(record)} (kill -9, out of memory, power loss)",
     )
 
 
 def _where(record: RunRecord) -> str:
     running = [node.name for node in record.nodes if node.state is State.RUNNING]
     if running:
-        return f"in {running[0]}"
+        return f"while {running[0]} was running"
     ended = [node for node in record.nodes if node.state is not State.WAITING]
     if not ended:
         return "before its first component"
