@@ -91,7 +91,7 @@ def _schedule(args: argparse.Namespace) -> tuple[dict[str, object], str]:
 
 
 def _moment(seconds: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+    return time.strftime("%Y-%m-%d %H:%M %Z", time.localtime(seconds))
 
 
 def _row(record: RunRecord, execution: ExecutionFacts) -> tuple[str, ...]:

@@ -50,7 +50,9 @@ def test_a_second_schedule_on_a_root_is_refused(words, tmp_path, capsys):
     settings = ["--set", "features.num_classes=20", "--set", "gate.mode=none"]
     with run_lock(Layout(tmp_path / "root").schedule_lock):
         assert run([*words, "--cron", "0 3 * * *", *settings]) == 1
-    assert "is in use: process" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "is in use: process" in said
+    assert "a root has one, so stop it first" in said
 
 
 STATUS = RetrainStatus(
