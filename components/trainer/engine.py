@@ -22,7 +22,7 @@ from yt8m.components.trainer.strategy import local_replicas
 _PS_CHUNK_S = 2.0  # signals are looked at when a chunk is through
 
 
-class Engine(Protocol):
+class StepEngine(Protocol):
     """Carries out steps under one kind of strategy."""
 
     rows: int  # of one update, over all replicas

@@ -29,8 +29,8 @@ from yt8m.components.trainer.checkpoints import (
 from yt8m.components.trainer.config import NoEarlyStopping, Switch, TrainerConfig
 from yt8m.components.trainer.continuous_eval import InProcessEvaluation
 from yt8m.components.trainer.engine import (
-    Engine,
     ParameterServers,
+    StepEngine,
     Synchronous,
     broadcast_from_chief,
 )
@@ -188,7 +188,7 @@ class _Training:
             optimizer.build(network.trainable_variables)
         return Model(network=network, optimizer=optimizer)
 
-    def _create_engine(self, model: Model, progress: TrainingProgress) -> Engine:
+    def _create_engine(self, model: Model, progress: TrainingProgress) -> StepEngine:
         config = self._job.trainer
         step = TrainStep(
             config,
@@ -271,7 +271,7 @@ class _Training:
         model: Model,
         checkpoints: Checkpoints,
         progress: TrainingProgress,
-        engine: Engine,
+        engine: StepEngine,
         *,
         scorer: checkpoint_scorer.CheckpointScorer | None,
     ) -> None:
@@ -289,7 +289,7 @@ class _Training:
             scorer.export(weights, self._job.export_dir)
             copy_curves(self._job.checkpoint_dir, self._job.log_dir)
 
-    def _restore_best_evaluated(self, model: Model, engine: Engine) -> None:
+    def _restore_best_evaluated(self, model: Model, engine: StepEngine) -> None:
         """Under early stopping the weights with the best evaluation; all processes take the same.
 
         Evaluations may still come in while the chief looks: what it sees counts.

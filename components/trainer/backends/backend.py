@@ -9,7 +9,7 @@ from typing import Protocol
 from yt8m.components.trainer.backends.config import BackendConfig
 from yt8m.components.trainer.job import TrainingJob
 
-# A module each, with `create(config) -> Backend`; imported only when chosen.
+# A module each, with `create(config) -> TrainingBackend`; imported only when chosen.
 _MODULES = {
     "in_process": "yt8m.components.trainer.backends.in_process",
     "local": "yt8m.components.trainer.backends.local",
@@ -18,13 +18,13 @@ _MODULES = {
 }
 
 
-class Backend(Protocol):
+class TrainingBackend(Protocol):
     """Runs a job to its end: returns when the export is written, raises Yt8mError if it fails."""
 
     def run(self, job: TrainingJob, environ: Mapping[str, str]) -> None: ...
 
 
-def create_backend(config: BackendConfig) -> Backend:
+def create_backend(config: BackendConfig) -> TrainingBackend:
     """The backend that `config` chooses."""
-    backend: Backend = importlib.import_module(_MODULES[config.name]).create(config)
+    backend: TrainingBackend = importlib.import_module(_MODULES[config.name]).create(config)
     return backend

@@ -18,7 +18,7 @@ class InProcessBackend:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocalBackend:
+class LocalProcessesBackend:
     """A cluster of processes on this machine, over loopback."""
 
     name: Literal["local"] = "local"
@@ -29,4 +29,4 @@ class LocalBackend:
         require(not problem, "processes", self.processes, f"as in chief=1,worker=2 ({problem})")
 
 
-BackendConfig = InProcessBackend | LocalBackend | TFJobBackend | JobSetBackend
+BackendConfig = InProcessBackend | LocalProcessesBackend | TFJobBackend | JobSetBackend
