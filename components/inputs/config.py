@@ -6,25 +6,22 @@ import enum
 from dataclasses import dataclass
 
 from yt8m.components.artifacts.manifest import Manifest, Shard
-from yt8m.schemas.config_tree import require
+from yt8m.schemas.config_tree import ConfigNode
 from yt8m.schemas.errors import ConfigError, DataError
 from yt8m.schemas.features import FeatureConfig, Level
+from yt8m.schemas.limits import PositiveInt
 
 
 @dataclass(frozen=True, kw_only=True)
-class InputConfig:
+class InputConfig(ConfigNode):
     """How training reads. Neither value changes what a step is given but by the shuffle."""
 
-    shuffle_mb: int = 64  # records are shuffled among as many shards as fit into this
+    shuffle_mb: PositiveInt = 64  # records are shuffled among as many shards as fit into this
     # Sequence levels: of so many batches, rows of like length go together, longer ones fewer to a
     # batch. 1 leaves the batches as they come.
-    bucket_batches: int = 1
-    bucket_multiple: int = 8  # of which their sizes are multiples; the workers must divide it
-    prefetch: int = 4  # batches
-
-    def __post_init__(self) -> None:
-        for name in ("shuffle_mb", "bucket_batches", "bucket_multiple", "prefetch"):
-            require(getattr(self, name) >= 1, name, getattr(self, name), "1 or more")
+    bucket_batches: PositiveInt = 1
+    bucket_multiple: PositiveInt = 8  # that their sizes are multiples of; the workers divide it
+    prefetch: PositiveInt = 4  # batches that are made ahead
 
 
 class FrameChoice(enum.Enum):

@@ -11,7 +11,8 @@ import typing
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from yt8m.schemas.config_tree import require
+from yt8m.schemas.config_tree import ConfigNode, type_hints
+from yt8m.schemas.limits import PositiveFloat
 
 _ADAM = {"beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7}
 # By the names of tf_keras's classes, in lower case the configuration's; a test compares both with
@@ -32,21 +33,20 @@ _ARGUMENTS: dict[str, dict[str, float]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class OptimizerConfig:
+class OptimizerConfig(ConfigNode):
     """The optimiser: its name, its learning rate, and the arguments that Keras's class takes."""
 
     name: str
-    learning_rate: float = 0.01
-
-    def __post_init__(self) -> None:
-        require(self.learning_rate > 0, "learning_rate", self.learning_rate, "above 0")
+    learning_rate: PositiveFloat = 0.01  # before the schedule's factor
 
 
 def _with_arguments(keras_name: str, defaults: dict[str, float]) -> type[OptimizerConfig]:
     name = keras_name.lower()
     fields: list[tuple[str, Any, Any]] = [("name", Literal[name], dataclasses.field(default=name))]
     for argument, default in defaults.items():
-        fields.append((argument, type(default), dataclasses.field(default=default)))
+        # A rate of its own keeps the limits of every rate.
+        hint = type_hints(OptimizerConfig).get(argument, type(default))
+        fields.append((argument, hint, dataclasses.field(default=default)))
     made = dataclasses.make_dataclass(
         f"{keras_name}Config",
         fields,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from yt8m.components.trainer.backends.config import InProcessBackend
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.tf_config import Cluster, ClusterKind, Role
 
@@ -14,10 +13,6 @@ class InProcess:
 
     def run(self, job: TrainingJob, environ: Mapping[str, str]) -> None:
         run_job(job, environ)
-
-
-def create(config: InProcessBackend) -> InProcess:
-    return InProcess()
 
 
 def run_job(job: TrainingJob, environ: Mapping[str, str]) -> None:

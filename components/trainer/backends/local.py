@@ -67,10 +67,6 @@ class LocalProcesses:
         run_cluster(job, self._config.processes, environ=environ, log_dir=logs)
 
 
-def create(config: LocalProcessesBackend) -> LocalProcesses:
-    return LocalProcesses(config)
-
-
 def run_cluster(
     job: TrainingJob,
     processes: str,

@@ -15,7 +15,7 @@ from sources import FEATURES, make_source
 
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.evaluator.scoring import Scorer, ScoringPlan, grouped
-from yt8m.components.export.load import load_model
+from yt8m.components.export.load import load_export
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.models.heads import create_heads
 from yt8m.components.records.decode import decode_record
@@ -37,7 +37,7 @@ def exported(place, level, *, seed):
 
 def expected_rows(path, source, level):
     """Scores, labels and rated classes of every row, one record at a time."""
-    model = load_model(path)
+    model = load_export(path)
     scores, labels, rated = [], [], []
     for record in (r for shard in source.shards for r in read_all(Path(shard.uri))):
         found = model.score(examples=tf.constant([record]))
