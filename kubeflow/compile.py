@@ -8,16 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from yt8m.components.evaluator.gate import check_gate
+from yt8m.components.evaluator.thresholds import check_gate
 from yt8m.components.example_gen.config import Ingest
 from yt8m.components.trainer.backends.kubernetes_config import KubernetesBackend
 from yt8m.kubeflow.config import PlatformConfig
 from yt8m.kubeflow.lint import lint
 from yt8m.kubeflow.platform import add_platform
-from yt8m.kubeflow.runtime_parameters import RUN_PARAMETERS, promote
 from yt8m.kubeflow.spec_file import Spec
 from yt8m.pipeline.config import PipelineConfig
-from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.errors import ConfigError, Yt8mError
 
 if TYPE_CHECKING:
     from tfx.orchestration.pipeline import Pipeline
@@ -27,6 +26,14 @@ ENTRY_POINT = ("python", "-m", "yt8m.kubeflow.entrypoint")
 POD_WORK_DIR = "/tmp/yt8m"
 # They look at the world outside, which a cached result does not show: last night's data again.
 UNCACHED = ("ExampleGen", "Baseline")
+# Parameter of the run -> the component parameters that take it.
+RUN_PARAMETERS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "data_root": (("ExampleGen", "data_root"),),
+    "span": (("ExampleGen", "span"),),
+    "push_dir": (("Baseline", "push_dir"), ("Pusher", "push_dir")),
+    "gap_threshold": (("Evaluator", "gap_threshold"),),
+    "gap_change_threshold": (("Evaluator", "gap_change_threshold"),),
+}
 _HEADER = """\
 # Pipeline {name}, compiled by `yt8m kubeflow compile` for {image}.
 # Runs take: {parameters}.
@@ -138,6 +145,37 @@ def to_yaml(spec: Spec) -> str:
     text = io.StringIO()
     yaml.safe_dump_all(documents, text, sort_keys=True, width=100)
     return header + text.getvalue()
+
+
+def promote(spec: dict[str, Any]) -> None:
+    """Make every one of RUN_PARAMETERS an input of the pipeline in `spec`.
+
+    `create_pipeline` knows nothing of Kubeflow and compiles them as constants; the constant becomes
+    the default of the input.
+    """
+    inputs = spec["root"].setdefault("inputDefinitions", {}).setdefault("parameters", {})
+    tasks = spec["root"]["dag"]["tasks"]
+    for name, uses in RUN_PARAMETERS.items():
+        places = [_place(tasks, task, parameter) for task, parameter in uses]
+        defaults = {str(place["runtimeValue"]["constant"]) for place in places}
+        if len(defaults) != 1:
+            raise Yt8mError(f"{name} is compiled with different values: {sorted(defaults)}")
+        inputs[name] = {"parameterType": "STRING", "defaultValue": defaults.pop()}
+        for place in places:
+            place.clear()
+            place["componentInputParameter"] = name
+
+
+def _place(tasks: Mapping[str, Any], task: str, parameter: str) -> dict[str, Any]:
+    try:
+        place: dict[str, Any] = tasks[task]["inputs"]["parameters"][parameter]
+    except KeyError:
+        raise Yt8mError(
+            f"the pipeline has no parameter {parameter!r} of {task}, which a run may set"
+        ) from None
+    if not isinstance(place.get("runtimeValue", {}).get("constant"), str):
+        raise Yt8mError(f"{task}.{parameter} is not a text that a run could replace: {place}")
+    return place
 
 
 def _pass_output_types(spec: Mapping[str, Any]) -> None:

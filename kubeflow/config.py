@@ -2,88 +2,51 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from yt8m.schemas.config_tree import from_dict, require
+from yt8m.schemas.config_tree import ConfigNode, from_dict
 from yt8m.schemas.errors import ConfigError, UserError
+from yt8m.schemas.kubernetes import PodResources, VolumeMount
+from yt8m.schemas.limits import matches
 
-_QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(m|[KMGTPE]i?)?")
-_FACTORS: dict[str | None, float] = {
-    None: 1.0,
-    "m": 1e-3,
-    **{unit: 1000.0 ** (i + 1) for i, unit in enumerate("KMGTPE")},
-    **{f"{unit}i": 1024.0 ** (i + 1) for i, unit in enumerate("KMGTPE")},
-}
 _KEY = "kubeflow"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Resources:
-    """What one component's pod is given; an empty text leaves it to the cluster."""
+class Volume(VolumeMount):
+    """Mounted into the components named; into all where none is named."""
 
-    cpu: str = ""
-    memory: str = ""
-    gpus: int = 0
-    gpu_resource: str = "nvidia.com/gpu"
-
-    def __post_init__(self) -> None:
-        for name in ("cpu", "memory"):
-            value = getattr(self, name)
-            valid = not value or _QUANTITY.fullmatch(value) is not None
-            require(valid, name, value, "a quantity such as 4, 500m or 16Gi")
-        require(self.gpus >= 0, "gpus", self.gpus, "0 or more")
+    components: tuple[str, ...] = ()  # empty: all
 
 
 @dataclass(frozen=True, kw_only=True)
-class Volume:
-    """A claim or a secret mounted into the components named; into all where none is named."""
-
-    path: str
-    claim: str = ""
-    secret: str = ""
-    components: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        require(self.path.startswith("/"), "path", self.path, "an absolute path in the container")
-        one = bool(self.claim) != bool(self.secret)
-        require(one, "claim", self.claim, "given, or secret, and not both")
-
-
-@dataclass(frozen=True, kw_only=True)
-class SecretVariable:
+class SecretVariable(ConfigNode):
     """One key of a secret as an environment variable of every component."""
 
-    secret: str
-    key: str
-    variable: str
+    secret: str  # the name of the secret
+    key: str  # which of its keys
+    variable: str  # the name of the variable
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlatformConfig:
+class PlatformConfig(ConfigNode):
     """Where and with what the components run."""
 
-    image: str = ""
-    image_pull_policy: str = ""
-    image_pull_secrets: tuple[str, ...] = ()
-    service_account: str = ""
+    image: str = ""  # of every component; --image says it too
+    # Empty: the cluster's own.
+    image_pull_policy: Literal["", "Always", "IfNotPresent", "Never"] = ""
+    image_pull_secrets: tuple[str, ...] = ()  # names of secrets with a registry's credentials
+    service_account: str = ""  # that the pods run as; empty: the namespace's own
     # A directory on a shared volume for what outlives a run: checkpoints, what was verified before.
-    work_dir: str = ""
-    resources: dict[str, Resources] = field(default_factory=dict)  # by component; `default`
-    volumes: tuple[Volume, ...] = ()
-    secrets: tuple[SecretVariable, ...] = ()
-    environment: dict[str, str] = field(default_factory=dict)
+    work_dir: Annotated[str, matches(r"|/.*", "a directory below the path of a volume")] = ""
+    resources: dict[str, PodResources] = field(default_factory=dict)  # by component; `default`
+    volumes: tuple[Volume, ...] = ()  # claims and secrets that are mounted
+    secrets: tuple[SecretVariable, ...] = ()  # keys of secrets that become variables
+    environment: dict[str, str] = field(default_factory=dict)  # variables of every component
     node_selector: dict[str, dict[str, str]] = field(default_factory=dict)  # as `resources`
-
-    def __post_init__(self) -> None:
-        policies = ("", "Always", "IfNotPresent", "Never")
-        valid = self.image_pull_policy in policies
-        require(valid, "image_pull_policy", self.image_pull_policy, f"one of {policies[1:]}")
-        local = not self.work_dir or self.work_dir.startswith("/")
-        require(local, "work_dir", self.work_dir, "a directory below the path of a volume")
 
 
 def load_platform(file: str) -> PlatformConfig:
@@ -101,11 +64,3 @@ def load_platform(file: str) -> PlatformConfig:
     if not isinstance(data, Mapping) or set(data) != {_KEY}:
         raise ConfigError(f"--platform {file}: write everything below one key `{_KEY}:`")
     return from_dict(PlatformConfig, data[_KEY] or {}, path=_KEY)
-
-
-def quantity(text: str) -> float:
-    """`500m` as 0.5, `16Gi` as 17179869184."""
-    match = _QUANTITY.fullmatch(text)
-    if match is None:
-        raise ValueError(f"not a quantity: {text!r}")
-    return float(match[1]) * _FACTORS[match[2]]

@@ -1,26 +1,112 @@
-"""One HTTP request to the v2beta1 API, by the generated client, and what went wrong with it."""
+"""Requests to the v2beta1 API: their errors explained, and which of them are tried again.
+
+A request that may have been carried out (a time-out, a dropped connection, a 5xx) is repeated
+blindly only when repeating it changes nothing. A create is looked for before it is sent again.
+"""
 
 from __future__ import annotations
 
 import json
+import random
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
 
 import kfp_server_api
 import urllib3
 from kfp_server_api.exceptions import ApiException, ApiTypeError, ApiValueError
 
-from yt8m.kubeflow.credentials import Connection
-from yt8m.kubeflow.retry import RefusedError, ServerError
+from yt8m.kubeflow.connection import Connection
+from yt8m.schemas.errors import UserError, Yt8mError
 
+T = TypeVar("T")
 _API = "/apis/v2beta1"
 # A pair, because the generated client silently ignores a single float.
 _TIMEOUT_S = (10.0, 60.0)
 _LONGEST_TEXT = 500
+_INTERNAL_ERROR = 500
 
 
-class Wire:
+class ServerError(Yt8mError):
+    """The server could not be asked, or answered with an error; `unsure` if it may have acted."""
+
+    def __init__(
+        self, message: str, *, status: int = 0, unsure: bool, wait_s: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status, self.unsure, self.wait_s = status, unsure, wait_s
+
+    @property
+    def again(self) -> bool:
+        """True where the same request may succeed later."""
+        return self.status in (0, 429) or self.status >= 500
+
+
+class RefusedError(UserError):
+    """The server understood and declined: a wrong id, no permission, already there."""
+
+    def __init__(self, message: str, *, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """How often, and how long between; the waits double, with jitter."""
+
+    attempts: int = 5
+    first_wait_s: float = 0.5
+    longest_wait_s: float = 20.0
+    sleep: Callable[[float], None] = time.sleep
+    jitter: Callable[[], float] = random.random  # in [0, 1)
+
+    def wait_s(self, attempt: int, asked: float | None) -> float:
+        wait = min(self.first_wait_s * 2**attempt, self.longest_wait_s)
+        return max(wait * (0.5 + self.jitter() / 2), min(asked or 0.0, self.longest_wait_s))
+
+    def repeat(self, action: Callable[[], T]) -> T:
+        """`action` until it succeeds; for requests that may be carried out twice."""
+        return self._run(action, look_up=None)
+
+    def create(self, action: Callable[[], T], look_up: Callable[[], T | None]) -> T:
+        """`action` at most once in effect: what an unsure attempt left is found by `look_up`.
+
+        A 500 is looked up too, but never repeated: the API server answers it after it has made
+        objects in the cluster which no list shows.
+        """
+        return self._run(action, look_up=look_up)
+
+    def _run(self, action: Callable[[], T], look_up: Callable[[], T | None] | None) -> T:
+        unsure = False
+        for attempt in range(self.attempts):
+            try:
+                return action()
+            except RefusedError as error:
+                found = look_up() if look_up and error.status == 409 and unsure else None
+                if found is None:
+                    raise
+                return found
+            except ServerError as error:
+                if not error.again:
+                    raise
+                # Waiting before looking: the server may still be writing.
+                if attempt + 1 < self.attempts or (look_up and error.unsure):
+                    self.sleep(self.wait_s(attempt, error.wait_s))
+                if look_up and error.unsure:
+                    unsure = True
+                    found = look_up()
+                    if found is not None:
+                        return found
+                is_half_done = look_up is not None and error.status == _INTERNAL_ERROR
+                if is_half_done or attempt + 1 == self.attempts:
+                    raise
+        raise AssertionError("attempts must be 1 or more")
+
+
+class HttpTransport:
     """The generated client without its method names, which differ from version to version."""
 
     def __init__(
@@ -68,7 +154,7 @@ class Wire:
                 query_params=pairs,
                 header_params=headers,
                 body=body,
-                files={"uploadfile": file} if file else None,
+                post_params=_upload(file) if file else None,
                 response_type=answer,
                 auth_settings=["Bearer"],
                 _return_http_data_only=True,
@@ -105,8 +191,8 @@ class Wire:
                 "--namespace with your profile, and a token that may use it",
                 status=status,
             )
-        if status == 0:  # TLS
-            return ServerError(f"{where}: {_short(str(error.reason))}", unsure=False)
+        if status == 0:  # how the generated client tells of TLS
+            return self._distrusted(str(error.reason), where)
         if status == 429 or status >= 500:
             wait = _seconds((error.headers or {}).get("Retry-After"))
             unsure = status != 429
@@ -122,6 +208,13 @@ class Wire:
             status=401,
         )
 
+    def _distrusted(self, detail: str, where: str) -> RefusedError:
+        return RefusedError(
+            f"{where}: {_short(detail)}; if the server's certificate is signed by an authority of "
+            "your own, give that with --ca-file",
+            status=0,
+        )
+
     def _unreachable(self, error: Exception, method: str, path: str) -> ServerError | RefusedError:
         before = (
             urllib3.exceptions.NewConnectionError,
@@ -130,6 +223,8 @@ class Wire:
         error = getattr(error, "reason", None) or error  # what urllib3 wrapped as MaxRetryError
         if isinstance(error, urllib3.exceptions.ResponseError):
             return self._login(302)
+        if isinstance(error, urllib3.exceptions.SSLError):
+            return self._distrusted(str(error), f"{method} {self._host}{_API}{path}")
         never_sent = isinstance(error, before)
         detail = re.sub(r"^<[^>]*>: ", "", str(error))
         return ServerError(
@@ -137,6 +232,11 @@ class Wire:
             + ("; is the server up, and --host its address?" if never_sent else ""),
             unsure=not never_sent,
         )
+
+
+def _upload(file: str) -> list[tuple[str, tuple[str, bytes, str]]]:
+    """The server takes a file for YAML by its name alone."""
+    return [("uploadfile", ("pipeline.yaml", Path(file).read_bytes(), "application/yaml"))]
 
 
 def _said(body: Any) -> str:

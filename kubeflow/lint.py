@@ -21,6 +21,14 @@ def lint(spec: Mapping[str, Any], platform: Mapping[str, Any]) -> None:
         raise ConfigError(problems)
 
 
+def root_problem(root: str) -> str:
+    """What is wrong with a pipeline root; the empty text when nothing is."""
+    if not root.startswith(ROOT_SCHEMES):
+        return f"the launcher writes to {', '.join(ROOT_SCHEMES)} alone"
+    bucket = root.split("://", 1)[1].split("/", 1)[0]
+    return "" if bucket else "names no bucket"
+
+
 def find_problems(
     spec: Mapping[str, Any], platform: Mapping[str, Any]
 ) -> Iterator[tuple[str, str]]:
@@ -32,9 +40,8 @@ def find_problems(
     if version != SCHEMA_VERSION:
         yield "schemaVersion", f"{version!r}; the backend takes {SCHEMA_VERSION} alone"
     root = str(spec.get("defaultPipelineRoot") or "")
-    if not root.startswith(ROOT_SCHEMES):
-        known = ", ".join(ROOT_SCHEMES)
-        yield "defaultPipelineRoot", f"{root!r}; the launcher writes to {known} alone (--root)"
+    if problem := root_problem(root):
+        yield "defaultPipelineRoot", f"{root!r}; {problem} (--root)"
     yield from _nulls(spec, "")
     yield from _executors(spec)
     yield from _tasks(spec)

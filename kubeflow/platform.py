@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from yt8m.kubeflow.config import PlatformConfig, Resources, quantity
+from yt8m.kubeflow.config import PlatformConfig
 from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.kubernetes import PodResources, parse_quantity
 
 T = TypeVar("T")
 _DEFAULT = "default"
@@ -36,24 +37,24 @@ def add_platform(spec: dict[str, Any], platform: PlatformConfig) -> dict[str, An
 
 
 def _set_container(container: dict[str, Any], component: str, platform: PlatformConfig) -> None:
-    wanted = _for(platform.resources, component, Resources())
-    resources = _resources(wanted)
+    given = _for(platform.resources, component, PodResources())
+    resources = _resources(given)
     if resources:
         container["resources"] = resources
     if platform.environment:
         container["env"] = [{"name": k, "value": v} for k, v in platform.environment.items()]
 
 
-def _resources(wanted: Resources) -> dict[str, Any]:
+def _resources(given: PodResources) -> dict[str, Any]:
     """Limit and request alike: a pod that may take more than it asked for is evicted first."""
     found: dict[str, Any] = {}
-    if wanted.cpu:
-        found |= {"cpuLimit": quantity(wanted.cpu), "cpuRequest": quantity(wanted.cpu)}
-    if wanted.memory:
-        gigabytes = quantity(wanted.memory) / _GIGA
+    if given.cpu:
+        found |= {"cpuLimit": parse_quantity(given.cpu), "cpuRequest": parse_quantity(given.cpu)}
+    if given.memory:
+        gigabytes = parse_quantity(given.memory) / _GIGA
         found |= {"memoryLimit": gigabytes, "memoryRequest": gigabytes}
-    if wanted.gpus:
-        found["accelerator"] = {"type": wanted.gpu_resource, "count": str(wanted.gpus)}
+    if given.gpus:
+        found["accelerator"] = {"type": given.gpu_resource, "count": str(given.gpus)}
     return found
 
 

@@ -10,7 +10,7 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from yt8m.kubeflow.client import Launch, Schedule, ScheduleStore, Timing
+from yt8m.kubeflow.client import KfpClient, Launch, Schedule, Timing
 from yt8m.schemas.errors import UserError
 
 
@@ -34,7 +34,7 @@ class Scheduled:
 
 
 def schedule(
-    client: ScheduleStore, launch: Launch, timing: Timing, *, enabled: bool, dry_run: bool = False
+    client: KfpClient, launch: Launch, timing: Timing, *, enabled: bool, dry_run: bool = False
 ) -> Scheduled:
     """Exactly one schedule of this name, as wanted, in the experiment."""
     if not 1 <= timing.max_concurrency <= 10:
@@ -56,7 +56,7 @@ def schedule(
 
 
 def unschedule(
-    client: ScheduleStore, experiment_id: str, name: str, *, dry_run: bool = False
+    client: KfpClient, experiment_id: str, name: str, *, dry_run: bool = False
 ) -> tuple[Schedule, ...]:
     """Delete every schedule of this name (or id); those that were there."""
     if not experiment_id:  # no such experiment; asked without one, the server would list all
@@ -67,7 +67,7 @@ def unschedule(
     return tuple(found)
 
 
-def _named(client: ScheduleStore, launch: Launch) -> list[Schedule]:
+def _named(client: KfpClient, launch: Launch) -> list[Schedule]:
     if not launch.experiment_id:  # a dry run, and the experiment is not there yet
         return []
     return [s for s in client.schedules(launch.experiment_id) if s.launch.name == launch.name]

@@ -37,6 +37,13 @@ class Spec:
         found: Mapping[str, Mapping[str, Any]] = inputs.get("parameters", {})
         return found
 
+    def component_config(self, component: str) -> Mapping[str, Any]:
+        """The node of the configuration that was compiled into a component."""
+        task = self.pipeline.get("root", {}).get("dag", {}).get("tasks", {}).get(component, {})
+        given = task.get("inputs", {}).get("parameters", {}).get("config", {})
+        config: Mapping[str, Any] = json.loads(given.get("runtimeValue", {}).get("constant", "{}"))
+        return config
+
     @property
     def version_name(self) -> str:
         """A name for the content: comments, order of keys and white space do not count."""

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from yt8m.components.console.console import Console
-from yt8m.kubeflow.arguments import (
+from yt8m.kubeflow.connection import (
     add_connection_arguments,
     add_experiment_argument,
     connect,
@@ -23,7 +23,7 @@ from yt8m.kubeflow.arguments import (
 from yt8m.schemas.errors import UserError
 
 if TYPE_CHECKING:
-    from yt8m.kubeflow.client import PipelineClient
+    from yt8m.kubeflow.client import KfpClient
 
 _COLUMNS = {
     "pipelines": ("name", "id", "created"),
@@ -51,9 +51,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
     console.result(value, console.table(columns, rows) if rows else f"no {args.what}")
 
 
-def _rows(
-    args: argparse.Namespace, client: PipelineClient, experiment: str
-) -> list[list[str | bool]]:
+def _rows(args: argparse.Namespace, client: KfpClient, experiment: str) -> list[list[str | bool]]:
     from yt8m.kubeflow.client import find_pipeline
 
     if args.what == "pipelines":

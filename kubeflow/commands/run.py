@@ -12,16 +12,20 @@ examples:
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from yt8m.components.console.console import Console
-from yt8m.kubeflow.arguments import (
+from yt8m.kubeflow.connection import (
+    Connection,
     add_connection_arguments,
-    add_launch_arguments,
+    add_experiment_argument,
     connect,
     link,
     read_connection,
-    resolve_launch,
 )
+
+if TYPE_CHECKING:
+    from yt8m.kubeflow.client import KfpClient, Launch
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,10 +53,42 @@ def run(args: argparse.Namespace, console: Console) -> int | None:
     page = link(connection, "run", started.id)
     if args.wait:
         from yt8m.kubeflow.commands.wait import follow
-        from yt8m.kubeflow.wait import Pace
+        from yt8m.kubeflow.runs import Polling
 
         console.info(f"started {started.name}: {page}")
-        return follow(client, started.id, console, page, Pace())
+        return follow(client, started.id, console, page, Polling())
     value = {"dry_run": False, "run_id": started.id, "name": started.name, "link": page}
     console.result(value, f"started {started.name} ({started.id})\n{page}")
     return None
+
+
+def add_launch_arguments(parser: argparse.ArgumentParser) -> None:
+    """What a run starts with, for `run` and `schedule` alike."""
+    parser.add_argument("pipeline", help="name or id of an uploaded pipeline")
+    parser.add_argument("--version", default="", help="its version (default: the newest)")
+    parser.add_argument(
+        "--param", metavar="NAME=VALUE", action="append", default=[], help="a run-time parameter"
+    )
+    parser.add_argument("--root", default="", metavar="URI", help="where artifacts go, s3://...")
+    parser.add_argument(
+        "--run-as", default="", metavar="ACCOUNT", help="Kubernetes service account of the pods"
+    )
+    add_experiment_argument(parser)
+
+
+def resolve_launch(
+    args: argparse.Namespace, connection: Connection, client: KfpClient, *, name: str
+) -> Launch:
+    """What the arguments of `add_launch_arguments` mean on this server."""
+    from yt8m.kubeflow.runs import DEFAULT_EXPERIMENT, LaunchOptions, resolve
+
+    options = LaunchOptions(
+        pipeline=args.pipeline,
+        name=name,
+        version=args.version,
+        experiment=connection.experiment or DEFAULT_EXPERIMENT,
+        root=args.root,
+        parameters=args.param,
+        service_account=args.run_as,
+    )
+    return resolve(client, options, dry_run=args.dry_run)

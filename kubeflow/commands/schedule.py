@@ -18,14 +18,8 @@ from __future__ import annotations
 import argparse
 
 from yt8m.components.console.console import Console
-from yt8m.kubeflow.arguments import (
-    add_connection_arguments,
-    add_launch_arguments,
-    connect,
-    link,
-    read_connection,
-    resolve_launch,
-)
+from yt8m.kubeflow.commands.run import add_launch_arguments, resolve_launch
+from yt8m.kubeflow.connection import add_connection_arguments, connect, link, read_connection
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 
 from yt8m.components.console.console import Console
-from yt8m.kubeflow.arguments import (
+from yt8m.kubeflow.connection import (
     add_connection_arguments,
     add_experiment_argument,
     connect,
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
-    from yt8m.kubeflow.launch import DEFAULT_EXPERIMENT
+    from yt8m.kubeflow.runs import DEFAULT_EXPERIMENT
     from yt8m.kubeflow.schedule import unschedule
 
     connection = read_connection(args)

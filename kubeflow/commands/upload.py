@@ -11,9 +11,14 @@ examples:
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from yt8m.components.console.console import Console
-from yt8m.kubeflow.arguments import add_connection_arguments, connect, link, read_connection
+from yt8m.kubeflow.connection import add_connection_arguments, connect, link, read_connection
+
+if TYPE_CHECKING:
+    from yt8m.kubeflow.client import KfpClient, Pipeline, PipelineVersion
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,8 +29,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
-    from yt8m.kubeflow.upload import upload
-
     connection = read_connection(args)
     done = upload(connect(connection), args.file, name=args.name, dry_run=args.dry_run)
     page = link(connection, "pipeline", f"{done.pipeline.id}/version/{done.version.id}")
@@ -44,3 +47,37 @@ def run(args: argparse.Namespace, console: Console) -> None:
     }
     where = f"\n{page}" if done.version.id else ""
     console.result(value, f"{verb} {done.pipeline.name} {done.version.name}{where}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uploaded:
+    """What is there now. Ids are empty in a dry run, where nothing is made."""
+
+    pipeline: Pipeline
+    version: PipelineVersion
+    new_pipeline: bool
+    new_version: bool
+
+
+def upload(client: KfpClient, path: str, *, name: str = "", dry_run: bool = False) -> Uploaded:
+    """Create or find the pipeline, and upload `path` unless this very content is there."""
+    from yt8m.kubeflow.client import Pipeline, PipelineVersion, find_pipeline
+    from yt8m.kubeflow.spec_file import read_spec
+
+    spec = read_spec(path)
+    name = name or spec.name
+    found = find_pipeline(client, name)
+    pipeline = found or Pipeline(id="", name=name)
+    if not found and not dry_run:
+        pipeline = client.create_pipeline(name, "uploaded by yt8m")
+    existing = next((v for v in _versions(client, pipeline) if v.name == spec.version_name), None)
+    version = existing or PipelineVersion(id="", pipeline_id=pipeline.id, name=spec.version_name)
+    if not existing and not dry_run:
+        version = client.upload_version(pipeline.id, spec.version_name, path)
+    return Uploaded(
+        pipeline=pipeline, version=version, new_pipeline=not found, new_version=not existing
+    )
+
+
+def _versions(client: KfpClient, pipeline: Pipeline) -> list[PipelineVersion]:
+    return client.versions(pipeline.id) if pipeline.id else []

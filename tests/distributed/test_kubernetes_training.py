@@ -11,7 +11,7 @@ from k8s_server import K8sServer, serve
 from training import make_job
 
 from yt8m.components.trainer.backends.kubernetes import Kubernetes
-from yt8m.components.trainer.backends.kubernetes_api import ClusterApi
+from yt8m.components.trainer.backends.kubernetes_api import KubernetesApi
 from yt8m.components.trainer.backends.kubernetes_config import JobSetBackend, TFJobBackend
 from yt8m.components.trainer.backends.kubernetes_manifest import kind_of
 from yt8m.schemas.errors import Yt8mError
@@ -23,7 +23,7 @@ def _train(job, backend, tmp_path, server):
     pods = tmp_path / "pods"
     pods.mkdir()
     with serve(server) as client, Operator(server, pods) as operator:
-        api = ClusterApi(kind_of(backend), "team", client)
+        api = KubernetesApi(kind_of(backend), "team", client)
         Kubernetes(backend, api=lambda: api).run(job, {"YT8M_IMAGE": "registry/yt8m:1"})
     return operator
 

@@ -11,6 +11,7 @@ import pytest
 import yaml
 from kfp_launcher import Launcher, LauncherError
 from kfp_server import KfpServer, serve
+from kubeflow_facts import VERSIONS
 from records import encode_record, make_dataset, read_all, write_all
 
 from yt8m.components.console.main import run
@@ -100,8 +101,8 @@ def test_three_nights_of_retraining_pushed_pushed_and_held_back(tmp_path):
     nights = []
     for night in (1, 2, 3):
         add_span(data, night, spoilt=night == 3)
-        # Both places for the output file, and every store: what is cached lies in another one.
-        launcher.output_under_task_root = night != 2
+        # Every version, and every store: what is cached lies in another one.
+        launcher.version = tuple(VERSIONS)[night - 1]
         root = ("", "minio://mlpipeline/v2", "gs://bucket/yt8m")[night - 1]
         given = {"parameters": parameters, "root": root, "run_id": f"night-{night}"}
         nights.append(launcher.run(spec, **given))

@@ -1,11 +1,13 @@
 """Runs a compiled pipeline as Kubeflow's open-source driver and launcher do, on one machine.
 
-What it copies from them, because TFX's own output fails on it: the schema version, no resolvers, no
-lifecycle hooks, input artifacts WITHOUT a type, URIs with a scheme whose files are in a local
-directory of the task alone, `{{$}}` in arguments, the output file read back and merged, nulls in
-metadata fatal, the cache by inputs. Each task is a process of its own with a directory of its own
-as root of the launcher's local paths, which is removed afterwards, as a pod's is. The object store
-is a directory; what a test mounts as a volume is a plain path.
+What it copies from them (what differs by version: kubeflow_facts.py): the schema version, no
+resolvers, no lifecycle hooks, input artifacts with an EMPTY type and ids of the metadata store for
+names, an output `executor-logs` of the launcher's own, URIs with a scheme whose files are in a
+local directory of the task alone, `{{$}}` in arguments, the output file read back and merged, null
+and NaN in metadata and links to directories fatal, an upload that a dangling link ends without a
+word, empty directories lost, the cache by inputs. Each task is a process of its own with a
+directory of its own as root of the launcher's local paths, which is removed afterwards, as a pod's
+is. The object store is a directory; what a test mounts as a volume is a plain path.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from kubeflow_facts import NEWEST, VERSIONS, Facts
 
+_LOGS = "executor-logs"
 _SCHEMES = {"gs://": "gcs", "s3://": "s3", "minio://": "minio"}
 _TIMEOUT_S = 600
 _NUMBERS = ("NUMBER_INTEGER", "NUMBER_DOUBLE")
@@ -47,8 +51,13 @@ class Launcher:
     """The cluster: its object store and its cache live as long as this object does."""
 
     directory: Path
-    output_under_task_root: bool = True  # as Kubeflow 2.16 and later; before: one fixed path
+    version: str = NEWEST
     cache: dict[str, TaskResult] = field(default_factory=dict)
+    last_artifact_id: int = 0
+
+    @property
+    def facts(self) -> Facts:
+        return VERSIONS[self.version]
 
     @property
     def store(self) -> Path:
@@ -129,8 +138,11 @@ class _Run:
         for key, source in given.get("artifacts", {}).items():
             producer = source["taskOutputArtifact"]
             made = self.results[producer["producerTask"]].artifacts[producer["outputArtifactKey"]]
-            untyped = {k: copy.deepcopy(v) for k, v in made.items() if k != "type"}
-            artifacts[key] = {"artifacts": [untyped]}
+            given = {**copy.deepcopy(made), "type": {"instanceSchema": ""}}
+            given["metadata"]["display_name"] = producer["outputArtifactKey"]
+            if self.launcher.facts.store_session_info:
+                given["metadata"]["store_session_info"] = '{"Provider":"s3"}'
+            artifacts[key] = {"artifacts": [given]}
         return {"parameterValues": parameters, "artifacts": artifacts}
 
     def _parameter(self, source: Mapping[str, Any]) -> Any:
@@ -142,17 +154,22 @@ class _Run:
         return value["constant"]
 
     def _outputs(self, component: Mapping[str, Any], task_root: str, pod: Path) -> dict[str, Any]:
+        facts = self.launcher.facts
+        if facts.salted_uris:
+            task_root = f"{task_root}/{uuid.uuid4()}"
+        declared = dict(component.get("outputDefinitions", {}).get("artifacts", {}))
+        if facts.executor_logs:
+            declared[_LOGS] = {"artifactType": {"schemaTitle": "system.Artifact"}}
         artifacts = {}
-        for key, declared in component.get("outputDefinitions", {}).get("artifacts", {}).items():
-            artifact = {
-                "name": key,
-                "uri": f"{task_root}/{uuid.uuid4()}/{key}",
-                "type": declared["artifactType"],
-                "metadata": copy.deepcopy(declared.get("metadata", {})),
-            }
+        for key, output in declared.items():
+            artifact = {"uri": f"{task_root}/{key}", "type": output["artifactType"]}
+            if facts.named_outputs:
+                artifact["name"] = key
             artifacts[key] = {"artifacts": [artifact]}
-        place = "/".join(task_root.split("://")) if self.launcher.output_under_task_root else "tmp"
-        output_file = str(pod / place / "kfp_outputs" / "output_metadata.json")
+        place = "tmp/kfp_outputs"
+        if facts.output_file_in_task_root:
+            place = str(_local(task_root, pod).relative_to(pod))
+        output_file = str(pod / place / "output_metadata.json")
         return {"artifacts": artifacts, "outputFile": output_file}
 
     def _launch(
@@ -180,6 +197,8 @@ class _Run:
                 check=False,
             )
         text = log.read_text(errors="replace")
+        if ended.returncode == 0 or self.launcher.facts.logs_after_failure:
+            self._keep_log(invocation, text)
         if ended.returncode:
             raise LauncherError(f"{name}: exit code {ended.returncode}\n{text[-6000:]}")
         return TaskResult(name, "SUCCEEDED", self._collect(invocation, pod), text)
@@ -192,24 +211,51 @@ class _Run:
         elif source.exists():
             shutil.copy(source, target)
 
+    def _keep_log(self, invocation: Mapping[str, Any], text: str) -> None:
+        """The launcher writes and uploads its own output."""
+        if _LOGS in invocation["outputs"]["artifacts"]:
+            uri = invocation["outputs"]["artifacts"][_LOGS]["artifacts"][0]["uri"]
+            stored = self.launcher.stored(uri)
+            stored.parent.mkdir(parents=True, exist_ok=True)
+            stored.write_text(text)
+
     def _collect(self, invocation: Mapping[str, Any], pod: Path) -> dict[str, dict[str, Any]]:
         """What the executor reported, merged into what the driver had planned; files uploaded."""
         file = Path(invocation["outputs"]["outputFile"])
         report = json.loads(file.read_text()) if file.exists() else {}
         made = {}
         for key, given in invocation["outputs"]["artifacts"].items():
+            if key == _LOGS:
+                continue
             artifact = given["artifacts"][0]
+            artifact.setdefault("metadata", {})
             for told in report.get("artifacts", {}).get(key, {}).get("artifacts", [])[:1]:
-                _refuse_nulls(told, key)
+                _check_report(told, key)
                 artifact["uri"] = told.get("uri") or artifact["uri"]
                 artifact["metadata"] |= told.get("metadata", {})
-            # No parent directory, no upload: Kubeflow only warns there.
-            source, target = _local(artifact["uri"], pod), self.launcher.stored(artifact["uri"])
-            if source.exists():
-                shutil.copytree(source, target, symlinks=False)  # an object store has no links
-            artifact["name"] = f"artifacts/{uuid.uuid4().hex}"
+            if artifact["uri"].startswith(tuple(_SCHEMES)):
+                _upload(_local(artifact["uri"], pod), self.launcher.stored(artifact["uri"]))
+            self.launcher.last_artifact_id += 1
+            artifact["name"] = str(self.launcher.last_artifact_id)
             made[key] = artifact
         return made
+
+
+def _upload(source: Path, target: Path) -> None:
+    """File by file, through links; an object store has no directories."""
+    if source.is_file():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, target)
+        return
+    for path in sorted(source.rglob("*")):  # nothing there: Kubeflow only warns
+        if path.is_symlink() and not path.exists():
+            return  # and the task succeeds
+        if path.is_symlink() and path.is_dir():
+            raise LauncherError(f"uploadFile(): unable to complete copying {path}: is a directory")
+        if path.is_file():
+            stored = target / path.relative_to(source)
+            stored.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, stored)
 
 
 def _read(file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -281,10 +327,13 @@ def _local(uri: str, pod: Path) -> Path:
     raise LauncherError(f"failed to generate local path for URI {uri}: unsupported storage scheme")
 
 
-def _refuse_nulls(artifact: Mapping[str, Any], key: str) -> None:
+def _check_report(artifact: Mapping[str, Any], key: str) -> None:
+    """At these both launchers stop."""
+    unknown = set(artifact) - {"name", "type", "uri", "metadata"}
     metadata = artifact.get("metadata", {})
-    if metadata is None or any(value is None for value in metadata.values()):
-        raise LauncherError(f"{key}: null metadata, at which the launcher of 2.5 stops: {metadata}")
+    bad = [v for v in metadata.values() if v is None or v != v]
+    if unknown or bad:
+        raise LauncherError(f"{key}: unknown fields {unknown}, or null or NaN in {metadata}")
 
 
 def _container_environment(pod: Path) -> dict[str, str]:

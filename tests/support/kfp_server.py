@@ -11,6 +11,9 @@ import email.policy
 import json
 import re
 import socket
+import ssl
+import subprocess
+import tempfile
 import threading
 import time
 import uuid
@@ -24,6 +27,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import yaml
 from kfp_schema import Check, check_by_models
+from kubeflow_facts import NEWEST, VERSIONS
 
 _API = "/apis/v2beta1"
 _LIST_QUERY = {"namespace", "page_token", "page_size", "sort_by", "filter"}
@@ -55,8 +59,13 @@ class HttpError(Exception):
 class KfpServer:
     """The state, and the rules of the real server that matter to a client."""
 
-    def __init__(self, check: Check = check_by_models, page_size: int = 2) -> None:
+    def __init__(
+        self, check: Check = check_by_models, page_size: int = 2, version: str = NEWEST
+    ) -> None:
         self.check, self.page_size = check, page_size
+        self.facts, self.multi_user = VERSIONS[version], True
+        # Made in the cluster, and shown by no list when the server then failed.
+        self.workflows: list[str] = []
         self.token, self.cookie = "", ""
         self.pipelines: dict[str, dict[str, Any]] = {}
         self.versions: dict[str, dict[str, Any]] = {}
@@ -117,6 +126,7 @@ class KfpServer:
 
     def _routes(self) -> list[tuple[str, str, Callable[..., Any]]]:
         return [
+            ("/healthz", "GET", lambda *_: {"multi_user": self.multi_user}),
             ("/pipelines", "GET", self._lister("pipelines", "Pipelines")),
             ("/pipelines", "POST", self._create_pipeline),
             ("/pipelines/upload_version", "POST", self._upload_version),
@@ -165,6 +175,7 @@ class KfpServer:
         name = data.get("display_name")
         if not name:
             raise HttpError(400, "Invalid input error: pipeline name is empty")
+        self._check_length("pipeline", name)
         if any(p["display_name"] == name for p in self.pipelines.values()):
             raise HttpError(409, f"Already exist error: The name {name} already exist")
         made = {**data, "pipeline_id": _id(), "created_at": self.now()}
@@ -175,6 +186,9 @@ class KfpServer:
         pipeline_id, name = query.get("pipelineid", ""), query.get("name", "")
         if pipeline_id not in self.pipelines:
             raise HttpError(404, f"ResourceNotFoundError: Pipeline {pipeline_id} not found")
+        if not re.search(rb'filename="[^"]+[.](yaml|yml|zip|tar[.]gz)"', body):
+            raise HttpError(400, "Unexpected pipeline file format. Support .zip, .tar.gz or YAML")
+        self._check_length("version", name)
         mine = [v for v in self.versions.values() if v["pipeline_id"] == pipeline_id]
         if not name or any(v["display_name"] == name for v in mine):
             raise HttpError(409, f"Already exist error: The name {name} already exist")
@@ -199,6 +213,7 @@ class KfpServer:
 
     def _create_experiment(self, query: dict[str, str], body: bytes, kind: str) -> Any:
         data = self._body("V2beta1Experiment", body)
+        self._check_length("experiment", data["display_name"])
         if any(e["display_name"] == data["display_name"] for e in self.experiments.values()):
             raise HttpError(409, "Already exist error: experiment")
         made = {**data, "experiment_id": _id(), "created_at": self.now()}
@@ -208,7 +223,15 @@ class KfpServer:
     def _create_run(self, query: dict[str, str], body: bytes, kind: str) -> Any:
         data = self._body("V2beta1Run", body)
         self._check_launch(data)
-        made = {**data, "run_id": _id(), "created_at": self.now(), "state": "PENDING"}
+        made = {
+            **data,
+            "run_id": _id(),
+            "created_at": self.now(),
+            "finished_at": "1970-01-01T00:00:00Z",
+            "state": "PENDING",
+        }
+        self.workflows.append(data["display_name"])
+        self._check_length("run", data["display_name"])
         self.runs[made["run_id"]] = made
         return self._answer("V2beta1Run", made)
 
@@ -226,6 +249,8 @@ class KfpServer:
         mode = data.get("mode")
         if mode not in ("ENABLE", "DISABLE"):
             raise HttpError(400, "Invalid input error: mode")
+        self.workflows.append(data["display_name"])
+        self._check_length("schedule", data["display_name"])
         made = {**data, "recurring_run_id": _id(), "created_at": self.now(), "status": f"{mode}D"}
         self.schedules[made["recurring_run_id"]] = made
         return self._answer("V2beta1RecurringRun", made)
@@ -239,6 +264,11 @@ class KfpServer:
         _found(self.schedules, sid)
         del self.schedules[sid]
         return {}
+
+    def _check_length(self, what: str, name: str) -> None:
+        """A column that is too short is noticed by the database, as a 500."""
+        if len(name) > self.facts.longest_name[what]:
+            raise HttpError(500, "InternalServerError: Data too long for column 'DisplayName'")
 
     def _check_launch(self, data: dict[str, Any]) -> None:
         if not data.get("display_name"):
@@ -366,15 +396,43 @@ def _handler(server: KfpServer) -> type[BaseHTTPRequestHandler]:
 
 
 @contextmanager
-def serve(server: KfpServer) -> Iterator[str]:
+def serve(server: KfpServer, context: ssl.SSLContext | None = None) -> Iterator[str]:
     """The address of `server`, listening on 127.0.0.1 until the block ends."""
     http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(server))
+    if context is not None:
+        http.socket = context.wrap_socket(http.socket, server_side=True)
     http.daemon_threads = True
     thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
-        yield f"http://127.0.0.1:{http.server_address[1]}"
+        yield f"http{'s' if context else ''}://127.0.0.1:{http.server_address[1]}"
     finally:
         http.shutdown()
         http.server_close()
         thread.join()
+
+
+@contextmanager
+def serve_tls(server: KfpServer) -> Iterator[str]:
+    """The same over TLS, with a certificate that nobody has signed."""
+    with tempfile.TemporaryDirectory() as directory:
+        key, certificate = f"{directory}/key.pem", f"{directory}/certificate.pem"
+        command = [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "1",
+            "-subj",
+            "/CN=127.0.0.1",
+        ]
+        subprocess.run(
+            [*command, "-keyout", key, "-out", certificate], check=True, capture_output=True
+        )
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        with serve(server, context) as address:
+            yield address

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from typing import Protocol
 
-from yt8m.components.trainer.backends.config import BackendConfig
+from yt8m.components.trainer.backends.config import (
+    BackendConfig,
+    InProcessBackend,
+    LocalBackend,
+)
 from yt8m.components.trainer.job import TrainingJob
-
-# A module each, with `create(config) -> Backend`; imported only when chosen.
-_MODULES = {
-    "in_process": "yt8m.components.trainer.backends.in_process",
-    "local": "yt8m.components.trainer.backends.local",
-    "tfjob": "yt8m.components.trainer.backends.kubernetes",
-    "jobset": "yt8m.components.trainer.backends.kubernetes",
-}
 
 
 class Backend(Protocol):
@@ -25,6 +20,15 @@ class Backend(Protocol):
 
 
 def create_backend(config: BackendConfig) -> Backend:
-    """The backend that `config` chooses."""
-    backend: Backend = importlib.import_module(_MODULES[config.name]).create(config)
-    return backend
+    """The backend that `config` chooses; what it needs is imported only then."""
+    if isinstance(config, InProcessBackend):
+        from yt8m.components.trainer.backends.in_process import InProcess
+
+        return InProcess()
+    if isinstance(config, LocalBackend):
+        from yt8m.components.trainer.backends.local import LocalProcesses
+
+        return LocalProcesses(config)
+    from yt8m.components.trainer.backends.kubernetes import Kubernetes
+
+    return Kubernetes(config)

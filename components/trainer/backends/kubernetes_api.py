@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from yt8m.components.trainer.backends.kubernetes_manifest import Kind
 from yt8m.schemas.errors import UserError, Yt8mError
@@ -15,18 +15,8 @@ _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 _TIMEOUT_S = (10, 60)
 
 
-class KubernetesApi(Protocol):
-    """A namespace's jobs of one kind, and their pods."""
-
-    def create(self, manifest: Mapping[str, Any]) -> bool: ...  # False: the name is taken
-    def get(self, name: str) -> dict[str, Any] | None: ...
-    def delete(self, name: str) -> None: ...
-    def pods(self, name: str) -> list[dict[str, Any]]: ...
-    def log(self, pod: str, *, since_s: int | None) -> str: ...
-
-
-class ClusterApi:
-    """`KubernetesApi` through the official client's custom objects."""
+class KubernetesApi:
+    """A namespace's jobs of one kind, and their pods, through the official client."""
 
     def __init__(
         self,
@@ -45,7 +35,7 @@ class ClusterApi:
         self._client = client
 
     def create(self, manifest: Mapping[str, Any]) -> bool:
-        """An unsure attempt is repeated: a taken name then says that it had worked."""
+        """False where the name is taken; an unsure attempt is repeated, and is told by that."""
         where = (self._kind.group, self._kind.version, self._namespace, self._kind.plural)
         made = self._try(
             lambda: self._objects.create_namespaced_custom_object(
@@ -138,7 +128,7 @@ class ClusterApi:
         return UserError(f"Kubernetes refused the {self._kind.kind} ({error.status}): {said}")
 
 
-def connect(kind: Kind, namespace: str) -> ClusterApi:
+def connect(kind: Kind, namespace: str) -> KubernetesApi:
     """The API as a pod reaches it, or as kubectl does from outside."""
     from kubernetes import client, config
 
@@ -149,7 +139,7 @@ def connect(kind: Kind, namespace: str) -> ClusterApi:
             config.load_kube_config()
         except config.ConfigException as error:
             raise UserError(f"no Kubernetes cluster: not in a pod, and {error}") from error
-    return ClusterApi(kind, namespace or _own_namespace(), client.ApiClient())
+    return KubernetesApi(kind, namespace or _own_namespace(), client.ApiClient())
 
 
 def _own_namespace() -> str:

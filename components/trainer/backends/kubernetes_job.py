@@ -28,7 +28,7 @@ class Clock:
     sleep: Callable[[float], None] = time.sleep
 
 
-def run_job(
+def run_to_completion(
     api: KubernetesApi,
     backend: KubernetesBackend,
     manifest: Mapping[str, Any],

@@ -1,24 +1,35 @@
 """The client against the double: every failure that a network and a server can produce."""
 
 import http.server
+import json
 import re
 import threading
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import yaml
-from kfp_server import KfpServer, serve
+from kfp_server import KfpServer, serve, serve_tls
+from kubeflow_facts import NEWEST, VERSIONS
 
-from yt8m.kubeflow.client import Launch, Timing
-from yt8m.kubeflow.credentials import Connection
-from yt8m.kubeflow.http import Wire
-from yt8m.kubeflow.kfp_client import KfpClient
-from yt8m.kubeflow.launch import Wanted, resolve
-from yt8m.kubeflow.retry import RefusedError, RetryPolicy, ServerError
+from yt8m.kubeflow.client import KfpClient, Launch, Timing
+from yt8m.kubeflow.commands.upload import upload
+from yt8m.kubeflow.connection import Connection, connect
+from yt8m.kubeflow.http import HttpTransport, RefusedError, RetryPolicy, ServerError
+from yt8m.kubeflow.runs import (
+    LaunchOptions,
+    Polling,
+    UnknownOutcomeError,
+    own_tasks,
+    resolve,
+    wait,
+)
 from yt8m.kubeflow.schedule import Change, schedule, unschedule
-from yt8m.kubeflow.upload import upload
-from yt8m.kubeflow.wait import Pace, wait
 from yt8m.schemas.errors import UserError, Yt8mError
 
+GOLDEN = Path(__file__).parents[2] / "golden" / "kubeflow"
+COMPILED = GOLDEN / "compiled_by_742dd83.yaml"
+RECORDED = json.loads((GOLDEN / "records" / "server_answers.json").read_text())
 SPEC = {
     "pipelineInfo": {"name": "yt8m-test"},
     "schemaVersion": "2.1.0",
@@ -63,13 +74,13 @@ def spec_file(tmp_path):
 
 def _client(host, timeout_s=(2.0, 5.0), **how):
     retry = RetryPolicy(sleep=lambda s: None, attempts=3)
-    return KfpClient(Wire(Connection(host=host, **how), timeout_s=timeout_s), retry=retry)
+    return KfpClient(HttpTransport(Connection(host=host, **how), timeout_s=timeout_s), retry=retry)
 
 
 def _launch(client, spec_file, **how):
     upload(client, spec_file)
     wanted = {"pipeline": "yt8m-test", "name": "nightly", **how}
-    return resolve(client, Wanted(**wanted))
+    return resolve(client, LaunchOptions(**wanted))
 
 
 def test_the_same_content_twice_is_already_there(client, server, spec_file, tmp_path):
@@ -119,7 +130,7 @@ def test_lists_are_read_page_by_page(client, server):
 @pytest.mark.parametrize(
     "how",
     [
-        {"status": 500},
+        {"status": 502},
         {"status": 503, "headers": {"Retry-After": "1"}},
         {"status": 429},
         {"drop": True},
@@ -146,6 +157,56 @@ def test_a_create_takes_effect_exactly_once_whatever_happens_to_it(
     assert [len(store) for store in stores] == [1, 1, 1, 1, 1]
     assert run.id in server.runs
     assert made.id in server.schedules
+
+
+def test_a_create_is_not_repeated_after_a_500_which_may_have_left_objects(
+    client, server, spec_file
+):
+    launch = _launch(client, spec_file)
+    server.fail("POST /runs$", status=500, times=9)
+    server.fail("POST /recurringruns$", status=500, times=9)
+    with pytest.raises(ServerError, match="500"):
+        client.start_run(launch)
+    with pytest.raises(ServerError, match="500"):
+        client.create_schedule(launch, NIGHTLY, enabled=True)
+    assert server.count("POST /runs$") == server.count("POST /recurringruns$") == 1
+    server.faults.clear()
+    server.fail("POST /runs$", status=500, after=True)
+    assert client.start_run(launch).id in server.runs
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_name_that_the_server_cannot_keep_is_refused_before_anything_is_sent(version, spec_file):
+    """The real servers answer 500 to each of these, two of them after a Workflow was made."""
+    limits = VERSIONS[NEWEST].longest_name  # the shortest columns of all
+    assert all(VERSIONS[version].longest_name[what] >= n for what, n in limits.items())
+    server = KfpServer(version=version)
+    with serve(server) as host:
+        client = _client(host)
+        launch = _launch(client, spec_file)
+        before = len(server.requests)
+        for what, call in {
+            "pipeline": lambda name: client.create_pipeline(name, ""),
+            "experiment": lambda name: _launch(client, spec_file, experiment=name),
+            "version": lambda name: client.upload_version(launch.pipeline_id, name, spec_file),
+            "run": lambda name: client.start_run(replace(launch, name=name)),
+            "schedule": lambda name: client.create_schedule(
+                replace(launch, name=name), NIGHTLY, enabled=True
+            ),
+        }.items():
+            with pytest.raises(UserError, match=rf"{what}'s name has {limits[what] + 1} char"):
+                call("n" * (limits[what] + 1))
+            call("n" * limits[what])
+        sent = server.requests[before:]
+    assert len([r for r in sent if r.startswith("POST")]) == 5
+    assert len(server.workflows) == 2
+
+
+def test_the_limits_are_those_that_the_real_servers_have():
+    for version, answers in RECORDED["names_too_long"].items():
+        for seen in answers.values():
+            assert seen["status"] == 500
+            assert seen["length"] > max(VERSIONS[version].longest_name.values())
 
 
 def test_an_unsure_create_is_looked_for_before_it_is_sent_again(client, server, spec_file):
@@ -175,7 +236,7 @@ def test_the_wait_honours_what_the_server_asks_for(server, host):
     waits = []
     retry = RetryPolicy(sleep=waits.append, attempts=2)
     server.fail("GET", status=429, headers={"Retry-After": "7"})
-    KfpClient(Wire(Connection(host=host)), retry=retry).pipelines()
+    KfpClient(HttpTransport(Connection(host=host)), retry=retry).pipelines()
     assert waits == [7.0]
 
 
@@ -273,15 +334,15 @@ def test_what_would_fail_hours_later_is_refused_before_the_start(
     file.write_text(yaml.safe_dump({**SPEC, "root": {"inputDefinitions": {"parameters": inputs}}}))
     upload(client, str(file))
     with pytest.raises(UserError, match=re.escape(says)):
-        resolve(client, Wanted(pipeline="yt8m-test", name="x", parameters=parameters))
+        resolve(client, LaunchOptions(pipeline="yt8m-test", name="x", parameters=parameters))
 
 
 def test_what_is_not_there_is_named_with_what_is(client, spec_file):
     upload(client, spec_file)
     with pytest.raises(UserError, match=r"no pipeline 'other' .*yt8m-test"):
-        resolve(client, Wanted(pipeline="other", name="x"))
+        resolve(client, LaunchOptions(pipeline="other", name="x"))
     with pytest.raises(UserError, match="no version 'v9'"):
-        resolve(client, Wanted(pipeline="yt8m-test", name="x", version="v9"))
+        resolve(client, LaunchOptions(pipeline="yt8m-test", name="x", version="v9"))
 
 
 def test_a_run_without_a_root_is_refused(client, tmp_path):
@@ -289,7 +350,7 @@ def test_a_run_without_a_root_is_refused(client, tmp_path):
     file.write_text(yaml.safe_dump({k: v for k, v in SPEC.items() if k != "defaultPipelineRoot"}))
     upload(client, str(file))
     with pytest.raises(UserError, match="--root s3://"):
-        resolve(client, Wanted(pipeline="yt8m-test", name="x"))
+        resolve(client, LaunchOptions(pipeline="yt8m-test", name="x"))
 
 
 def test_a_schedule_is_made_once_replaced_never_doubled_and_switched(client, server, spec_file):
@@ -369,7 +430,7 @@ def test_waiting_tells_each_change_once_and_names_the_failed_pod(client, server,
         server.set_state(run.id, *course.pop(0))
 
     said = []
-    done = wait(client, run.id, say=said.append, pace=Pace(sleep=move))
+    done = wait(client, run.id, say=said.append, polling=Polling(sleep=move))
     assert done.state == "FAILED"
     assert said == [
         "ExampleGen: RUNNING",
@@ -378,12 +439,114 @@ def test_waiting_tells_each_change_once_and_names_the_failed_pod(client, server,
     ]
 
 
+def _recorded(client, server, spec_file, name):
+    """A run as a real server told of it."""
+    run = client.start_run(_launch(client, spec_file))
+    server.runs[run.id] = {**RECORDED["runs"][name], "run_id": run.id}
+    return client.run(run.id)
+
+
+def test_a_pending_run_has_not_finished_in_1970(client, server, spec_file):
+    assert _recorded(client, server, spec_file, "pending").finished is None
+    running = _recorded(client, server, spec_file, "running")
+    assert running.finished is None
+    assert [t.finished for t in running.tasks if t.state == "RUNNING"] == [None]
+
+
+def test_the_workflow_itself_is_no_step_and_an_id_of_a_node_no_pod(client, server, spec_file):
+    running = _recorded(client, server, spec_file, "running")
+    assert [(t.name, t.pod) for t in own_tasks(running)] == [("examplegen", "")]
+    assert own_tasks(_recorded(client, server, spec_file, "failed")) == []
+
+
+def test_waiting_outlasts_a_server_that_is_away_for_minutes(client, server, spec_file):
+    run = client.start_run(_launch(client, spec_file))
+    server.fail("GET /runs", drop=True, times=30)  # 3 attempts each: away for 10 looks
+    seconds = 0.0
+
+    def sleep(each):
+        nonlocal seconds
+        seconds += each
+        if all(fault.times == 0 for fault in server.faults):
+            server.set_state(run.id, "SUCCEEDED")
+
+    said = []
+    polling = Polling(every_s=30, sleep=sleep, clock=lambda: seconds)
+    assert wait(client, run.id, say=said.append, polling=polling).state == "SUCCEEDED"
+    assert len(said) == 1
+    assert "asking again for 10 min" in said[0]
+
+
+def test_a_server_that_stays_away_leaves_the_outcome_unknown_which_is_no_failure(
+    client, server, spec_file
+):
+    run = client.start_run(_launch(client, spec_file))
+    server.fail("GET /runs", drop=True, times=999)
+    clock = iter(range(0, 10_000, 60))
+    polling = Polling(sleep=lambda s: None, clock=lambda: float(next(clock)))
+    with pytest.raises(UnknownOutcomeError, match=f"yt8m kubeflow wait {run.id}") as error:
+        wait(client, run.id, say=lambda text: None, polling=polling)
+    assert error.value.exit_code == 5
+
+
+def test_a_namespace_is_refused_where_it_would_be_ignored(server, host):
+    server.multi_user = False
+    connection = Connection(host=host, namespace="team")
+    with pytest.raises(UserError, match=r"--namespace team: .*single-user"):
+        connect(connection)
+    server.multi_user = True
+    assert connect(connection).pipelines() == []
+
+
+def test_a_file_may_have_any_name(client, server, spec_file, tmp_path):
+    odd = tmp_path / "compiled"
+    odd.write_text(Path(spec_file).read_text())
+    assert upload(client, str(odd)).new_version
+
+
+def test_a_certificate_that_nobody_knows_leads_to_the_flag(server):
+    with serve_tls(server) as host, pytest.raises(RefusedError, match="--ca-file"):
+        _client(host).pipelines()
+
+
+def test_of_many_pipelines_the_nearest_are_named(client, spec_file):
+    for i in range(30):
+        client.create_pipeline(f"pipeline-{i}", "")
+    client.create_pipeline("smoke", "")
+    with pytest.raises(UserError, match=r"there: smoke and 30 others"):
+        resolve(client, LaunchOptions(pipeline="smoek", name="x"))
+
+
+@pytest.mark.parametrize("root", ["gs2://x", "/mnt/x", "s3://", "s3:///x"])
+def test_a_root_that_no_launcher_writes_to_is_refused(client, server, spec_file, root):
+    with pytest.raises(UserError, match=f"--root {root}"):
+        _launch(client, spec_file, root=root)
+    assert server.experiments == {}
+
+
+def test_what_was_compiled_in_need_not_be_given_again(client, tmp_path):
+    """The documented path: `compile --set data.root=... --set pusher.push_dir=...`, then `run`."""
+    spec = yaml.safe_load(COMPILED.read_text())
+    tasks = spec["root"]["dag"]["tasks"]
+    for component, field in (("ExampleGen", "root"), ("Pusher", "push_dir")):
+        node = tasks[component]["inputs"]["parameters"]["config"]["runtimeValue"]
+        node["constant"] = json.dumps({**json.loads(node["constant"]), field: "/mnt/yt8m"})
+    file = tmp_path / "pipeline.yaml"
+    file.write_text(yaml.safe_dump(spec))
+    upload(client, str(file))
+    launch = resolve(client, LaunchOptions(pipeline="smoke", name="x", parameters=["span=1"]))
+    assert launch.parameters == {"span": "1"}
+    upload(client, str(COMPILED))
+    with pytest.raises(UserError, match="--param data_root"):
+        resolve(client, LaunchOptions(pipeline="smoke", name="x", parameters=["span=1"]))
+
+
 def test_waiting_gives_up_in_time_and_says_how_to_go_on(client, spec_file):
     run = client.start_run(_launch(client, spec_file))
     clock = iter(range(0, 1000, 10))
-    pace = Pace(timeout_s=25, sleep=lambda s: None, clock=lambda: float(next(clock)))
+    polling = Polling(timeout_s=25, sleep=lambda s: None, clock=lambda: float(next(clock)))
     with pytest.raises(Yt8mError, match=f"yt8m kubeflow wait {run.id}"):
-        wait(client, run.id, say=print, pace=pace)
+        wait(client, run.id, say=print, polling=polling)
 
 
 def test_a_launch_is_sent_as_it_was_asked_for(client, server, spec_file):

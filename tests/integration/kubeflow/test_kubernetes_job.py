@@ -12,14 +12,14 @@ import pytest
 from k8s_schema import check_by_crd, check_by_subset
 from k8s_server import K8sServer, serve
 
-from yt8m.components.trainer.backends.kubernetes_api import ClusterApi
+from yt8m.components.trainer.backends.kubernetes_api import KubernetesApi
 from yt8m.components.trainer.backends.kubernetes_config import (
     JobSetBackend,
     Mount,
     RoleConfig,
     TFJobBackend,
 )
-from yt8m.components.trainer.backends.kubernetes_job import Clock, run_job
+from yt8m.components.trainer.backends.kubernetes_job import Clock, run_to_completion
 from yt8m.components.trainer.backends.kubernetes_manifest import (
     JobRequest,
     create_manifest,
@@ -51,7 +51,7 @@ def server():
 @pytest.fixture
 def api(server, backend):
     with serve(server) as client:
-        yield ClusterApi(kind_of(backend), "team", client, sleep=lambda s: None, attempts=3)
+        yield KubernetesApi(kind_of(backend), "team", client, sleep=lambda s: None, attempts=3)
 
 
 class Course:
@@ -72,7 +72,9 @@ class Course:
 
 def _run(api, backend, course):
     said = []
-    run_job(api, backend, create_manifest(backend, REQUEST), say=said.append, clock=course.clock)
+    run_to_completion(
+        api, backend, create_manifest(backend, REQUEST), say=said.append, clock=course.clock
+    )
     return said
 
 
@@ -210,14 +212,14 @@ def test_ctrl_c_deletes_the_job(server, api, backend):
 _CALLER = """
 import sys
 from kubernetes import client
-from yt8m.components.trainer.backends.kubernetes_api import ClusterApi
+from yt8m.components.trainer.backends.kubernetes_api import KubernetesApi
 from yt8m.components.trainer.backends.kubernetes_config import TFJobBackend
-from yt8m.components.trainer.backends.kubernetes_job import run_job
+from yt8m.components.trainer.backends.kubernetes_job import run_to_completion
 from yt8m.components.trainer.backends.kubernetes_manifest import *
-api = ClusterApi(TFJOB, "team", client.ApiClient(client.Configuration(host=sys.argv[1])))
+api = KubernetesApi(TFJOB, "team", client.ApiClient(client.Configuration(host=sys.argv[1])))
 backend = TFJobBackend(poll_s=0.1)
 request = JobRequest(key="k", image="i", command=("yt8m",))
-run_job(api, backend, create_manifest(backend, request), say=print)
+run_to_completion(api, backend, create_manifest(backend, request), say=print)
 """
 
 

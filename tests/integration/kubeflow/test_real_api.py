@@ -8,13 +8,12 @@ import yaml
 from kfp_schema import check_by_models, check_by_openapi
 from kfp_server import KfpServer, serve
 
-from yt8m.kubeflow.client import Timing
-from yt8m.kubeflow.credentials import Connection
-from yt8m.kubeflow.http import Wire
-from yt8m.kubeflow.kfp_client import KfpClient
-from yt8m.kubeflow.launch import Wanted, resolve
+from yt8m.kubeflow.client import KfpClient, Timing
+from yt8m.kubeflow.commands.upload import upload
+from yt8m.kubeflow.connection import Connection
+from yt8m.kubeflow.http import HttpTransport
+from yt8m.kubeflow.runs import LaunchOptions, resolve
 from yt8m.kubeflow.schedule import schedule, unschedule
-from yt8m.kubeflow.upload import upload
 
 SPECS = Path(os.environ.get("YT8M_REAL_SPECS", "../shared/specs"))
 SPEC = {
@@ -43,9 +42,9 @@ def test_a_whole_course_of_commands_fits_the_real_api(check, tmp_path):
     file = tmp_path / "pipeline.yaml"
     file.write_text(yaml.safe_dump(SPEC))
     with serve(server) as host:
-        client = KfpClient(Wire(Connection(host=host)))
+        client = KfpClient(HttpTransport(Connection(host=host)))
         upload(client, str(file))
-        wanted = Wanted(pipeline="yt8m-test", name="nightly", parameters=["span=3"])
+        wanted = LaunchOptions(pipeline="yt8m-test", name="nightly", parameters=["span=3"])
         launch = resolve(client, wanted)
         run = client.start_run(launch)
         server.set_state(run.id, "FAILED", {"Trainer": "FAILED"})

@@ -7,21 +7,19 @@ import pytest
 
 from yt8m.components.trainer.backends.kubernetes_config import TFJobBackend
 from yt8m.components.trainer.config import TrainerConfig
-from yt8m.kubeflow.compile import Target, adapt, to_yaml, write_spec
+from yt8m.kubeflow.compile import RUN_PARAMETERS, Target, adapt, promote, to_yaml, write_spec
 from yt8m.kubeflow.config import (
     PlatformConfig,
-    Resources,
     SecretVariable,
     Volume,
     load_platform,
-    quantity,
 )
 from yt8m.kubeflow.lint import find_problems, lint
 from yt8m.kubeflow.platform import add_platform
-from yt8m.kubeflow.runtime_parameters import RUN_PARAMETERS, promote
 from yt8m.kubeflow.spec_file import Spec, read_spec
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.schemas.errors import ConfigError, UserError, Yt8mError
+from yt8m.schemas.kubernetes import PodResources
 
 
 def _constant(value):
@@ -171,7 +169,10 @@ def test_a_pipeline_without_such_a_parameter_or_with_two_values_is_refused(spec)
 
 def test_pods_get_what_the_platform_file_says(spec):
     platform = PlatformConfig(
-        resources={"default": Resources(cpu="500m", memory="2G"), "Pusher": Resources(gpus=2)},
+        resources={
+            "default": PodResources(cpu="500m", memory="2G"),
+            "Pusher": PodResources(gpus=2),
+        },
         volumes=(
             Volume(path="/data", claim="yt8m"),
             Volume(path="/secret", secret="s3", components=("Pusher",)),
@@ -214,7 +215,7 @@ def test_pods_get_what_the_platform_file_says(spec):
 
 def test_a_component_that_is_not_in_the_pipeline_is_named(spec):
     platform = PlatformConfig(
-        resources={"Trainr": Resources()},
+        resources={"Trainr": PodResources()},
         volumes=(Volume(path="/x", claim="c", components=("P",)),),
     )
     with pytest.raises(ConfigError) as error:
@@ -245,17 +246,6 @@ def test_a_wrong_platform_file_says_where_and_what(tmp_path, text, says):
 def test_a_platform_file_that_is_not_there_is_named():
     with pytest.raises(UserError, match="/nowhere"):
         load_platform("/nowhere/cluster.yaml")
-
-
-@pytest.mark.parametrize(
-    ("text", "value"), [("4", 4), ("500m", 0.5), ("2G", 2e9), ("16Gi", 16 * 2**30), ("1.5k", None)]
-)
-def test_quantities_mean_what_kubernetes_means(text, value):
-    if value is None:
-        with pytest.raises(ValueError, match="not a quantity"):
-            quantity(text)
-    else:
-        assert quantity(text) == value
 
 
 def test_the_same_content_gives_the_same_file_and_the_same_version(spec, tmp_path):

@@ -1,0 +1,64 @@
+"""The entry point of the containers, driven as the launchers of all versions drive it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from yt8m.kubeflow.entrypoint import main
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "kubeflow"
+RECORDS = json.loads((GOLDEN / "records" / "executor_inputs.json").read_text())
+COMPILED = yaml.safe_load((GOLDEN / "compiled_by_742dd83.yaml").read_text())
+
+
+def _container(task):
+    return COMPILED["deploymentSpec"]["executors"][f"{task}_executor"]["container"]
+
+
+def _arguments(task, executor_input):
+    return [word.replace("{{$}}", json.dumps(executor_input)) for word in _container(task)["args"]]
+
+
+@pytest.fixture
+def pod(tmp_path, monkeypatch):
+    """The root directory of a pod."""
+    monkeypatch.setenv("YT8M_LAUNCHER_ROOT", str(tmp_path))
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev" / "termination-log").touch()
+    return tmp_path
+
+
+@pytest.mark.parametrize("version", RECORDS)
+def test_a_spec_compiled_by_an_earlier_version_runs_under_every_driver(version, pod):
+    recorded = json.loads(json.dumps(RECORDS[version]["SchemaGen"]))
+    given, schema = recorded["executor_input"], recorded["executor_output"]["artifacts"]["schema"]
+    # The test may not write to the root directory.
+    given["outputs"]["outputFile"] = str(pod) + given["outputs"]["outputFile"]
+    assert _container("SchemaGen")["command"] == ["python", "-m", "yt8m.kubeflow.entrypoint"]
+    assert main(_arguments("SchemaGen", given)) == 0
+    reported = json.loads(Path(given["outputs"]["outputFile"]).read_text())["artifacts"]
+    assert set(reported) == {"schema"}
+    (told,), (was,) = reported["schema"]["artifacts"], schema["artifacts"]
+    assert told["uri"] == was["uri"]
+    assert set(told["metadata"]) == set(was["metadata"])
+    assert (pod / told["uri"].replace("://", "/") / "schema.pbtxt").exists()
+    assert (pod / "dev" / "termination-log").read_text() == ""
+
+
+def test_what_went_wrong_is_the_last_line_and_the_pods_termination_message(pod):
+    given = json.loads(json.dumps(RECORDS["2.17.0"]["SchemaGen"]["executor_input"]))
+    given["outputs"]["outputFile"] = str(pod) + given["outputs"]["outputFile"]
+    given["inputs"]["parameterValues"]["level"] = "galaxy"
+    command = [sys.executable, *_container("SchemaGen")["command"][1:]]
+    ended = subprocess.run(
+        [*command, *_arguments("SchemaGen", given)], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode in (1, 2)
+    last = ended.stderr.strip().splitlines()[-1]
+    assert "galaxy" in last
+    assert (pod / "dev" / "termination-log").read_text() in ended.stderr
+    assert "galaxy" in (pod / "dev" / "termination-log").read_text()

@@ -1,0 +1,80 @@
+"""How to log in: precedence, and secrets that never show."""
+
+import pytest
+
+from yt8m.kubeflow.connection import Connection, Secret, load_connection
+from yt8m.schemas.errors import ConfigError, UserError
+
+HOST = {"host": "http://localhost:8080/"}
+
+
+def test_flags_beat_environment_beats_file(tmp_path):
+    file = tmp_path / "kubeflow.yaml"
+    file.write_text("host: http://file\nnamespace: file\nexperiment: file\n")
+    environ = {"YT8M_KUBEFLOW_HOST": "http://environment", "YT8M_KUBEFLOW_NAMESPACE": "environment"}
+    connection = load_connection({"host": "http://flag"}, environ, str(file))
+    assert (connection.host, connection.namespace, connection.experiment) == (
+        "http://flag",
+        "environment",
+        "file",
+    )
+
+
+def test_a_token_by_flag_replaces_a_token_file_of_the_environment():
+    connection = load_connection(
+        {**HOST, "token": "abc"}, {"YT8M_KUBEFLOW_TOKEN_FILE": "/nowhere"}, ""
+    )
+    assert connection.bearer().read() == "abc"
+
+
+def test_a_token_file_is_read_at_every_use_because_tokens_are_renewed(tmp_path):
+    file = tmp_path / "token"
+    file.write_text("first\n")
+    token = load_connection({**HOST, "token_file": str(file)}, {}).bearer()
+    assert token.read() == "first"
+    file.write_text("second\n")
+    assert token.read() == "second"
+
+
+def test_a_missing_or_empty_token_file_is_named(tmp_path):
+    file = tmp_path / "token"
+    token = load_connection({**HOST, "token_file": str(file)}, {}).bearer()
+    with pytest.raises(UserError, match=str(file)):
+        token.read()
+    file.write_text("\n")
+    with pytest.raises(UserError, match="empty"):
+        token.read()
+
+
+def test_the_service_accounts_token_is_where_kubeflow_mounts_it():
+    with pytest.raises(UserError, match="/var/run/secrets/kubeflow/pipelines/token"):
+        load_connection({**HOST, "service_account": True}, {}).bearer().read()
+
+
+@pytest.mark.parametrize("show", [repr, str, "{}".format])
+def test_no_secret_is_ever_printed(show):
+    assert "s3cret" not in show(Secret("s3cret"))
+    assert "s3cret" not in show(Connection(host="http://h", token="s3cret", cookie="s3cret"))
+
+
+def test_a_wrong_file_is_refused_without_showing_its_secrets(tmp_path):
+    file = tmp_path / "kubeflow.yaml"
+    for text in ("token: s3cret\nhosts: x\n", "token: [s3cret\n", "token: 5550123\nhots: h\n"):
+        file.write_text(text)
+        with pytest.raises((ConfigError, UserError)) as error:
+            load_connection(HOST, {}, str(file))
+        assert "s3cret" not in str(error.value)
+        assert "5550123" not in str(error.value)
+
+
+def test_no_host_and_a_host_without_scheme_say_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(UserError, match="--host http://localhost:8080"):
+        load_connection({}, {}, "")
+    with pytest.raises(UserError, match="http:// or https://"):
+        load_connection({"host": "kubeflow.example.org"}, {}, "")
+
+
+def test_a_file_that_was_named_must_exist():
+    with pytest.raises(UserError, match="does not exist"):
+        load_connection(HOST, {}, "/nowhere/kubeflow.yaml")
