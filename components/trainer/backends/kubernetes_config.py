@@ -51,6 +51,7 @@ class KubernetesBackend:
     restarts: int = 3
     start_timeout_s: float = 900.0  # for the chief's pod to run: image, volumes, free nodes
     poll_s: float = 5.0
+    api_timeout_s: float = 600.0  # an API server that is away for less ends nothing
     keep_finished_s: int = 86400  # then Kubernetes removes the finished job
 
     def __post_init__(self) -> None:
@@ -63,13 +64,16 @@ class KubernetesBackend:
         valid = not self.namespace or DNS_LABEL.fullmatch(self.namespace) is not None
         require(valid, "namespace", self.namespace, "a Kubernetes name")
         require(self.restarts >= 0, "restarts", self.restarts, "0 or more")
-        for name in ("start_timeout_s", "poll_s"):
+        for name in ("start_timeout_s", "poll_s", "api_timeout_s"):
             require(getattr(self, name) > 0, name, getattr(self, name), "above 0 seconds")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TFJobBackend(KubernetesBackend):
-    """kubeflow.org/v1 TFJob; the training operator sets TF_CONFIG."""
+    """kubeflow.org/v1 TFJob; the training operator sets TF_CONFIG.
+
+    It counts restarts over all pods, so three or more never restart as a group: prefer a JobSet.
+    """
 
     name: Literal["tfjob"] = "tfjob"
 
