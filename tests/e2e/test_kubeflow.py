@@ -32,7 +32,9 @@ SETTINGS = (
 def compile_pipeline(directory: Path) -> Path:
     """`yt8m kubeflow compile smoke` for a cluster whose shared volume is below `directory`."""
     platform = directory / "cluster.yaml"
-    platform.write_text(f"kubeflow: {{work_dir: {directory}/work}}\n")
+    platform.write_text(
+        f"kubeflow: {{work_dir: {directory}/work, volumes: [{{claim: yt8m, path: {directory}}}]}}\n"
+    )
     out = directory / "pipeline.yaml"
     words = ["kubeflow", "compile", "smoke", "--image", IMAGE, "--root", ROOT, "--out", str(out)]
     for setting in SETTINGS:

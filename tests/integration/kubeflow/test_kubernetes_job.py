@@ -7,9 +7,11 @@ import subprocess
 import sys
 import threading
 import time
+from importlib import resources
 from pathlib import Path
 
 import pytest
+import yaml
 from k8s_schema import check_by_crd, check_by_subset
 from k8s_server import K8sServer, serve
 
@@ -260,6 +262,36 @@ def test_a_jobset_is_not_restarted_on_a_mistake_in_what_was_given():
     assert spec["failurePolicy"] == seen["failurePolicy"]
     for job in spec["replicatedJobs"]:
         assert job["template"]["spec"]["podFailurePolicy"] == seen["podFailurePolicy"]
+
+
+def test_the_shipped_role_allows_what_a_training_job_asks_for_and_nothing_else(
+    server, api, backend
+):
+    course = Course(
+        lambda: server.start_pods(NAME), lambda: server.finish(NAME, succeeded=True), lambda: None
+    )
+    _run(api, backend, course)
+    api.delete(NAME)
+    role, binding = yaml.safe_load_all(
+        resources.files("yt8m.kubeflow").joinpath("rbac.yaml").read_text()
+    )
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    allowed = {
+        (resource, verb)
+        for rule in role["rules"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+    verbs = {"POST": "create", "DELETE": "delete", "GET": "get"}
+    asked = set()
+    for request in server.requests:
+        method, path = request.split()
+        resource = next(r for r in ("tfjobs", "jobsets", "pods") if f"/{r}" in path)
+        is_list = path.endswith(f"/{resource}") and method == "GET"
+        subresource = "/log" if path.endswith("/log") else ""
+        asked.add((resource + subresource, "list" if is_list else verbs[method]))
+    assert asked <= allowed
+    assert {verb for _, verb in allowed} == {"get", "list", "create", "delete"}
 
 
 def test_the_namespace_is_the_kubeconfigs_where_none_is_named(tmp_path, monkeypatch):
