@@ -13,6 +13,7 @@ import tensorflow as tf
 from yt8m.components import storage
 from yt8m.components.artifacts.export_info import (
     FILE_NAME,
+    MODEL_FILE,
     SCORES,
     SERVING,
     ExportInfo,
@@ -21,7 +22,6 @@ from yt8m.components.artifacts.export_info import (
 from yt8m.schemas.errors import DataError, UserError
 from yt8m.schemas.features import FeatureConfig, Level
 
-_MODEL_FILE = "saved_model.pb"
 _RECORDS, _VIDEO_ID, _START = "examples", "video_id", "segment_start"
 _FORM = (
     f"a model is scored by its signature `{SCORES}`, which takes `{_RECORDS}`, serialized records, "
@@ -106,8 +106,8 @@ def load_export(directory: str) -> LoadedModel:
 
 def load_model(directory: str, *, role: str = "the model") -> LoadedModel:
     """The model in `directory`, whoever made it; UserError says what is missing for scoring."""
-    if not storage.exists(storage.join(directory, _MODEL_FILE)):
-        raise UserError(f"{role} {directory}: holds no {_MODEL_FILE}, so it is no SavedModel")
+    if not storage.exists(storage.join(directory, MODEL_FILE)):
+        raise UserError(f"{role} {directory}: holds no {MODEL_FILE}, so it is no SavedModel")
     try:
         loaded = tf.saved_model.load(directory)
     except Exception as error:  # TensorFlow raises whatever it happens to meet in broken files

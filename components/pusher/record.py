@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from yt8m.components.artifacts import manifest
+from yt8m.components.artifacts.decision import FILE_NAME as DECISION_FILE
+from yt8m.components.artifacts.export_info import FILE_NAME as EXPORT_FILE
 from yt8m.components.artifacts.version_record import DataRecord, MetricRecord, VersionRecord
 from yt8m.components.registry.baseline_artifact import baseline_record
 from yt8m.components.storage import files
-
-DECISION_FILE = "decision.json"  # in the blessing, by the evaluator
-EXPORT_FILE = "assets.extra/yt8m_export.json"  # in the model, by the export
 
 
 def create_record(

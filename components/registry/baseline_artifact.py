@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 
+from yt8m.components.artifacts.export_info import MODEL_FILE
 from yt8m.components.artifacts.version_record import (
     RECORD_FILE,
     STATISTICS_DIR,
     VersionRecord,
     parse_record,
 )
-from yt8m.components.registry.versions import MODEL_FILE, InService
+from yt8m.components.registry.versions import InService
 from yt8m.components.storage import files
 from yt8m.schemas.config_tree import from_dict, to_dict
 

@@ -19,9 +19,9 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 
+from yt8m.components.artifacts.export_info import MODEL_FILE
 from yt8m.components.artifacts.version_record import RECORD_FILE, VersionRecord
 from yt8m.components.registry.versions import (
-    MODEL_FILE,
     NOT_SERVED_DIR,
     in_service,
     list_versions,

@@ -6,6 +6,7 @@ import dataclasses
 import datetime
 import logging
 
+from yt8m.components.artifacts.export_info import MODEL_FILE
 from yt8m.components.artifacts.version_record import (
     RECORD_FILE,
     STATISTICS_DIR,
@@ -17,7 +18,6 @@ from yt8m.components.registry.digests import file_sha256
 from yt8m.components.registry.local_store import LocalStore
 from yt8m.components.registry.object_store import ObjectStore
 from yt8m.components.registry.versions import (
-    MODEL_FILE,
     DamagedVersionError,
     ForeignVersionError,
     InService,

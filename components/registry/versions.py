@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from yt8m.components.artifacts import export_info
+from yt8m.components.artifacts.export_info import MODEL_FILE
 from yt8m.components.artifacts.version_record import (
     RECORD_FILE,
     STATISTICS_DIR,
@@ -24,7 +25,6 @@ from yt8m.components.registry.digests import file_sha256, model_digest
 from yt8m.components.storage import files
 from yt8m.schemas.errors import UserError
 
-MODEL_FILE = "saved_model.pb"
 NO_VERSION = "none"
 # Imported models that nobody has scored: baselines under numbers of their own, where no model
 # server looks.
