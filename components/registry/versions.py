@@ -268,7 +268,10 @@ def _holds_foreign_model(path: str) -> bool:
     Not an empty one, nor an upload of ours that was broken off before its record: yt8m wrote the
     record last but one in object stores until it began to write it first.
     """
-    names = set(files.walk_files(path))
+    try:
+        names = set(files.walk_files(path))
+    except FileNotFoundError:  # retention took one of ours away while we looked
+        return False
     broken_off = export_info.FILE_NAME in names and MODEL_FILE not in names
     return bool(names) and not broken_off
 
