@@ -94,8 +94,8 @@ def measure(level: str, paths: list[str]) -> dict[str, Any]:
 
 def source_of_paths(level: str, paths: list[str]):  # type: ignore[no-untyped-def]
     from yt8m.components.artifacts.manifest import Shard
-    from yt8m.components.example_gen.scan import count_records
     from yt8m.components.inputs.config import Source
+    from yt8m.components.records.shard_reader import count_records
     from yt8m.schemas.features import FeatureConfig, Level
 
     shards = tuple(

@@ -173,8 +173,8 @@ def make_data(level: str, root: Path) -> Path:
 
 def training_pace(job: Any) -> float:
     """Examples a second, by the training's own curve, without the lines in which it compiles."""
+    from yt8m.components.artifacts.training_curve import TRAINING, read_curve
     from yt8m.components.trainer.backends.in_process import run_job
-    from yt8m.components.trainer.metrics_file import TRAINING, read_curve
 
     run_job(job, {})
     rows = [r for r in read_curve(f"{job.log_dir}/{TRAINING}") if r["kind"] == "train"]

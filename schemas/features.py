@@ -32,6 +32,7 @@ SEGMENT_START_TIMES = "segment_start_times"
 SEGMENT_END_TIMES = "segment_end_times"
 SEGMENT_LABELS = "segment_labels"
 SEGMENT_SCORES = "segment_scores"
+PRESENT_SCORE = 0.5  # from here on a rating says yes; published scores are 0 or 1
 
 
 class Level(enum.Enum):

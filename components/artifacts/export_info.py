@@ -11,7 +11,6 @@ from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError, UserError
 from yt8m.schemas.features import FeatureConfig, Level
 
-MODEL_FILE = "saved_model.pb"  # the file by which readers know that a model is there
 FILE_NAME = "assets.extra/yt8m_export.json"
 
 SERVING = "serving_default"

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from yt8m.components.artifacts.estimate import Estimate
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
 
@@ -30,15 +31,6 @@ class Origin(enum.Enum):
     PUSH = "push"  # by a pipeline run, blessed by its gate
     ROLLBACK = "rollback"  # an older version's files again, because somebody said so
     IMPORT = "import"  # a SavedModel from elsewhere, because somebody said so
-
-
-@dataclass(frozen=True, kw_only=True)
-class MetricRecord:
-    """One metric with its interval; None where it is undefined."""
-
-    value: float | None
-    lower: float | None = None
-    upper: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +64,7 @@ class VersionRecord:
     blessed: bool = False
     reason: str = ""  # the gate's, or who said so
     baseline_version: int = 0  # what it was compared with; 0 is none
-    metrics: dict[str, MetricRecord] = field(default_factory=dict)
+    metrics: dict[str, Estimate] = field(default_factory=dict)
     decision: dict[str, Any] = field(default_factory=dict)  # the gate's, whole
     data: DataRecord = field(default_factory=DataRecord)
     configuration: dict[str, Any] = field(default_factory=dict)

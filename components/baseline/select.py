@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from yt8m.components.artifacts.saved_model import SERVING_DIR
 from yt8m.components.artifacts.version_record import RECORD_FILE
 from yt8m.components.baseline.config import BaselineConfig, Choice
-from yt8m.components.registry.baseline_artifact import MODEL_DIR, write_in_service
+from yt8m.components.registry.baseline_artifact import write_in_service
 from yt8m.components.registry.versions import (
     NO_VERSION,
     InService,
@@ -79,4 +80,4 @@ def hand_over(
     if version is None:
         return
     for name in (*version.record.files, RECORD_FILE):
-        files.copy(files.join(version.path, name), files.join(artifact_uri, MODEL_DIR, name))
+        files.copy(files.join(version.path, name), files.join(artifact_uri, SERVING_DIR, name))

@@ -21,9 +21,9 @@ from yt8m.schemas.errors import DataError, UserError
 _LOOKED_AT = 50  # records, to tell the level
 
 if TYPE_CHECKING:
+    from yt8m.components.artifacts.evaluation import Evaluation
     from yt8m.components.artifacts.manifest import Shard
-    from yt8m.components.evaluator.evaluation import Evaluation
-    from yt8m.components.evaluator.score_table import Scored
+    from yt8m.components.evaluator.score_table import ScoreTable
     from yt8m.components.evaluator.scoring import ScoringPlan
     from yt8m.schemas.features import Level
 
@@ -161,17 +161,17 @@ def _saved_model(path: str) -> str:
     return baseline_model(path) or path
 
 
-def _score(plan: ScoringPlan, shards: list[Shard], console: Console) -> Scored:
-    from yt8m.components.evaluator.score_table import merged
-    from yt8m.components.evaluator.scoring import Scorer, grouped, no_rows
+def _score(plan: ScoringPlan, shards: list[Shard], console: Console) -> ScoreTable:
+    from yt8m.components.evaluator.score_table import merge_tables
+    from yt8m.components.evaluator.scoring import Scorer, empty_table, group_shards
 
     scorer = Scorer(plan)
-    parts = [no_rows(plan)]
+    parts = [empty_table(plan)]
     with console.progress("evaluate", total=len(shards), unit="shards") as progress:
-        for group in grouped(shards):
+        for group in group_shards(shards):
             parts.append(scorer.score(group))
             progress.advance(len(group), note=f"{sum(len(part) for part in parts):,} examples")
-    return merged(parts)
+    return merge_tables(parts)
 
 
 def _values(evaluation: Evaluation) -> dict[str, Any]:
@@ -190,7 +190,7 @@ def _values(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _text(evaluation: Evaluation, console: Console) -> str:
-    from yt8m.components.artifacts.decision import estimate_text
+    from yt8m.components.artifacts.estimate import estimate_text
 
     overall = evaluation.overall
     columns = ["metric", "model"]

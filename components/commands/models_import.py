@@ -21,14 +21,15 @@ import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.console.console import Console
 from yt8m.components.console.quiet import silence_tensorflow
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import FeatureConfig, Level
 
 if TYPE_CHECKING:
+    from yt8m.components.artifacts.evaluation import Evaluation
     from yt8m.components.artifacts.export_info import ExportInfo
-    from yt8m.components.evaluator.evaluation import Evaluation
     from yt8m.components.export.load import LoadedModel
 
 _HEAD = "entities"
@@ -36,7 +37,7 @@ _HEAD = "entities"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("model", metavar="DIR", help="the SavedModel, where saved_model.pb is")
+    parser.add_argument("model", metavar="DIR", help=f"the SavedModel, where {MODEL_FILE} is")
     parser.add_argument("--push", required=True, metavar="DIR", help="the push directory")
     parser.add_argument(
         "--data",
@@ -53,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> None:
     """Check the model, score it, and push it."""
     silence_tensorflow()
-    from yt8m.components.artifacts.version_record import MetricRecord, Origin, VersionRecord
+    from yt8m.components.artifacts.version_record import Origin, VersionRecord
     from yt8m.components.commands.evaluate import evaluate_files
     from yt8m.components.export.load import load_model
     from yt8m.components.registry.push import push
@@ -69,10 +70,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
             origin_path=args.model,
             blessed=True,  # by whoever imports it
             reason=_reason(found, args.data),
-            metrics={
-                name: MetricRecord(value=e.value, lower=e.lower, upper=e.upper)
-                for name, e in metrics.items()
-            },
+            metrics=dict(metrics),
             configuration=info.config,
         )
         version = push(directory, args.push, record, served=found is not None)

@@ -1,4 +1,4 @@
-"""What is scored, by which slices, how sure; and what the gate asks."""
+"""The evaluator: what is scored, by which slices, with which intervals; and the gate."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GAP = "gap"
 
 
 class SliceBy(enum.Enum):
-    """What the evaluation data may be parted by."""
+    """What the evaluation data may be sliced by."""
 
     NUM_LABELS = "num_labels"
     NUM_FRAMES = "num_frames"
@@ -33,7 +33,7 @@ class SliceBy(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class SliceConfig(ConfigNode):
-    """One way to part the data. Counts need `edges`: [2, 5] gives <2, 2-4 and 5+."""
+    """One way to slice the data. Counts need `edges`: [2, 5] gives <2, 2-4 and 5+."""
 
     by: SliceBy
     edges: tuple[PositiveInt, ...] = ()  # where a slice of counts begins, ascending

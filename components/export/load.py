@@ -13,12 +13,12 @@ import tensorflow as tf
 from yt8m.components import storage
 from yt8m.components.artifacts.export_info import (
     FILE_NAME,
-    MODEL_FILE,
     SCORES,
     SERVING,
     ExportInfo,
     load_info,
 )
+from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.schemas.errors import DataError, UserError
 from yt8m.schemas.features import FeatureConfig, Level
 

@@ -12,7 +12,8 @@ from typing import Any
 import tensorflow as tf
 
 from yt8m.components import storage
-from yt8m.components.artifacts.export_info import FILE_NAME, MODEL_FILE, ExportInfo
+from yt8m.components.artifacts.export_info import FILE_NAME, ExportInfo
+from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.export.module import ServingModule
 from yt8m.components.models.network import Network
 from yt8m.schemas.errors import ConfigError

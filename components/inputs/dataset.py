@@ -24,10 +24,10 @@ from yt8m.components.inputs.rows import count_rows
 from yt8m.components.inputs.segment import parse_segments
 from yt8m.components.inputs.shards import read_shards
 from yt8m.components.inputs.video import parse_videos
+from yt8m.schemas.batch import POSITION
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import FeatureConfig, Level
 
-POSITION = "position"
 _PARALLEL = tf.data.AUTOTUNE
 
 

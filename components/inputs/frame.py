@@ -5,10 +5,8 @@ from __future__ import annotations
 import tensorflow as tf
 
 from yt8m.components.inputs.config import FrameChoice, FrameSampling
-from yt8m.components.inputs.video import NO_LABEL
+from yt8m.schemas.batch import NO_LABEL, NUM_FRAMES
 from yt8m.schemas.features import ID, LABELS, FeatureConfig
-
-NUM_FRAMES = "num_frames"
 
 
 def parse_frames(

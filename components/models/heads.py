@@ -16,12 +16,10 @@ from yt8m.components.models.config import (
     SegmentsHeadConfig,
     VerticalsHeadConfig,
 )
+from yt8m.schemas.batch import RATED, VIDEO_LABELS
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import LABELS, FeatureConfig, Level
 from yt8m.schemas.vocabulary import Vocabulary
-
-RATED = "rated"
-VIDEO_LABELS = "video_labels"  # at segment level, where `labels` are the segment's
 
 
 @dataclass(frozen=True, kw_only=True)

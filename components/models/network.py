@@ -34,11 +34,10 @@ from yt8m.components.models.recurrent import Recurrent
 from yt8m.components.models.trunks import Mean, ResidualMlp, Signal
 from yt8m.components.models.vlad import NetVlad, NextVlad
 from yt8m.components.preprocessing.arithmetic import mean_of_normalized, normalize
+from yt8m.schemas.batch import NUM_FRAMES, POSITION
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import LABELS, FeatureConfig, Level
 
-NUM_FRAMES = "num_frames"
-POSITION = "position"  # of the example in the training stream; decides dropout
 _SHARED = "shared"
 _FRAMES_MULTIPLE = 20  # divides 300, what most videos have
 

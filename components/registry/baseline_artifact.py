@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from yt8m.components.artifacts.export_info import MODEL_FILE
+from yt8m.components.artifacts.saved_model import MODEL_FILE, SERVING_DIR
 from yt8m.components.artifacts.version_record import (
     RECORD_FILE,
     STATISTICS_DIR,
@@ -18,25 +18,24 @@ from yt8m.components.registry.versions import InService
 from yt8m.components.storage import files
 from yt8m.schemas.config_tree import from_dict, to_dict
 
-MODEL_DIR = "Format-Serving"  # where TFX keeps the serving model of a Model artifact
 _IN_SERVICE_FILE = "in_service.json"
 
 
 def baseline_model(artifact_uri: str) -> str | None:
     """The SavedModel directory in the artifact; None when there is no baseline."""
-    path = files.join(artifact_uri, MODEL_DIR)
+    path = files.join(artifact_uri, SERVING_DIR)
     return path if files.exists(files.join(path, MODEL_FILE)) else None
 
 
 def baseline_statistics(artifact_uri: str) -> str | None:
     """The directory of the statistics that the baseline was pushed with, or None."""
-    path = files.join(artifact_uri, MODEL_DIR, STATISTICS_DIR)
+    path = files.join(artifact_uri, SERVING_DIR, STATISTICS_DIR)
     return path if files.is_dir(path) else None
 
 
 def baseline_record(artifact_uri: str) -> VersionRecord | None:
     """The baseline's record, or None when there is no baseline."""
-    path = files.join(artifact_uri, MODEL_DIR, RECORD_FILE)
+    path = files.join(artifact_uri, SERVING_DIR, RECORD_FILE)
     return parse_record(files.read_text(path)) if files.exists(path) else None
 
 

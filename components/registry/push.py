@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 import logging
 
-from yt8m.components.artifacts.export_info import MODEL_FILE
+from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.version_record import (
     RECORD_FILE,
     STATISTICS_DIR,

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from yt8m.components.artifacts import manifest
 from yt8m.components.artifacts.export_info import FILE_NAME as EXPORT_FILE
-from yt8m.components.artifacts.export_info import MODEL_FILE, load_info
+from yt8m.components.artifacts.export_info import load_info
+from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.version_record import RECORD_FILE, VersionRecord
 from yt8m.components.registry.versions import (
     DamagedVersionError,

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from yt8m.components.artifacts import export_info
-from yt8m.components.artifacts.export_info import MODEL_FILE
+from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.version_record import (
     RECORD_FILE,
     STATISTICS_DIR,
@@ -42,6 +42,10 @@ class UnusableVersionError(UserError):
 
 class DamagedVersionError(UnusableVersionError):
     """A version that is not what was pushed."""
+
+
+class UnreadableVersionError(UnusableVersionError):
+    """A version that the storage does not give out now: that says nothing about what it is."""
 
 
 class ForeignVersionError(UnusableVersionError):
@@ -129,9 +133,11 @@ def load_record(push_dir: str, version: int) -> VersionRecord:
     path = files.join(version_path(push_dir, version), RECORD_FILE)
     try:
         return parse_record(files.read_text(path))
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise ForeignVersionError(_no_record(push_dir, version)) from error
-    except (BrokenRecordError, OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise UnreadableVersionError(f"version {version} in {push_dir}: {error}") from error
+    except (BrokenRecordError, UnicodeDecodeError) as error:
         raise DamagedVersionError(f"version {version} in {push_dir}: {error}") from error
 
 
@@ -287,7 +293,11 @@ def _damages(push_dir: str, numbers: Iterable[int]) -> Iterator[str]:
 
 
 def wrong_files(path: str, record: VersionRecord, *, verify: bool) -> Iterator[str]:
-    """The files below `path` that are not as the record has them, each with what is wrong."""
+    """The files below `path` that are not as the record has them, each with what is wrong.
+
+    A fault of the storage is UnreadableVersionError: it must not pass for damage, which is passed
+    over, and removed where somebody says so.
+    """
     for name, expected in record.files.items():
         file = files.join(path, name)
         try:
@@ -296,10 +306,10 @@ def wrong_files(path: str, record: VersionRecord, *, verify: bool) -> Iterator[s
                 yield f"{name} has {size} bytes instead of {expected.bytes}"
             elif verify and file_sha256(file) != expected.sha256:
                 yield f"{name} is not what was pushed (wrong SHA-256)"
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             yield f"{name} is missing"
         except OSError as error:
-            yield f"{name} cannot be read ({error})"
+            raise UnreadableVersionError(f"{file} cannot be read now: {error}") from error
 
 
 def _no_record(push_dir: str, version: int) -> str:

@@ -17,7 +17,7 @@ from yt8m.schemas.config_tree import to_dict
 
 
 class ReportArtifact(artifact.Artifact):
-    """`report.html`, and the same facts as `report.json`."""
+    """`report.html`, and the same as `report.json`."""
 
     TYPE_NAME = "yt8m.Report"  # Kubeflow asks for the form `namespace.Name`
 
@@ -27,7 +27,7 @@ def _optional(kind: type[artifact.Artifact]) -> component_spec.ChannelParameter:
 
 
 class ReportSpec(component_spec.ComponentSpec):
-    """What passes in and out; the inputs are called as in `sources.Sources`."""
+    """What passes in and out; the inputs are named as in `inputs.ReportInputs`."""
 
     PARAMETERS = {  # noqa: RUF012  (TFX's way)
         "config": component_spec.ExecutionParameter(type=str),
@@ -54,7 +54,7 @@ class ReportSpec(component_spec.ComponentSpec):
 
 
 class Report(base_component.BaseComponent):
-    """Outputs `report`: one HTML file, and its facts as JSON."""
+    """Outputs `report`: one HTML file, and the same as JSON."""
 
     SPEC_CLASS = ReportSpec
     EXECUTOR_SPEC = executor_spec.ExecutorClassSpec(Executor)

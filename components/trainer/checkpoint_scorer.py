@@ -9,6 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from yt8m.components.artifacts.training_curve import EVALUATION, read_curve
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.models.heads import Head
 from yt8m.components.models.network import Network
@@ -18,7 +19,7 @@ from yt8m.components.trainer.early_stopping import EvaluatedStep, best_step
 from yt8m.components.trainer.exporters import Exporter
 from yt8m.components.trainer.input import TrainingData, load_data
 from yt8m.components.trainer.job import TrainingJob
-from yt8m.components.trainer.metrics_file import EVALUATION, Curve, copy_curves, read_curve
+from yt8m.components.trainer.metrics_file import Curve, copy_curves
 from yt8m.components.trainer.network import heads_of, network_of, vocabulary_of
 from yt8m.components.trainer.split_scorer import SplitScorer, SplitScores
 from yt8m.components.trainer.stop_signal import StopSignal

@@ -11,12 +11,13 @@ import numpy as np
 import tensorflow as tf
 from tensorboard.plugins.scalar.summary_v2 import scalar_pb
 
+from yt8m.components.artifacts.training_curve import TRAINING
 from yt8m.components.console.progress import Progress as Bar
 from yt8m.components.metrics.accumulator import MetricValues, VideoMetrics
 from yt8m.components.metrics.batch import Batch, BrokenPredictions
 from yt8m.components.models.heads import Head, targets
 from yt8m.components.trainer.config import LogConfig
-from yt8m.components.trainer.metrics_file import TRAINING, Curve
+from yt8m.components.trainer.metrics_file import Curve
 from yt8m.components.trainer.step import StepResult
 
 

@@ -130,13 +130,13 @@ def _write_manifest(config: PipelineConfig, out: Path) -> Path:
     from yt8m.components.artifacts.manifest import FILE_NAME, Manifest
     from yt8m.components.example_gen.config import Ingest, Verify
     from yt8m.components.example_gen.materialize import materialize_shards
-    from yt8m.components.example_gen.reconcile import settle
+    from yt8m.components.example_gen.reconcile import enforce_bad_input_policy
     from yt8m.components.example_gen.sources import resolve_sources
     from yt8m.components.example_gen.verify import verify_shards
 
     data = dataclasses.replace(config.data, ingest=Ingest.REFERENCE, verify=Verify.OFF)
     reports = verify_shards(resolve_sources(data).shards, data, config.features)
-    settle(reports, data)
+    enforce_bad_input_policy(reports, data)
     shards = materialize_shards(reports, ingest=Ingest.REFERENCE, root=str(out / "data"))
     manifest = Manifest(level=data.level, shards=tuple(shards), verify=data.verify.value)
     path = out / "data" / FILE_NAME

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from yt8m.components.artifacts.version_record import VersionRecord
+from yt8m.components.artifacts import push_outcome
+from yt8m.components.artifacts.push_outcome import parse_push_outcome
+from yt8m.components.artifacts.report import PAGE_FILE
 from yt8m.components.console.console import Console
 from yt8m.pipeline.config import NotifyConfig, PipelineConfig
 from yt8m.pipeline.garbage_collection import find_waste, remove
@@ -17,7 +19,6 @@ from yt8m.pipeline.lineage import ArtifactFacts, Lineage
 from yt8m.pipeline.metadata import open_store
 from yt8m.pipeline.run.record import Result, RunRecord, Verdict
 from yt8m.pipeline.run.workspace import Layout, run_lock
-from yt8m.schemas.config_tree import from_dict
 
 
 def finish_run(
@@ -76,8 +77,6 @@ _FIRST_LINES = {
 }
 
 
-_OUTCOME_FILE = "pushed.json"  # Pusher's, in its artifact
-_REPORT_FILE = "report.html"
 _GAP = "gap"
 
 Outputs = Mapping[str, tuple[ArtifactFacts, ...]]
@@ -85,14 +84,14 @@ Outputs = Mapping[str, tuple[ArtifactFacts, ...]]
 
 def read_outcome(outputs: Outputs) -> dict[str, Any]:
     """The fields of a RunRecord that a run which came to its end knows."""
-    outcome = json.loads(Path(_uri(outputs["Pusher"]), _OUTCOME_FILE).read_text(encoding="utf-8"))
-    record = from_dict(VersionRecord, outcome["record"])
+    place = Path(_uri(outputs["Pusher"]), push_outcome.FILE_NAME)
+    outcome = parse_push_outcome(place.read_text(encoding="utf-8"))
+    record = outcome.record
     gap = record.metrics.get(_GAP)
-    pushed = bool(outcome["pushed"])
     return {
-        "verdict": Verdict.PUSHED if pushed else Verdict.HELD_BACK,
+        "verdict": Verdict.PUSHED if outcome.pushed else Verdict.HELD_BACK,
         "reason": record.reason,
-        "version": record.version if pushed else 0,
+        "version": record.version if outcome.pushed else 0,
         "baseline_version": record.baseline_version,
         "gap": None if gap is None else gap.value,
         "gap_difference": _difference(record.decision),
@@ -107,7 +106,7 @@ def _difference(decision: Mapping[str, Any]) -> float | None:
 
 
 def _report(outputs: Outputs) -> str:
-    found = [Path(o.uri, _REPORT_FILE) for o in outputs.get("Report", ())]
+    found = [Path(o.uri, PAGE_FILE) for o in outputs.get("Report", ())]
     return next((str(path) for path in found if path.is_file()), "")
 
 

@@ -13,8 +13,8 @@ from yt8m.components.artifacts.decision import GateMode
 from yt8m.components.baseline.select import check_registry
 from yt8m.components.evaluator.shard_selection import choose_shards
 from yt8m.components.example_gen.config import Ingest
-from yt8m.components.example_gen.scan import count_records
 from yt8m.components.example_gen.sources import resolve_sources
+from yt8m.components.records.shard_reader import count_records
 from yt8m.components.records.vocabulary import load_vocabulary
 from yt8m.components.trainer.tf_config import Cluster
 from yt8m.components.trainer.warm_start import weights_digest
@@ -116,7 +116,7 @@ def _memory(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
 
 
 def _gate(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
-    from yt8m.components.evaluator.gate import check_gate
+    from yt8m.components.evaluator.thresholds import check_gate
 
     yield from check_gate(config.gate, config.evaluator)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
+from yt8m.components.artifacts.training_curve import TRAINING, read_curve
 from yt8m.pipeline.lineage import ArtifactFacts
 from yt8m.pipeline.run.record import NodeRecord, RunRecord, State
 
@@ -120,7 +120,6 @@ _FORMATS = (
 )
 _NO_VERSION = ("", "0")
 _MODEL_RUN = "model_run"
-_TRAINING_LOG = "training.jsonl"
 
 
 def key_metric(outputs: Iterable[ArtifactFacts]) -> str:
@@ -131,8 +130,8 @@ def key_metric(outputs: Iterable[ArtifactFacts]) -> str:
         if name in properties:
             return _shown(form, properties, name)
     # TFX's own Trainer gives its artifacts no properties; its log has the last loss.
-    runs = [Path(o.uri, _TRAINING_LOG) for o in outputs if o.key == _MODEL_RUN]
-    return next((_last_loss(path) for path in runs if path.is_file()), "")
+    curves = [read_curve(f"{o.uri}/{TRAINING}") for o in outputs if o.key == _MODEL_RUN]
+    return next((_last_loss(curve) for curve in curves if curve), "")
 
 
 def _shown(form: str, properties: dict[str, Any], name: str) -> str:
@@ -145,10 +144,8 @@ def _shown(form: str, properties: dict[str, Any], name: str) -> str:
     return form.format(value)
 
 
-def _last_loss(path: Path) -> str:
-    with path.open(encoding="utf-8") as file:
-        rows = (json.loads(line) for line in file)
-        losses = [row["loss"] for row in rows if row.get("kind") == "train"]
+def _last_loss(curve: Iterable[Mapping[str, Any]]) -> str:
+    losses = [row["loss"] for row in curve if row.get("kind") == "train"]
     return f"loss {losses[-1]:.4f}" if losses else ""
 
 

@@ -6,9 +6,9 @@ import pytest
 from cluster import newest_step
 from training import make_job
 
+from yt8m.components.artifacts.training_curve import EVALUATION, read_curve
 from yt8m.components.export.load import load_export
 from yt8m.components.trainer.backends.backend import create_backend
-from yt8m.components.trainer.metrics_file import EVALUATION, read_curve
 
 pytestmark = pytest.mark.distributed
 

@@ -7,9 +7,9 @@ import pytest
 from records import make_dataset
 from training import CLASSES, make_job
 
+from yt8m.components.artifacts.training_curve import TRAINING, read_curve
 from yt8m.components.export.load import load_export
 from yt8m.components.trainer.backends.in_process import run_job
-from yt8m.components.trainer.metrics_file import TRAINING, read_curve
 from yt8m.pipeline.presets import list_presets, load_config
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.features import Level

@@ -4,9 +4,9 @@ import pytest
 from records import read_all
 from training import CLASSES, make_job
 
+from yt8m.components.artifacts.training_curve import TRAINING, read_curve
 from yt8m.components.export.load import load_export
 from yt8m.components.trainer.backends.in_process import run_job
-from yt8m.components.trainer.metrics_file import TRAINING, read_curve
 
 LSTM = {"name": "rnn", "cells": 8, "layers": 1}
 CASES = {

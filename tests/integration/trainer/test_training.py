@@ -14,9 +14,9 @@ from checkpoint_values import assert_bitwise_equal, read_values
 from cluster import newest_step
 from training import CLASSES, make_job, rows, train
 
+from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_curve
 from yt8m.components.export.load import load_export
 from yt8m.components.trainer.backends.in_process import run_job
-from yt8m.components.trainer.metrics_file import EVALUATION, TRAINING, read_curve
 from yt8m.components.trainer.warm_start import read_weights, weights_digest
 from yt8m.schemas.errors import ConfigError, UserError
 

@@ -10,7 +10,7 @@ import yaml
 from docs_blocks import PAGES, ROOT, SHELL, Block, blocks
 
 from yt8m.components.console.main import find, parse
-from yt8m.components.evaluator.gate import check_gate
+from yt8m.components.evaluator.thresholds import check_gate
 from yt8m.kubeflow.config import load_platform
 from yt8m.kubeflow.connection import load_connection
 from yt8m.pipeline.commands.arguments import config_of

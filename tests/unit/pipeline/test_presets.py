@@ -6,7 +6,7 @@ from importlib import resources
 import pytest
 import yaml
 
-from yt8m.components.evaluator.gate import check_gate
+from yt8m.components.evaluator.thresholds import check_gate
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.presets import list_presets, load_config
 from yt8m.schemas.config_tree import from_dict, to_dict

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 from records import edit_record, make_dataset, read_all, set_feature
 
-from yt8m.components.evaluator.labels import Wanted, parse_facts, rated_weights
+from yt8m.components.evaluator.labels import LabelRequest, parse_labels, rated_weights
 from yt8m.components.records.decode import decode_record
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import FeatureConfig, Level
@@ -21,26 +21,26 @@ def shard(tmp_path, level, **values):
 
 def parsed(path, level, **wanted):
     records = tf.constant(read_all(path))
-    return parse_facts(records, Wanted(level=level, features=FEATURES, **wanted))
+    return parse_labels(records, LabelRequest(level=level, features=FEATURES, **wanted))
 
 
 @pytest.mark.parametrize("level", [Level.VIDEO, Level.FRAME])
 def test_every_records_labels_and_name(tmp_path, level):
     path = shard(tmp_path, level.value)
-    facts = parsed(path, level, num_frames=level.is_sequence)
+    batch = parsed(path, level, num_frames=level.is_sequence)
     decoded = [decode_record(record) for record in read_all(path)]
-    assert [set(row[row >= 0].tolist()) for row in facts.labels] == [
+    assert [set(row[row >= 0].tolist()) for row in batch.labels] == [
         set(np.asarray(record.features["labels"]).tolist()) for record in decoded
     ]
-    assert facts.ids.tolist() == [record.features["id"][0] for record in decoded]
+    assert batch.ids.tolist() == [record.features["id"][0] for record in decoded]
     if level.is_sequence:
         lengths = [len(record.feature_lists["rgb"]) for record in decoded]
-        assert facts.num_frames.tolist() == lengths
+        assert batch.num_frames.tolist() == lengths
 
 
 def test_segments_are_rows_in_the_records_order(tmp_path):
     path = shard(tmp_path, "segment")
-    facts = parsed(path, Level.SEGMENT)
+    batch = parsed(path, Level.SEGMENT)
     expected = []
     for record in map(decode_record, read_all(path)):
         ratings = zip(
@@ -59,7 +59,7 @@ def test_segments_are_rows_in_the_records_order(tmp_path):
     found = [
         (name, start, set(rated[rated >= 0].tolist()), set(labels[labels >= 0].tolist()))
         for name, start, rated, labels in zip(
-            facts.ids.tolist(), facts.starts.tolist(), facts.rated, facts.labels, strict=True
+            batch.ids.tolist(), batch.starts.tolist(), batch.rated, batch.labels, strict=True
         )
     ]
     assert found == expected
@@ -76,10 +76,10 @@ def test_starts_that_come_again_add_a_rating_to_their_row(tmp_path):
     edit_record(path, 0, set_feature("segment_start_times", []))
     edit_record(path, 0, set_feature("segment_labels", []))
     edit_record(path, 0, set_feature("segment_scores", np.array([], np.float32)))
-    facts = parsed(path, Level.SEGMENT)
-    assert facts.starts.tolist() == [40, 5]
-    assert facts.rated.tolist() == [[3, 9], [4, -1]]
-    assert facts.labels.tolist() == [[3], [-1]]
+    batch = parsed(path, Level.SEGMENT)
+    assert batch.starts.tolist() == [40, 5]
+    assert batch.rated.tolist() == [[3, 9], [4, -1]]
+    assert batch.labels.tolist() == [[3], [-1]]
 
 
 def test_ratings_that_do_not_match_name_the_video(tmp_path):
@@ -95,9 +95,9 @@ def test_features_to_slice_by_are_texts_whatever_their_type(tmp_path):
     edit_record(path, 0, set_feature("country", (b"de",)))
     edit_record(path, 2, set_feature("country", (b"fr", b"de")))
     edit_record(path, 1, set_feature("year", [2018]))
-    facts = parsed(path, Level.VIDEO, values=("country", "year"))
-    assert facts.values["country"].tolist() == ["de", "none", "fr"]
-    assert facts.values["year"].tolist() == ["none", "2018", "none"]
+    batch = parsed(path, Level.VIDEO, values=("country", "year"))
+    assert batch.values["country"].tolist() == ["de", "none", "fr"]
+    assert batch.values["year"].tolist() == ["none", "2018", "none"]
 
 
 def test_rated_weights_are_one_where_a_class_was_rated():

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yt8m.components.example_gen.scan import Problem, count_records, open_shard, scan
+from yt8m.components.records.shard_reader import Problem, count_records, open_shard, scan
 from yt8m.components.records.tfrecord import BrokenRecord, frame, read_records
 
 RECORDS = st.lists(st.binary(max_size=300), max_size=20)

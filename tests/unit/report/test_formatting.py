@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.report import formatting
-from yt8m.components.report.model import Estimate
 
 
 @pytest.mark.parametrize(

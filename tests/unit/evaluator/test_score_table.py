@@ -5,7 +5,7 @@ import pytest
 
 from yt8m.components.evaluator import score_table as pieces
 from yt8m.components.evaluator.config import SliceBy, SliceConfig
-from yt8m.components.evaluator.score_table import CANDIDATE, Scored, TextColumn
+from yt8m.components.evaluator.score_table import CANDIDATE, ScoreTable, TextColumn
 from yt8m.components.evaluator.slices import MAX_VALUES, range_names, slices_of
 from yt8m.components.metrics import Batch, VideoMetrics
 from yt8m.schemas.vocabulary import VERTICALS, Vocabulary
@@ -19,7 +19,7 @@ def piece(rows, *, texts=None, frames=None, broken=None):
     scores = rng.random((len(LABELS), 4)).astype(np.float32)
     ids = [f"v{i}" for i in rows]
     metrics.update(Batch(predictions=scores[rows], labels=LABELS[rows], ids=ids))
-    return Scored(
+    return ScoreTable(
         models={CANDIDATE: metrics},
         num_frames=None if frames is None else np.asarray(frames, np.uint16),
         values={} if texts is None else {"country": TextColumn.of(np.array(texts))},
@@ -38,7 +38,7 @@ def test_pieces_merge_in_their_order_and_survive_bytes():
         piece([2], texts=["at"], frames=[40]),
         piece([3, 4], texts=["fr", "de"], frames=[1, 2]),
     ]
-    whole = pieces.merged([pieces.from_bytes(pieces.to_bytes(part)) for part in parts])
+    whole = pieces.merge_tables([pieces.from_bytes(pieces.to_bytes(part)) for part in parts])
     country = whole.values["country"]
     assert [country.table[c] for c in country.codes] == ["de", "fr", "at", "fr", "de"]
     assert whole.num_frames.tolist() == [10, 300, 40, 1, 2]
@@ -48,7 +48,7 @@ def test_pieces_merge_in_their_order_and_survive_bytes():
 
 
 def test_what_is_broken_stays_broken():
-    whole = pieces.merged([piece([0]), piece([1], broken={"candidate": "video v1: nan"})])
+    whole = pieces.merge_tables([piece([0]), piece([1], broken={"candidate": "video v1: nan"})])
     again = pieces.from_bytes(pieces.to_bytes(whole))
     assert again.broken == {"candidate": "video v1: nan"}
 
@@ -97,7 +97,7 @@ def test_rare_values_of_a_feature_share_a_slice():
     metrics = VideoMetrics.empty(4)
     metrics.update(Batch(predictions=np.ones((count + 1, 4)), labels=labels))
     texts = np.array([f"c{i:03d}" for i in range(count)] + ["c055"])
-    scored = Scored(models={CANDIDATE: metrics}, values={"c": TextColumn.of(texts)})
+    scored = ScoreTable(models={CANDIDATE: metrics}, values={"c": TextColumn.of(texts)})
     found = names(scored, SliceConfig(by=SliceBy.FEATURE, feature="c"))
     assert len(found) == MAX_VALUES + 1
     assert found["c=c055"] == [55, count]

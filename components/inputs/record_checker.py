@@ -1,24 +1,28 @@
 """Finds the records of a block that are not as they should be, a whole block at a time.
 
 The graph yields plain numbers for each record; which of them make a record suspect is numpy.
-Suspects, and whole blocks that TensorFlow refuses, go to `explain`, which decides.
+Suspects, and whole blocks that TensorFlow refuses, go through the rules of `records/validation.py`
+one by one, which decide.
 """
 
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from yt8m.components.example_gen.explain import explain
+from yt8m.components.inputs.segment import distinct_segments
+from yt8m.components.records.validation import check_bytes, expected_by
 from yt8m.schemas.features import (
     ID,
     LABELS,
     SEGMENT_END_TIMES,
+    SEGMENT_FRAMES,
     SEGMENT_LABELS,
     SEGMENT_SCORES,
     SEGMENT_START_TIMES,
@@ -36,7 +40,7 @@ _SEGMENT_SPEC = {
 }
 # TensorFlow quotes the record in its message, and then cannot decode that message as text.
 _REFUSED = (tf.errors.OpError, UnicodeDecodeError)
-_UNCLEAR = "cannot be read as the configuration says"
+_UNCLEAR = "cannot be parsed by TensorFlow as the configuration says"
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ class BlockFigures:
     frames: np.ndarray
     segments: np.ndarray
     bad: dict[int, str]  # position in the block, reason
+    warnings: Counter[str] = field(default_factory=Counter)  # number of records each is said of
 
 
 class RecordChecker:
@@ -70,36 +75,38 @@ class RecordChecker:
             return self._one_by_one(records, labelled=labelled)
         rated = found["segments"] if self._level is Level.SEGMENT else found["labels"]
         suspect = (found["suspect"] > 0) | ((rated == 0) & labelled)
-        bad = {}
+        block = BlockFigures(found["ids"], found["labels"], found["frames"], found["segments"], {})
         for at in np.flatnonzero(suspect).tolist():
-            bad[at] = self._explain(records[at], labelled=labelled) or _UNCLEAR
-        return BlockFigures(found["ids"], found["labels"], found["frames"], found["segments"], bad)
+            self._judge(records[at], at, block, labelled=labelled)
+        return block
 
     def _read(self, records: list[bytes]) -> dict[str, np.ndarray]:
         values = self._numbers(tf.constant(records, tf.string))
         return {name: np.asarray(value) for name, value in values.items()}
 
     def _one_by_one(self, records: list[bytes], *, labelled: bool) -> BlockFigures:
-        bad: dict[int, str] = {}
-        rows: dict[str, list[int]] = {"ids": [], "labels": [], "frames": [], "segments": []}
+        names = ("ids", "labels", "frames", "segments")
+        ids, labels, frames, segments = (np.zeros(len(records), np.int64) for _ in names)
+        block = BlockFigures(ids, labels, frames, segments, {})
         for at, record in enumerate(records):
-            reason = self._explain(record, labelled=labelled)
-            figures = self._figures(record) if reason is None else None
-            if figures is None:
-                bad[at] = reason or _UNCLEAR
-            for name, row in rows.items():
-                row.append(figures[name] if figures else 0)
-        ids, labels, frames, segments = (np.asarray(row, np.int64) for row in rows.values())
-        return BlockFigures(ids, labels, frames, segments, bad)
+            self._judge(record, at, block, labelled=labelled)
+            if at in block.bad:
+                continue
+            try:
+                figures = self._read([record])
+            except _REFUSED:
+                block.bad[at] = _UNCLEAR
+            else:
+                for name in names:
+                    getattr(block, name)[at] = figures[name][0]
+        return block
 
-    def _figures(self, record: bytes) -> dict[str, int] | None:
-        try:
-            return {name: int(value[0]) for name, value in self._read([record]).items()}
-        except _REFUSED:
-            return None
-
-    def _explain(self, record: bytes, *, labelled: bool) -> str | None:
-        return explain(record, level=self._level, features=self._features, labelled=labelled)
+    def _judge(self, record: bytes, at: int, block: BlockFigures, *, labelled: bool) -> None:
+        found = check_bytes(record, expected_by(self._features, self._level, labelled=labelled))
+        if found.faults:
+            block.bad[at] = "; ".join(found.faults)
+        else:
+            block.warnings.update(found.warnings)
 
 
 @functools.cache
@@ -126,6 +133,7 @@ def _video_numbers(
         tf.cast(outside, tf.int32), labels.value_rowids(), labels.nrows()
     )
     suspect = ~tf.reduce_all(finite, axis=0) | (outside_in > 0) | (parsed[ID] == "")
+    suspect |= _twice_in(labels, features.num_classes)
     counts = labels.row_lengths()
     return {
         "ids": tf.strings.to_hash_bucket_fast(parsed[ID], _HASHES),
@@ -163,6 +171,7 @@ def _one_sequence(record: tf.Tensor, features: FeatureConfig, level: Level) -> d
     )
     counts = [tf.size(frames[name], tf.int64) for name in features.names]
     wrong = [context[ID] == "", counts[0] == 0, _outside(context[LABELS], features)]
+    wrong += [_has_twins(context[LABELS])]
     wrong += [count != counts[0] for count in counts[1:]]
     wrong += [
         tf.reduce_any(tf.strings.length(frames[name]) != size)
@@ -170,14 +179,8 @@ def _one_sequence(record: tf.Tensor, features: FeatureConfig, level: Level) -> d
     ]
     segments = tf.zeros([], tf.int64)
     if level is Level.SEGMENT:
-        # A segment that several classes are rated for is one row of the input pipeline.
-        segments = tf.size(tf.unique(context[SEGMENT_START_TIMES]).y, tf.int64)
-        ratings = tf.size(context[SEGMENT_LABELS], tf.int64)
-        wrong += [tf.size(context[key], tf.int64) != ratings for key in _SEGMENT_SPEC]
-        wrong += [
-            _outside(context[SEGMENT_LABELS], features),
-            ~tf.reduce_all(tf.math.is_finite(context[SEGMENT_SCORES])),
-        ]
+        segments = tf.size(distinct_segments(context[SEGMENT_START_TIMES])[0], tf.int64)
+        wrong += _rating_suspicions(context, counts[0], features)
     return {
         "ids": tf.strings.to_hash_bucket_fast(context[ID], _HASHES),
         "labels": tf.size(context[LABELS], tf.int64),
@@ -189,3 +192,34 @@ def _one_sequence(record: tf.Tensor, features: FeatureConfig, level: Level) -> d
 
 def _outside(classes: tf.Tensor, features: FeatureConfig) -> tf.Tensor:
     return tf.reduce_any((classes < 0) | (classes >= features.num_classes))
+
+
+def _rating_suspicions(
+    context: dict[str, tf.Tensor], frames: tf.Tensor, features: FeatureConfig
+) -> list[tf.Tensor]:
+    starts, scores = context[SEGMENT_START_TIMES], context[SEGMENT_SCORES]
+    sizes = [tf.size(context[key]) for key in _SEGMENT_SPEC]
+    few = tf.reduce_min(sizes)  # lists of unequal length are suspect, and must not fail here
+    lengths = context[SEGMENT_END_TIMES][:few] - starts[:few]
+    ratings = starts[:few] * features.num_classes + context[SEGMENT_LABELS][:few]
+    return [
+        tf.reduce_max(sizes) != few,
+        _outside(context[SEGMENT_LABELS], features),
+        ~tf.reduce_all((scores >= 0) & (scores <= 1)),  # NaN compares false
+        tf.reduce_any((starts < 0) | (starts + SEGMENT_FRAMES > frames)),
+        tf.reduce_any(lengths != SEGMENT_FRAMES),
+        _has_twins(ratings),
+    ]
+
+
+def _has_twins(values: tf.Tensor) -> tf.Tensor:
+    return tf.size(tf.unique(values).y) != tf.size(values)
+
+
+def _twice_in(labels: tf.RaggedTensor, num_classes: int) -> tf.Tensor:
+    """`[batch] bool`: whether a record holds a class twice."""
+    # Equal classes of one record are neighbours when sorted by (record, class).
+    classes = tf.clip_by_value(labels.values, 0, num_classes - 1)  # others are suspect anyway
+    keys = tf.sort(tf.cast(labels.value_rowids(), tf.int64) * num_classes + classes)
+    twins = tf.cast(keys[1:] == keys[:-1], tf.int32)
+    return tf.math.unsorted_segment_max(twins, keys[1:] // num_classes, labels.nrows()) > 0

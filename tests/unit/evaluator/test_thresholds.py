@@ -3,8 +3,12 @@
 import pytest
 
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
-from yt8m.components.evaluator.gate import check_gate, resolve_gate
-from yt8m.components.evaluator.thresholds import Kind, expand_thresholds
+from yt8m.components.evaluator.thresholds import (
+    LimitKind,
+    check_gate,
+    expand_thresholds,
+    resolve_gate,
+)
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
 
@@ -132,9 +136,9 @@ def test_limits_on_bounds_are_numbers_of_their_own():
         gate(gap_threshold=0.5, gap_change_threshold=0.0, confident=True, min_examples=7)
     )
     assert [(a.number, a.kind, a.limit) for a in asked] == [
-        ("example_count", Kind.AT_LEAST, 7),
-        ("gap_lower", Kind.AT_LEAST, 0.5),
-        ("gap_diff_lower", Kind.CHANGE_AT_LEAST, 0.0),
+        ("example_count", LimitKind.AT_LEAST, 7),
+        ("gap_lower", LimitKind.AT_LEAST, 0.5),
+        ("gap_diff_lower", LimitKind.CHANGE_AT_LEAST, 0.0),
     ]
     assert [a.is_change for a in asked] == [False, False, False]
     plain = expand_thresholds(gate(gap_threshold=0.5, gap_change_threshold=0.0))

@@ -51,6 +51,7 @@ class Block:
     offsets: list[int] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     framing: list[bytes] = field(default_factory=list)  # lengths and checksums, for a digest
+    broken: bool = False  # after its last problem nothing more of the shard can be read
 
 
 @contextmanager
@@ -69,7 +70,7 @@ def scan(file: BinaryIO, *, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:
     """All records of `file`, block by block, each with both checksums verified.
 
     A record with a wrong checksum is a problem and is passed over. After a wrong length or a cut
-    nothing more can be found: what is left counts as one record.
+    nothing more can be found: what is left is one problem, and the block is `broken`.
     """
     buffer, base, index, ended = b"", 0, 0, False
     while not ended:
@@ -83,7 +84,7 @@ def scan(file: BinaryIO, *, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:
         if broken or (ended and (buffer or fault)):
             reason = broken or fault or _CUT_OFF
             block.problems.append(Problem(index, base, reason))
-            ended = True
+            block.broken = ended = True
         yield block
 
 
