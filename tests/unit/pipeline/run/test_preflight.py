@@ -8,6 +8,7 @@ import socket
 
 import pytest
 from records import edit_record, make_dataset, set_feature
+from registry_models import fake_model, push_fake
 
 from yt8m.pipeline.presets import list_presets, load_config
 from yt8m.pipeline.run import preflight as subject
@@ -63,6 +64,21 @@ WRONG = {
 def test_one_thing_that_is_wrong_is_named(configured, setting, environ, said):
     config = configured(setting, "beam.options=['--job_endpoint=nonsense']")
     assert said in problems(config, **environ)
+
+
+def test_a_registry_that_a_push_would_spoil_stops_the_run(configured, tmp_path):
+    fake_model(tmp_path / "p" / "1700000000")
+    said = problems(configured())
+    assert "version 1700000000" in said
+    assert "yt8m models import" in said
+    preflight(configured("baseline.version=none"), {})
+
+    shutil.rmtree(tmp_path / "p")
+    push_fake(tmp_path, tmp_path / "p")
+    preflight(configured(), {})
+    (tmp_path / "p" / "1" / "saved_model.pb").unlink()
+    assert "every version in" in problems(configured())
+    preflight(configured("baseline.version=none"), {})
 
 
 def test_everything_wrong_is_listed_at_once(configured):
