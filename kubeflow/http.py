@@ -7,9 +7,7 @@ blindly only when repeating it changes nothing. A create is looked for before it
 from __future__ import annotations
 
 import json
-import random
 import re
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +17,7 @@ import kfp_server_api
 import urllib3
 from kfp_server_api.exceptions import ApiException, ApiTypeError, ApiValueError
 
+from yt8m.components.storage.retry import Backoff
 from yt8m.kubeflow.connection import Connection
 from yt8m.schemas.errors import UserError, Yt8mError
 
@@ -54,18 +53,10 @@ class RefusedError(UserError):
 
 
 @dataclass(frozen=True)
-class RetryPolicy:
-    """How often, and how long between; the waits double, with jitter."""
+class RetryPolicy(Backoff):
+    """Repeats requests, and looks before it repeats a create."""
 
     attempts: int = 5
-    first_wait_s: float = 0.5
-    longest_wait_s: float = 20.0
-    sleep: Callable[[float], None] = time.sleep
-    jitter: Callable[[], float] = random.random  # in [0, 1)
-
-    def wait_s(self, attempt: int, asked: float | None) -> float:
-        wait = min(self.first_wait_s * 2**attempt, self.longest_wait_s)
-        return max(wait * (0.5 + self.jitter() / 2), min(asked or 0.0, self.longest_wait_s))
 
     def repeat(self, action: Callable[[], T]) -> T:
         """`action` until it succeeds; for requests that may be carried out twice."""

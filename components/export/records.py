@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from yt8m.components.inputs.video import parse_videos
 from yt8m.components.models.trunks import Signal
-from yt8m.components.preprocessing.arithmetic import normalize
+from yt8m.components.preprocessing.arithmetic import evenly_spaced, normalize
 from yt8m.schemas.features import (
     ID,
     SEGMENT_FRAMES,
@@ -97,7 +97,9 @@ def _spread(texts: tf.RaggedTensor, wanted: int) -> tf.RaggedTensor:
     taken = tf.minimum(lengths, wanted)
     numbers = tf.ragged.range(taken)
     row = numbers.value_rowids()
-    within = numbers.flat_values * tf.gather(lengths, row) // tf.gather(taken, row)
+    within = evenly_spaced(
+        numbers.flat_values, of=tf.gather(lengths, row), taken=tf.gather(taken, row)
+    )
     indices = tf.gather(texts.row_starts(), row) + within
     return numbers.with_flat_values(tf.gather(texts.flat_values, indices))
 

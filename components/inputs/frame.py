@@ -5,6 +5,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from yt8m.components.inputs.config import FrameChoice, FrameSampling
+from yt8m.components.preprocessing.arithmetic import evenly_spaced
 from yt8m.schemas.batch import NO_LABEL, NUM_FRAMES
 from yt8m.schemas.features import ID, LABELS, FeatureConfig
 
@@ -66,7 +67,7 @@ def choose_frames(count: tf.Tensor, sampling: FrameSampling, noise: tf.Tensor | 
     wanted = sampling.frames
     if sampling.choice is FrameChoice.SPREAD or noise is None:
         taken = tf.minimum(count, wanted)
-        return tf.range(taken) * count // tf.maximum(taken, 1)
+        return evenly_spaced(tf.range(taken), of=count, taken=taken)
     if sampling.choice is FrameChoice.RANDOM_FRAMES:
         uniform = tf.random.stateless_uniform([wanted], noise)
         return tf.cast(uniform * tf.cast(count, tf.float32), tf.int32)

@@ -10,6 +10,7 @@ import tf_keras
 from yt8m.components.models.config import DbofConfig, Pooling
 from yt8m.components.models.layers import BatchNorm, ContextGating, Linear, Recipe
 from yt8m.components.models.trunks import Signal
+from yt8m.components.preprocessing.arithmetic import evenly_spaced
 
 
 class Dbof(tf_keras.layers.Layer):
@@ -43,7 +44,7 @@ class Dbof(tf_keras.layers.Layer):
         )
 
     def call(self, signal: Signal, training: bool = False) -> tf.Tensor:
-        signal = evenly_spaced(signal, self._config.frames)
+        signal = sample_frames(signal, self._config.frames)
         mask = signal.mask
         frames = self._input_norm(signal.vectors, mask=mask, training=training)
         codes = self._cluster_norm(self._clusters(frames), mask=mask, training=training)
@@ -59,7 +60,7 @@ class Dbof(tf_keras.layers.Layer):
         return tf.reduce_sum(codes, axis=1) / count[:, tf.newaxis]
 
 
-def evenly_spaced(signal: Signal, wanted: int) -> Signal:
+def sample_frames(signal: Signal, wanted: int) -> Signal:
     """At most `wanted` frames of each video, spread over its length.
 
     The input pipeline has sampled already where it trains or scores; a server hands over whole
@@ -78,5 +79,5 @@ def spread(num_frames: tf.Tensor, wanted: int) -> tf.Tensor:
     """`[batch, wanted] int32` indices: all frames where there are few, else evenly spaced ones."""
     step = tf.range(wanted)[tf.newaxis, :]
     length = num_frames[:, tf.newaxis]
-    spaced = step * length // wanted
-    return tf.where(length > wanted, spaced, tf.minimum(step, tf.maximum(length - 1, 0)))
+    spaced = evenly_spaced(step, of=length, taken=tf.minimum(length, wanted))
+    return tf.minimum(spaced, tf.maximum(length - 1, 0))  # padding repeats the last

@@ -14,6 +14,11 @@ _EPSILON = 1e-12
 _VECTOR_SLICES, _FRAME_SLICES = 16, 10  # of a feature's numbers and of a video's frames
 
 
+def evenly_spaced(number: tf.Tensor, *, of: tf.Tensor, taken: tf.Tensor) -> tf.Tensor:
+    """The frame that is `number` among `taken` ones, evenly spaced over `of` frames (integers)."""
+    return number * of // tf.maximum(taken, 1)
+
+
 def dequantize(values: tf.Tensor) -> tf.Tensor:
     """The numbers that stored bytes stand for: uint8 of any shape, to float32 in [-2, 2]."""
     return tf.cast(values, tf.float32) * DEQUANTISE_SCALE + DEQUANTISE_BIAS

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import errno
-import fcntl
 import logging
 import os
 import tempfile
@@ -20,6 +19,7 @@ from pathlib import Path
 from yt8m.components.artifacts.version_record import RECORD_FILE, VersionRecord
 from yt8m.components.registry.versions import NOT_SERVED_DIR, next_number, wrong_files
 from yt8m.components.storage import files
+from yt8m.components.storage.lock import LockedError, file_lock
 from yt8m.schemas.errors import UserError, Yt8mError
 
 # TensorFlow Serving looks at names that are numbers, and at nothing else.
@@ -40,20 +40,17 @@ class LocalStore:
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         """Wait for the push directory and hold it; the kernel frees the lock of a killed one."""
-        try:
-            self._root.mkdir(parents=True, exist_ok=True)
-            lock = os.open(self._root / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o666)
-        except OSError as error:
-            raise UserError(f"versions cannot be put into {self._root}: {error}") from error
-        try:
-            _acquire(lock, self._root)
+        with contextlib.ExitStack() as stack:
+            try:
+                self._root.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(_lock(self._root))
+            except OSError as error:
+                raise UserError(f"versions cannot be put into {self._root}: {error}") from error
             self._clear_rubbish()
             try:
                 yield
             finally:
                 self._clear_rubbish()
-        finally:
-            os.close(lock)
 
     def add(
         self,
@@ -107,15 +104,17 @@ class LocalStore:
                 files.remove_tree(str(path))
 
 
-def _acquire(lock: int, root: Path) -> None:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = os.pread(lock, 100, 0).decode(errors="replace").strip() or "unknown"
-        _log.info("waiting for another push into %s (process %s)", root, holder)
-        fcntl.flock(lock, fcntl.LOCK_EX)
-    os.ftruncate(lock, 0)
-    os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+@contextlib.contextmanager
+def _lock(root: Path) -> Iterator[None]:
+    holder = f"{os.getpid()}\n"
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(file_lock(root / LOCK_FILE, holder=holder))
+        except LockedError as error:
+            other = error.holder.strip() or "unknown"
+            _log.info("waiting for another push into %s (process %s)", root, other)
+            stack.enter_context(file_lock(root / LOCK_FILE, holder=holder, wait_s=None))
+        yield
 
 
 def _flush_directories(root: Path) -> None:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
 from yt8m.components.storage.backend import Stat
+from yt8m.components.storage.errors import OF_THE_FILE
+from yt8m.components.storage.retry import Backoff
 
 
 class GfileBackend:
@@ -20,7 +22,7 @@ class GfileBackend:
         with _translated(path):
             gfile.stat(path)  # GFile itself opens lazily, so a missing file would show late
             raw = gfile.GFile(path, "rb")
-        return cast(BinaryIO, io.BufferedReader(_Raw(raw), buffer_size=1 << 20))
+        return cast(BinaryIO, io.BufferedReader(_Raw(path, raw), buffer_size=1 << 20))
 
     def put(self, local_path: str, path: str) -> None:
         with _translated(path):
@@ -67,8 +69,8 @@ class GfileBackend:
 class _Raw(io.RawIOBase):
     """A GFile as a raw stream, so that `io.BufferedReader` gives it Python's full interface."""
 
-    def __init__(self, file: Any) -> None:
-        self._file = file
+    def __init__(self, path: str, file: Any) -> None:
+        self._path, self._file = path, file
 
     def readable(self) -> bool:
         return True
@@ -77,9 +79,15 @@ class _Raw(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._file.read(len(buffer))
+        at = self._file.tell()
+        data = Backoff().call(lambda: self._read(at, len(buffer)), again=_may_pass)
         buffer[: len(data)] = data
         return len(data)
+
+    def _read(self, at: int, size: int) -> bytes:
+        with _translated(self._path):
+            self._file.seek(at)
+            return cast(bytes, self._file.read(size))
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         if whence == io.SEEK_CUR:
@@ -95,6 +103,10 @@ class _Raw(io.RawIOBase):
     def close(self) -> None:
         self._file.close()
         super().close()
+
+
+def _may_pass(error: Exception) -> bool:
+    return isinstance(error, OSError) and not isinstance(error, OF_THE_FILE)
 
 
 def _gfile() -> Any:

@@ -1,5 +1,8 @@
 """s3:// through boto3. Credentials, region and endpoint come from boto3's usual sources.
 
+A request that fails is sent again, adaptively: the client slows down when the server asks for it.
+What breaks off while a body is read is resumed where it broke.
+
 A server other than Amazon's (MinIO, SeaweedFS) is named by AWS_ENDPOINT_URL_S3. S3 has no
 directories: one exists while an object lies below it.
 """
@@ -14,9 +17,13 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
 from yt8m.components.storage.backend import Stat
+from yt8m.components.storage.retry import Backoff
 from yt8m.schemas.errors import UserError
 
 _READ_BYTES = 8 << 20
+_CHUNK_BYTES = 1 << 18  # what came in whole chunks before a body breaks off is kept
+_ATTEMPTS = 10
+_CONNECT_S, _ANSWER_S = 10, 60
 _DELETED_AT_ONCE = 1000
 _MISSING = ("404", "NoSuchKey", "NoSuchBucket", "NotFound")
 _REFUSED = ("401", "403", "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch")
@@ -29,7 +36,10 @@ class S3Backend:
     atomic_rename = False
 
     def open(self, path: str) -> BinaryIO:
-        raw = _Object(path, self.stat(path).size)
+        found = self.stat(path)
+        if found.is_dir:
+            raise IsADirectoryError(f"{path} is a directory")
+        raw = _Object(path, found)
         return cast(BinaryIO, io.BufferedReader(raw, buffer_size=_READ_BYTES))
 
     def put(self, local_path: str, path: str) -> None:
@@ -118,10 +128,10 @@ class S3Backend:
 
 
 class _Object(io.RawIOBase):
-    """One object, read in ranges."""
+    """One object, read in ranges, each of which is resumed where it breaks off."""
 
-    def __init__(self, path: str, size: int) -> None:
-        self._path, self._size, self._at = path, size, 0
+    def __init__(self, path: str, found: Stat) -> None:
+        self._path, self._size, self._tag, self._at = path, found.size, found.tag, 0
 
     def readable(self) -> bool:
         return True
@@ -133,13 +143,33 @@ class _Object(io.RawIOBase):
         end = min(self._at + len(buffer), self._size)
         if end <= self._at:
             return 0
+        start, view = self._at, memoryview(buffer)
+        Backoff(attempts=_ATTEMPTS).call(
+            lambda: self._fill(view, start, end),
+            again=lambda error: isinstance(error, _BrokenOffError),
+        )
+        return self._at - start
+
+    def _fill(self, view: memoryview, start: int, end: int) -> None:
+        """The bytes up to `end` that are missing yet; a failure keeps those that came."""
+        from botocore import exceptions
+
         bucket, key = _split(self._path)
         with _translated(self._path):
-            wanted = f"bytes={self._at}-{end - 1}"
-            data = _client().get_object(Bucket=bucket, Key=key, Range=wanted)["Body"].read()
-        buffer[: len(data)] = data
-        self._at += len(data)
-        return len(data)
+            body = _client().get_object(
+                Bucket=bucket, Key=key, Range=f"bytes={self._at}-{end - 1}", IfMatch=self._tag
+            )["Body"]
+        try:
+            for chunk in body.iter_chunks(_CHUNK_BYTES):
+                at = self._at - start
+                view[at : at + len(chunk)] = chunk
+                self._at += len(chunk)
+        except (exceptions.BotoCoreError, exceptions.HTTPClientError, OSError) as error:
+            raise _BrokenOffError(f"{self._path}: {error}") from error
+        finally:
+            body.close()
+        if self._at < end:
+            raise _BrokenOffError(f"{self._path}: the answer ended at byte {self._at}")
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
@@ -150,11 +180,21 @@ class _Object(io.RawIOBase):
         return self._at
 
 
+class _BrokenOffError(OSError):
+    """An answer that ended before it was complete."""
+
+
 @functools.cache
 def _client() -> Any:
     import boto3
+    from botocore.config import Config
 
-    return boto3.session.Session().client("s3")
+    config = Config(
+        retries={"mode": "adaptive", "max_attempts": _ATTEMPTS},
+        connect_timeout=_CONNECT_S,
+        read_timeout=_ANSWER_S,
+    )
+    return boto3.session.Session().client("s3", config=config)
 
 
 def _split(path: str) -> tuple[str, str]:

@@ -43,8 +43,10 @@ def message(errors: Sequence[Anomaly]) -> str:
 
 
 def _reasons(split: str, feature: str, info: Any) -> Iterator[Anomaly]:
-    is_error = info.severity == anomalies_pb2.AnomalyInfo.ERROR
+    severe = info.severity == anomalies_pb2.AnomalyInfo.ERROR
     reasons = info.reason or [info]
     for reason in reasons:
         kind = getattr(reason, "short_description", "") or "anomaly"
-        yield Anomaly(split, feature, kind, reason.description, is_error)
+        # A column that nobody asked for is left where it is, and harms nothing.
+        ignored = getattr(reason, "type", None) == anomalies_pb2.AnomalyInfo.SCHEMA_NEW_COLUMN
+        yield Anomaly(split, feature, kind, reason.description, severe and not ignored)

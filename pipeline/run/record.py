@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from yt8m.components.storage import files
-from yt8m.pipeline.run.workspace import Layout, is_held
+from yt8m.components.storage.lock import is_held
+from yt8m.pipeline.run.workspace import Layout
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import (
     EXIT_DONE,

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import fcntl
 import json
 import os
 import socket
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
 
+from yt8m.components.storage.lock import LockedError, file_lock
 from yt8m.schemas.errors import Yt8mError
 
 ARTIFACTS = "artifacts"
@@ -77,7 +75,6 @@ class Layout:
 
 
 _ADVICE = "wait for it (--wait SECONDS), stop it, or use another --root"
-_POLL_S = 0.5
 _GLANCE_S = 0.2  # waited for in any case: `is_held` takes the lock for a moment
 
 
@@ -88,53 +85,20 @@ class RootBusyError(Yt8mError):
 @contextlib.contextmanager
 def run_lock(path: Path, *, wait_s: float = 0.0, advice: str = _ADVICE) -> Iterator[None]:
     """Hold `path` for the time of the block; wait up to `wait_s` for another holder to end."""
-    with path.open("a+", encoding="utf-8") as file:
-        _take(file, path, wait_s, advice)
-        _sign(file)
-        try:
-            yield
-        finally:
-            file.truncate(0)  # the lock itself goes with the descriptor
-
-
-def is_held(path: Path) -> bool:
-    """Whether somebody holds the lock now."""
-    try:
-        with path.open(encoding="utf-8") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except BlockingIOError:
-        return True
-    return False
-
-
-def _take(file: TextIO, path: Path, wait_s: float, advice: str) -> None:
-    deadline = time.monotonic() + max(wait_s, _GLANCE_S)
-    while True:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                raise RootBusyError(_message(file, path, advice)) from None
-            time.sleep(min(_POLL_S, max(deadline - time.monotonic(), 0.0)))
-
-
-def _sign(file: TextIO) -> None:
     started = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
     holder = {"pid": os.getpid(), "host": socket.gethostname(), "started": started}
-    file.seek(0)
-    file.truncate()
-    file.write(json.dumps(holder))
-    file.flush()
+    with contextlib.ExitStack() as stack:
+        try:
+            wait_s = max(wait_s, _GLANCE_S)
+            stack.enter_context(file_lock(path, holder=json.dumps(holder), wait_s=wait_s))
+        except LockedError as error:
+            raise RootBusyError(_message(error.holder, path, advice)) from None
+        yield
 
 
-def _message(file: TextIO, path: Path, advice: str) -> str:
-    file.seek(0)
+def _message(holder: str, path: Path, advice: str) -> str:
     try:
-        holder = json.loads(file.read())
-        who = "process {pid} on {host}, started {started}".format(**holder)
+        who = "process {pid} on {host}, started {started}".format(**json.loads(holder))
     except (ValueError, KeyError):  # the holder has the lock and has not signed yet
         who = "a process that has just started"
     return f"{path.parent} is in use: {who}, is running there; {advice}"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tensorflow_transform as tft
-from records import make_dataset, read_all
+from records import edit_record, make_dataset, read_all, set_feature
 from tfx_runs import create_data_path, output, run, states
 
 from yt8m.components.artifacts.manifest import parse_manifest
@@ -39,6 +39,24 @@ def test_every_level_reaches_a_transform_graph_that_equals_the_arithmetic(
     graph = output(tmp_path, "Transform", "transform_graph")["uri"]
     transformed = _transform(graph, records, level)
     _assert_equal_to_arithmetic(transformed, records, level)
+
+
+@pytest.mark.parametrize("level", list(Level), ids=lambda level: level.value)
+def test_one_feature_of_records_with_more_columns_reaches_the_transform_graph(
+    level: Level, tmp_path: Path
+) -> None:
+    data = make_dataset(tmp_path / "data", level=level.value)
+    for shard in data.glob("*.tfrecord"):
+        for at in range(len(read_all(shard))):
+            edit_record(shard, at, set_feature("title", (b"a film",)))
+            if level.is_sequence:  # as in the published frame set
+                edit_record(shard, at, set_feature("mean_rgb", np.ones(1024, np.float32)))
+    features = FeatureConfig(names=("rgb",), sizes=(1024,), num_classes=1000)
+    run(create_data_path(DataConfig(root=str(data), level=level), features), tmp_path)
+    assert output(tmp_path, "ExampleGen", "examples")["records"] == 36
+    assert states(tmp_path, "ValidationGate") == ["COMPLETE"]
+    graph = tft.TFTransformOutput(output(tmp_path, "Transform", "transform_graph")["uri"])
+    assert not {"title", "audio", "mean_audio"} & graph.raw_feature_spec().keys()
 
 
 def _transform(graph: str, records: list[bytes], level: Level) -> dict[str, tf.Tensor]:

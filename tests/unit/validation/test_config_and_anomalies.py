@@ -27,6 +27,13 @@ anomaly_info {
   key: "rgb"
   value { severity: WARNING short_description: "New column" description: "Not in the schema" }
 }
+anomaly_info {
+  key: "title"
+  value {
+    severity: ERROR
+    reason { type: SCHEMA_NEW_COLUMN short_description: "New column" description: "No schema" }
+  }
+}
 dataset_anomaly_info { severity: ERROR short_description: "Few" description: "3 examples" }
 """
 
@@ -37,6 +44,7 @@ def test_every_reason_is_listed_with_split_feature_and_severity() -> None:
         ("labels", "Out-of-range values", True),
         ("labels", "Missing", True),
         ("rgb", "New column", False),
+        ("title", "New column", False),
         ("the whole split", "Few", True),
     ]
     text = message([a for a in found if a.is_error])

@@ -9,7 +9,8 @@ import time
 
 import pytest
 
-from yt8m.pipeline.run.workspace import RootBusyError, is_held, run_lock
+from yt8m.components.storage.lock import is_held
+from yt8m.pipeline.run.workspace import RootBusyError, run_lock
 
 _HOLD = """
 import sys, time
@@ -82,7 +83,7 @@ def test_a_root_without_a_lock_is_free(tmp_path):
 def test_looking_at_the_lock_keeps_no_run_from_it(tmp_path):
     code = f"""
 from pathlib import Path
-from yt8m.pipeline.run.workspace import is_held
+from yt8m.components.storage.lock import is_held
 print("looking", flush=True)
 while True:
     is_held(Path({str(tmp_path / "run.lock")!r}))

@@ -1,0 +1,117 @@
+"""A network that fails is never a bad record: reads are resumed, or the network is named."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from faulty_proxy import FaultyProxy, faulty_proxy
+from ingesting import ingest_directory
+from records import make_dataset
+from s3_server import s3_server
+from sources import assert_same, batches, make_source
+
+from yt8m.components import storage
+from yt8m.components.inputs.dataset import dataset_for_scoring
+from yt8m.components.inputs.faults import explaining_faults
+from yt8m.components.storage import s3
+from yt8m.components.storage.errors import StorageError
+from yt8m.schemas.features import Level
+
+ALL = ("cut", "reset", "500", "slow-down")
+
+
+@pytest.fixture(scope="module")
+def bucket() -> Iterator[tuple[str, FaultyProxy]]:
+    with (
+        s3_server() as uri,
+        faulty_proxy(os.environ["AWS_ENDPOINT_URL_S3"]) as proxy,
+        mock.patch.dict(os.environ, {"AWS_ENDPOINT_URL_S3": proxy.url}),
+    ):
+        s3._client.cache_clear()
+        yield uri, proxy
+
+
+@pytest.fixture
+def proxy(bucket: tuple[str, FaultyProxy]) -> Iterator[FaultyProxy]:
+    proxy = bucket[1]
+    proxy.done.clear()
+    yield proxy
+    proxy.faults.clear()
+    proxy.always = ""
+
+
+@pytest.mark.parametrize("fault", ALL)
+def test_each_fault_is_passed_over_and_the_bytes_are_right(
+    bucket: tuple[str, FaultyProxy], proxy: FaultyProxy, fault: str
+) -> None:
+    content = os.urandom(5 << 20)
+    storage.write_bytes(f"{bucket[0]}/file", content)
+    proxy.faults.extend([fault] * 2)
+    assert storage.read_bytes(f"{bucket[0]}/file") == content
+    assert proxy.done[fault] == 2
+
+
+def test_ingest_through_faults_keeps_every_record(
+    bucket: tuple[str, FaultyProxy], proxy: FaultyProxy, tmp_path: Path
+) -> None:
+    root = f"{bucket[0]}/ingest"
+    storage.copy_tree(str(make_dataset(tmp_path / "data")), root)
+    proxy.faults.extend(ALL)
+    done = ingest_directory(
+        root, tmp_path / "out", ingest="reference", bad_input="quarantine", workers=1
+    )
+    assert (done.accounts.kept, done.accounts.quarantined) == (36, 0)
+    assert sum(proxy.done[fault] for fault in ALL) == 4
+
+
+def test_a_network_that_stays_away_is_named_and_no_record_is_blamed(
+    bucket: tuple[str, FaultyProxy],
+    proxy: FaultyProxy,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    root = f"{bucket[0]}/away"
+    storage.copy_tree(str(make_dataset(tmp_path / "data")), root)
+    monkeypatch.setattr(s3, "_ATTEMPTS", 2)
+    s3._client.cache_clear()
+    proxy.always = "reset"
+    with pytest.raises(StorageError, match="the storage or the network failed"):
+        ingest_directory(root, tmp_path / "out", ingest="reference", bad_input="quarantine")
+    s3._client.cache_clear()
+
+
+def test_the_training_reader_resumes_and_blames_no_record(
+    bucket: tuple[str, FaultyProxy],
+    proxy: FaultyProxy,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "cache"))
+    (tmp_path / "cache").mkdir()
+    local = make_source(tmp_path / "data", Level.VIDEO)
+    shards = []
+    for shard in local.shards:
+        uri = f"{bucket[0]}/train/{Path(shard.uri).name}"
+        storage.copy(shard.uri, uri)
+        shards.append(dataclasses.replace(shard, uri=uri))
+    remote = dataclasses.replace(local, shards=tuple(shards))
+    proxy.faults.extend(ALL)
+    found = batches(dataset_for_scoring(remote, batch_size=8), 99)
+    assert_same(found, batches(dataset_for_scoring(local, batch_size=8), 99))
+    assert sum(proxy.done[fault] for fault in ALL) == 4
+
+    for path in (tmp_path / "cache").rglob("*.tfrecord"):
+        path.unlink()
+    monkeypatch.setattr(s3, "_ATTEMPTS", 2)
+    s3._client.cache_clear()
+    proxy.always = "reset"
+    with pytest.raises(StorageError, match="the storage or the network failed"):  # noqa: SIM117
+        with explaining_faults(remote):
+            batches(dataset_for_scoring(remote, batch_size=8), 99)
+    s3._client.cache_clear()

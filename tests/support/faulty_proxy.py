@@ -1,0 +1,115 @@
+"""A proxy before an HTTP server that damages answers as it is told, and counts what it did.
+
+    with faulty_proxy("http://127.0.0.1:5000") as proxy:
+        proxy.faults.extend(["cut", "reset", "500", "slow-down"])
+
+Each GET of a byte range takes the next fault from the list; when there is none it passes.
+"""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import struct
+import threading
+from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
+
+_HOP_BY_HOP = ("transfer-encoding", "connection", "content-length")
+_ERROR = "<?xml version='1.0'?><Error><Code>{code}</Code><Message>told to</Message></Error>"
+
+
+class FaultyProxy(ThreadingHTTPServer):
+    """`faults` are used up in their order; `done` counts those that hit a request."""
+
+    daemon_threads = True
+
+    def __init__(self, target: str) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.target = urlsplit(target)
+        self.faults: deque[str] = deque()
+        self.always = ""
+        self.done: Counter[str] = Counter()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def next_fault(self) -> str:
+        fault = self.always or (self.faults.popleft() if self.faults else "")
+        self.done[fault or "passed"] += 1
+        return fault
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Clients that give up on a cut answer are what this is for."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: FaultyProxy
+
+    def _forward(self) -> None:
+        size = int(self.headers.get("Content-Length", 0))
+        sent = self.rfile.read(size)
+        ranged = self.command == "GET" and "Range" in self.headers
+        fault = self.server.next_fault() if ranged else ""
+        if fault == "reset":
+            self._reset()
+        elif fault in ("500", "slow-down"):
+            status, code = (500, "InternalError") if fault == "500" else (503, "SlowDown")
+            self._answer(status, [], _ERROR.format(code=code).encode())
+        else:
+            self._pass_on(sent, cut=fault == "cut")
+
+    def _pass_on(self, sent: bytes, *, cut: bool) -> None:
+        target = http.client.HTTPConnection(self.server.target.netloc, timeout=60)
+        target.request(self.command, self.path, body=sent, headers=dict(self.headers))
+        answer = target.getresponse()
+        body = answer.read()
+        length = answer.getheader("Content-Length") if self.command == "HEAD" else None
+        headers = [pair for pair in answer.getheaders() if pair[0].lower() not in _HOP_BY_HOP]
+        self._answer(answer.status, headers, body, length=length, cut=cut)
+
+    do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = _forward  # noqa: N815
+
+    def _answer(
+        self,
+        status: int,
+        headers: list[tuple[str, str]],
+        body: bytes,
+        *,
+        length: str | None = None,
+        cut: bool = False,
+    ) -> None:
+        self.send_response(status)
+        for name, value in headers:
+            self.send_header(name, value)
+        self.send_header("Content-Length", length or str(len(body)))
+        self.end_headers()
+        if cut:
+            self.wfile.write(body[: len(body) * 2 // 3])
+            self.wfile.flush()
+            self.close_connection = True
+        else:
+            self.wfile.write(body)
+
+    def _reset(self) -> None:
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
+        self.close_connection = True
+
+    def log_message(self, format: str, *args: object) -> None: ...
+
+
+@contextmanager
+def faulty_proxy(target: str) -> Iterator[FaultyProxy]:
+    """A running proxy before `target`, http://host:port."""
+    with FaultyProxy(target) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
