@@ -9,7 +9,7 @@ from checkpoint_values import assert_bitwise_equal
 from records import make_dataset
 from training import CLASSES, rows, train
 
-from yt8m.components.trainer.metrics_file import EVALUATION
+from yt8m.components.artifacts.training_curve import EVALUATION
 from yt8m.components.trainer.warm_start import read_weights
 from yt8m.schemas.errors import Yt8mError
 
