@@ -65,6 +65,7 @@ setup(
         **{f"yt8m.{layer}": ["py.typed"] for layer in LAYERS},
         "yt8m.schemas": ["py.typed", "*.pbtxt", "*.csv"],
         "yt8m.pipeline": ["py.typed", "configs/*.yaml"],
+        "yt8m.kubeflow": ["py.typed", "rbac.yaml"],
     },
     install_requires=RUNTIME,
     extras_require={"dev": DEV},

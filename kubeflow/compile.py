@@ -15,6 +15,7 @@ from yt8m.kubeflow.config import PlatformConfig
 from yt8m.kubeflow.lint import lint
 from yt8m.kubeflow.platform import add_platform
 from yt8m.kubeflow.spec_file import Spec
+from yt8m.kubeflow.visualizations import add_visualizations
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.schemas.errors import ConfigError, Yt8mError
 
@@ -116,6 +117,7 @@ def compile_pipeline(pipeline: Pipeline, target: Target) -> Spec:
     environment = {**{k: v for k, v in own.items() if v}, **target.platform.environment}
     promote(spec)
     _pass_output_types(spec)
+    add_visualizations(spec)  # after the types: TFX is to know nothing of them
     _set_caching(spec)
     platform = add_platform(spec, replace(target.platform, environment=environment))
     lint(spec, platform)

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from yt8m.kubeflow.launcher import finish_output, prepare_input
+from yt8m.kubeflow.visualizations import draw
 from yt8m.schemas.errors import EXIT_FAILED, Yt8mError
 
 # Kubernetes keeps what is written there with the pod's status, up to this size.
@@ -47,10 +48,13 @@ def _execute(args: argparse.Namespace, beam_args: list[str], root: str) -> None:
     executor_input = json.loads(args.json_serialized_invocation_args)
     inputs = json.loads(args.json_serialized_inputs_spec_args or "{}")
     outputs = json.loads(args.outputs_spec or "{}")
+    given_outputs = executor_input.get("outputs", {}).get("artifacts", {})
     places = prepare_input(executor_input, inputs, outputs, launcher_root=root)
     args.json_serialized_invocation_args = json.dumps(executor_input)
     _run(args, beam_args)
-    finish_output(Path(executor_input["outputs"]["outputFile"]), places)
+    report = Path(executor_input["outputs"]["outputFile"])
+    draw(given_outputs, report, launcher_root=root)
+    finish_output(report, places)
 
 
 def _run(args: argparse.Namespace, beam_args: list[str]) -> None:

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.kubernetes import DNS_LABEL
 
 SCHEMA_VERSION = "2.1.0"
 ROOT_SCHEMES = ("gs://", "s3://", "minio://")
+_LAUNCHERS_OWN = ("/gcs/", "/s3/", "/minio/", "/kfp-launcher/")
 _STOCK_ENTRY = "tfx.orchestration.kubeflow.v2.container"
 # One argument of a process may have 128 KiB on Linux, and the values of the inputs come on top.
 _LONGEST_ARGUMENT = 100_000
@@ -106,6 +108,24 @@ def _tasks(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _platform(spec: Mapping[str, Any], platform: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     labels = spec.get("deploymentSpec", {}).get("executors", {})
     for name, content in platform.get("platforms", {}).items():
-        for label in content.get("deploymentSpec", {}).get("executors", {}):
+        for label, pod in content.get("deploymentSpec", {}).get("executors", {}).items():
+            where = f"platforms.{name}.deploymentSpec.executors.{label}"
             if label not in labels:
-                yield f"platforms.{name}.deploymentSpec.executors.{label}", "no such executor"
+                yield where, "no such executor"
+            yield from _mounts(pod, where)
+
+
+def _mounts(pod: Mapping[str, Any], where: str) -> Iterator[tuple[str, str]]:
+    """What Kubernetes refuses of a pod, hours after the upload."""
+    claims = [str(mount.get("constant", "")) for mount in pod.get("pvcMount", [])]
+    for claim in sorted(set(claims)):
+        path = f"{where}.pvcMount"
+        if not DNS_LABEL.fullmatch(claim):  # the driver names a volume after its claim
+            yield path, f"claim {claim!r}: at most 63 lower-case letters, digits and dashes, no dot"
+        if claims.count(claim) > 1:
+            yield path, f"claim {claim!r} twice; mount it once, at a directory above both"
+    for key in ("pvcMount", "secretAsVolume"):
+        for mount in pod.get(key, []):
+            path = str(mount.get("mountPath", "")).rstrip("/")
+            if f"{path}/".startswith(_LAUNCHERS_OWN) or not path:
+                yield f"{where}.{key}", f"{path or '/'}: the launcher keeps artifacts there"

@@ -23,6 +23,7 @@ def add_platform(spec: dict[str, Any], platform: PlatformConfig) -> dict[str, An
         for task in spec["root"]["dag"]["tasks"].values()
     }
     _check_names(platform, set(label_by_component))
+    _check_work_dir(platform)
     executors = {}
     for component, label in label_by_component.items():
         container = spec["deploymentSpec"]["executors"][label].get("container")
@@ -80,6 +81,18 @@ def _pod(component: str, platform: PlatformConfig) -> dict[str, Any]:
 
 def _for(by_component: Mapping[str, T], component: str, otherwise: T) -> T:
     return by_component.get(component, by_component.get(_DEFAULT, otherwise))
+
+
+def _check_work_dir(platform: PlatformConfig) -> None:
+    """A directory on no volume would be lost with each pod, without a word."""
+    shared = [v.path.rstrip("/") for v in platform.volumes if v.claim and not v.components]
+    work_dir = platform.work_dir
+    if work_dir and not any(f"{work_dir}/".startswith(f"{path}/") for path in shared):
+        known = ", ".join(sorted(shared)) or "none"
+        raise ConfigError(
+            f"kubeflow.work_dir: {work_dir} lies on no volume that every component mounts "
+            f"(there: {known}); add {{claim: NAME, path: ...}} above it to kubeflow.volumes"
+        )
 
 
 def _check_names(platform: PlatformConfig, components: set[str]) -> None:

@@ -32,7 +32,9 @@ SETTINGS = (
 def compile_pipeline(directory: Path) -> Path:
     """`yt8m kubeflow compile smoke` for a cluster whose shared volume is below `directory`."""
     platform = directory / "cluster.yaml"
-    platform.write_text(f"kubeflow: {{work_dir: {directory}/work}}\n")
+    platform.write_text(
+        f"kubeflow: {{work_dir: {directory}/work, volumes: [{{claim: yt8m, path: {directory}}}]}}\n"
+    )
     out = directory / "pipeline.yaml"
     words = ["kubeflow", "compile", "smoke", "--image", IMAGE, "--root", ROOT, "--out", str(out)]
     for setting in SETTINGS:
@@ -123,6 +125,12 @@ def test_three_nights_of_retraining_pushed_pushed_and_held_back(tmp_path):
     assert (push_dir / str(versions()[-1]) / "saved_model.pb").exists()
     report = launcher.stored(third["Report"].artifacts["report"]["uri"])
     assert (report / "report.html").exists()
+    # What Kubeflow's user interface draws: a page, a verdict, numbers.
+    evaluator = third["Evaluator"].artifacts
+    assert launcher.stored(third["Report"].artifacts["ui_report"]["uri"]).is_file()
+    assert "Held back" in launcher.stored(evaluator["ui_verdict"]["uri"]).read_text()
+    numbers = evaluator["ui_metrics"]["metadata"]
+    assert numbers["gap"] < numbers["gap_baseline"]
     # Nobody needs a list of links: the examples stayed where they were.
     examples = launcher.stored(second["ExampleGen"].artifacts["examples"]["uri"])
     assert not list(examples.rglob("*.tfrecord"))

@@ -28,7 +28,7 @@ CASES = {
     "frame_dbof.yaml": (
         "frame_dbof",
         _CLUSTER,
-        ("trainer.backend.name=tfjob", "gate.gap_threshold=0.5"),
+        ("trainer.backend.name=jobset", "gate.gap_threshold=0.5"),
     ),
 }
 

@@ -85,6 +85,21 @@ _JOB = _object(
     completions=_COUNT,
     completionMode={"enum": ["Indexed", "NonIndexed"]},
     backoffLimit=_COUNT,
+    podFailurePolicy=_object(
+        "rules",
+        rules=_list(
+            _object(
+                "action onExitCodes",
+                action={"enum": ["FailJob", "Ignore", "Count", "FailIndex"]},
+                onExitCodes=_object(
+                    "operator values",
+                    containerName=_TEXT,
+                    operator={"enum": ["In", "NotIn"]},
+                    values=_list({"type": "integer"}),
+                ),
+            )
+        ),
+    ),
     template=_POD,
 )
 _JOBSET = _object(
@@ -93,7 +108,19 @@ _JOBSET = _object(
     successPolicy=_object(
         "operator", operator={"enum": ["All", "Any"]}, targetReplicatedJobs=_list(_TEXT)
     ),
-    failurePolicy=_object(maxRestarts=_COUNT),
+    failurePolicy=_object(
+        maxRestarts=_COUNT,
+        rules=_list(
+            _object(
+                "name action",
+                name={"type": "string", "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"},
+                action={
+                    "enum": ["FailJobSet", "RestartJobSet", "RestartJobSetAndIgnoreMaxRestarts"]
+                },
+                onJobFailureReasons=_list({"type": "string"}),
+            )
+        ),
+    ),
     ttlSecondsAfterFinished=_COUNT,
     replicatedJobs=_list(
         _object("name template", name=_TEXT, replicas=_COUNT, template=_object("spec", spec=_JOB))

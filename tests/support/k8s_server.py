@@ -55,7 +55,8 @@ class K8sServer:
         self.logs: dict[str, list[str]] = {}
         self.requests: list[str] = []
         self.faults: list[Fault] = []
-        self.forbidden = False
+        self.forbidden = ""  # a pattern of requests that the service account may not make
+        self.refusal: tuple[int, str] | None = None  # of creates: by a quota, a webhook
         self._stamp = 0
         self.lock = threading.RLock()
 
@@ -123,8 +124,10 @@ class K8sServer:
         url = urlsplit(target)
         query = {k: v[0] for k, v in parse_qs(url.query).items()}
         with self.lock:
-            if self.forbidden:
+            if self.forbidden and re.search(self.forbidden, f"{method} {url.path}"):
                 return _error(403, 'User "system:serviceaccount:team:x" cannot do that')
+            if self.refusal and method == "POST":
+                return _error(*self.refusal)
             jobs, pods = _JOBS.fullmatch(url.path), _PODS.fullmatch(url.path)
             if jobs and self.served.get(jobs[4]) == (jobs[1], jobs[2]):
                 return self._job(method, jobs[5], body)

@@ -13,9 +13,9 @@ from dataclasses import replace
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import FILE_NAME as MANIFEST_FILE
 from yt8m.components.artifacts.saved_model import MODEL_FILE
-from yt8m.components.trainer.backends.kubernetes_api import KubernetesApi, connect
+from yt8m.components.trainer.backends.kubernetes_api import Clock, KubernetesApi, connect
 from yt8m.components.trainer.backends.kubernetes_config import JobSetBackend, TFJobBackend
-from yt8m.components.trainer.backends.kubernetes_job import Clock, run_to_completion
+from yt8m.components.trainer.backends.kubernetes_job import run_to_completion
 from yt8m.components.trainer.backends.kubernetes_manifest import (
     JobRequest,
     create_manifest,
@@ -40,14 +40,18 @@ class Kubernetes:
         clock: Clock | None = None,
     ) -> None:
         self._config, self._clock = config, clock
-        self._api = api or (lambda: connect(kind_of(config), config.namespace))
+        self._api = api or self._connect
+
+    def _connect(self) -> KubernetesApi:
+        config = self._config
+        return connect(kind_of(config), config.namespace, patience_s=config.api_timeout_s)
 
     def run(self, job: TrainingJob, environ: Mapping[str, str]) -> None:
         directory = self._directory(job, environ)
         image = self._config.image or environ.get("YT8M_IMAGE", "")
         if not image:
             raise UserError("trainer.backend.image: name the pods' image, or set YT8M_IMAGE")
-        shared = share(job, directory)
+        shared = share(patient_job(job, self._config.start_timeout_s), directory)
         request = JobRequest(
             key=_key(job),
             image=image,
@@ -102,18 +106,37 @@ def share(job: TrainingJob, directory: str) -> TrainingJob:
         evaluation_dir=storage.join(directory, "evaluation"),
         export_dir=storage.join(directory, "export"),
     )
+    _copy_if_changed(job.manifest, shared.manifest)
     file = storage.join(directory, JOB_FILE)
     if storage.exists(file) and storage.read_text(file) == shared.to_json():
         return shared
-    for name in ("manifest", "vocabulary"):
-        if getattr(job, name):
-            storage.copy(getattr(job, name), getattr(shared, name))
+    _copy_if_changed(job.vocabulary, shared.vocabulary)
     for name in ("transform_graph", "base_model"):
         if getattr(job, name):
             storage.remove_tree(getattr(shared, name))
             storage.copy_tree(getattr(job, name), getattr(shared, name))
     storage.write_text(file, shared.to_json())
     return shared
+
+
+def patient_job(job: TrainingJob, start_timeout_s: float) -> TrainingJob:
+    """Pods that run wait for those that no node fits yet.
+
+    A process that gave up would have all pods restarted, and their places in the queue lost.
+    """
+    distribution = job.trainer.distribution
+    patience_s = max(distribution.peer_timeout_s, start_timeout_s)
+    distribution = replace(distribution, peer_timeout_s=patience_s)
+    return replace(job, trainer=replace(job.trainer, distribution=distribution))
+
+
+def _copy_if_changed(source: str, target: str) -> None:
+    """The same content elsewhere has the same run key, and its manifest names other files."""
+    if not source:
+        return
+    content = storage.read_bytes(source)
+    if not storage.exists(target) or storage.read_bytes(target) != content:
+        storage.write_bytes(target, content)
 
 
 def check_export(directory: str) -> None:

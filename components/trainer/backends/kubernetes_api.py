@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +16,20 @@ from yt8m.schemas.errors import UserError, Yt8mError
 T = TypeVar("T")
 _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _TIMEOUT_S = (10, 60)
+_LONGEST_WAIT_S = 15.0
+_log = logging.getLogger(__name__)
+
+
+class ForbiddenError(UserError):
+    """The service account may not do this."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Time, handed in so that tests need not wait."""
+
+    now: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
 
 
 class KubernetesApi:
@@ -24,19 +41,20 @@ class KubernetesApi:
         namespace: str,
         client: Any,
         *,
-        attempts: int = 6,
-        sleep: Callable[[float], None] = time.sleep,
+        patience_s: float = 600.0,
+        clock: Clock | None = None,
     ) -> None:
         from kubernetes import client as k8s
 
-        self._kind, self._namespace = kind, namespace
-        self._attempts, self._sleep = attempts, sleep
+        self._kind, self.namespace = kind, namespace
+        self._patience_s, self._clock = patience_s, clock or Clock()
+        self._can_read_logs = True
         self._objects, self._core = k8s.CustomObjectsApi(client), k8s.CoreV1Api(client)
         self._client = client
 
     def create(self, manifest: Mapping[str, Any]) -> bool:
         """False where the name is taken; an unsure attempt is repeated, and is told by that."""
-        where = (self._kind.group, self._kind.version, self._namespace, self._kind.plural)
+        where = (self._kind.group, self._kind.version, self.namespace, self._kind.plural)
         made = self._try(
             lambda: self._objects.create_namespaced_custom_object(
                 *where, dict(manifest), _request_timeout=_TIMEOUT_S
@@ -66,34 +84,46 @@ class KubernetesApi:
         selector = f"{self._kind.name_label}={name}"
         found = self._try(
             lambda: self._core.list_namespaced_pod(
-                self._namespace, label_selector=selector, _request_timeout=_TIMEOUT_S
+                self.namespace, label_selector=selector, _request_timeout=_TIMEOUT_S
             )
         )
         items = found.items if found is not None else []
         return [self._client.sanitize_for_serialization(pod) for pod in items]
 
     def log(self, pod: str, *, since_s: int | None) -> str:
-        """Lines with timestamps; empty while the container does not run yet."""
+        """Lines with timestamps; empty while the container does not run yet, or where forbidden."""
+        if not self._can_read_logs:
+            return ""
         more = {} if since_s is None else {"since_seconds": since_s}
-        text = self._try(
-            lambda: self._core.read_namespaced_pod_log(
-                pod, self._namespace, timestamps=True, _request_timeout=_TIMEOUT_S, **more
-            ),
-            allowed=(400, 404),
-        )
+        try:
+            text = self._try(
+                lambda: self._core.read_namespaced_pod_log(
+                    pod, self.namespace, timestamps=True, _request_timeout=_TIMEOUT_S, **more
+                ),
+                allowed=(400, 404),
+            )
+        except ForbiddenError as error:
+            self._can_read_logs = False
+            _log.warning("%s; going on without the chief's log", error)
+            return ""
         return text or ""
 
     def _where(self, name: str) -> tuple[str, str, str, str, str]:
         kind = self._kind
-        return kind.group, kind.version, self._namespace, kind.plural, name
+        return kind.group, kind.version, self.namespace, kind.plural, name
 
     def _try(self, call: Callable[[], T], *, allowed: int | tuple[int, ...] = ()) -> T | None:
-        """`call`, again on connection errors, 429 and 5xx; None where the status is `allowed`."""
+        """`call`, again on connection errors, 429 and 5xx; None where the status is `allowed`.
+
+        The pods train on while the API server is away, so it is waited for in minutes.
+        """
         import urllib3
         from kubernetes.client.exceptions import ApiException
 
         expected = (allowed,) if isinstance(allowed, int) else allowed
-        for attempt in range(self._attempts):
+        wait_s, deadline = 0.5, self._clock.now() + self._patience_s
+        is_first = True
+        while True:
             try:
                 return call()
             except ApiException as error:
@@ -101,48 +131,58 @@ class KubernetesApi:
                     return None
                 if not (error.status == 429 or error.status >= 500):
                     raise self._explain(error) from None
-                reason = f"{error.status} {error.reason}"
+                reason = f"{error.status} {_said(error)}"
             except urllib3.exceptions.HTTPError as error:
                 reason = str(error)
-            if attempt + 1 < self._attempts:
-                self._sleep(min(2.0**attempt / 2, 15.0))
-        raise Yt8mError(f"the Kubernetes API does not answer: {reason}")
+            if self._clock.now() + wait_s > deadline:
+                raise Yt8mError(
+                    f"the Kubernetes API has not answered for {self._patience_s:.0f} s "
+                    f"(trainer.backend.api_timeout_s): {reason}"
+                )
+            if is_first:
+                _log.warning("the Kubernetes API does not answer, asking again: %s", reason)
+            is_first = False
+            self._clock.sleep(wait_s)
+            wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
 
     def _explain(self, error: Any) -> Yt8mError:
-        import json
-
-        try:
-            said = json.loads(error.body or "{}").get("message") or error.reason
-        except ValueError:
-            said = error.reason
-        if error.status == 403:
-            return UserError(
+        said, kind = _said(error), self._kind
+        if error.status == 403 and "cannot " in said:  # by RBAC; a quota is a 403 as well
+            return ForbiddenError(
                 f"Kubernetes: {said}; the service account needs get, list, create and delete on "
-                f"{self._kind.plural}.{self._kind.group} and get, list on pods and pods/log"
+                f"{kind.plural}.{kind.group} and get, list on pods and pods/log"
             )
         if error.status == 404:
             return UserError(
-                f"Kubernetes knows no {self._kind.plural}.{self._kind.group}: its operator is "
+                f"Kubernetes knows no {kind.plural}.{kind.group}: its operator is "
                 "not installed in this cluster"
             )
-        return UserError(f"Kubernetes refused the {self._kind.kind} ({error.status}): {said}")
+        return UserError(f"Kubernetes refused the {kind.kind} ({error.status}): {said}")
 
 
-def connect(kind: Kind, namespace: str) -> KubernetesApi:
+def _said(error: Any) -> str:
+    """The server's own words: a webhook's, a quota's."""
+    try:
+        return str(json.loads(error.body or "{}").get("message") or error.reason)
+    except ValueError:
+        return str(error.reason)
+
+
+def connect(kind: Kind, namespace: str, *, patience_s: float) -> KubernetesApi:
     """The API as a pod reaches it, or as kubectl does from outside."""
     from kubernetes import client, config
 
     try:
         config.load_incluster_config()
+        there = _NAMESPACE_FILE.exists()
+        own = _NAMESPACE_FILE.read_text(encoding="utf-8").strip() if there else ""
     except config.ConfigException:
         try:
             config.load_kube_config()
+            _, context = config.list_kube_config_contexts()
         except config.ConfigException as error:
             raise UserError(f"no Kubernetes cluster: not in a pod, and {error}") from error
-    return KubernetesApi(kind, namespace or _own_namespace(), client.ApiClient())
-
-
-def _own_namespace() -> str:
-    if _NAMESPACE_FILE.exists():
-        return _NAMESPACE_FILE.read_text(encoding="utf-8").strip()
-    return "default"
+        own = context["context"].get("namespace", "")
+    return KubernetesApi(
+        kind, namespace or own or "default", client.ApiClient(), patience_s=patience_s
+    )

@@ -47,7 +47,8 @@ class KubernetesBackend(ConfigNode):
     restarts: NonNegativeInt = 3  # of the job, before it has failed
     start_timeout_s: PositiveFloat = 900.0  # for the chief's pod to run: image, volumes, free nodes
     poll_s: PositiveFloat = 5.0  # between two looks at the job
-    keep_finished_s: int = 86400  # then Kubernetes removes the finished job
+    api_timeout_s: PositiveFloat = 600.0  # an API server that is away for less ends nothing
+    keep_finished_s: NonNegativeInt = 86400  # then Kubernetes removes the finished job
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -61,7 +62,10 @@ class KubernetesBackend(ConfigNode):
 
 @dataclass(frozen=True, kw_only=True)
 class TFJobBackend(KubernetesBackend):
-    """kubeflow.org/v1 TFJob; the training operator sets TF_CONFIG."""
+    """kubeflow.org/v1 TFJob; the training operator sets TF_CONFIG.
+
+    It counts restarts over all pods, so three or more never restart as a group: prefer a JobSet.
+    """
 
     name: Literal["tfjob"] = "tfjob"
 

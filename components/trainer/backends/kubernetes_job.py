@@ -5,27 +5,17 @@ from __future__ import annotations
 import math
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from yt8m.components.trainer.backends import kubernetes_status as status
-from yt8m.components.trainer.backends.kubernetes_api import KubernetesApi
+from yt8m.components.trainer.backends.kubernetes_api import Clock, KubernetesApi
 from yt8m.components.trainer.backends.kubernetes_config import KubernetesBackend
 from yt8m.components.trainer.backends.kubernetes_manifest import DIGEST, kind_of
-from yt8m.schemas.errors import Terminated, Yt8mError
+from yt8m.schemas.errors import Terminated, UserError, Yt8mError
 
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Clock:
-    """Time, handed in so that tests need not wait."""
-
-    now: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
 
 
 def run_to_completion(
@@ -107,7 +97,9 @@ def _follow(
             return
         if state.phase is status.Phase.FAILED:
             why = status.explain_failure(pods, kind) or state.message or "it does not say why"
-            raise Yt8mError(f"{kind.kind} {name} failed: {why}")
+            # What a person can put right, and what no restart does.
+            failure = UserError if status.is_user_error(pods) else Yt8mError
+            raise failure(f"{kind.kind} {name} failed: {why}")
         waiting = status.explain_waiting(pods, kind)
         if waiting and waiting != waiting_for:
             say(f"waiting: {waiting}")

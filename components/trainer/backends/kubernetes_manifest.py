@@ -16,10 +16,17 @@ from yt8m.components.trainer.backends.kubernetes_config import (
     RoleConfig,
     TFJobBackend,
 )
+from yt8m.schemas.errors import EXIT_USER
 
 PORT = 2222
 DIGEST = "yt8m/manifest"  # annotation: tells a job of this very description from an older one
 _INDEX = "YT8M_TASK_INDEX"
+_CONTAINER = "tensorflow"  # the training operator looks for this very name
+# No restart puts right what a person gave.
+_FAIL_ON_USER_ERROR = {
+    "action": "FailJob",
+    "onExitCodes": {"containerName": _CONTAINER, "operator": "In", "values": [EXIT_USER]},
+}
 _TFJOB_ROLE = {"chief": "Chief", "worker": "Worker", "ps": "PS", "evaluator": "Evaluator"}
 
 
@@ -119,7 +126,16 @@ def _jobset_spec(backend: KubernetesBackend, request: JobRequest) -> dict[str, A
     return {
         "network": {"enableDNSHostnames": True, "subdomain": request.job_name},
         "successPolicy": {"operator": "All", "targetReplicatedJobs": ["chief"]},
-        "failurePolicy": {"maxRestarts": backend.restarts},  # restarts all jobs together
+        "failurePolicy": {
+            "maxRestarts": backend.restarts,  # of all jobs together
+            "rules": [
+                {
+                    "name": "usererror",
+                    "action": "FailJobSet",
+                    "onJobFailureReasons": ["PodFailurePolicy"],
+                }
+            ],
+        },
         "ttlSecondsAfterFinished": backend.keep_finished_s,
         "replicatedJobs": [
             {
@@ -131,6 +147,7 @@ def _jobset_spec(backend: KubernetesBackend, request: JobRequest) -> dict[str, A
                         "completions": 1,
                         "completionMode": "Indexed",
                         "backoffLimit": 0,
+                        "podFailurePolicy": {"rules": [_FAIL_ON_USER_ERROR]},
                         "template": _jobset_pod(backend, request, role, config),
                     }
                 },
@@ -173,7 +190,7 @@ def _pod(
 ) -> dict[str, Any]:
     environment = {**backend.environment, **request.environment}
     container: dict[str, Any] = {
-        "name": "tensorflow",  # the operator looks for this very name
+        "name": _CONTAINER,
         "image": request.image,
         "command": list(request.command),
         "env": [{"name": k, "value": v} for k, v in sorted(environment.items())] + list(extra),

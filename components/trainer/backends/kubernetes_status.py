@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from yt8m.components.trainer.backends.kubernetes_manifest import Kind
+from yt8m.schemas.errors import EXIT_USER
 
 _OVER = {"Succeeded": True, "Failed": False, "Completed": True}
 # Reasons for which waiting longer is no use, unless it heals within the time to start.
@@ -47,6 +48,15 @@ def explain_failure(pods: Iterable[Mapping[str, Any]], kind: Kind) -> str:
     """Why the pods failed, the most telling first; empty when none says anything."""
     reasons = [(rank, f"{task_name(p, kind)}: {text}") for p in pods for rank, text in _reasons(p)]
     return "; ".join(text for _, text in sorted(reasons)[:3])
+
+
+def is_user_error(pods: Iterable[Mapping[str, Any]]) -> bool:
+    """True where a process ended with the exit code of a mistake in what it was given."""
+    return any(
+        (status.get("state", {}).get("terminated") or {}).get("exitCode") == EXIT_USER
+        for pod in pods
+        for status in _containers(pod)
+    )
 
 
 def explain_waiting(pods: Iterable[Mapping[str, Any]], kind: Kind) -> str:

@@ -1,25 +1,28 @@
 """A training job on the double of the Kubernetes API: every way to begin and to end."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from importlib import resources
 from pathlib import Path
 
 import pytest
+import yaml
 from k8s_schema import check_by_crd, check_by_subset
 from k8s_server import K8sServer, serve
 
-from yt8m.components.trainer.backends.kubernetes_api import KubernetesApi
+from yt8m.components.trainer.backends.kubernetes_api import Clock, KubernetesApi, connect
 from yt8m.components.trainer.backends.kubernetes_config import (
     JobSetBackend,
     Mount,
     RoleConfig,
     TFJobBackend,
 )
-from yt8m.components.trainer.backends.kubernetes_job import Clock, run_to_completion
+from yt8m.components.trainer.backends.kubernetes_job import run_to_completion
 from yt8m.components.trainer.backends.kubernetes_manifest import (
     JobRequest,
     create_manifest,
@@ -51,7 +54,8 @@ def server():
 @pytest.fixture
 def api(server, backend):
     with serve(server) as client:
-        yield KubernetesApi(kind_of(backend), "team", client, sleep=lambda s: None, attempts=3)
+        course = Course()
+        yield KubernetesApi(kind_of(backend), "team", client, patience_s=60, clock=course.clock)
 
 
 class Course:
@@ -181,7 +185,7 @@ def test_an_operator_that_is_not_installed_is_said(server, api, backend):
 
 
 def test_a_missing_permission_says_which_are_needed(server, api, backend):
-    server.forbidden = True
+    server.forbidden = "."
     with pytest.raises(UserError, match=r"needs get, list, create and delete on .*pods/log"):
         _run(api, backend, Course())
 
@@ -193,6 +197,118 @@ def test_an_api_that_is_away_for_a_while_does_not_end_the_training(server, api, 
         lambda: server.finish(NAME, succeeded=True),
     )
     _run(api, backend, course)
+
+
+def test_an_api_that_stays_away_ends_it_after_the_time_that_was_set(server, api, backend):
+    server.fail("GET", status=503, times=999)
+    with pytest.raises(Yt8mError, match=r"for 60 s \(trainer.backend.api_timeout_s\): 503"):
+        _run(api, backend, Course())
+
+
+def test_an_api_that_is_away_for_minutes_is_said_once(server, backend, caplog):
+    course = Course()
+    with serve(server) as client:
+        api = KubernetesApi(kind_of(backend), "team", client, clock=course.clock)
+        server.fail("GET", times=25)  # with waits of up to 15 s: five minutes
+        assert api.get(NAME) is None
+    assert 240 < course.time < 600
+    assert caplog.text.count("does not answer, asking again") == 1
+
+
+def test_forbidden_logs_are_said_once_and_the_training_goes_on(server, api, backend, caplog):
+    server.forbidden = "/log$"
+    course = Course(
+        lambda: server.start_pods(NAME),
+        lambda: None,
+        lambda: server.finish(NAME, succeeded=True),
+    )
+    _run(api, backend, course)
+    assert caplog.text.count("going on without the chief's log") == 1
+    assert server.count("/log$") == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (403, 'tfjobs.kubeflow.org "x" is forbidden: exceeded quota: team, requested: cpu=4'),
+        (500, 'Internal error occurred: failed calling webhook "mjobset.kb.io": refused'),
+    ],
+)
+def test_a_quota_and_a_webhook_that_is_down_are_told_in_the_servers_words(
+    server, api, backend, status, message
+):
+    server.refusal = (status, message)
+    with pytest.raises(Yt8mError) as error:
+        _run(api, backend, Course())
+    assert message in str(error.value)
+    assert "service account" not in str(error.value)
+
+
+def test_a_mistake_in_what_was_given_ends_as_one(server, api, backend):
+    def refuse():
+        server.start_pods(NAME)
+        server.end_container(f"{NAME}-chief-0", 2, message="error: data.root: nothing there")
+        server.finish(NAME, succeeded=False)
+
+    with pytest.raises(UserError, match=r"exit code 2: error: data\.root"):
+        _run(api, backend, Course(refuse))
+
+
+def test_a_jobset_is_not_restarted_on_a_mistake_in_what_was_given():
+    """With these policies the real controllers end at once on 2, and restart on 1."""
+    records = Path(__file__).parents[2] / "golden" / "kubeflow" / "records"
+    seen = json.loads((records / "jobset_user_error.json").read_text())
+    spec = create_manifest(_backend(JobSetBackend), REQUEST)["spec"]
+    assert spec["failurePolicy"] == seen["failurePolicy"]
+    for job in spec["replicatedJobs"]:
+        assert job["template"]["spec"]["podFailurePolicy"] == seen["podFailurePolicy"]
+
+
+def test_the_shipped_role_allows_what_a_training_job_asks_for_and_nothing_else(
+    server, api, backend
+):
+    course = Course(
+        lambda: server.start_pods(NAME), lambda: server.finish(NAME, succeeded=True), lambda: None
+    )
+    _run(api, backend, course)
+    api.delete(NAME)
+    role, binding = yaml.safe_load_all(
+        resources.files("yt8m.kubeflow").joinpath("rbac.yaml").read_text()
+    )
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    allowed = {
+        (resource, verb)
+        for rule in role["rules"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+    verbs = {"POST": "create", "DELETE": "delete", "GET": "get"}
+    asked = set()
+    for request in server.requests:
+        method, path = request.split()
+        resource = next(r for r in ("tfjobs", "jobsets", "pods") if f"/{r}" in path)
+        is_list = path.endswith(f"/{resource}") and method == "GET"
+        subresource = "/log" if path.endswith("/log") else ""
+        asked.add((resource + subresource, "list" if is_list else verbs[method]))
+    assert asked <= allowed
+    assert {verb for _, verb in allowed} == {"get", "list", "create", "delete"}
+
+
+def test_the_namespace_is_the_kubeconfigs_where_none_is_named(tmp_path, monkeypatch):
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "c",
+        "clusters": [{"name": "k", "cluster": {"server": "http://127.0.0.1:1"}}],
+        "users": [{"name": "u", "user": {}}],
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u", "namespace": "team"}}],
+    }
+    file = tmp_path / "config"
+    file.write_text(json.dumps(config))
+    monkeypatch.setattr("kubernetes.config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION", str(file))
+    kind = kind_of(JobSetBackend())
+    assert connect(kind, "", patience_s=1).namespace == "team"
+    assert connect(kind, "other", patience_s=1).namespace == "other"
 
 
 def test_a_job_deleted_by_somebody_else_is_noticed(server, api, backend):

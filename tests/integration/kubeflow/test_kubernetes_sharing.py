@@ -4,7 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from yt8m.components.trainer.backends.kubernetes import Kubernetes, check_export, share
+from yt8m.components.trainer.backends.kubernetes import (
+    Kubernetes,
+    check_export,
+    patient_job,
+    share,
+)
 from yt8m.components.trainer.backends.kubernetes_config import TFJobBackend
 from yt8m.components.trainer.job import TrainingJob, parse_job
 from yt8m.schemas.errors import UserError, Yt8mError
@@ -48,6 +53,29 @@ def test_inputs_that_pods_of_an_earlier_attempt_read_are_left_alone(job, tmp_pat
     share(job, str(directory))
     after = (directory / "base_model" / "variables" / "v").stat()
     assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
+
+
+def test_the_same_content_at_a_new_place_is_read_there(job, tmp_path):
+    """The run key is that of the content; the manifest names the files."""
+    directory = tmp_path / "work" / "jobs" / "run1"
+    share(job, str(directory))
+    Path(job.manifest).write_text("the new place")
+    share(job, str(directory))
+    assert (directory / "manifest.json").read_text() == "the new place"
+
+
+def test_a_damaged_manifest_of_an_earlier_attempt_is_replaced(job, tmp_path):
+    directory = tmp_path / "work" / "jobs" / "run1"
+    share(job, str(directory))
+    (directory / "manifest.json").write_bytes(b"\xff\x00")
+    share(job, str(directory))
+    assert (directory / "manifest.json").read_text() == "manifest.json"
+
+
+def test_pods_wait_for_their_peers_as_long_as_a_node_may_take(job):
+    waiting = patient_job(job, 900)
+    assert waiting.trainer.distribution.peer_timeout_s == 900
+    assert patient_job(waiting, 10) == waiting
 
 
 def test_a_half_copied_share_is_copied_anew(job, tmp_path):

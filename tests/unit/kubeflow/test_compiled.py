@@ -145,6 +145,53 @@ def test_a_platform_for_an_executor_that_is_not_there_is_refused(spec):
     assert problem == ("platforms.kubernetes.deploymentSpec.executors.ghost", "no such executor")
 
 
+def _platform(**pod):
+    executors = {"Pusher_executor": pod}
+    return {"platforms": {"kubernetes": {"deploymentSpec": {"executors": executors}}}}
+
+
+@pytest.mark.parametrize(
+    ("pod", "says"),
+    [
+        ({"pvcMount": [{"constant": "team.data", "mountPath": "/d"}]}, "claim 'team.data'"),
+        ({"pvcMount": [{"constant": "c" * 64, "mountPath": "/d"}]}, "at most 63"),
+        (
+            {"pvcMount": [{"constant": "c", "mountPath": path} for path in ("/a", "/b")]},
+            "claim 'c' twice",
+        ),
+        ({"pvcMount": [{"constant": "c", "mountPath": "/s3/x"}]}, "/s3/x: the launcher keeps"),
+        ({"secretAsVolume": [{"secretName": "s", "mountPath": "/minio"}]}, "/minio: the launcher"),
+    ],
+)
+def test_a_mount_that_no_pod_could_have_is_refused(spec, pod, says):
+    (problem,) = find_problems(spec, _platform(**pod))
+    assert "Pusher_executor" in problem[0]
+    assert says in problem[1]
+
+
+def test_a_root_without_a_bucket_is_refused(spec):
+    spec["defaultPipelineRoot"] = "s3://"
+    assert ("defaultPipelineRoot", "'s3://'; names no bucket (--root)") in find_problems(spec, {})
+
+
+@pytest.mark.parametrize(
+    "volumes",
+    [
+        (),
+        (Volume(path="/mnt/other", claim="c"),),
+        (Volume(path="/mnt/wor", claim="c"),),
+        (Volume(path="/mnt", secret="s"),),
+        (Volume(path="/mnt", claim="c", components=("Pusher",)),),
+    ],
+)
+def test_a_work_dir_on_no_shared_volume_is_refused(spec, volumes):
+    with pytest.raises(ConfigError, match=r"kubeflow\.work_dir: /mnt/work lies on no volume"):
+        add_platform(spec, PlatformConfig(work_dir="/mnt/work", volumes=volumes))
+    add_platform(
+        spec, PlatformConfig(work_dir="/mnt/work", volumes=(Volume(path="/mnt", claim="c"),))
+    )
+
+
 def test_what_an_operator_changes_becomes_a_parameter_with_the_constant_as_default(spec):
     promote(spec)
     inputs = spec["root"]["inputDefinitions"]["parameters"]

@@ -1,0 +1,73 @@
+"""What Kubeflow's user interface is given to draw."""
+
+import json
+
+import pytest
+
+from yt8m.components.artifacts.decision import Decision, Estimate
+from yt8m.kubeflow.visualizations import VISUALIZATIONS, add_visualizations, draw
+
+DECISION = Decision(
+    blessed=False,
+    reason="gap 0.6 is below 0.7",
+    metrics={"gap": Estimate(value=0.6), "map": Estimate()},
+    baseline_metrics={"gap": Estimate(value=0.75)},
+    differences={"gap": Estimate(value=-0.15)},
+)
+
+
+@pytest.fixture
+def drawn(tmp_path):
+    """The launcher's report after the outputs of one task were drawn."""
+
+    def call(source, file, text, keys):
+        output = tmp_path / "s3" / "bucket" / source
+        output.mkdir(parents=True)
+        if text:
+            (output / file).write_text(text)
+        report = tmp_path / "output_metadata.json"
+        listed = {source: {"artifacts": [{"uri": str(output), "metadata": {}}]}}
+        report.write_text(json.dumps({"artifacts": listed}))
+        given = {k: {"artifacts": [{"name": k, "uri": f"s3://bucket/{k}"}]} for k in keys}
+        draw(given, report, launcher_root=str(tmp_path))
+        return json.loads(report.read_text())["artifacts"]
+
+    return call
+
+
+def test_a_held_model_says_why_as_markdown_and_its_metrics_are_numbers(drawn, tmp_path):
+    keys = ("ui_metrics", "ui_verdict", "executor-logs")
+    told = drawn("blessing", "decision.json", DECISION.to_json(), keys)
+    assert set(told) == {"blessing", "ui_metrics", "ui_verdict"}
+    (metrics,) = told["ui_metrics"]["artifacts"]
+    assert metrics["metadata"] == {"gap": 0.6, "gap_baseline": 0.75, "gap_difference": -0.15}
+    (verdict,) = told["ui_verdict"]["artifacts"]
+    assert verdict["uri"] == "s3://bucket/ui_verdict"
+    page = (tmp_path / "s3" / "bucket" / "ui_verdict").read_text()
+    assert page.startswith("# Held back\n\ngap 0.6 is below 0.7\n")
+
+
+def test_the_report_is_one_file_at_its_uri(drawn, tmp_path):
+    drawn("report", "report.html", "<html>all of it</html>", ("ui_report",))
+    assert (tmp_path / "s3" / "bucket" / "ui_report").read_text() == "<html>all of it</html>"
+
+
+def test_what_is_not_there_is_not_drawn_and_is_no_error(drawn):
+    assert set(drawn("report", "report.html", "", ("ui_report",))) == {"report"}
+
+
+def test_a_spec_of_an_earlier_version_which_asks_for_none_gets_none(drawn):
+    assert set(drawn("blessing", "decision.json", DECISION.to_json(), ())) == {"blessing"}
+
+
+def test_they_are_declared_where_their_sources_are():
+    def component(*outputs):
+        return {"outputDefinitions": {"artifacts": {key: {} for key in outputs}}}
+
+    spec = {"components": {"E": component("blessing"), "R": component("report"), "T": {}}}
+    add_visualizations(spec)
+    outputs = {n: c["outputDefinitions"]["artifacts"] for n, c in spec["components"].items() if c}
+    assert set(outputs["E"]) == {"blessing", "ui_metrics", "ui_verdict"}
+    assert outputs["R"]["ui_report"]["artifactType"]["schemaTitle"] == "system.HTML"
+    titles = {v.schema_title for v in VISUALIZATIONS.values()}
+    assert titles <= {"system.Metrics", "system.Markdown", "system.HTML"}
