@@ -88,7 +88,12 @@ def _configuration(path: str, record: VersionRecord) -> Iterator[str]:
         yield str(error)
         return
     trained = info.config
-    other = [f"trainer.{k}" for k in then if k in trained and trained[k] != then[k]]
+    other = [
+        f"trainer.{key}"
+        for key in then
+        # A training job on Kubernetes wipes the checkpoints itself, and tells its pods not to.
+        if key in trained and trained[key] != then[key] and key != "start_new_model"
+    ]
     if other:
         yield f"the model was trained with another configuration: {', '.join(other)}"
     features = record.configuration.get("features")

@@ -186,7 +186,7 @@ def test_a_baseline_that_predicts_nan_holds_nobody_back_and_names_its_remedy(wor
     assert outcome.blessed
     assert outcome.decision.baseline is None
     [note] = [note for note in outcome.decision.notes if "the baseline" in note]
-    for said in ("cannot be judged", "video ", "models rollback", "baseline.version=none"):
+    for said in ("cannot be evaluated", "video ", "models rollback", "baseline.version=none"):
         assert said in note
     assert outcome.decision.model_digest == model_digest(str(good / "Format-Serving"))
     assert outcome.blessing.get_string_custom_property("model_digest") == model_digest(

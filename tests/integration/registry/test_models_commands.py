@@ -142,7 +142,7 @@ def test_a_model_that_gives_nan_is_not_taken_in(
 ) -> None:
     weights = np.ones((25, CLASSES), np.float32)
     model = write_model(tmp_path / "nan", weights, broken_from=0.0)
-    assert "cannot be judged" in refused(
+    assert "cannot be evaluated" in refused(
         capsys, "import", model, "--push", registry, "--data", data
     )
     assert not registry.exists()
