@@ -81,14 +81,14 @@ def test_what_python_swallows_is_known_all_the_same(monkeypatch):
 
 
 DEAF = """
-import contextlib, hashlib
+import hashlib
+from yt8m.components.trainer.stop_signal import StopSignal
 from yt8m.pipeline.run.signals import signals_as_errors
 with signals_as_errors() as signals:
     signals.end_process_after(1.0, lambda error: print(f"last words: {error}", flush=True))
-    print("busy", flush=True)
-    while True:  # the signal may come before the call, which hears none for half an hour
-        with contextlib.suppress(KeyboardInterrupt):
-            hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)
+    with StopSignal():
+        print("busy", flush=True)
+        hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)  # hears no signal, for half an hour
 """
 
 
