@@ -8,6 +8,8 @@ any of them: so nobody need be trusted to pass it on.
 from __future__ import annotations
 
 import contextlib
+import functools
+import os
 import signal
 import socket
 import threading
@@ -27,6 +29,7 @@ class SignalRecord:
         self._lock = threading.Lock()
         self._number: int | None = None
         self._at = 0.0
+        self.is_recording = False
 
     @property
     def number(self) -> int | None:
@@ -45,7 +48,9 @@ class SignalRecord:
     @contextlib.contextmanager
     def recording(self) -> Iterator[None]:
         """In the block, which the main thread runs, signals are noted."""
+        _leave_forked_children_out()
         before = signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
+        self.is_recording = True
         _records.append(self)
         try:
             yield
@@ -53,11 +58,18 @@ class SignalRecord:
             signal.set_wakeup_fd(before)
             _records.remove(self)
             self.number  # noqa: B018  (what came in the last moment)
+            self.is_recording = False
             self._read.close()
             self._write.close()
 
 
 _records: list[SignalRecord] = []
+
+
+@functools.cache
+def _leave_forked_children_out() -> None:
+    """A worker that a pool ends with SIGTERM would write into its parent's record."""
+    os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))
 
 
 def signal_received() -> int | None:

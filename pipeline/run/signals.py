@@ -58,6 +58,8 @@ class Signals:
         def watch() -> None:
             pause = threading.Event()
             while (error := self.received) is None or self.record.seconds_ago < grace_s:
+                if error is None and not self.record.is_recording:
+                    return  # the run has ended without one
                 pause.wait(_LOOK_S)
             try:
                 last_words(error)

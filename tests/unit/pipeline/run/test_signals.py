@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -45,6 +46,27 @@ def test_the_first_signal_counts():
     assert isinstance(signals.received, Terminated)
 
 
+def test_the_signal_of_a_forked_worker_is_not_that_of_its_parent():
+    with signals_as_errors() as signals:
+        worker = os.fork()
+        if worker == 0:
+            with StopSignal():
+                os.kill(os.getpid(), signal.SIGTERM)
+            os._exit(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1]) == 7
+        assert signals.received is None
+
+
+def test_the_watch_ends_with_a_run_that_no_signal_came_to():
+    before = threading.active_count()
+    with signals_as_errors() as signals:
+        signals.end_process_after(0.1, lambda error: None)
+    deadline = time.monotonic() + 10
+    while threading.active_count() > before:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
 def test_what_python_swallows_is_known_all_the_same(monkeypatch):
     monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
 
@@ -59,12 +81,14 @@ def test_what_python_swallows_is_known_all_the_same(monkeypatch):
 
 
 DEAF = """
-import hashlib, sys
+import hashlib
+from yt8m.components.trainer.stop_signal import StopSignal
 from yt8m.pipeline.run.signals import signals_as_errors
 with signals_as_errors() as signals:
     signals.end_process_after(1.0, lambda error: print(f"last words: {error}", flush=True))
-    print("busy", flush=True)
-    hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)  # hears no signal, for half an hour
+    with StopSignal():
+        print("busy", flush=True)
+        hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)  # hears no signal, for half an hour
 """
 
 
