@@ -53,6 +53,14 @@ class ReportSpec(component_spec.ComponentSpec):
     }
 
 
+def connected_outputs(report: base_component.BaseComponent) -> dict[str, tuple[str, str]]:
+    """What the graph connects to Report: by the name of its input, the component and its output."""
+    return {
+        name: (channel.producer_component_id, channel.output_key)
+        for name, channel in report.inputs.items()
+    }
+
+
 class Report(base_component.BaseComponent):
     """Outputs `report`: one HTML file, and the same as JSON."""
 
