@@ -50,7 +50,7 @@ def parse_user_metrics(text: str, *, has_baseline: bool) -> config_pb2.EvalConfi
         )
     for name in model_names(has_baseline):
         config.model_specs.add(name=name, is_baseline=name == tfma.BASELINE_KEY)
-    # Otherwise TFMA asks the models for metrics of their own, which ours do not have.
+    # Otherwise TFMA looks for metrics in the models themselves, which ours do not have.
     config.options.include_default_metrics.value = False
     return tfma.utils.update_eval_config_with_defaults(
         config, has_baseline=has_baseline, rubber_stamp=True
@@ -130,13 +130,13 @@ class _Keep(beam.PTransform):
 
 
 def collect_user_metrics(evaluation_uri: str) -> UserMetrics:
-    """The metrics that TFMA computed, by slice; none where the user asked for none."""
+    """The metrics that TFMA computed, by slice; none where the user configured none."""
     kind = metrics_for_slice_pb2.MetricsForSlice
     return _collect(files.join(evaluation_uri, _METRICS_FILE), kind)
 
 
 def collect_user_plots(evaluation_uri: str) -> UserPlots:
-    """The plots that TFMA computed, by slice; none where the user asked for none."""
+    """The plots that TFMA computed, by slice; none where the user configured none."""
     return _collect(files.join(evaluation_uri, _PLOTS_FILE), metrics_for_slice_pb2.PlotsForSlice)
 
 

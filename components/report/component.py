@@ -19,7 +19,7 @@ from yt8m.schemas.config_tree import to_dict
 class ReportArtifact(artifact.Artifact):
     """`report.html`, and the same as `report.json`."""
 
-    TYPE_NAME = "yt8m.Report"  # Kubeflow asks for the form `namespace.Name`
+    TYPE_NAME = "yt8m.Report"  # Kubeflow requires the form `namespace.Name`
 
 
 def _optional(kind: type[artifact.Artifact]) -> component_spec.ChannelParameter:

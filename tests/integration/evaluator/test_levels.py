@@ -14,7 +14,7 @@ from records import read_all, truncate
 from sources import FEATURES, make_source
 
 from yt8m.components.artifacts.manifest import Shard
-from yt8m.components.evaluator.scoring import Scorer, ScoringPlan, grouped
+from yt8m.components.evaluator.scoring import ScoringPlan, ShardScorer, group_shards
 from yt8m.components.export.load import load_model
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.models.heads import create_heads
@@ -66,7 +66,7 @@ def test_every_level_is_scored_as_its_records_say(tmp_path, level):
     plan = ScoringPlan(
         model=path, baseline=other, level=level, features=FEATURES, top_k=5, batch_size=4
     )
-    scored = Scorer(plan).score(source.shards)
+    scored = ShardScorer(plan).score(source.shards)
     for metrics, model in ((scored.candidate, path), (scored.baseline, other)):
         if metrics is None:
             continue
@@ -146,7 +146,7 @@ def test_of_shards_scored_together_the_damaged_one_is_named(tmp_path):
     shard = Path(source.shards[1].uri)
     truncate(shard, shard.stat().st_size - 3)
     with pytest.raises(DataError, match=f"a damaged record in {shard}: "):
-        Scorer(plan).score(source.shards)
+        ShardScorer(plan).score(source.shards)
 
 
 @pytest.mark.parametrize("megabytes", [[1] * 130, [100, 1, 1, 200, 3], [400], []])
@@ -155,7 +155,7 @@ def test_small_shards_are_scored_together_and_each_once(megabytes):
         Shard(uri=str(n), split="eval", records=1, bytes=size << 20, digest=str(n))
         for n, size in enumerate(megabytes)
     ]
-    groups = grouped(shards)
+    groups = group_shards(shards)
     assert [shard for group in groups for shard in group] == shards
     for group in groups[:-1]:
         assert sum(s.bytes for s in group) >= 64 << 20
