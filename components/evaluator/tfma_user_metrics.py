@@ -21,14 +21,13 @@ from yt8m.components.evaluator.score_table import CANDIDATE, ScoreTable
 from yt8m.components.evaluator.scoring import ScoredBatch
 from yt8m.components.evaluator.slices import slices_of
 from yt8m.components.evaluator.tfma_gate import Metrics, SliceKey, model_names
-from yt8m.components.evaluator.tfma_output import UserPlots
+from yt8m.components.evaluator.tfma_output import UserMetrics, UserPlots
 from yt8m.components.records.tfrecord import frame, read_records
 from yt8m.components.storage import files
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.vocabulary import Vocabulary
 
 _METRICS_FILE, _PLOTS_FILE = ".user-metrics.tfrecord", ".user-plots.tfrecord"
-UserMetrics = dict[SliceKey, metrics_for_slice_pb2.MetricsForSlice]
 
 
 def parse_user_metrics(text: str, *, has_baseline: bool) -> config_pb2.EvalConfig | None:
