@@ -38,7 +38,7 @@ class GateMode(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """One threshold and what came of it."""
+    """One threshold and its result."""
 
     metric: str
     needed: str  # e.g. "gap >= 0.7", for people

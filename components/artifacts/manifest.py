@@ -14,6 +14,7 @@ from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.features import Level
 
 FILE_NAME = "manifest.json"
+QUARANTINE_FILE = "quarantine.json"  # beside it: the bad records that were left out
 
 
 @dataclass(frozen=True, kw_only=True)

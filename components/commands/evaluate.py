@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
-    """Print the figures."""
+    """Print the metrics."""
     silence_tensorflow()
     evaluation = evaluate_files(
         _saved_model(args.model),
@@ -163,9 +163,9 @@ def _saved_model(path: str) -> str:
 
 def _score(plan: ScoringPlan, shards: list[Shard], console: Console) -> ScoreTable:
     from yt8m.components.evaluator.score_table import merge_tables
-    from yt8m.components.evaluator.scoring import Scorer, empty_table, group_shards
+    from yt8m.components.evaluator.scoring import ShardScorer, empty_table, group_shards
 
-    scorer = Scorer(plan)
+    scorer = ShardScorer(plan)
     parts = [empty_table(plan)]
     with console.progress("evaluate", total=len(shards), unit="shards") as progress:
         for group in group_shards(shards):

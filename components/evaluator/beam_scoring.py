@@ -15,7 +15,12 @@ import apache_beam as beam
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.evaluator import score_table as pieces
 from yt8m.components.evaluator.score_table import ScoreTable
-from yt8m.components.evaluator.scoring import Scorer, ScoreTableBuilder, ScoringPlan, group_shards
+from yt8m.components.evaluator.scoring import (
+    ScoreTableBuilder,
+    ScoringPlan,
+    ShardScorer,
+    group_shards,
+)
 from yt8m.components.evaluator.tfma_user_metrics import Extracts
 from yt8m.components.storage import files
 from yt8m.schemas.config_tree import from_dict, to_dict
@@ -30,7 +35,7 @@ class ScoreShards(beam.DoFn):
 
     def __init__(self, plan: ScoringPlan, directory: str, extracts: Extracts | None) -> None:
         self._plan, self._directory, self._extracts = plan, directory, extracts
-        self._scorer: Scorer | None = None
+        self._scorer: ShardScorer | None = None
 
     def process(self, element: tuple[int, str]) -> Iterator[Any]:
         """Write what group number `element[0]` leaves, or why it could not be scored."""
@@ -38,7 +43,7 @@ class ScoreShards(beam.DoFn):
         whole = ScoreTableBuilder(self._plan)
         try:
             if self._scorer is None:
-                self._scorer = Scorer(self._plan)
+                self._scorer = ShardScorer(self._plan)
             shards = [from_dict(Shard, shard) for shard in json.loads(text)]
             for batch in self._scorer.batches(shards):
                 part = self._scorer.metrics(batch)

@@ -75,7 +75,7 @@ class BootstrapConfig(ConfigNode):
 
 
 class EvaluatedSpans(enum.Enum):
-    """What of a window of spans a model is judged by."""
+    """Which spans of a window a model is evaluated on."""
 
     NEWEST = "newest"  # the data most like those that it will meet
     ALL = "all"

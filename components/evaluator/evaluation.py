@@ -14,6 +14,7 @@ from yt8m.components.artifacts.evaluation import ClassMetrics, Evaluation, Slice
 from yt8m.components.evaluator.config import GAP, BootstrapConfig, EvaluatorConfig
 from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE, ScoreTable
 from yt8m.components.evaluator.slices import MAX_VALUES, slices_of
+from yt8m.components.evaluator.thresholds import KNOWN_METRICS
 from yt8m.components.metrics import VideoMetrics
 from yt8m.components.metrics.bootstrap import GapDraws, draw_gap
 from yt8m.components.metrics.curves import calibration, precision_recall
@@ -125,7 +126,7 @@ def _estimates(metrics: VideoMetrics) -> dict[str, Estimate]:
 
 
 def _undefined(scored: ScoreTable) -> SliceMetrics:
-    nothing = {name: Estimate() for name in ("gap", "map", "perr", "hit_at_1", "loss")}
+    nothing = dict.fromkeys(KNOWN_METRICS, Estimate())
     has_baseline = scored.baseline is not None
     return SliceMetrics(candidate=dict(nothing), baseline=dict(nothing) if has_baseline else {})
 

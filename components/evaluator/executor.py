@@ -37,6 +37,7 @@ from yt8m.components.evaluator.tfma_gate import (
     validate,
 )
 from yt8m.components.evaluator.tfma_output import (
+    UserMetrics,
     write_eval_config,
     write_metrics,
     write_plots,
@@ -44,7 +45,6 @@ from yt8m.components.evaluator.tfma_output import (
 )
 from yt8m.components.evaluator.tfma_user_metrics import (
     Extracts,
-    UserMetrics,
     add_user_metrics,
     collect_user_metrics,
     collect_user_plots,

@@ -1,4 +1,4 @@
-"""From TFMA's verdict to the decision: each limit with what was found, and one sentence."""
+"""From TFMA's verdict to the decision: each limit with what was observed, and one sentence."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def decide(
     *,
     baseline: str | None,
 ) -> Decision:
-    """TFMA's verdict decides; the rest of this says why."""
+    """The decision; TFMA's verdict makes it, and the checks explain it."""
     parts = {f"{p.column}={p.value}" if p.column else "": p for p in _all_parts(evaluation)}
     failures = _failures(verdict)
     checks = [_check(limit, parts, failures, baseline is not None) for limit in limits]
     checks += _user_checks(failures, limits)
-    judged = gate.mode is not GateMode.NONE
-    blessed = bool(verdict.validation_ok) if judged else not evaluation.broken
+    enforced = gate.mode is not GateMode.NONE
+    blessed = bool(verdict.validation_ok) if enforced else not evaluation.broken
     overall = evaluation.overall
     return Decision(
         blessed=blessed,
@@ -137,7 +137,7 @@ def _user_checks(
     """Failures of thresholds in the user's own eval config."""
     ours = {(limit.number, limit.is_change, limit.slice) for limit in limits}
     return [
-        Check(metric=name, needed=f"{name} as evaluator.eval_config asks", slice=part, note=why)
+        Check(metric=name, needed=f"{name} as evaluator.eval_config requires", slice=part, note=why)
         for (name, is_diff, part), reasons in failures.items()
         if (name, is_diff, part) not in ours
         for why in reasons

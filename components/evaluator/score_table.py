@@ -48,7 +48,7 @@ class ScoreTable:
 
     @property
     def candidate(self) -> VideoMetrics:
-        """The metrics of the model that is judged."""
+        """The metrics of the model under evaluation."""
         return self.models[CANDIDATE]
 
     @property
@@ -63,7 +63,7 @@ class ScoreTable:
 
 
 def merge_tables(parts: Sequence[ScoreTable]) -> ScoreTable:
-    """All rows of `parts`, which must come of the same models and slices."""
+    """All rows of `parts`, which must come from the same models and slices."""
     first = parts[0]
     models = {}
     broken = {name: why for part in reversed(parts) for name, why in part.broken.items()}

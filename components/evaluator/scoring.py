@@ -70,7 +70,7 @@ class ScoredBatch:
 
 
 def empty_table(plan: ScoringPlan) -> ScoreTable:
-    """A score table without rows, as `Scorer.score` gives."""
+    """A score table without rows, as `ShardScorer.score` gives."""
     names = (CANDIDATE, BASELINE) if plan.baseline else (CANDIDATE,)
     classes, k = plan.features.num_classes, plan.top_k
     return ScoreTable(
@@ -110,7 +110,7 @@ class ScoreTableBuilder:
         return merge_tables(self._parts)
 
 
-class Scorer:
+class ShardScorer:
     """The models, loaded once, and the pass over shards."""
 
     def __init__(self, plan: ScoringPlan) -> None:
@@ -221,7 +221,7 @@ def _damaged(shards: Sequence[Shard]) -> str:
 
 def check_models(plan: ScoringPlan) -> list[str]:
     """Notes about models that differ; UserError where they cannot be compared at all."""
-    scorer = Scorer(plan)
+    scorer = ShardScorer(plan)
     candidate = scorer.models[CANDIDATE]
     classes = plan.features.num_classes
     if candidate.num_classes not in (None, classes):

@@ -17,7 +17,7 @@ _REST = "(other)"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Slice:
+class DataSlice:
     """The rows where `column` has `value`."""
 
     column: str
@@ -32,12 +32,12 @@ class Slice:
 
 def slices_of(
     scored: ScoreTable, configs: Sequence[SliceConfig], vocabulary: Vocabulary | None
-) -> Iterator[Slice]:
+) -> Iterator[DataSlice]:
     """Every slice that has rows, in the order of the configuration."""
     for config in configs:
         for value, chosen in _parts(scored, config, vocabulary):
             if chosen.any():
-                yield Slice(column=config.column, value=value, chosen=chosen)
+                yield DataSlice(column=config.column, value=value, chosen=chosen)
 
 
 def _parts(

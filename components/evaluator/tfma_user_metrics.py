@@ -21,14 +21,13 @@ from yt8m.components.evaluator.score_table import CANDIDATE, ScoreTable
 from yt8m.components.evaluator.scoring import ScoredBatch
 from yt8m.components.evaluator.slices import slices_of
 from yt8m.components.evaluator.tfma_gate import Metrics, SliceKey, model_names
-from yt8m.components.evaluator.tfma_output import UserPlots
+from yt8m.components.evaluator.tfma_output import UserMetrics, UserPlots
 from yt8m.components.records.tfrecord import frame, read_records
 from yt8m.components.storage import files
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.vocabulary import Vocabulary
 
 _METRICS_FILE, _PLOTS_FILE = ".user-metrics.tfrecord", ".user-plots.tfrecord"
-UserMetrics = dict[SliceKey, metrics_for_slice_pb2.MetricsForSlice]
 
 
 def parse_user_metrics(text: str, *, has_baseline: bool) -> config_pb2.EvalConfig | None:
@@ -50,7 +49,7 @@ def parse_user_metrics(text: str, *, has_baseline: bool) -> config_pb2.EvalConfi
         )
     for name in model_names(has_baseline):
         config.model_specs.add(name=name, is_baseline=name == tfma.BASELINE_KEY)
-    # Otherwise TFMA asks the models for metrics of their own, which ours do not have.
+    # Otherwise TFMA looks for metrics in the models themselves, which ours do not have.
     config.options.include_default_metrics.value = False
     return tfma.utils.update_eval_config_with_defaults(
         config, has_baseline=has_baseline, rubber_stamp=True
@@ -130,13 +129,13 @@ class _Keep(beam.PTransform):
 
 
 def collect_user_metrics(evaluation_uri: str) -> UserMetrics:
-    """The metrics that TFMA computed, by slice; none where the user asked for none."""
+    """The metrics that TFMA computed, by slice; none where the user configured none."""
     kind = metrics_for_slice_pb2.MetricsForSlice
     return _collect(files.join(evaluation_uri, _METRICS_FILE), kind)
 
 
 def collect_user_plots(evaluation_uri: str) -> UserPlots:
-    """The plots that TFMA computed, by slice; none where the user asked for none."""
+    """The plots that TFMA computed, by slice; none where the user configured none."""
     return _collect(files.join(evaluation_uri, _PLOTS_FILE), metrics_for_slice_pb2.PlotsForSlice)
 
 

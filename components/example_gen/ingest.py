@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from yt8m.components import storage
-from yt8m.components.artifacts import quarantine
-from yt8m.components.artifacts.manifest import FILE_NAME, Manifest, Shard
+from yt8m.components.artifacts.manifest import FILE_NAME, QUARANTINE_FILE, Manifest, Shard
 from yt8m.components.console.console import Console
 from yt8m.components.example_gen.config import DataConfig, Ingest
 from yt8m.components.example_gen.leaks import mark_train_eval_overlap
@@ -64,9 +63,7 @@ def ingest(
     _check_splits(shards)
     manifest = Manifest(level=config.level, shards=tuple(shards), verify=config.verify.value)
     if accounts.quarantined:
-        storage.write_text(
-            storage.join(examples_uri, quarantine.FILE_NAME), quarantine_json(reports)
-        )
+        storage.write_text(storage.join(examples_uri, QUARANTINE_FILE), quarantine_json(reports))
     sample_splits = materialize_sample(
         shards,
         root=sample_uri,

@@ -47,7 +47,7 @@ class VideoMetrics:
     def __init__(self, num_classes: int, top_k: int = TOP_K, parts: list[Rows] | None = None):
         self.num_classes, self.top_k = num_classes, top_k
         self._parts = parts or []
-        self._by_class: dict[int | None, ClassPrecision] = {}  # by `top_n`; asked for twice
+        self._by_class: dict[int | None, ClassPrecision] = {}  # by `top_n`; requested twice
 
     @classmethod
     def empty(cls, num_classes: int, *, top_k: int = TOP_K) -> VideoMetrics:

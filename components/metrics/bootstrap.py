@@ -58,7 +58,7 @@ def draw_gap(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Pool:
-    """All pairs of the chosen videos, best first; sorted once, weighed anew by each replicate."""
+    """All pairs of the chosen videos, best first; sorted once, reweighted by each replicate."""
 
     video: np.ndarray  # [pairs] position of the pair's video
     weight: np.ndarray | None  # [pairs] example weights

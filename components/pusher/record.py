@@ -10,9 +10,9 @@ from typing import Any
 from yt8m.components.artifacts import decision as decision_file
 from yt8m.components.artifacts import export_info, manifest
 from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.artifacts.read import read_if_present
 from yt8m.components.artifacts.version_record import DataRecord, VersionRecord
 from yt8m.components.registry.baseline_artifact import baseline_record
-from yt8m.components.storage import files
 
 
 def create_record(
@@ -59,17 +59,16 @@ def metric_records(metrics: Mapping[str, Any]) -> dict[str, Estimate]:
 
 def read_json(directory: str | None, name: str) -> dict[str, Any]:
     """A JSON object with what JSON cannot hold (NaN) as None; empty where there is no file."""
-    if not directory or not files.exists(files.join(directory, name)):
-        return {}
-    text = files.read_text(files.join(directory, name))
-    return dict(json.loads(text, parse_constant=lambda _: None))
+    found = read_if_present(
+        directory, name, lambda text: dict(json.loads(text, parse_constant=lambda _: None))
+    )
+    return found or {}
 
 
 def _data(examples_uri: str | None) -> DataRecord:
-    path = files.join(examples_uri, manifest.FILE_NAME) if examples_uri else ""
-    if not path or not files.exists(path):
+    found = read_if_present(examples_uri, manifest.FILE_NAME, manifest.parse_manifest)
+    if found is None:
         return DataRecord()
-    found = manifest.parse_manifest(files.read_text(path))
     spans = {shard.span for shard in found.shards if shard.span is not None}
     return DataRecord(
         level=found.level.value,

@@ -169,7 +169,7 @@ def _interval(estimate: Estimate, style: str, scale: _Scale, y: float) -> Markup
 
 
 def _mark(x: float, y: float, style: str) -> Markup:
-    """A disc, or for the baseline a hollow diamond: told apart without colour."""
+    """A disc, or for the baseline a hollow diamond: distinguishable without colour."""
     if style == "baseline":
         corners = ((x, y - 4.5), (x + 4.5, y), (x, y + 4.5), (x - 4.5, y))
         points = " ".join(f"{_px(a)},{_px(b)}" for a, b in corners)

@@ -17,6 +17,7 @@ from yt8m.components.artifacts import push_outcome
 from yt8m.components.artifacts.decision import parse_decision
 from yt8m.components.artifacts.evaluation import parse_evaluation
 from yt8m.components.artifacts.push_outcome import parse_push_outcome
+from yt8m.components.artifacts.read import read_if_present
 from yt8m.components.artifacts.version_record import BrokenRecordError
 from yt8m.components.registry.baseline_artifact import baseline_record
 from yt8m.components.report.collect_data import collect_data
@@ -31,7 +32,6 @@ from yt8m.components.report.collect_training import collect_training
 from yt8m.components.report.config import ReportConfig
 from yt8m.components.report.inputs import ReportInputs
 from yt8m.components.report.model import DataSummary, RunReport, TrainingCurves
-from yt8m.components.storage import files
 from yt8m.schemas.errors import Yt8mError
 
 T = TypeVar("T")
@@ -52,7 +52,7 @@ def collect(inputs: ReportInputs, config: ReportConfig | None = None) -> RunRepo
             return instead
 
     def file(name: str, directory: str, file_name: str, parse: Callable[[str], T]) -> T | None:
-        return part(name, lambda: _read(directory, file_name, parse), None)
+        return part(name, lambda: read_if_present(directory, file_name, parse), None)
 
     run = part(
         "the run's record", lambda: read_run_file(inputs.run_file, now=time.time()), RunFile()
@@ -85,12 +85,6 @@ def collect(inputs: ReportInputs, config: ReportConfig | None = None) -> RunRepo
         lineage={**identifiers(pushed), **inputs.lineage},
         problems=tuple(problems),
     )
-
-
-def _read(directory: str, name: str, parse: Callable[[str], T]) -> T | None:
-    """What `parse` makes of the file; None where there is no such file."""
-    path = files.join(directory, name) if directory else ""
-    return parse(files.read_text(path)) if path and files.exists(path) else None
 
 
 def _now() -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from yt8m.components.artifacts import comparisons
 from yt8m.components.artifacts.comparisons import Comparisons, parse_comparisons
 from yt8m.components.artifacts.manifest import FILE_NAME, Manifest, parse_manifest
+from yt8m.components.artifacts.read import read_if_present
 from yt8m.components.report.inputs import ReportInputs
 from yt8m.components.report.model import AnomalyRow, Curve, DataSummary, SplitSummary
 from yt8m.components.storage import files
@@ -22,8 +23,9 @@ _LABEL_FEATURES = (LABELS, SEGMENT_LABELS)
 
 def collect_data(inputs: ReportInputs) -> DataSummary:
     """Records, labels, anomalies and drift, as far as the run came."""
-    manifest = _manifest(inputs.examples)
+    manifest = read_if_present(inputs.examples, FILE_NAME, parse_manifest)
     labels = _label_statistics(inputs.statistics)
+    compared = read_if_present(inputs.validation, comparisons.FILE_NAME, parse_comparisons)
     return DataSummary(
         level=manifest.level.value if manifest else "",
         verified=manifest.verify if manifest else "",
@@ -34,19 +36,8 @@ def collect_data(inputs: ReportInputs) -> DataSummary:
         label_histogram=_label_counts(labels),
         validated=bool(inputs.anomalies),
         anomalies=tuple(_anomalies(inputs.anomalies)) if inputs.anomalies else (),
-        comparisons=_comparisons(inputs.validation),
+        comparisons=compared or Comparisons(),
     )
-
-
-def _manifest(examples: str) -> Manifest | None:
-    path = files.join(examples, FILE_NAME) if examples else ""
-    return parse_manifest(files.read_text(path)) if path and files.exists(path) else None
-
-
-def _comparisons(validation: str) -> Comparisons:
-    path = files.join(validation, comparisons.FILE_NAME) if validation else ""
-    found = path and files.exists(path)
-    return parse_comparisons(files.read_text(path)) if found else Comparisons()
 
 
 def _spans(manifest: Manifest) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ from yt8m.schemas.config_tree import to_dict
 class ReportArtifact(artifact.Artifact):
     """`report.html`, and the same as `report.json`."""
 
-    TYPE_NAME = "yt8m.Report"  # Kubeflow asks for the form `namespace.Name`
+    TYPE_NAME = "yt8m.Report"  # Kubeflow requires the form `namespace.Name`
 
 
 def _optional(kind: type[artifact.Artifact]) -> component_spec.ChannelParameter:
@@ -50,6 +50,14 @@ class ReportSpec(component_spec.ComponentSpec):
     }
     OUTPUTS = {  # noqa: RUF012
         "report": component_spec.ChannelParameter(type=ReportArtifact),
+    }
+
+
+def connected_outputs(report: base_component.BaseComponent) -> dict[str, tuple[str, str]]:
+    """What the graph connects to Report: by the name of its input, the component and its output."""
+    return {
+        name: (channel.producer_component_id, channel.output_key)
+        for name, channel in report.inputs.items()
     }
 
 

@@ -36,6 +36,7 @@ class Recorder:
     ) -> None:
         self.record = record
         self.error: BaseException | None = None  # as the component raised it
+        self.report_inputs: dict[str, tuple[str, str]] = {}  # component and output, by input
         self.outputs: dict[str, tuple[ArtifactFacts, ...]] = {}
         self._layout, self._capture, self._table = layout, capture, table
         self._lineage, self._signals = lineage, signals

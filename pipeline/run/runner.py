@@ -12,7 +12,9 @@ from pathlib import Path
 
 from yt8m.components import storage
 from yt8m.components.console.console import Console
-from yt8m.components.report.partial_report import report_early
+from yt8m.components.report.collect import collect
+from yt8m.components.report.inputs import ReportInputs
+from yt8m.components.report.write import write_report
 from yt8m.components.validation.errors import StoppedError
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.lineage import Lineage
@@ -154,24 +156,26 @@ class _Run:
                 kept = str(folder / "validation")
                 recorder.error.keep(kept)
                 uris["ValidationGate", "validation"] = kept
-            return report_early(
-                uris,
-                str(folder),
-                config=self.config.report,
+            inputs = ReportInputs(
+                **{name: uris.get(key, "") for name, key in recorder.report_inputs.items()},
                 configuration=to_dict(self.config),
                 pipeline=self.config.name,
                 run_file=str(folder / FILE_NAME),
             )
+            return write_report(collect(inputs, self.config.report), str(folder))
         except Exception as error:  # a full disk, half an artifact: the run's own failure counts
             _log.warning("there is no report: %s", error)
             return ""
 
     def _run_components(self, recorder: Recorder, connection: object) -> None:
+        from yt8m.components.report.component import Report, connected_outputs
         from yt8m.pipeline.graph import create_pipeline
         from yt8m.pipeline.run.engine import Engine, run_pipeline
 
         pipeline = create_pipeline(self.config, self.external)
         pipeline.metadata_connection_config = connection
+        (report,) = (c for c in pipeline.components if isinstance(c, Report))
+        recorder.report_inputs = connected_outputs(report)
         names = [component.id for component in pipeline.components]
         recorder.update(nodes=tuple(NodeRecord(name=name) for name in names))
         run_pipeline(

@@ -14,7 +14,7 @@ from records import read_all, truncate
 from sources import FEATURES, make_source
 
 from yt8m.components.artifacts.manifest import Shard
-from yt8m.components.evaluator.scoring import Scorer, ScoringPlan, group_shards
+from yt8m.components.evaluator.scoring import ScoringPlan, ShardScorer, group_shards
 from yt8m.components.export.load import load_export
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.models.heads import create_heads
@@ -65,7 +65,7 @@ def test_every_level_is_scored_as_its_records_say(tmp_path, level):
     plan = ScoringPlan(
         model=path, baseline=other, level=level, features=FEATURES, top_k=5, batch_size=4
     )
-    scored = Scorer(plan).score(source.shards)
+    scored = ShardScorer(plan).score(source.shards)
     for metrics, model in ((scored.candidate, path), (scored.baseline, other)):
         if metrics is None:
             continue
@@ -145,7 +145,7 @@ def test_of_shards_scored_together_the_damaged_one_is_named(tmp_path):
     shard = Path(source.shards[1].uri)
     truncate(shard, shard.stat().st_size - 3)
     with pytest.raises(DataError, match=f"a damaged record in {shard}: "):
-        Scorer(plan).score(source.shards)
+        ShardScorer(plan).score(source.shards)
 
 
 @pytest.mark.parametrize("megabytes", [[1] * 130, [100, 1, 1, 200, 3], [400], []])

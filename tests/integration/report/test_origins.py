@@ -1,23 +1,23 @@
-"""An early report and the Report component read the same artifacts."""
+"""The report of a run that ended early and the Report component read the same artifacts."""
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
+from yt8m.components.report.component import Report, connected_outputs
 from yt8m.components.report.inputs import ReportInputs
-from yt8m.components.report.partial_report import ORIGINS
 from yt8m.pipeline.graph import create_pipeline
 from yt8m.pipeline.presets import load_config
 from yt8m.pipeline.run.cache_keys import ExternalInputs
 
 
-def test_the_origins_are_those_that_the_graph_connects(tmp_path: Path) -> None:
+def test_every_artifact_of_a_report_is_connected_in_the_graph(tmp_path: Path) -> None:
     config = load_config("smoke", [f"root={tmp_path}/root", f"data.root={tmp_path}"])
     pipeline = create_pipeline(config, ExternalInputs())
-    report = next(c for c in pipeline.components if c.id == "Report")
-    connected = {
-        name: (channel.producer_component_id, channel.output_key)
-        for name, channel in report.inputs.items()
-    }
-    assert connected == ORIGINS
-    assert set(ORIGINS) <= set(ReportInputs.__dataclass_fields__)
+    (report,) = (c for c in pipeline.components if isinstance(c, Report))
+    connected = connected_outputs(report)
+    given = {"configuration", "pipeline", "run_file"}
+    assert set(connected) == {f.name for f in dataclasses.fields(ReportInputs)} - given
+    assert connected["model_blessing"] == ("Evaluator", "blessing")
+    assert {name for name, _ in connected.values()} <= {c.id for c in pipeline.components}

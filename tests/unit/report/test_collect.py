@@ -18,7 +18,6 @@ from yt8m.components.report.config import ReportConfig
 from yt8m.components.report.evaluation_views import best_and_worst
 from yt8m.components.report.inputs import ReportInputs
 from yt8m.components.report.model import Outcome
-from yt8m.components.report.partial_report import report_early
 from yt8m.components.report.summary import summary_json
 from yt8m.components.report.write import write_report
 from yt8m.schemas.features import Level
@@ -247,19 +246,13 @@ def test_data_labels_and_anomalies(tmp_path: Path) -> None:
 
 def test_a_run_that_ended_early_is_reported_from_what_it_had_put_out(tmp_path: Path) -> None:
     write(tmp_path / "run.json", {"run_id": "r1", "reason": "interrupted", "nodes": []})
-    uris = {
-        ("Evaluator", "blessing"): write(tmp_path / "b" / "decision.json", decision()),
-        ("Evaluator", "evaluation"): write(tmp_path / "e" / "metrics.json", metrics()),
-        ("Transform", "transform_graph"): "of no interest",
-    }
-    page = report_early(
-        uris,
-        str(tmp_path / "report"),
-        config=ReportConfig(),
+    inputs = ReportInputs(
+        model_blessing=write(tmp_path / "b" / "decision.json", decision()),
+        evaluation=write(tmp_path / "e" / "metrics.json", metrics()),
         configuration={"a": 1},
-        pipeline="smoke",
         run_file=str(tmp_path / "run.json"),
     )
+    page = write_report(collect(inputs), str(tmp_path / "report"))
     found = json.loads((Path(page).parent / "report.json").read_text())
     assert found["verdict"]["outcome"] == Outcome.UNFINISHED.value
     assert found["verdict"]["reason"] == "interrupted"

@@ -1,0 +1,65 @@
+"""What is written is read back equal, and in the form that earlier versions wrote."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from yt8m.components.artifacts.comparisons import Comparisons, Divergence, parse_comparisons
+from yt8m.components.artifacts.estimate import Estimate, estimate_text
+from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics, parse_evaluation
+from yt8m.components.artifacts.push_outcome import PushOutcome, parse_push_outcome
+from yt8m.components.artifacts.training_curve import TRAINING, read_curve
+from yt8m.components.artifacts.version_record import VersionRecord
+from yt8m.components.metrics.curves import CalibrationBin, CurvePoint
+from yt8m.schemas.features import Level
+
+
+def test_comparisons_are_two_lists_by_name() -> None:
+    found = Comparisons(drift=(Divergence(feature="labels", distance=0.02, threshold=0.05),))
+    assert json.loads(found.to_json()) == {
+        "drift": [{"feature": "labels", "distance": 0.02, "threshold": 0.05}],
+        "skew": [],
+    }
+    assert parse_comparisons(found.to_json()) == found
+
+
+def test_a_push_outcome_holds_the_whole_record() -> None:
+    record = VersionRecord(version=4, metrics={"gap": Estimate(value=0.7, lower=0.6, upper=0.8)})
+    outcome = PushOutcome(pushed=True, destination="/models/4", record=record)
+    written = json.loads(outcome.to_json())
+    assert list(written) == ["pushed", "destination", "record"]
+    assert written["record"]["metrics"]["gap"] == {"value": 0.7, "lower": 0.6, "upper": 0.8}
+    assert parse_push_outcome(outcome.to_json()) == outcome
+
+
+def test_an_evaluation_survives_the_way_to_json_and_back() -> None:
+    part = SliceMetrics(examples=3, candidate={"gap": Estimate(value=0.5)})
+    evaluation = Evaluation(
+        level=Level.SEGMENT,
+        top_k=20,
+        videos=2,
+        examples=3,
+        overall=part,
+        spans=(1, 2),
+        precision_recall={"candidate": (CurvePoint(score=0.5, precision=0.8, recall=0.4),)},
+        calibration={
+            "candidate": (CalibrationBin(low=0, high=1, count=0, mean_score=None, hit_rate=None),)
+        },
+    )
+    assert parse_evaluation(evaluation.to_json()) == evaluation
+
+
+def test_a_line_of_the_curve_that_a_kill_cut_off_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / TRAINING
+    assert read_curve(str(path)) == []
+    path.write_text('{"kind": "train", "step": 10}\n{"kind": "tra')
+    assert read_curve(str(path)) == [{"kind": "train", "step": 10}]
+
+
+def test_an_estimate_reads_as_a_value_with_its_interval() -> None:
+    assert estimate_text(Estimate(value=0.7012, lower=0.695, upper=0.7071)) == (
+        "0.7012 [0.6950, 0.7071]"
+    )
+    assert estimate_text(Estimate(value=0.01), sign="+") == "+0.0100"
+    assert estimate_text(Estimate()) == "undefined"
