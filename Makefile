@@ -9,7 +9,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile
 
-.PHONY: help install demo test test-unit test-slow test-real check format bench golden lock image clean
+.PHONY: help install demo test test-unit test-slow test-real check format bench golden reference lock image clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -54,6 +54,9 @@ format: install  ## rewrite what ruff can
 
 golden: install  ## write the expected Kubeflow specs anew; look at the diff before committing it
 	PYTHONPATH=tests/support $(BIN)/python tests/support/golden_specs.py
+
+reference: install  ## write the reference in docs/configuration.md anew, from the code
+	PYTHONPATH=tests/support $(BIN)/python tests/support/config_reference.py
 
 IMAGE ?= yt8m:$(shell git rev-parse --short=12 HEAD 2>/dev/null || echo local)
 BUILD_BASE ?= python:3.10-bookworm

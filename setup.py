@@ -26,7 +26,7 @@ RUNTIME = [
     "google-crc32c>=1.5",
     "PyYAML>=6",
     "rich>=13",
-    "APScheduler>=3.10,<4",
+    "tzdata>=2024.1",  # where the machine has no zones of its own, as small images have not
     "boto3>=1.28",
 ]
 DEV = [

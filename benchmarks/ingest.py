@@ -126,11 +126,11 @@ def _component(way: str, data: Path) -> Any:
         return ImportExampleGen(
             input_base=str(data), input_config=example_gen_pb2.Input(splits=splits)
         )
-    from yt8m.components.example_gen.component import create_example_gen
+    from yt8m.components.example_gen.component import ExampleGen
     from yt8m.components.example_gen.config import DataConfig, Verify
     from yt8m.schemas.features import FeatureConfig
 
-    return create_example_gen(DataConfig(root=str(data), verify=Verify(way)), FeatureConfig())
+    return ExampleGen(DataConfig(root=str(data), verify=Verify(way)), FeatureConfig())
 
 
 def _report(measured: dict[str, dict[str, float]], *, as_json: bool) -> None:

@@ -58,14 +58,14 @@ def generate(level: str, place: Path) -> list[str]:
 def measure(level: str, paths: list[str]) -> dict[str, Any]:
     import tensorflow as tf
 
-    from yt8m.components.inputs.config import Choice, FrameSampling, Slice
+    from yt8m.components.inputs.config import BatchSlice, FrameChoice, FrameSampling
     from yt8m.components.inputs.dataset import dataset_for_scoring, dataset_for_training
 
     source = source_of_paths(level, paths)
     rows = sum(shard.records for shard in source.shards)
     batch = BATCH[level]
     steps = max(1, rows // batch)
-    taken = Slice(global_batch_size=batch)
+    taken = BatchSlice(global_batch_size=batch)
     raw = tf.data.TFRecordDataset(paths, buffer_size=8 << 20).batch(batch)
     variants = {
         "raw read": (raw, steps),
@@ -73,7 +73,7 @@ def measure(level: str, paths: list[str]) -> dict[str, Any]:
         "scoring": (dataset_for_scoring(source, batch_size=batch), steps),
     }
     if level == "frame":
-        sampling = FrameSampling(choice=Choice.RANDOM_FRAMES, frames=30)
+        sampling = FrameSampling(choice=FrameChoice.RANDOM_FRAMES, frames=30)
         sampled = dataset_for_training(source, taken, sampling=sampling)
         variants["training, 30 random frames"] = (sampled, EPOCHS * steps)
     rates = dict.fromkeys(variants, 0.0)
@@ -94,8 +94,8 @@ def measure(level: str, paths: list[str]) -> dict[str, Any]:
 
 def source_of_paths(level: str, paths: list[str]):  # type: ignore[no-untyped-def]
     from yt8m.components.artifacts.manifest import Shard
-    from yt8m.components.example_gen.scan import count_records
     from yt8m.components.inputs.config import Source
+    from yt8m.components.records.shard_reader import count_records
     from yt8m.schemas.features import FeatureConfig, Level
 
     shards = tuple(

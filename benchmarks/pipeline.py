@@ -95,8 +95,8 @@ def prepare(place: Path, size: int) -> Path:
 
 def measure(side: str, data: Path, root: Path) -> dict[str, float]:
     """One pipeline, from the start of its runner; this process does nothing else."""
-    from yt8m.pipeline.memory import peak_mib, reset_peak
     from yt8m.pipeline.run.engine import Engine, run_pipeline  # loads TFX
+    from yt8m.pipeline.run.progress import peak_mib, reset_peak
 
     pipeline = _ours(data, root) if side == "ours" else _stock(data, root)
     watch = _Watch()
@@ -109,8 +109,9 @@ def _ours(data: Path, root: Path) -> object:
     import dataclasses
 
     import yt8m.components.trainer.training  # noqa: F401  (imported before the clock starts)
+    from yt8m.pipeline.config import MetadataConfig
     from yt8m.pipeline.graph import create_pipeline
-    from yt8m.pipeline.metadata import MetadataConfig, connection_config
+    from yt8m.pipeline.metadata import connection_config
     from yt8m.pipeline.presets import load_config
     from yt8m.pipeline.run.cache_keys import resolve_external_inputs
     from yt8m.pipeline.run.workspace import Layout

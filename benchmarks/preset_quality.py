@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--precision", default="")
     args = parser.parse_args()
-    from yt8m.components.trainer.entry import run_job
+    from yt8m.components.trainer.backends.in_process import run_job
 
     with tempfile.TemporaryDirectory(prefix="yt8m-bench-") as scratch:
         manifest = make_manifest({"train": args.train, "eval": args.eval}, Path(scratch))
@@ -66,7 +66,7 @@ def main() -> None:
 def make_manifest(patterns: dict[str, str], scratch: Path) -> Path:
     """A manifest of the files that the patterns match, whole as they are."""
     from yt8m.components.artifacts.manifest import Manifest, Shard
-    from yt8m.components.example_gen.scan import count_records
+    from yt8m.components.records.shard_reader import count_records
     from yt8m.schemas.features import Level
 
     shards = []
@@ -110,7 +110,7 @@ def score(job: Any, pattern: str) -> float:
 
 
 def training_seconds(job: Any) -> float:
-    from yt8m.components.trainer.metrics_file import TRAINING, read_curve
+    from yt8m.components.artifacts.training_curve import TRAINING, read_curve
 
     rows = [r for r in read_curve(f"{job.log_dir}/{TRAINING}") if r["kind"] == "train"]
     return float(rows[-1]["seconds"])

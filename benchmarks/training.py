@@ -173,8 +173,8 @@ def make_data(level: str, root: Path) -> Path:
 
 def training_pace(job: Any) -> float:
     """Examples a second, by the training's own curve, without the lines in which it compiles."""
-    from yt8m.components.trainer.entry import run_job
-    from yt8m.components.trainer.metrics_file import TRAINING, read_curve
+    from yt8m.components.artifacts.training_curve import TRAINING, read_curve
+    from yt8m.components.trainer.backends.in_process import run_job
 
     run_job(job, {})
     rows = [r for r in read_curve(f"{job.log_dir}/{TRAINING}") if r["kind"] == "train"]
@@ -185,14 +185,15 @@ def bare_pace(job: Any) -> Callable[[], float]:
     """Measures the examples a second of forward pass and gradient alone, on a batch in memory."""
     import tensorflow as tf
 
-    from yt8m.components.trainer.checkpoint_scorer import heads_of, network_of
-    from yt8m.components.trainer.input import Part, load_data
+    from yt8m.components.inputs.config import BatchSlice
+    from yt8m.components.trainer.input import load_data
+    from yt8m.components.trainer.network import heads_of, network_of
     from yt8m.components.trainer.strategy import compute_dtype
 
     heads, rows = heads_of(job), job.trainer.batch_size
     dtype = compute_dtype(job.trainer.precision)
     network = network_of(job, heads, compute_dtype=dtype)
-    batch = next(iter(load_data(job).batches(Part(global_rows=rows), examples=0)))
+    batch = next(iter(load_data(job).batches(BatchSlice(global_batch_size=rows), examples=0)))
 
     @tf.function(autograph=False)
     def gradient() -> Any:

@@ -76,8 +76,8 @@ def make_job_logging(every: int, precision: str, root: Path, out: Path) -> Any:
 
 def seconds_of_steps(job: Any) -> float:
     """Train; the time from step FIRST to step LAST, by the curve that the training leaves."""
-    from yt8m.components.trainer.entry import run_job
-    from yt8m.components.trainer.metrics_file import TRAINING, read_curve
+    from yt8m.components.artifacts.training_curve import TRAINING, read_curve
+    from yt8m.components.trainer.backends.in_process import run_job
 
     run_job(job, {})
     rows = read_curve(f"{job.log_dir}/{TRAINING}")

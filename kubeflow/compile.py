@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from yt8m.components.evaluator.gate import check_gate
+from yt8m.components.evaluator.thresholds import check_gate
 from yt8m.components.example_gen.config import Ingest
 from yt8m.components.trainer.backends.kubernetes_config import KubernetesBackend
 from yt8m.kubeflow.config import PlatformConfig

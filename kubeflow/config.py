@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from yt8m.schemas.config_tree import from_dict, require
+from yt8m.schemas.config_tree import ConfigNode, from_dict
 from yt8m.schemas.errors import ConfigError, UserError
 from yt8m.schemas.kubernetes import PodResources, VolumeMount
+from yt8m.schemas.limits import matches
 
 _KEY = "kubeflow"
 
@@ -18,40 +19,34 @@ _KEY = "kubeflow"
 class Volume(VolumeMount):
     """Mounted into the components named; into all where none is named."""
 
-    components: tuple[str, ...] = ()
+    components: tuple[str, ...] = ()  # empty: all
 
 
 @dataclass(frozen=True, kw_only=True)
-class SecretVariable:
+class SecretVariable(ConfigNode):
     """One key of a secret as an environment variable of every component."""
 
-    secret: str
-    key: str
-    variable: str
+    secret: str  # the name of the secret
+    key: str  # which of its keys
+    variable: str  # the name of the variable
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlatformConfig:
+class PlatformConfig(ConfigNode):
     """Where and with what the components run."""
 
-    image: str = ""
-    image_pull_policy: str = ""
-    image_pull_secrets: tuple[str, ...] = ()
-    service_account: str = ""
+    image: str = ""  # of every component; --image says it too
+    # Empty: the cluster's own.
+    image_pull_policy: Literal["", "Always", "IfNotPresent", "Never"] = ""
+    image_pull_secrets: tuple[str, ...] = ()  # names of secrets with a registry's credentials
+    service_account: str = ""  # that the pods run as; empty: the namespace's own
     # A directory on a shared volume for what outlives a run: checkpoints, what was verified before.
-    work_dir: str = ""
+    work_dir: Annotated[str, matches(r"|/.*", "a directory below the path of a volume")] = ""
     resources: dict[str, PodResources] = field(default_factory=dict)  # by component; `default`
-    volumes: tuple[Volume, ...] = ()
-    secrets: tuple[SecretVariable, ...] = ()
-    environment: dict[str, str] = field(default_factory=dict)
+    volumes: tuple[Volume, ...] = ()  # claims and secrets that are mounted
+    secrets: tuple[SecretVariable, ...] = ()  # keys of secrets that become variables
+    environment: dict[str, str] = field(default_factory=dict)  # variables of every component
     node_selector: dict[str, dict[str, str]] = field(default_factory=dict)  # as `resources`
-
-    def __post_init__(self) -> None:
-        policies = ("", "Always", "IfNotPresent", "Never")
-        valid = self.image_pull_policy in policies
-        require(valid, "image_pull_policy", self.image_pull_policy, f"one of {policies[1:]}")
-        local = not self.work_dir or self.work_dir.startswith("/")
-        require(local, "work_dir", self.work_dir, "a directory below the path of a volume")
 
 
 def load_platform(file: str) -> PlatformConfig:

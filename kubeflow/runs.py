@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from yt8m.components.evaluator.config import GateConfig
-from yt8m.components.evaluator.gate import resolve_gate
+from yt8m.components.evaluator.thresholds import resolve_gate
 from yt8m.kubeflow.client import KfpClient, Launch, Run, Task, find_pipeline, newest_version
 from yt8m.kubeflow.http import ServerError
 from yt8m.kubeflow.lint import root_problem

@@ -15,7 +15,7 @@ from typing import Any
 
 from yt8m.components.artifacts import decision as decision_file
 from yt8m.components.artifacts.decision import Decision, decision_text, parse_decision
-from yt8m.components.report.write import PAGE_FILE
+from yt8m.components.artifacts.report import PAGE_FILE
 from yt8m.kubeflow.launcher import local_path
 
 _log = logging.getLogger(__name__)

@@ -1,21 +1,14 @@
-"""Where Beam's own pipelines run: in this process, or on Flink, Spark or Dataflow."""
+"""Beam's engine: its arguments for every pipeline of a run, and the check that it is there."""
 
 from __future__ import annotations
 
-import enum
-from dataclasses import dataclass
+import shutil
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
 
-from yt8m.schemas.config_tree import require
-
-
-class BeamRunner(enum.Enum):
-    """The engine under StatisticsGen, Transform and whatever else is written in Beam."""
-
-    LOCAL = "local"
-    FLINK = "flink"
-    SPARK = "spark"
-    DATAFLOW = "dataflow"
-
+from yt8m.pipeline.config import BeamConfig, BeamRunner
 
 # Beam's engine in this process, by its own name: from Beam 2.69 on, "DirectRunner" may be another
 # one, which Beam downloads where there is a network.
@@ -36,26 +29,109 @@ _IN_PROCESS = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class BeamConfig:
-    """The beam node of the configuration."""
-
-    runner: BeamRunner = BeamRunner.LOCAL
-    options: tuple[str, ...] = ()  # handed to Beam as they are, e.g. "--parallelism=4"
-
-    def __post_init__(self) -> None:
-        for option in self.options:
-            require(
-                option.startswith("--") and not option.startswith("--runner"),
-                "options",
-                self.options,
-                'texts such as "--parallelism=4"; the runner itself is beam.runner',
-            )
-
-
 def beam_arguments(config: BeamConfig) -> list[str]:
     """The arguments for every Beam pipeline of a run."""
     arguments = [f"--runner={_RUNNER_CLASS[config.runner]}"]
     if config.runner is BeamRunner.LOCAL:
         arguments += _IN_PROCESS
     return [*arguments, *config.options]
+
+
+_JAR_CACHE = Path("~/.apache_beam/cache/jars")
+_CONNECT_S = 3.0
+_DOC = "docs/beam-engines.md has the recipe"
+
+
+def check_beam(config: BeamConfig) -> list[str]:
+    """What is missing for `config.runner`; nothing is missing in this process."""
+    return list(_CHECKS[config.runner](_parsed(config.options)))
+
+
+def _parsed(options: tuple[str, ...]) -> dict[str, str]:
+    pairs = (option.lstrip("-").partition("=") for option in options)
+    return {name.replace("-", "_"): value for name, _, value in pairs}
+
+
+def _local(_: dict[str, str]) -> Iterator[str]:
+    return iter(())
+
+
+def _flink(options: dict[str, str]) -> Iterator[str]:
+    yield from _job_server("flink", options, master=options.get("flink_master", "[auto]"))
+
+
+def _spark(options: dict[str, str]) -> Iterator[str]:
+    yield from _job_server("spark", options, master=options.get("spark_master_url", "local[4]"))
+
+
+def _job_server(engine: str, options: dict[str, str], *, master: str) -> Iterator[str]:
+    """A running job server (`--job_endpoint`), or a jar and the Java to start one with."""
+    if endpoint := options.get("job_endpoint"):
+        yield from _reachable(f"beam.options --job_endpoint={endpoint}", endpoint)
+        return
+    if shutil.which("java") is None:
+        yield (
+            f"beam.runner = {engine}: no `java` on PATH to start the job server with; install a "
+            "Java runtime (apt-get install default-jre-headless), or name a running job server "
+            f"with --beam-option=--job_endpoint=HOST:PORT; {_DOC}"
+        )
+    yield from _jar(engine, options.get(f"{engine}_job_server_jar", ""))
+    if not master.startswith(("[", "local")):
+        yield from _reachable(f"beam.options: the {engine} master {master}", master)
+
+
+def _jar(engine: str, jar: str) -> Iterator[str]:
+    if urlsplit(jar).scheme or (jar and Path(jar).is_file()):
+        return
+    option = f"--beam-option=--{engine}_job_server_jar=FILE"
+    if jar:
+        yield f"beam.options --{engine}_job_server_jar={jar}: no such file"
+    elif not any(_JAR_CACHE.expanduser().glob(f"beam-runners-{engine}*job-server*.jar")):
+        yield (
+            f"beam.runner = {engine}: no job server jar; get beam-runners-{engine}-*-job-server of "
+            f"your Beam version from Maven Central and pass {option}; {_DOC}"
+        )
+
+
+def _reachable(what: str, address: str) -> Iterator[str]:
+    parts = urlsplit(address if "//" in address else f"//{address}")
+    try:
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+    if not host or not port:
+        yield f"{what}: write it as HOST:PORT"
+        return
+    try:
+        socket.create_connection((host, port), timeout=_CONNECT_S).close()
+    except OSError as error:
+        yield f"{what}: nothing answers there ({error.strerror or error}); start it first; {_DOC}"
+
+
+def _dataflow(options: dict[str, str]) -> Iterator[str]:
+    for name, example in (("project", "my-project"), ("region", "europe-west1")):
+        if not options.get(name):
+            yield f"beam.runner = dataflow needs --beam-option=--{name}={example}; {_DOC}"
+    if not options.get("temp_location", "").startswith("gs://"):
+        yield f"beam.runner = dataflow needs --beam-option=--temp_location=gs://BUCKET/PATH; {_DOC}"
+    try:
+        from google.auth import default
+        from google.auth.exceptions import DefaultCredentialsError
+    except ImportError:
+        yield "beam.runner = dataflow needs Google's libraries: pip install 'apache-beam[gcp]'"
+        return
+    try:
+        default()
+    except DefaultCredentialsError:
+        yield (
+            "beam.runner = dataflow: no Google credentials; run `gcloud auth application-default "
+            "login`, or set GOOGLE_APPLICATION_CREDENTIALS to a service account's key file"
+        )
+
+
+_CHECKS: dict[BeamRunner, Callable[[dict[str, str]], Iterator[str]]] = {
+    BeamRunner.LOCAL: _local,
+    BeamRunner.FLINK: _flink,
+    BeamRunner.SPARK: _spark,
+    BeamRunner.DATAFLOW: _dataflow,
+}

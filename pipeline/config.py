@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from yt8m.components.baseline.config import BaselineConfig
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
@@ -13,20 +15,113 @@ from yt8m.components.report.config import ReportConfig
 from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.transform.config import TransformConfig
 from yt8m.components.validation.config import ValidationConfig
-from yt8m.pipeline.beam import BeamConfig
-from yt8m.pipeline.metadata import MetadataConfig
-from yt8m.pipeline.notify import NotifyConfig
-from yt8m.pipeline.retention import RetentionConfig
-from yt8m.pipeline.retrain import RetrainConfig
-from yt8m.schemas.config_tree import require
+from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.features import FeatureConfig, Level
+from yt8m.schemas.limits import (
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    between,
+    matches,
+    not_empty,
+)
+
+BeamOption = Annotated[
+    str,
+    matches(
+        r"--(?!runner).*", 'a text such as "--parallelism=4"; the runner itself is beam.runner'
+    ),
+]
+
+
+class BeamRunner(enum.Enum):
+    """The engine under StatisticsGen, Transform and whatever else is written in Beam."""
+
+    LOCAL = "local"
+    FLINK = "flink"
+    SPARK = "spark"
+    DATAFLOW = "dataflow"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PipelineConfig:
+class BeamConfig(ConfigNode):
+    """The Beam engine and its options."""
+
+    runner: BeamRunner = BeamRunner.LOCAL
+    options: tuple[BeamOption, ...] = ()  # handed to Beam as they are, e.g. "--parallelism=4"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MySqlConfig(ConfigNode):
+    """A MySQL or MariaDB server. The password is read from the environment, never from here."""
+
+    host: Annotated[str, not_empty("a host name or address")] = "127.0.0.1"  # the server's
+    port: Annotated[int, between(1, 65535)] = 3306  # the server's
+    # On that server.
+    database: Annotated[str, not_empty("the name of a database")] = "yt8m_metadata"
+    user: str = "yt8m"  # who connects
+    password_env: str = "YT8M_METADATA_PASSWORD"  # the environment variable that holds the password
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetadataConfig(ConfigNode):
+    """Where runs are recorded; without `mysql`, in SQLite at <root>/metadata.db."""
+
+    mysql: MySqlConfig | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetrainConfig(ConfigNode):
+    """What `yt8m retrain` trains on, and how it tries again."""
+
+    window: PositiveInt = 1  # how many of the newest spans one model is made from
+    warm_start: bool = True  # from the newest blessed model
+    retries: NonNegativeInt = 2  # of a scheduled run that failed
+    backoff_s: NonNegativeFloat = 60.0  # before the first retry; doubled before each further one
+    backoff_max_s: float = 3600.0  # and never longer than this
+    timezone: str = "UTC"  # of --cron, e.g. Europe/Brussels
+    alarm_days: PositiveFloat | None = (
+        None  # an alarm where nothing new came for longer; null: never
+    )
+    metrics_file: str = ""  # of --cron, for Prometheus; empty: retrain.prom below the root
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(
+            self.backoff_max_s >= self.backoff_s,
+            "backoff_max_s",
+            self.backoff_max_s,
+            "backoff_s or more",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotifyConfig(ConfigNode):
+    """Who is told the outcome of a run."""
+
+    command: tuple[str, ...] = ()  # gets the outcome as JSON on its standard input
+    timeout_s: PositiveFloat = 60.0  # after which the command is stopped
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetentionConfig(ConfigNode):
+    """What `yt8m gc` keeps.
+
+    A run goes when it is beyond both limits; the newest one, those whose models are in the
+    registry, and those whose artifacts a kept run reused always stay.
+    """
+
+    keep_runs: PositiveInt = 10  # so many of the newest
+    keep_days: NonNegativeFloat = 30.0  # and each younger than this
+    after_each_run: bool = False  # remove after each run, as `yt8m gc` does
+
+
+@dataclass(frozen=True, kw_only=True)
+class PipelineConfig(ConfigNode):
     """One run, completely described. `create_pipeline` needs nothing else."""
 
-    name: str = "yt8m"
+    name: str = "yt8m"  # the pipeline's name in metadata and on Kubeflow
     root: str = ""  # artifacts, metadata, checkpoints, logs
     data: DataConfig = field(default_factory=DataConfig)
     features: FeatureConfig = field(default_factory=FeatureConfig)
@@ -46,6 +141,7 @@ class PipelineConfig:
 
     def __post_init__(self) -> None:
         """What holds between nodes."""
+        super().__post_init__()
         level, model = self.data.level, self.trainer.model
         require(
             level.is_sequence or not isinstance(model, FrameModelConfig),

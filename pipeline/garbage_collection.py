@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from yt8m.components.registry.versions import DamagedVersionError, list_versions, load_record
+from yt8m.components.registry.versions import UnusableVersionError, list_versions, load_record
+from yt8m.pipeline.config import RetentionConfig
 from yt8m.pipeline.lineage import Lineage
-from yt8m.pipeline.retention import RetentionConfig
 from yt8m.pipeline.run.record import RunRecord, Verdict, read_records
 from yt8m.pipeline.run.workspace import Layout
 
@@ -97,7 +97,7 @@ def _run_keys(push_dir: str) -> set[str]:
     for number in list_versions(push_dir):
         try:
             found.add(load_record(push_dir, number).run_key)
-        except DamagedVersionError:
+        except UnusableVersionError:
             continue
     return found - {""}
 

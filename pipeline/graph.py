@@ -7,16 +7,16 @@ from tfx.orchestration.pipeline import Pipeline
 from yt8m.components import storage
 from yt8m.components.baseline.component import Baseline
 from yt8m.components.evaluator.component import Evaluator
-from yt8m.components.example_gen.component import create_example_gen
+from yt8m.components.example_gen.component import ExampleGen
 from yt8m.components.pusher.component import Pusher
 from yt8m.components.report.component import Report
 from yt8m.components.trainer.component import create_trainer
 from yt8m.components.transform.component import create_transform
 from yt8m.components.validation.component import (
+    SchemaGen,
+    ValidationGate,
     create_example_validator,
-    create_schema_gen,
     create_statistics_gen,
-    create_validation_gate,
 )
 from yt8m.pipeline.beam import beam_arguments
 from yt8m.pipeline.config import PipelineConfig
@@ -31,16 +31,16 @@ def create_pipeline(config: PipelineConfig, outside: ExternalInputs) -> Pipeline
     vocabulary = config.evaluator.vocabulary
 
     baseline = Baseline(config.baseline, push_dir=push_dir, registry_digest=outside.registry_digest)
-    examples = create_example_gen(
+    examples = ExampleGen(
         config.data,
         features,
         cache_dir=storage.join(config.root, VERIFIED),
         source_digest=outside.source_digest,
     )
-    schema = create_schema_gen(level, features)
+    schema = SchemaGen(level, features)
     statistics = create_statistics_gen(examples.outputs["sample"], schema.outputs["schema"])
     anomalies = create_example_validator(statistics.outputs["statistics"], schema.outputs["schema"])
-    gate = create_validation_gate(
+    gate = ValidationGate(
         config.validation,
         statistics=statistics.outputs["statistics"],
         schema=schema.outputs["schema"],
@@ -77,31 +77,33 @@ def create_pipeline(config: PipelineConfig, outside: ExternalInputs) -> Pipeline
         baseline_model=baseline.outputs["model"],
         vocabulary_digest=outside.vocabulary_digest,
     )
-    of_this_run = {
-        "examples": examples.outputs["examples"],
-        "statistics": statistics.outputs["statistics"],
-        "evaluation": evaluator.outputs["evaluation"],
-        "baseline": baseline.outputs["model"],
-        "model": trainer.outputs["model"],
-        "model_blessing": evaluator.outputs["blessing"],
-    }
     pusher = Pusher(
         config.pusher,
         push_dir=push_dir,
         run_key=outside.run_key,
         configuration=to_dict(config),
-        **of_this_run,
+        model=trainer.outputs["model"],
+        model_blessing=evaluator.outputs["blessing"],
+        baseline=baseline.outputs["model"],
+        examples=examples.outputs["examples"],
+        statistics=statistics.outputs["statistics"],
+        evaluation=evaluator.outputs["evaluation"],
     )
     report = Report(
         config.report,
         configuration=to_dict(config),
         pipeline=config.name,
         run_file=outside.run_file,
+        examples=examples.outputs["examples"],
+        statistics=statistics.outputs["statistics"],
         anomalies=anomalies.outputs["anomalies"],
         validation=gate.outputs["validation"],
+        model=trainer.outputs["model"],
         model_run=trainer.outputs["model_run"],
+        evaluation=evaluator.outputs["evaluation"],
+        model_blessing=evaluator.outputs["blessing"],
         pushed_model=pusher.outputs["pushed_model"],
-        **of_this_run,
+        baseline=baseline.outputs["model"],
     )
     return Pipeline(
         pipeline_name=config.name,

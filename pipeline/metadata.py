@@ -5,38 +5,14 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from yt8m.schemas.config_tree import require
+from yt8m.pipeline.config import MetadataConfig
 from yt8m.schemas.errors import UserError
 
 _SQLITE_HEADER = b"SQLite format 3\0"
 _VERSION_TABLE = "MLMDEnv"
-
-
-@dataclass(frozen=True, kw_only=True)
-class MySqlConfig:
-    """A MySQL or MariaDB server. The password is read from the environment, never from here."""
-
-    host: str = "127.0.0.1"
-    port: int = 3306
-    database: str = "yt8m_metadata"
-    user: str = "yt8m"
-    password_env: str = "YT8M_METADATA_PASSWORD"
-
-    def __post_init__(self) -> None:
-        require(bool(self.host), "host", self.host, "a host name or address")
-        require(0 < self.port < 65536, "port", self.port, "1 to 65535")
-        require(bool(self.database), "database", self.database, "the name of a database")
-
-
-@dataclass(frozen=True, kw_only=True)
-class MetadataConfig:
-    """The metadata node of the configuration; without `mysql`, SQLite at <root>/metadata.db."""
-
-    mysql: MySqlConfig | None = None
 
 
 def connection_config(

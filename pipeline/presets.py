@@ -38,6 +38,11 @@ def list_presets() -> list[Preset]:
     )
 
 
+def preset_values() -> dict[str, dict[str, Any]]:
+    """What the file of each preset sets, by the preset's name."""
+    return {preset.name: _read(preset.name)[1] for preset in list_presets()}
+
+
 def load_config(preset_or_file: str, overrides: Iterable[str] = ()) -> PipelineConfig:
     """The configuration of a preset's name or a YAML file's path, with `a.b=value` on top.
 

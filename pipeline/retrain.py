@@ -1,36 +1,137 @@
-"""Retraining again and again: a cron schedule without overlap, and retries with back-off."""
+"""Retraining: is there new data, with which spans; and the schedule that asks again and again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+import datetime
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from yt8m.schemas.config_tree import require
-from yt8m.schemas.errors import UserError
+from yt8m.components.console.console import Console
+from yt8m.components.example_gen.sources import Sources, resolve_sources
+from yt8m.components.registry.versions import newest
+from yt8m.pipeline.config import PipelineConfig, RetrainConfig
+from yt8m.pipeline.lineage import Lineage
+from yt8m.pipeline.metadata import open_store
+from yt8m.pipeline.retrain_status import RetrainStatus, write_status
+from yt8m.pipeline.run.finish import notify, summary
+from yt8m.pipeline.run.record import RunRecord, Verdict, read_records
+from yt8m.pipeline.run.signals import Interrupted, signals_as_errors
+from yt8m.pipeline.run.workspace import Layout, run_lock
+from yt8m.schemas.cron import Cron
+from yt8m.schemas.errors import (
+    EXIT_DONE,
+    EXIT_HELD_BACK,
+    EXIT_INTERRUPTED,
+    EXIT_NOTHING_NEW,
+    EXIT_TERMINATED,
+    EXIT_USER,
+    Terminated,
+)
+
+_START = "from yt8m.components.console.main import main; main()"
+_SETTLED = (EXIT_DONE, EXIT_HELD_BACK, EXIT_NOTHING_NEW)
+_NOT_RETRIED = (*_SETTLED, EXIT_USER)  # what was given is wrong, and stays wrong a minute later
+_ENDED_BY_SIGNAL = (EXIT_INTERRUPTED, EXIT_TERMINATED)
+_CLOCK_CHECK_S = 30.0  # the machine may sleep, and its clock may be set
+_CHILD_ENDS_WITHIN_S = 40.0
+_DAY_S = 86400.0
+_NEWEST_SPAN = ("", "latest")
 
 
-@dataclass(frozen=True, kw_only=True)
-class RetrainConfig:
-    """The retrain node of the configuration."""
+@dataclass(frozen=True)
+class News:
+    """Whether there are new data, in words; `is_new` False ends a retraining at once."""
 
-    window: int = 1  # how many of the newest spans one model is made from
-    warm_start: bool = True  # from the newest blessed model
-    retries: int = 2
-    backoff_s: float = 60.0  # before the first retry; doubled before each further one
-    backoff_max_s: float = 3600.0
-    timezone: str = "UTC"
+    is_new: bool
+    text: str
 
-    def __post_init__(self) -> None:
-        require(self.window >= 1, "window", self.window, "1 or more")
-        require(self.retries >= 0, "retries", self.retries, "0 or more")
-        require(self.backoff_s >= 0, "backoff_s", self.backoff_s, "0 or more")
-        require(
-            self.backoff_max_s >= self.backoff_s,
-            "backoff_max_s",
-            self.backoff_max_s,
-            "backoff_s or more",
+
+def windowed(config: PipelineConfig) -> PipelineConfig:
+    """`config` on the newest `retrain.window` spans, unless it names its spans itself."""
+    if config.data.span not in _NEWEST_SPAN:
+        return config
+    window = f"last:{config.retrain.window}"
+    return dataclasses.replace(config, data=dataclasses.replace(config.data, span=window))
+
+
+def prepared(config: PipelineConfig) -> PipelineConfig:
+    """`config` as a retraining runs it: on the window, and from the newest blessed model."""
+    warm = config.retrain.warm_start or config.trainer.start_from_base
+    trainer = dataclasses.replace(config.trainer, start_from_base=warm)
+    return dataclasses.replace(windowed(config), trainer=trainer)
+
+
+def find_news(config: PipelineConfig) -> News:
+    """Compare what is there with what complete runs, and the newest model, were made from."""
+    sources = resolve_sources(config.data)
+    processed = _complete_runs(config)
+    if sources.digest in processed:
+        return News(
+            False,
+            f"nothing new: {processed[sources.digest]} was made from {_named(sources)} already; "
+            "after a change of the configuration, use `yt8m run`",
         )
+    known = _newest_known_span(config)
+    if sources.spans and known is not None and not processed and max(sources.spans) <= known:
+        return News(False, f"nothing new: the registry's newest model has seen span {known}")
+    return News(True, f"retraining on {_named(sources)}")
+
+
+def _complete_runs(config: PipelineConfig) -> dict[str, str]:
+    """Digest of the data to the run that was made from them, and what came of it, in words."""
+    database = Layout(Path(config.root)).database
+    if config.metadata.mysql is None and not database.exists():
+        return {}
+    lineage = Lineage(open_store(config.metadata, database))
+    return {
+        str(notes.get("source_digest", "")): f"run {run_id} ({notes['verdict']})"
+        for run_id, notes in lineage.notes()
+        if Verdict(notes.get("verdict", Verdict.FAILED.value)).is_complete
+    }
+
+
+def _newest_known_span(config: PipelineConfig) -> int | None:
+    """Where this root has no history (a new machine, a CronJob's empty disk), the registry has."""
+    if not config.pusher.push_dir:
+        return None
+    version = newest(config.pusher.push_dir)
+    return max(version.record.data.spans, default=None) if version else None
+
+
+def _named(sources: Sources) -> str:
+    if not sources.spans:
+        return f"{len(sources.shards)} shards (digest {sources.digest})"
+    spans = ", ".join(map(str, sources.spans))
+    return f"span {spans}" if len(sources.spans) == 1 else f"spans {spans}"
+
+
+def stale_data(config: PipelineConfig, layout: Layout, *, now: float) -> str:
+    """The alarm that nothing new came for more than `retrain.alarm_days`; empty while it did."""
+    days = config.retrain.alarm_days
+    since = _last_made(config, layout)
+    if days is None or since is None or now - since <= days * _DAY_S:
+        return ""
+    return (
+        f"no new data for {(now - since) / _DAY_S:.1f} days (retrain.alarm_days = {days:g}): look "
+        f"whether spans still arrive below {config.data.root}"
+    )
+
+
+def _last_made(config: PipelineConfig, layout: Layout) -> float | None:
+    """When a model was last made from new data; on an empty root the registry knows."""
+    known = next(read_records(layout), None)
+    if known is not None:
+        return known.started
+    version = newest(config.pusher.push_dir) if config.pusher.push_dir else None
+    if version is None or not version.record.created:
+        return None
+    return datetime.datetime.fromisoformat(version.record.created).timestamp()
 
 
 def backoff(config: RetrainConfig, retry: int) -> float:
@@ -38,61 +139,131 @@ def backoff(config: RetrainConfig, retry: int) -> float:
     return float(min(config.backoff_s * 2**retry, config.backoff_max_s))
 
 
-def cron_trigger(expression: str, timezone: str) -> Any:  # apscheduler publishes no types
-    """When the five-field `expression` fires; UserError when it is none."""
-    from apscheduler.triggers.cron import CronTrigger
-
-    try:
-        return CronTrigger.from_crontab(expression, timezone=timezone)
-    except (ValueError, LookupError) as error:
-        raise UserError(
-            f"--cron {expression!r} with retrain.timezone {timezone}: {error}; write five fields, "
-            'minute hour day month weekday, e.g. "0 3 * * *"'
-        ) from error
-
-
-def run_on_schedule(job: Callable[[], None], *, trigger: Any) -> None:
-    """Call `job` in this thread at each time of `trigger`, until it raises; that is raised here.
-
-    One run at a time, in the thread that signals arrive in. Times that pass while one is under
-    way, or while the machine sleeps, make one run together.
-    """
-    from apscheduler.executors.debug import DebugExecutor
-    from apscheduler.jobstores.base import JobLookupError
-    from apscheduler.schedulers.blocking import BlockingScheduler
-
-    scheduler = BlockingScheduler(
-        executors={"default": DebugExecutor()},  # runs the job right where the scheduler waits
-        job_defaults={"coalesce": True, "misfire_grace_time": None},
-    )
-    ends: list[BaseException] = []
-
-    def guarded() -> None:
-        try:
-            job()
-        except BaseException as error:  # the library would log it and go on for ever
-            ends.append(error)
-            scheduler.shutdown(wait=False)
-
-    scheduler.add_job(guarded, trigger)
-    try:
-        scheduler.start()
-    except JobLookupError:
-        if not ends:  # else it looks for the job that was under way when it was shut down
-            raise
-    finally:
-        if scheduler.running:
-            scheduler.shutdown(wait=False)
-    if ends:
-        raise ends[0]
-
-
-def with_retries(
-    attempt: Callable[[], bool], config: RetrainConfig, *, sleep: Callable[[float], None]
-) -> bool:
-    """Call `attempt` until it returns True or the retries are used up; returns its last answer."""
+def run_with_retries(
+    attempt: Callable[[], int], config: RetrainConfig, *, sleep: Callable[[float], None]
+) -> int:
+    """The last exit code of `attempt`, which is called until one is settled or retries run out."""
+    code = attempt()
     for retry in range(config.retries):
-        if attempt():
-            return True
+        if code in _NOT_RETRIED:
+            break
         sleep(backoff(config, retry))
-    return attempt()
+        code = attempt()
+    return code
+
+
+def _utc_now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.timezone.utc)
+
+
+class RetrainScheduler:
+    """Runs `command`, a `yt8m retrain ...` without a schedule, at each time of `cron`.
+
+    Each run is a process of its own, so that nothing builds up here. One runs at a time, in the
+    thread that signals arrive in; times that pass meanwhile, or while the machine sleeps, make one
+    run together.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        config: PipelineConfig,
+        cron: Cron,
+        console: Console,
+        *,
+        now: Callable[[], datetime.datetime] = _utc_now,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._command, self._config = list(command), config
+        self._cron, self._console = cron, console
+        self._layout = Layout(Path(config.root))
+        self._now, self._sleep = now, sleep
+        self._status = RetrainStatus(cron=cron.label(), started=now().timestamp())
+
+    def run_forever(self) -> None:
+        """Until a signal comes, which is raised as what it is."""
+        with run_lock(self._layout.schedule_lock), signals_as_errors() as signals:
+            self._console.info(f"retraining at {self._cron.explain(self._now())}")
+            try:
+                self._run_when_due()
+            except KeyboardInterrupt:
+                raise (signals.received or Interrupted("interrupted")) from None
+            finally:
+                self._update(next_run=None)
+
+    def _run_when_due(self) -> None:
+        after = self._now()
+        while True:
+            due = self._cron.next_times(after, 1)[0]
+            self._update(next_run=due.timestamp())
+            while (left := (due - self._now()).total_seconds()) > 0:
+                self._sleep(min(left, _CLOCK_CHECK_S))
+            after = max(self._now(), due)  # all times until now are answered by this run
+            self.run_once()
+
+    def run_once(self) -> None:
+        """One retraining, with its retries; a failure that remains is reported."""
+        before = self._newest_run()
+        self._update(last_run=self._now().timestamp(), last_end=None, next_run=None)
+        code = run_with_retries(self._attempt, self._config.retrain, sleep=self._pause)
+        after = self._newest_run()
+        failed = code not in _SETTLED
+        self._update(
+            last_end=self._now().timestamp(),
+            last_exit_code=code,
+            failures=self._status.failures + 1 if failed else 0,
+        )
+        if after is not None and after != before:
+            self._notify(summary(after))
+        elif failed:
+            reason = "the run could not start; its message is in the schedule's output"
+            self._notify({"verdict": Verdict.FAILED.value, "reason": reason})
+        if failed:
+            self._console.warn("retraining failed; it is tried again the next time it is due")
+        if code == EXIT_NOTHING_NEW:
+            self._raise_alarm()
+
+    def _attempt(self) -> int:
+        """The exit code of one run."""
+        with subprocess.Popen([sys.executable, "-c", _START, *self._command]) as process:
+            try:
+                code = process.wait()
+            except KeyboardInterrupt:
+                _end(process)
+                raise
+        if code in _ENDED_BY_SIGNAL:
+            raise Terminated("the retraining under way was ended by a signal")
+        return code
+
+    def _pause(self, seconds: float) -> None:
+        self._console.warn(f"retraining failed; it is tried again in {seconds:g} s")
+        self._sleep(seconds)
+
+    def _raise_alarm(self) -> None:
+        if alarm := stale_data(self._config, self._layout, now=self._now().timestamp()):
+            self._console.warn(alarm)
+            self._notify({"verdict": "alarm", "reason": alarm})
+
+    def _newest_run(self) -> RunRecord | None:
+        return next(read_records(self._layout), None)
+
+    def _notify(self, outcome: Mapping[str, Any]) -> None:
+        if problem := notify(self._config.notify, outcome):
+            self._console.warn(problem)
+
+    def _update(self, **values: Any) -> None:
+        self._status = dataclasses.replace(self._status, **values)
+        try:
+            write_status(self._layout, self._status, self._config.retrain.metrics_file)
+        except OSError as error:  # a full disk must not end the schedule
+            self._console.warn(f"the schedule's status is not up to date: {error}")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """It saves what it has; on Ctrl-C the terminal has signalled it already."""
+    process.terminate()
+    try:
+        process.wait(timeout=_CHILD_ENDS_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -66,9 +66,14 @@ def parse_yaml(text: str, *, source: str) -> Any:
 
 def _hints(hint: Any) -> dict[str, Any]:
     """The types of a dataclass's fields; `X | None` counts as X."""
-    options = [o for o in typing.get_args(hint) if dataclasses.is_dataclass(o)]
+    options = [o for o in typing.get_args(hint) if _is_node(o)]
     cls = options[0] if len(options) == 1 else hint
-    return type_hints(typing.cast(type, cls)) if dataclasses.is_dataclass(cls) else {}
+    return type_hints(cls) if _is_node(cls) else {}
+
+
+def _is_node(hint: Any) -> bool:
+    """Whether it is a dataclass; the limits of an `Annotated` type are instances of such."""
+    return isinstance(hint, type) and dataclasses.is_dataclass(hint)
 
 
 class _NoDoubles(yaml.SafeLoader):

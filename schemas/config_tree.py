@@ -1,7 +1,8 @@
 """Frozen dataclasses from plain dictionaries and back, with errors that name the dotted path.
 
 Types understood: bool, int, float, str, Enum, Literal, X | None, tuple[X, ...], dict[str, X],
-nested dataclasses, and unions of dataclasses told apart by their Literal field `name`.
+nested dataclasses, unions of dataclasses told apart by their Literal field `name`, and any of these
+as `Annotated[X, limit, ...]` with the limits of `schemas/limits.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import re
 import types
 import typing
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from yt8m.schemas.errors import ConfigError
 
@@ -26,18 +27,26 @@ _UNIONS = (typing.Union, types.UnionType)
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 
 
-class _InvalidError(ConfigError):
-    """A value refused by a node's own check, before the path to that node is known."""
+class ConfigNode:
+    """Base of every node: its fields' limits hold, for one made in code as for one read.
 
-    def __init__(self, field: str, value: object, allowed: str) -> None:
-        super().__init__(f"{field} = {value!r}: must be {allowed}")
-        self.field, self.value, self.allowed = field, value, allowed
+    A node that overrides `__post_init__`, to `require` what holds between its fields, calls this
+    one first.
+    """
+
+    def __post_init__(self) -> None:
+        problems: list[str] = []
+        cls: type = type(self)
+        for name, hint in type_hints(cls).items():
+            _value(hint, getattr(self, name), name, problems)
+        if problems:
+            raise ConfigError(problems)
 
 
 def require(condition: bool, field: str, value: object, allowed: str) -> None:
     """For `__post_init__`: refuse `value` of `field`, saying what is allowed."""
     if not condition:
-        raise _InvalidError(field, value, allowed)
+        raise ConfigError(f"{field} = {to_dict(value)!r}: must be {allowed}")
 
 
 def from_dict(cls: type[T], data: Mapping[str, Any], *, path: str = "") -> T:
@@ -99,18 +108,19 @@ def _node(cls: type, data: Any, path: str, problems: list[str]) -> Any:
         return None
     try:
         return cls(**values)
-    except _InvalidError as error:
-        where = _join(path, error.field)
-        problems.append(f"{where} = {to_dict(error.value)!r}: must be {error.allowed}")
+    except ConfigError as error:  # by the node's own rules, with paths that begin at the node
+        problems.extend(_join(path, problem) for problem in error.problems)
         return None
 
 
 def _value(hint: Any, value: Any, path: str, problems: list[str]) -> Any:
     origin = typing.get_origin(hint)
+    if origin is Annotated:
+        return _limited(typing.get_args(hint), value, path, problems)
     if origin in _UNIONS:
         return _union(hint, value, path, problems)
-    if dataclasses.is_dataclass(hint):
-        return _node(typing.cast(type, hint), value, path, problems)
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        return value if isinstance(value, hint) else _node(hint, value, path, problems)
     if origin is tuple:
         return _tuple(typing.get_args(hint), value, path, problems)
     if origin is dict:
@@ -126,7 +136,7 @@ def _value(hint: Any, value: Any, path: str, problems: list[str]) -> Any:
 @functools.cache
 def type_hints(cls: type) -> dict[str, Any]:
     """The types of a dataclass's fields; worked out once, for they stand there as text."""
-    return typing.get_type_hints(cls)
+    return typing.get_type_hints(cls, include_extras=True)
 
 
 def members_by_tag(hint: Any) -> dict[str, type]:
@@ -136,21 +146,25 @@ def members_by_tag(hint: Any) -> dict[str, type]:
     return {_tag(option): typing.cast(type, option) for option in found} if found[1:] else {}
 
 
+def _limited(args: tuple[Any, ...], value: Any, path: str, problems: list[str]) -> Any:
+    hint, *limits = args
+    before = len(problems)
+    converted = _value(hint, value, path, problems)
+    if len(problems) == before and not all(limit.holds(converted) for limit in limits):
+        allowed = " and ".join(limit.allowed for limit in limits)
+        problems.append(f"{path} = {to_dict(converted)!r}: must be {allowed}")
+    return converted
+
+
 def _union(hint: Any, value: Any, path: str, problems: list[str]) -> Any:
     options = typing.get_args(hint)
     if value is None and type(None) in options:
         return None
-    options = tuple(option for option in options if option is not type(None))
-    if len(options) == 1:
-        return _value(options[0], value, path, problems)
     by_tag = members_by_tag(hint)
-    if not by_tag:  # a union of scalars, e.g. int | float: the first that fits
-        for option in options:
-            allowed, converted = _scalar(option, value)
-            if allowed is None:
-                return converted
-        problems.append(f"{path} = {value!r}: must be one of {options}")
-        return None
+    if not by_tag:
+        return _first_that_fits(options, value, path, problems)
+    if isinstance(value, tuple(by_tag.values())):
+        return value
     if not isinstance(value, Mapping) or _TAG not in value:
         problems.append(
             f"{path} = {value!r}: must be a mapping with the key `{_TAG}`, "
@@ -163,6 +177,26 @@ def _union(hint: Any, value: Any, path: str, problems: list[str]) -> Any:
         problems.append(f"{path}.{_TAG} = {value[_TAG]!r}: must be one of {names}{hint}")
         return None
     return _node(by_tag[value[_TAG]], value, path, problems)
+
+
+def _first_that_fits(options: Iterable[Any], value: Any, path: str, problems: list[str]) -> Any:
+    """For `int | float`, `X | None`: the value as the first type that takes it."""
+    shown, allowed = f"{path} = {value!r}", []
+    for option in options:
+        if option is type(None):
+            allowed.append("null")
+            continue
+        found: list[str] = []
+        converted = _value(option, value, path, found)
+        if not found:
+            return converted
+        if not found[0].startswith(f"{path} = "):  # within a node or list: the type is right
+            problems.extend(found)
+            return None
+        shown, _, text = found[0].partition(": must be ")
+        allowed.append(text)
+    problems.append(f"{shown}: must be {', or '.join(allowed)}")
+    return None
 
 
 def _tuple(args: tuple[Any, ...], value: Any, path: str, problems: list[str]) -> Any:
@@ -229,6 +263,8 @@ def _tag(cls: Any) -> str:
 
 def _choices(choices: Iterable[Any], value: Any) -> str:
     texts = [str(choice) for choice in choices]
+    if len(texts) == 1:
+        return texts[0]
     return f"one of {', '.join(texts)}{_nearest(str(value), texts, list_all=False)}"
 
 

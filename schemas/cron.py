@@ -1,23 +1,31 @@
-"""Cron expressions as Kubeflow Pipelines reads them: checked, completed, moved to its time zone.
+"""Cron expressions: the one reading of them, for `yt8m retrain` and for Kubeflow Pipelines.
+
+Five fields are minute, hour, day of month, month, weekday; six have the seconds first. Sunday is 0
+and 7, months and weekdays have names, and where day of month and weekday are both restricted
+either is enough. A time is due whenever the clock on the wall of its zone shows it: what the
+change to summer time leaves out does not come, what the change back repeats comes twice. That is
+how Kubeflow's scheduler counts too.
 
 Kubeflow puts SECONDS first and lets the sixth field (day of week) be left out. The five fields
 that everybody else writes would therefore mean something else there ("0 3 * * *" would start a
-run in minute 3 of every hour), so five fields are taken as usual and the seconds are added here.
+run in minute 3 of every hour), so the seconds are added here. It knows no 7 either.
 """
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone, tzinfo
 from itertools import islice
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from yt8m.schemas.errors import UserError
 
-_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-_DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_SUNDAY = 7
 _DESCRIPTORS = {
     "@yearly": "0 0 0 1 1 *",
     "@annually": "0 0 0 1 1 *",
@@ -27,6 +35,7 @@ _DESCRIPTORS = {
     "@midnight": "0 0 0 * * *",
     "@hourly": "0 0 * * * *",
 }
+_EXAMPLE = "e.g. '0 3 * * *' for every night at three"
 _HORIZON_DAYS = 366 * 8  # a 29th of February comes at least every eighth year
 
 
@@ -34,8 +43,13 @@ _HORIZON_DAYS = 366 * 8  # a 29th of February comes at least every eighth year
 class _Field:
     name: str
     low: int
-    high: int
+    high: int  # the largest value that is written; of weekdays 7, which is Sunday again
     names: tuple[str, ...] = ()
+
+    @property
+    def values(self) -> range:
+        """The different values that there are."""
+        return range(self.low, min(self.high, 6) + 1 if self.names == _DAYS else self.high + 1)
 
 
 _FIELDS = (
@@ -43,8 +57,8 @@ _FIELDS = (
     _Field("minute", 0, 59),
     _Field("hour", 0, 23),
     _Field("day of month", 1, 31),
-    _Field("month", 1, 12, tuple(_MONTHS)),
-    _Field("day of week", 0, 6, tuple(_DAYS)),
+    _Field("month", 1, 12, _MONTHS),
+    _Field("day of week", 0, _SUNDAY, _DAYS),
 )
 
 
@@ -59,21 +73,29 @@ class Cron:
     zone: tzinfo = timezone.utc
 
     def next_times(self, after: datetime, count: int = 3) -> list[datetime]:
-        """The next `count` firing times, in the schedule's zone."""
-        return list(islice(self._times(after.astimezone(self.zone)), count))
+        """The next `count` times that are due, in the schedule's zone."""
+        return list(islice(self._times(after), count))
 
     def _times(self, after: datetime) -> Iterator[datetime]:
-        seconds, minutes, hours = (sorted(v) for v in self.values[:3])
-        day = after.replace(hour=0, minute=0, second=0, microsecond=0)
+        # Compared in UTC: within one zone Python compares what the clock on the wall shows.
+        start = after.astimezone(timezone.utc)
+        day = after.astimezone(self.zone).replace(tzinfo=None)
+        day = day.replace(hour=0, minute=0, second=0, microsecond=0)
         for _ in range(_HORIZON_DAYS):
             if self._admits(day):
-                for hour in hours:
-                    for minute in minutes:
-                        for second in seconds:
-                            at = day.replace(hour=hour, minute=minute, second=second)
-                            if at > after and _exists(at):
-                                yield at
-            day = (day.replace(tzinfo=None) + timedelta(days=1)).replace(tzinfo=self.zone)
+                yield from (at for at in self._times_of(day) if at.astimezone(timezone.utc) > start)
+            day += timedelta(days=1)
+
+    def _times_of(self, day: datetime) -> Iterator[datetime]:
+        seconds, minutes, hours = (sorted(v) for v in self.values[:3])
+        for hour in hours:
+            for fold in (0, 1):  # 1 is an hour that the change to winter time repeats
+                for minute in minutes:
+                    for second in seconds:
+                        at = day.replace(hour=hour, minute=minute, second=second, fold=fold)
+                        at = at.replace(tzinfo=self.zone)
+                        if _exists(at):
+                            yield at
 
     def _admits(self, day: datetime) -> bool:
         """Day of month AND day of week, but OR where both are restricted, as every cron has it."""
@@ -87,12 +109,16 @@ class Cron:
 
     def explain(self, now: datetime) -> str:
         """Three next times, which say more than any paraphrase of the fields."""
-        times = ", ".join(f"{t:%a %Y-%m-%d %H:%M:%S}" for t in self.next_times(now))
-        return f"{self.expression} ({_zone_name(self.zone)}): next {times}"
+        times = ", ".join(f"{at:%a %Y-%m-%d %H:%M:%S}" for at in self.next_times(now))
+        return f"{self.label()}: next {times}"
+
+    def label(self) -> str:
+        """The expression and the zone that it is meant in."""
+        return f"{self.expression} ({_zone_name(self.zone)})"
 
 
 def parse_cron(text: str, *, zone: str = "UTC", cluster_zone: str = "UTC") -> Cron:
-    """The schedule for Kubeflow: `text` is in `zone`, the cluster counts in `cluster_zone`."""
+    """The schedule that `text` means in `zone`, for a scheduler that counts in `cluster_zone`."""
     cron = _parse(text, _load_zone(zone))
     if not cron.next_times(datetime.now(timezone.utc), 1):
         raise UserError(f"cron {text!r} never comes: no such day in the months it names")
@@ -109,10 +135,13 @@ def _parse(text: str, zone: tzinfo) -> Cron:
     if len(parts) != 6:
         raise UserError(
             f"cron {text!r} has {len(parts)} fields: write five (minute hour day month weekday) "
-            "or six with the seconds first, e.g. '0 3 * * *' for every night at three"
+            f"or six with the seconds first, {_EXAMPLE}"
         )
     values = tuple(_values(p, f, text) for p, f in zip(parts, _FIELDS, strict=True))
-    return Cron(" ".join(parts), values, parts[3][0] in "*?", parts[5][0] in "*?", zone)
+    any_day, any_weekday = (any(p[0] in "*?" for p in parts[at].split(",")) for at in (3, 5))
+    if re.search(r"(^|[,-])7|-sun", parts[5]):
+        parts[5] = "*" if any_weekday else _list(values[5])
+    return Cron(" ".join(parts), values, any_day, any_weekday, zone)
 
 
 def _values(part: str, field: _Field, text: str) -> frozenset[int]:
@@ -123,24 +152,30 @@ def _values(part: str, field: _Field, text: str) -> frozenset[int]:
             raise UserError(f"cron {text!r}: {field.name} {piece!r} is not a number, a-b, * or */n")
         first, last, step = match.groups()
         if first in "*?":
-            low, high = field.low, field.high
+            low, high = field.low, field.values[-1]
         else:
             low = _number(first, field, text)
             # "5/15" means from 5 to the end in steps of 15.
-            high = _number(last, field, text) if last else (field.high if step else low)
-        if low > high or step == "0":
-            raise UserError(f"cron {text!r}: {field.name} {piece!r} is empty")
+            high = _number(last, field, text) if last else (field.values[-1] if step else low)
+            if field.names == _DAYS and last == "sun":
+                high = _SUNDAY  # fri-sun ends with the week
+        if low > high or (step and int(step) == 0):
+            raise UserError(f"cron {text!r}: {field.name} {piece!r} is empty, {_EXAMPLE}")
         found.update(range(low, high + 1, int(step or 1)))
+    if field.names == _DAYS:
+        found = {day % _SUNDAY for day in found}
     return frozenset(found)
 
 
 def _number(word: str, field: _Field, text: str) -> int:
     if word in field.names:
         return field.names.index(word) + field.low
-    if not word.isdigit() or not field.low <= int(word) <= field.high:
-        sunday = "; Sunday is 0" if field.name == "day of week" else ""
+    if not re.fullmatch("[0-9]+", word) or not field.low <= int(word) <= field.high:
+        names = f" or {field.names[0]} to {field.names[-1]}" if field.names else ""
+        sunday = "; Sunday is 0 or 7" if field.names == _DAYS else ""
         raise UserError(
-            f"cron {text!r}: {field.name} {word!r} must be {field.low} to {field.high}{sunday}"
+            f"cron {text!r}: {field.name} {word!r} must be {field.low} to {field.high}{names}"
+            f"{sunday}, {_EXAMPLE}"
         )
     return int(word)
 
@@ -170,22 +205,28 @@ def _shift(cron: Cron, offset_minutes: int) -> Cron | None:
         return None
     moments = [(h * 60 + m) - offset_minutes for h in hours for m in minutes]
     carries = {moment // 1440 for moment in moments}
-    free = cron.any_day_of_month and cron.any_day_of_week and len(months) == 12
-    if carries != {0} and not free:
-        if len(carries) > 1 or not cron.any_day_of_month or len(months) < 12:
+    all_days = len(days) == 31 and len(months) == 12  # "*/2" restricts, though it has a star
+    if carries != {0} and not (all_days and len(weekdays) == _SUNDAY):
+        if len(carries) > 1 or not all_days:
             return None
         carry = carries.pop()
-        weekdays = frozenset((day + carry) % 7 for day in weekdays)
+        weekdays = frozenset((day + carry) % _SUNDAY for day in weekdays)
     new_hours = frozenset(moment // 60 % 24 for moment in moments)
     new_minutes = frozenset(moment % 60 for moment in moments)
     values = (seconds, new_minutes, new_hours, days, months, weekdays)
-    parts = [_write(v, f) for v, f in zip(values, _FIELDS, strict=True)]
+    # As they were written: a list of all days is not "any day", where the other field counts too.
+    parts = cron.expression.split()
+    parts[:3] = (_write(v, f) for v, f in zip(values[:3], _FIELDS[:3], strict=True))
+    if weekdays != cron.values[5]:
+        parts[5] = _list(weekdays)
     return replace(cron, expression=" ".join(parts), values=values)
 
 
 def _write(values: frozenset[int], field: _Field) -> str:
-    if len(values) == field.high - field.low + 1:
-        return "*"
+    return "*" if values == frozenset(field.values) else _list(values)
+
+
+def _list(values: frozenset[int]) -> str:
     return ",".join(str(value) for value in sorted(values))
 
 
@@ -200,16 +241,20 @@ def _constant_offset(zone: tzinfo, other: tzinfo) -> int | None:
 
 
 def _exists(at: datetime) -> bool:
-    """False for a wall-clock time that the change to summer time leaves out."""
-    back = at.astimezone(timezone.utc).astimezone(at.tzinfo)
-    return back.replace(tzinfo=None) == at.replace(tzinfo=None)
+    """Whether the clock on the wall shows `at`; the second time, where its fold is 1."""
+    if at.fold and at.utcoffset() == at.replace(fold=0).utcoffset():
+        return False  # not repeated
+    shown = at.astimezone(timezone.utc).astimezone(at.tzinfo)
+    return shown.replace(tzinfo=None) == at.replace(tzinfo=None)
 
 
 def _load_zone(name: str) -> tzinfo:
     try:
         return timezone.utc if name.upper() == "UTC" else ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError) as error:
-        raise UserError(f"no time zone {name!r}: write it like Europe/Berlin or UTC") from error
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:  # OSError: part of a name
+        close = difflib.get_close_matches(name, available_timezones(), n=1)
+        hint = f"did you mean {close[0]}?" if close else "write it like Europe/Berlin or UTC"
+        raise UserError(f"no time zone {name!r}: {hint}") from error
 
 
 def _zone_name(zone: tzinfo) -> str:

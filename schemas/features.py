@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import Annotated
 
-from yt8m.schemas.config_tree import require
+from yt8m.schemas.config_tree import ConfigNode, require
+from yt8m.schemas.limits import PositiveInt, not_empty
 
 NUM_CLASSES = 3862  # the 2018 vocabulary
 NUM_VERTICALS = 25
@@ -30,6 +32,7 @@ SEGMENT_START_TIMES = "segment_start_times"
 SEGMENT_END_TIMES = "segment_end_times"
 SEGMENT_LABELS = "segment_labels"
 SEGMENT_SCORES = "segment_scores"
+PRESENT_SCORE = 0.5  # from here on a rating says yes; published scores are 0 or 1
 
 
 class Level(enum.Enum):
@@ -51,25 +54,25 @@ def record_key(name: str, level: Level) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FeatureConfig:
+class FeatureConfig(ConfigNode):
     """Which features are read, and how many classes there are."""
 
-    names: tuple[str, ...] = (RGB, AUDIO)
-    sizes: tuple[int, ...] = (FEATURE_SIZES[RGB], FEATURE_SIZES[AUDIO])
-    num_classes: int = NUM_CLASSES
-    max_frames: int = MAX_FRAMES
+    # In the order in which they are concatenated.
+    names: Annotated[tuple[str, ...], not_empty("at least one feature name")] = (RGB, AUDIO)
+    # How long each feature's vector is, in the order of `names`.
+    sizes: tuple[PositiveInt, ...] = (FEATURE_SIZES[RGB], FEATURE_SIZES[AUDIO])
+    num_classes: PositiveInt = NUM_CLASSES  # labels are smaller than this
+    max_frames: PositiveInt = MAX_FRAMES  # frames of a video that are read; the rest is left out
 
     def __post_init__(self) -> None:
-        require(bool(self.names), "names", self.names, "at least one feature name")
+        super().__post_init__()
         require(len(set(self.names)) == len(self.names), "names", self.names, "distinct names")
         require(
-            len(self.sizes) == len(self.names) and all(size > 0 for size in self.sizes),
+            len(self.sizes) == len(self.names),
             "sizes",
             self.sizes,
-            f"one positive size for each of the {len(self.names)} names",
+            f"one size for each of the {len(self.names)} names",
         )
-        require(self.num_classes >= 1, "num_classes", self.num_classes, "1 or more")
-        require(self.max_frames >= 1, "max_frames", self.max_frames, "1 or more")
 
     @property
     def size_by_name(self) -> dict[str, int]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Annotated
 
-from yt8m.schemas.config_tree import require
+from yt8m.schemas.config_tree import ConfigNode, require
+from yt8m.schemas.limits import AbsolutePath, NonNegativeInt, matches
 
 _QUANTITY = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(?:(m|k|[MGTPE]|[KMGTPE]i)|[eE](\d+))?")
 _FACTORS: dict[str | None, float] = {
@@ -17,6 +19,14 @@ _FACTORS: dict[str | None, float] = {
 # A name that is part of a host name: claims, namespaces, jobs.
 DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
+# Both may be empty: what the cluster gives.
+Quantity = Annotated[
+    str, matches(rf"|{_QUANTITY.pattern}", "a Kubernetes quantity such as 4, 500m or 16Gi")
+]
+KubernetesName = Annotated[
+    str, matches(rf"|{DNS_LABEL.pattern}", "a Kubernetes name such as my-team")
+]
+
 
 def parse_quantity(text: str) -> float:
     """`500m` as 0.5, `16Gi` as 17179869184; ValueError where Kubernetes would refuse it."""
@@ -27,31 +37,24 @@ def parse_quantity(text: str) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PodResources:
+class PodResources(ConfigNode):
     """What a pod asks for and may not exceed; an empty text leaves it to the cluster."""
 
-    cpu: str = ""
-    memory: str = ""
-    gpus: int = 0
-    gpu_resource: str = "nvidia.com/gpu"
-
-    def __post_init__(self) -> None:
-        for name in ("cpu", "memory"):
-            value = getattr(self, name)
-            valid = not value or _QUANTITY.fullmatch(value) is not None
-            require(valid, name, value, "a Kubernetes quantity such as 4, 500m or 16Gi")
-        require(self.gpus >= 0, "gpus", self.gpus, "0 or more")
+    cpu: Quantity = ""  # of the pod
+    memory: Quantity = ""  # of the pod
+    gpus: NonNegativeInt = 0  # of the pod
+    gpu_resource: str = "nvidia.com/gpu"  # what the cluster calls a GPU
 
 
 @dataclass(frozen=True, kw_only=True)
-class VolumeMount:
+class VolumeMount(ConfigNode):
     """A claim or a secret, one of the two, mounted at `path`."""
 
-    path: str
-    claim: str = ""
-    secret: str = ""
+    path: AbsolutePath  # where, in the container
+    claim: str = ""  # the name of a persistent volume claim
+    secret: str = ""  # the name of a secret
 
     def __post_init__(self) -> None:
-        require(self.path.startswith("/"), "path", self.path, "an absolute path in the container")
+        super().__post_init__()
         one = bool(self.claim) != bool(self.secret)
         require(one, "claim", self.claim, "given, or secret, and not both")

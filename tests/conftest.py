@@ -1,6 +1,44 @@
-"""No test fails because a machine is slow."""
+"""No test fails for a slow machine, a caller's shell, or want of a program that is not Python's."""
 
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+import pytest
 from hypothesis import HealthCheck, settings
+from requirements import REQUIRE_ALL, missing, remedy, summary
+from surroundings import settle
 
+settle()
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+_MISSING = "missing requirement"  # in a report's properties, which xdist hands to its controller
+
+
+@pytest.hookimpl(tryfirst=True)  # before any fixture is made
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    names = tuple(name for mark in item.iter_markers("needs") for name in mark.args)
+    if not (lacking := missing(names)):
+        return
+    item.user_properties += [(_MISSING, name) for name in lacking]
+    reason = f"needs {', '.join(lacking)}: {remedy(lacking)}"
+    if os.environ.get(REQUIRE_ALL) == "1":
+        pytest.fail(f"{reason} ({REQUIRE_ALL}=1)", pytrace=False)
+    pytest.skip(reason)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Below everything that pytest says: what was skipped for want of what, and what to do."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None:  # a worker of xdist
+        return
+    skipped = Counter(
+        value
+        for report in reporter.stats.get("skipped", [])
+        for name, value in getattr(report, "user_properties", [])
+        if name == _MISSING
+    )
+    for line in summary(skipped):
+        reporter.write_line(line, yellow=True)

@@ -1,10 +1,11 @@
-"""The gate's decision: what was asked, what was found, what follows, as data and as text.
+"""The gate's decision: each threshold, what was observed, and what follows, as data and text.
 
 `decision.json` in the blessing artifact is `Decision` as JSON:
 
     blessed            true or false
     reason             one sentence
     mode               enforce or none
+    model_digest       SHA-256 of the files of the model that was scored; Pusher pushes no others
     baseline           what the candidate was compared with; null where there was none
     videos, examples   evaluated; examples are rows: segments at segment level, else videos
     spans              that the evaluated data are of; empty where data have none
@@ -12,7 +13,7 @@
     baseline_metrics   the same of the baseline, {} without one
     differences        candidate - baseline, by name, {value, lower, upper}
     checks             a list of {metric, slice, needed, observed, lower, upper, passed, applied,
-                       note}; `applied` is false where a change was asked and there is no baseline
+                       note}; `applied` is false for a limit on a change where there is no baseline
     notes              what a reader must know (a sampled bootstrap, unlike class counts, ...)
 """
 
@@ -22,6 +23,7 @@ import enum
 import json
 from dataclasses import dataclass, field
 
+from yt8m.components.artifacts.estimate import Estimate, estimate_text
 from yt8m.schemas.config_tree import from_dict, to_dict
 
 FILE_NAME = "decision.json"
@@ -32,15 +34,6 @@ class GateMode(enum.Enum):
 
     ENFORCE = "enforce"
     NONE = "none"  # every model that can be scored is blessed; has to be written out
-
-
-@dataclass(frozen=True, kw_only=True)
-class Estimate:
-    """A number with its interval; None where undefined or not worked out."""
-
-    value: float | None = None
-    lower: float | None = None
-    upper: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +59,7 @@ class Decision:
     blessed: bool
     reason: str
     mode: GateMode = GateMode.ENFORCE
+    model_digest: str = ""  # "": by a yt8m that did not write it yet
     baseline: str | None = None
     videos: int = 0
     examples: int = 0
@@ -110,20 +104,10 @@ def _metric_line(decision: Decision, name: str) -> str:
     return text
 
 
-def estimate_text(estimate: Estimate, *, sign: str = "") -> str:
-    """`0.7012 [0.6950, 0.7071]`."""
-    if estimate.value is None:
-        return "undefined"
-    text = f"{estimate.value:{sign}.4f}"
-    if estimate.lower is not None and estimate.upper is not None:
-        text += f" [{estimate.lower:{sign}.4f}, {estimate.upper:{sign}.4f}]"
-    return text
-
-
 def _check_line(check: Check) -> str:
     state = "passed" if check.passed else "FAILED"
     if not check.applied:
-        return f"not asked  {check.needed}: {check.note}"
+        return f"not applicable  {check.needed}: {check.note}"
     on = f" on {check.slice}" if check.slice else ""
     found = "undefined" if check.observed is None else f"{check.observed:.6g}"
     note = f" ({check.note})" if check.note else ""

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import enum
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from yt8m.components.artifacts.estimate import Estimate
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
 
 RECORD_FILE = "assets.extra/yt8m_record.json"
 STATISTICS_DIR = "assets.extra/statistics"
-_FORMAT = 1
+# 1: without a checksum, as yt8m wrote it first; it is still read.
+_FORMAT = 2
+_READ = (1, _FORMAT)
+_FORMAT_KEY, _CHECKSUM_KEY = "format", "checksum"
 
 
 class BrokenRecordError(ValueError):
@@ -26,15 +31,6 @@ class Origin(enum.Enum):
     PUSH = "push"  # by a pipeline run, blessed by its gate
     ROLLBACK = "rollback"  # an older version's files again, because somebody said so
     IMPORT = "import"  # a SavedModel from elsewhere, because somebody said so
-
-
-@dataclass(frozen=True, kw_only=True)
-class MetricRecord:
-    """One metric with its interval; None where it is undefined."""
-
-    value: float | None
-    lower: float | None = None
-    upper: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +64,7 @@ class VersionRecord:
     blessed: bool = False
     reason: str = ""  # the gate's, or who said so
     baseline_version: int = 0  # what it was compared with; 0 is none
-    metrics: dict[str, MetricRecord] = field(default_factory=dict)
+    metrics: dict[str, Estimate] = field(default_factory=dict)
     decision: dict[str, Any] = field(default_factory=dict)  # the gate's, whole
     data: DataRecord = field(default_factory=DataRecord)
     configuration: dict[str, Any] = field(default_factory=dict)
@@ -76,8 +72,29 @@ class VersionRecord:
     lineage: dict[str, str] = field(default_factory=dict)  # what it was made from: name to URI
     files: dict[str, FileRecord] = field(default_factory=dict)  # by path within the version
 
+    @property
+    def model_digest(self) -> str:
+        """Names the model's bytes, as the Evaluator's decision does."""
+        return tree_digest({name: file.sha256 for name, file in self.files.items()})
+
     def to_json(self) -> str:
-        return json.dumps({"format": _FORMAT, **to_dict(self)}, indent=1, allow_nan=False)
+        fields = to_dict(self)
+        head = {_FORMAT_KEY: _FORMAT, _CHECKSUM_KEY: _checksum(fields)}
+        return json.dumps({**head, **fields}, indent=1, allow_nan=False)
+
+
+def tree_digest(sha256_by_name: Mapping[str, str]) -> str:
+    """One SHA-256 of all files of a model by their names and contents.
+
+    The record and the statistics are put beside a model when it is pushed: they are no part of it,
+    so that the digest is the same before the push and after it.
+    """
+    rows = sorted(
+        (name, sha256)
+        for name, sha256 in sha256_by_name.items()
+        if name != RECORD_FILE and not name.startswith(f"{STATISTICS_DIR}/")
+    )
+    return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 
 
 def parse_record(text: str) -> VersionRecord:
@@ -89,12 +106,19 @@ def parse_record(text: str) -> VersionRecord:
     if not isinstance(data, Mapping):
         raise BrokenRecordError("its record is not a JSON object")
     fields = dict(data)
-    form = fields.pop("format", None)
-    if form != _FORMAT:
+    form = fields.pop(_FORMAT_KEY, None)
+    if form not in _READ:
         raise BrokenRecordError(
-            f"its record has format {form!r}, and this yt8m reads {_FORMAT}: update yt8m"
+            f"its record has format {form!r}, and this yt8m reads up to {_FORMAT}: update yt8m"
         )
+    if form != 1 and fields.pop(_CHECKSUM_KEY, None) != _checksum(fields):
+        raise BrokenRecordError("its record is not what was pushed (wrong checksum)")
     try:
         return from_dict(VersionRecord, fields)
     except ConfigError as error:
         raise BrokenRecordError(f"its record is wrong: {error}") from error
+
+
+def _checksum(fields: Mapping[str, Any]) -> str:
+    """Of the record's content as JSON holds it, whatever its layout."""
+    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from yt8m.schemas.config_tree import require
+from yt8m.schemas.config_tree import ConfigNode
+from yt8m.schemas.limits import PositiveInt
 
 
 class Choice(enum.Enum):
@@ -16,11 +17,7 @@ class Choice(enum.Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BaselineConfig:
-    """The baseline node of the configuration."""
+class BaselineConfig(ConfigNode):
+    """Which pushed model is compared with and started from."""
 
-    version: Choice | int = Choice.NEWEST
-
-    def __post_init__(self) -> None:
-        known = isinstance(self.version, Choice) or self.version > 0
-        require(known, "version", self.version, "newest, none, or the number of a version")
+    version: Choice | PositiveInt = Choice.NEWEST  # a name, or the number of a version

@@ -11,7 +11,7 @@ from tfx.dsl.components.base import base_executor
 from tfx.types import artifact_utils
 
 from yt8m.components.baseline.config import BaselineConfig
-from yt8m.components.baseline.select import hand_over, select_baseline
+from yt8m.components.baseline.select import hand_over, replaced_version, select_baseline
 from yt8m.schemas.config_tree import from_dict
 
 _log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ class Executor(base_executor.BaseExecutor):
         config = from_dict(BaselineConfig, json.loads(exec_properties["config"]), path="baseline")
         version = select_baseline(config, push_dir, exec_properties["registry_digest"])
         model = artifact_utils.get_single_instance(output_dict["model"])
-        hand_over(version, model.uri)
+        hand_over(version, model.uri, replaces=replaced_version(config, push_dir, version))
         model.set_int_custom_property("version", version.number if version else 0)
         if version is None:
             _log.info("no baseline: %s", f"nothing usable in {push_dir}" if push_dir else "none")

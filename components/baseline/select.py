@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from yt8m.components.artifacts.saved_model import SERVING_DIR
 from yt8m.components.artifacts.version_record import RECORD_FILE
 from yt8m.components.baseline.config import BaselineConfig, Choice
-from yt8m.components.registry.baseline_artifact import MODEL_DIR
+from yt8m.components.registry.baseline_artifact import write_in_service
 from yt8m.components.registry.versions import (
     NO_VERSION,
+    InService,
     Version,
+    check_usable,
     digest_version,
+    in_service,
+    list_baselines,
     list_versions,
     load_version,
     newest,
@@ -20,29 +25,59 @@ from yt8m.schemas.errors import UserError
 def select_baseline(config: BaselineConfig, push_dir: str, registry_digest: str) -> Version | None:
     """The version to hand on, every file of it read and found right; None is no baseline.
 
-    A registry digest says which version was the newest when the run began, and binds: what was
+    UserError where there are versions and none can be compared with: that is no empty registry. A
+    registry digest says which version was the newest when the run began, and binds: what was
     pushed meanwhile is not part of what TFX's cache knows. A named version is never replaced.
     """
+    check_registry(config, push_dir)
     if isinstance(config.version, int):
-        if config.version not in list_versions(push_dir):
+        if config.version not in (*list_versions(push_dir), *list_baselines(push_dir)):
             raise UserError(
                 f"baseline.version = {config.version}: no such version in {push_dir}; "
                 f"`yt8m models list --push {push_dir}` shows them"
             )
         return load_version(push_dir, config.version, verify=True)
-    if config.version is Choice.NONE or not push_dir or registry_digest == NO_VERSION:
+    none = registry_digest.partition("-")[0] == NO_VERSION
+    if config.version is Choice.NONE or not push_dir or none:
         return None
     return newest(push_dir, not_after=digest_version(registry_digest), verify=True)
 
 
-def hand_over(version: Version | None, artifact_uri: str) -> None:
+def check_registry(config: BaselineConfig, push_dir: str) -> None:
+    """UserError where a push would replace what the model cannot be compared with."""
+    if push_dir and config.version is not Choice.NONE:
+        check_usable(push_dir)
+
+
+def replaced_version(
+    config: BaselineConfig, push_dir: str, baseline: Version | None
+) -> InService | None:
+    """What a push of this run may take out of service; None is whatever is there.
+
+    Usually the baseline. A damaged version above it may be replaced as well, one that was pushed
+    since the run began may not.
+    """
+    if config.version is Choice.NONE or not push_dir:
+        return None
+    latest = newest(push_dir)
+    number, newest_number = (v.number if v else 0 for v in (baseline, latest))
+    if isinstance(config.version, int) or number == newest_number:
+        return in_service(push_dir)
+    return InService(version=number, digest=baseline.record.model_digest if baseline else "")
+
+
+def hand_over(
+    version: Version | None, artifact_uri: str, *, replaces: InService | None = None
+) -> None:
     """Copy `version` into the artifact; without one the artifact stays an empty directory.
 
     A copy, because Kubeflow takes artifacts below its pipeline root only, and because damage or
     removal in the registry must not reach a run that has begun.
     """
     files.make_dirs(artifact_uri)
+    if replaces is not None:
+        write_in_service(artifact_uri, replaces)
     if version is None:
         return
     for name in (*version.record.files, RECORD_FILE):
-        files.copy(files.join(version.path, name), files.join(artifact_uri, MODEL_DIR, name))
+        files.copy(files.join(version.path, name), files.join(artifact_uri, SERVING_DIR, name))

@@ -5,7 +5,7 @@ all *.tfrecord files below it. Every checksum and every record is looked at. Exp
 records is what the first of them has: its kind, its features and their sizes.
 
 Ends with 0 when all is well and with 1 when there are problems; they are listed with shard and
-record.
+record. The rules are those of ExampleGen; what is only worth knowing is a warning.
 
 examples:
   yt8m data inspect data
@@ -72,7 +72,7 @@ def _shards(patterns: list[str]) -> list[str]:
 
 
 def _records(shard: str, inspection: Inspection) -> Iterator[tuple[int, bytes]]:
-    from yt8m.components.example_gen.scan import open_shard, scan
+    from yt8m.components.records.shard_reader import open_shard, scan
 
     with open_shard(shard) as (file, _):
         for block in scan(file):
@@ -98,6 +98,7 @@ def _values(i: Inspection, vocabulary: Vocabulary | None, top: int) -> dict[str,
         "labels": _classes(i.label_counts, vocabulary, top),
         "problems": [str(problem) for problem in i.problems],
         "num_problems": i.num_problems,
+        "warnings": dict(i.warnings),
     }
     if i.frames:
         values["frames"] = {"sum": i.frames, "least": i.min_frames, "most": i.max_frames}
@@ -147,9 +148,10 @@ def _text(values: dict[str, Any], console: Console) -> str:
 
 def _problem_lines(values: dict[str, Any]) -> list[str]:
     count, texts = values["num_problems"], values["problems"]
+    warnings = [f"warning: {n:,} records: {text}" for text, n in values["warnings"].items()]
     if not count:
-        return ["no problems"]
-    lines = [f"{count:,} problem{'s' if count > 1 else ''}:"]
+        return [*warnings, "no problems"]
+    lines = [*warnings, f"{count:,} problem{'s' if count > 1 else ''}:"]
     lines += [f"  {text}" for text in texts[:_SHOWN_PROBLEMS]]
     if count > _SHOWN_PROBLEMS:
         more = f"--json lists {len(texts):,} of them" if len(texts) < count else "--json lists all"

@@ -21,9 +21,9 @@ from yt8m.schemas.errors import DataError, UserError
 _LOOKED_AT = 50  # records, to tell the level
 
 if TYPE_CHECKING:
+    from yt8m.components.artifacts.evaluation import Evaluation
     from yt8m.components.artifacts.manifest import Shard
-    from yt8m.components.evaluator.evaluation import Evaluation
-    from yt8m.components.evaluator.score_table import Scored
+    from yt8m.components.evaluator.score_table import ScoreTable
     from yt8m.components.evaluator.scoring import ScoringPlan
     from yt8m.schemas.features import Level
 
@@ -44,24 +44,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> None:
     """Print the figures."""
     silence_tensorflow()
+    evaluation = evaluate_files(
+        _saved_model(args.model),
+        args.data,
+        console,
+        baseline=_saved_model(args.baseline) if args.baseline else None,
+        top_k=args.top_k,
+        replicates=args.replicates,
+    )
+    for note in evaluation.notes:
+        console.warn(note)
+    console.result(_values(evaluation), _text(evaluation, console))
+
+
+def evaluate_files(
+    model: str,
+    pattern: str,
+    console: Console,
+    *,
+    baseline: str | None = None,
+    top_k: int = 20,
+    replicates: int = 200,
+) -> Evaluation:
+    """The evaluation of a SavedModel on the records that match; DataError where it has none."""
     from yt8m.components.evaluator.config import BootstrapConfig, EvaluatorConfig
     from yt8m.components.evaluator.evaluation import evaluate
     from yt8m.components.evaluator.scoring import check_models
     from yt8m.schemas.config_tree import from_dict, to_dict
 
-    bootstrap = to_dict(BootstrapConfig()) | {"replicates": args.replicates}
-    config = from_dict(EvaluatorConfig, {"top_k": args.top_k, "bootstrap": bootstrap})
-    shards = _shards(args.data)
-    plan = _plan(args, shards[0])
+    bootstrap = to_dict(BootstrapConfig()) | {"replicates": replicates}
+    config = from_dict(EvaluatorConfig, {"top_k": top_k, "bootstrap": bootstrap})
+    shards = _shards(pattern)
+    plan = _plan(model, baseline, shards[0], top_k=top_k)
     for note in check_models(plan):
         console.warn(note)
     scored = _score(plan, shards, console)
     if scored.broken:
         raise DataError(next(iter(scored.broken.values())))
-    evaluation = evaluate(scored, config, level=plan.level)
-    for note in evaluation.notes:
-        console.warn(note)
-    console.result(_values(evaluation), _text(evaluation, console))
+    return evaluate(scored, config, level=plan.level)
 
 
 def _shards(pattern: str) -> list[Shard]:
@@ -90,21 +110,20 @@ def _shards(pattern: str) -> list[Shard]:
     return shards
 
 
-def _plan(args: argparse.Namespace, shard: Shard) -> ScoringPlan:
-    from yt8m.components.evaluator.exported import ExportedModel
+def _plan(model: str, baseline: str | None, shard: Shard, *, top_k: int) -> ScoringPlan:
     from yt8m.components.evaluator.scoring import ScoringPlan
+    from yt8m.components.export.load import load_model
     from yt8m.schemas.features import FeatureConfig
 
-    model = _saved_model(args.model)
-    classes = ExportedModel(model).num_classes
+    classes = load_model(model).num_classes
     if classes is None:
         raise UserError(f"{model}: its signature does not say how many classes it scores")
     return ScoringPlan(
         model=model,
-        baseline=_saved_model(args.baseline) if args.baseline else None,
+        baseline=baseline,
         level=_level(shard),
         features=FeatureConfig(num_classes=classes),
-        top_k=args.top_k,
+        top_k=top_k,
     )
 
 
@@ -127,7 +146,7 @@ def _level(shard: Shard) -> Level:
 def _first_records(records: Any, uri: str) -> list[bytes]:  # a tf.data.Dataset
     import tensorflow as tf
 
-    from yt8m.components.evaluator.exported import tf_reason
+    from yt8m.components.export.load import tf_reason
 
     try:
         return list(records.take(_LOOKED_AT).as_numpy_iterator())
@@ -142,17 +161,17 @@ def _saved_model(path: str) -> str:
     return baseline_model(path) or path
 
 
-def _score(plan: ScoringPlan, shards: list[Shard], console: Console) -> Scored:
-    from yt8m.components.evaluator.score_table import merged
-    from yt8m.components.evaluator.scoring import Scorer, grouped, no_rows
+def _score(plan: ScoringPlan, shards: list[Shard], console: Console) -> ScoreTable:
+    from yt8m.components.evaluator.score_table import merge_tables
+    from yt8m.components.evaluator.scoring import Scorer, empty_table, group_shards
 
     scorer = Scorer(plan)
-    parts = [no_rows(plan)]
+    parts = [empty_table(plan)]
     with console.progress("evaluate", total=len(shards), unit="shards") as progress:
-        for group in grouped(shards):
+        for group in group_shards(shards):
             parts.append(scorer.score(group))
             progress.advance(len(group), note=f"{sum(len(part) for part in parts):,} examples")
-    return merged(parts)
+    return merge_tables(parts)
 
 
 def _values(evaluation: Evaluation) -> dict[str, Any]:
@@ -171,7 +190,7 @@ def _values(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _text(evaluation: Evaluation, console: Console) -> str:
-    from yt8m.components.artifacts.decision import estimate_text
+    from yt8m.components.artifacts.estimate import estimate_text
 
     overall = evaluation.overall
     columns = ["metric", "model"]

@@ -1,50 +1,138 @@
-"""Register a SavedModel from elsewhere as the newest version, e.g. last year's as the baseline.
+"""Register a SavedModel from elsewhere, e.g. last year's: as the next version, or as a baseline.
 
-The model needs the signature `scores`: serialized records `examples` to `scores` [records,
-classes] and `video_id`. A model that yt8m exported says itself what it takes; for another one,
-say it with --level. It becomes the newest version, which model servers load.
+With --data the model is scored on those records first; it then becomes the newest version, which
+model servers load, with its metrics on record. Without, nobody knows what it is worth: it becomes a
+baseline that is not served, which the next run is compared with where no version of yt8m's is in
+service (or where `baseline.version` names it).
+
+The model needs the signatures `serving_default`, for model servers, and `scores`: serialized
+records `examples` to `scores` [records, classes] and `video_id`. A model that yt8m exported says
+itself what records it takes; for another one the records of --data do, or --level.
 
 examples:
-  yt8m models import /backup/2025/model --push /srv/models
+  yt8m models import /backup/2025/model --push /srv/models --data 'data/validate*.tfrecord'
   yt8m models import /backup/2019/model --push /srv/models --level video
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.console.console import Console
 from yt8m.components.console.quiet import silence_tensorflow
-from yt8m.schemas.features import Level
+from yt8m.schemas.errors import UserError
+from yt8m.schemas.features import FeatureConfig, Level
+
+if TYPE_CHECKING:
+    from yt8m.components.artifacts.evaluation import Evaluation
+    from yt8m.components.artifacts.export_info import ExportInfo
+    from yt8m.components.export.load import LoadedModel
+
+_HEAD = "entities"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("model", metavar="DIR", help="the SavedModel, where saved_model.pb is")
+    parser.add_argument("model", metavar="DIR", help=f"the SavedModel, where {MODEL_FILE} is")
     parser.add_argument("--push", required=True, metavar="DIR", help="the push directory")
+    parser.add_argument(
+        "--data",
+        metavar="PATTERN",
+        help="TFRecord files to score it on before it is served, e.g. 'eval/*.tfrecord'",
+    )
     parser.add_argument(
         "--level",
         choices=[level.value for level in Level],
-        help="what kind of record it takes, where it does not say so itself",
+        help="what kind of record it takes, where neither it nor --data says so",
     )
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
-    """Check the model and push it."""
+    """Check the model, score it, and push it."""
     silence_tensorflow()
     from yt8m.components.artifacts.version_record import Origin, VersionRecord
-    from yt8m.components.commands.foreign_model import described
+    from yt8m.components.commands.evaluate import evaluate_files
+    from yt8m.components.export.load import load_model
     from yt8m.components.registry.push import push
 
-    level = Level(args.level) if args.level else None
-    with described(args.model, level=level, console=console) as (directory, info):
+    model = load_model(args.model)
+    _ = model.serve
+    found = evaluate_files(args.model, args.data, console) if args.data else None
+    level = _level(model, Level(args.level) if args.level else None, found)
+    with _described(model, level) as (directory, info):
+        metrics = found.overall.candidate if found else {}
         record = VersionRecord(
             origin=Origin.IMPORT,
             origin_path=args.model,
             blessed=True,  # by whoever imports it
-            reason="imported by `yt8m models import`",
+            reason=_reason(found, args.data),
+            metrics=dict(metrics),
             configuration=info.config,
         )
-        version = push(directory, args.push, record)
-    value = {"version": version.number, "path": version.path, "imported": args.model}
-    console.result(value, f"version {version.number}: {version.path}, from {args.model}")
+        version = push(directory, args.push, record, served=found is not None)
+    value = {
+        "version": version.number,
+        "path": version.path,
+        "imported": args.model,
+        "served": found is not None,
+        "metrics": {name: estimate.value for name, estimate in metrics.items()},
+    }
+    note = "" if found else "; it is not served, for no --data said what it is worth"
+    console.result(value, f"version {version.number}: {version.path}, from {args.model}{note}")
+
+
+def _reason(found: Evaluation | None, pattern: str | None) -> str:
+    if found is None:
+        return "imported by `yt8m models import` as a baseline, not scored"
+    gap = found.overall.candidate["gap"].value
+    return (
+        f"imported by `yt8m models import`: GAP {gap:.4f} on {found.videos:,} videos of {pattern}"
+    )
+
+
+def _level(model: LoadedModel, said: Level | None, found: Evaluation | None) -> Level:
+    level = model.level or said or (found.level if found else None)
+    if level is None:
+        raise UserError(
+            f"{model.directory} does not say what records it takes (yt8m did not export it); say "
+            "it with --level video, frame or segment, or give records with --data"
+        )
+    for other in (said, found.level if found else None):
+        if other not in (None, level):
+            raise UserError(f"{model.directory} is of level {level.value}, not {other.value}")
+    return level
+
+
+@contextlib.contextmanager
+def _described(model: LoadedModel, level: Level) -> Iterator[tuple[str, ExportInfo]]:
+    """A directory with the model and what it says of itself, a copy where that was missing."""
+    import tempfile
+
+    from yt8m.components.artifacts.export_info import FILE_NAME, ExportInfo
+    from yt8m.components.storage import files
+
+    if model.level is not None:
+        yield model.directory, model.info
+        return
+    classes = model.num_classes
+    if classes is None:
+        raise UserError(
+            f"{model.directory}: its signature `scores` does not say how many classes it scores"
+        )
+    info = ExportInfo(
+        level=level,
+        features=FeatureConfig(num_classes=classes),
+        head=_HEAD,
+        heads={_HEAD: classes},
+        top_k=min(20, classes),
+        has_class_names=False,
+        has_transform_graph=False,
+    )
+    with tempfile.TemporaryDirectory(prefix="yt8m-import-") as copy:
+        files.copy_tree(model.directory, copy)
+        files.write_text(files.join(copy, FILE_NAME), info.to_json())
+        yield copy, info

@@ -1,7 +1,9 @@
 """List the pushed versions, the newest first: when, whence, GAP, and whether they are sound.
 
 A version is sound when its record can be read and all its files have the sizes that they were
-pushed with; `yt8m models show` compares the contents too.
+pushed with; `yt8m models verify` compares the contents too. Another maker's model, which has no
+record, is foreign: nothing here changes or removes it. Imported models that nobody has scored are
+baselines that are not served.
 
 examples:
   yt8m models list --push /srv/models
@@ -25,27 +27,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Print a line for each version."""
-    from yt8m.components.registry.versions import list_versions
+    from yt8m.components.registry.versions import (
+        in_service,
+        list_baselines,
+        list_versions,
+        newest,
+    )
 
-    numbers = list_versions(args.push)
-    rows = [_row(args.push, number) for number in reversed(numbers)]
-    baseline = next((row["version"] for row in rows if row["state"] == "blessed"), None)
+    numbers = sorted((*list_versions(args.push), *list_baselines(args.push)), reverse=True)
+    served = in_service(args.push).version
+    rows = [_row(args.push, number) | {"served": number == served} for number in numbers]
+    found = newest(args.push)
+    baseline = found.number if found else None
     value = {"push_dir": args.push, "baseline": baseline, "versions": rows}
     if not rows:
         console.result(value, f"no versions in {args.push}")
         return
-    lines = [_line(row, newest=row["version"] == numbers[-1]) for row in rows]
+    lines = [_line(row) for row in rows]
     said = f"version {baseline}" if baseline is not None else "none"
     console.result(value, f"{console.table(_COLUMNS, lines)}\n\nthe next run's baseline: {said}")
 
 
 def _row(push_dir: str, number: int) -> dict[str, Any]:
-    from yt8m.components.registry.versions import DamagedVersionError, load_version
+    from yt8m.components.registry.versions import (
+        ForeignVersionError,
+        UnusableVersionError,
+        load_version,
+    )
 
     try:
         record = load_version(push_dir, number).record
-    except DamagedVersionError as error:
-        return {"version": number, "state": "damaged", "problem": str(error)}
+    except UnusableVersionError as error:
+        state = "foreign" if isinstance(error, ForeignVersionError) else "damaged"
+        return {"version": number, "state": state, "problem": str(error)}
     gap = record.metrics.get("gap")
     return {
         "version": number,
@@ -61,10 +75,9 @@ def _row(push_dir: str, number: int) -> dict[str, Any]:
     }
 
 
-def _line(row: dict[str, Any], *, newest: bool) -> list[object]:
-    served = ", served" if newest else ""
-    state = f"{row['state']}{served}"
-    if row["state"] == "damaged":
+def _line(row: dict[str, Any]) -> list[object]:
+    state = f"{row['state']}{', served' if row['served'] else ''}"
+    if "problem" in row:
         return [row["version"], "-", "-", "-", "-", "-", state]
     origin = row["origin"]
     if row["origin_version"]:

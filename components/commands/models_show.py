@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from yt8m.components.console.console import Console
 
 if TYPE_CHECKING:
-    from yt8m.components.artifacts.version_record import MetricRecord, VersionRecord
+    from yt8m.components.artifacts.estimate import Estimate
+    from yt8m.components.artifacts.version_record import VersionRecord
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +67,7 @@ def _data(record: VersionRecord) -> str:
     return f"{data.level} level{spans}; {counts}; digest {data.manifest_digest}"
 
 
-def _metric(metric: MetricRecord) -> str:
+def _metric(metric: Estimate) -> str:
     if metric.value is None:
         return "undefined"
     if metric.lower is None or metric.upper is None:

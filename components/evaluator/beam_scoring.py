@@ -14,9 +14,9 @@ import apache_beam as beam
 
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.evaluator import score_table as pieces
-from yt8m.components.evaluator.score_table import Scored
-from yt8m.components.evaluator.scoring import Fold, Scorer, ScoringPlan, grouped
-from yt8m.components.evaluator.tfma_extracts import Extracts
+from yt8m.components.evaluator.score_table import ScoreTable
+from yt8m.components.evaluator.scoring import Scorer, ScoreTableBuilder, ScoringPlan, group_shards
+from yt8m.components.evaluator.tfma_user_metrics import Extracts
 from yt8m.components.storage import files
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import DataError, Yt8mError
@@ -35,7 +35,7 @@ class ScoreShards(beam.DoFn):
     def process(self, element: tuple[int, str]) -> Iterator[Any]:
         """Write what group number `element[0]` leaves, or why it could not be scored."""
         number, text = element
-        whole = Fold(self._plan)
+        whole = ScoreTableBuilder(self._plan)
         try:
             if self._scorer is None:
                 self._scorer = Scorer(self._plan)
@@ -66,7 +66,7 @@ def add_scoring(
     directory = files.join(evaluation_uri, _PIECES_DIR)
     files.remove_tree(directory)
     files.make_dirs(directory)
-    groups = [[to_dict(shard) for shard in group] for group in grouped(shards)]
+    groups = [[to_dict(shard) for shard in group] for group in group_shards(shards)]
     elements = [(number, json.dumps(group)) for number, group in enumerate(groups)]
     outputs = (
         pipeline
@@ -78,14 +78,14 @@ def add_scoring(
     return outputs[EXAMPLES]
 
 
-def collect(empty: Scored, shards: Sequence[Shard], evaluation_uri: str) -> Scored:
+def collect(empty: ScoreTable, shards: Sequence[Shard], evaluation_uri: str) -> ScoreTable:
     """What all groups left, merged; the pieces are removed."""
     directory = files.join(evaluation_uri, _PIECES_DIR)
     names = set(files.list_dir(directory))
     errors = sorted(name for name in names if name.endswith(".error"))
     if errors:
         raise DataError(files.read_text(files.join(directory, errors[0])))
-    groups = grouped(shards)
+    groups = group_shards(shards)
     expected = [f"{number:05d}.npz" for number in range(len(groups))]
     missing = [
         shard.uri
@@ -97,4 +97,4 @@ def collect(empty: Scored, shards: Sequence[Shard], evaluation_uri: str) -> Scor
         raise Yt8mError(f"{len(missing)} shards were not scored, the first is {missing[0]}")
     found = [pieces.from_bytes(files.read_bytes(files.join(directory, n))) for n in expected]
     files.remove_tree(directory)
-    return pieces.merged([empty, *found])
+    return pieces.merge_tables([empty, *found])

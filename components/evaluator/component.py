@@ -11,7 +11,7 @@ from tfx.types import component_spec, standard_artifacts
 
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
 from yt8m.components.evaluator.executor import Executor
-from yt8m.components.evaluator.tfma_user_metrics import parse_stock
+from yt8m.components.evaluator.tfma_user_metrics import parse_user_metrics
 from yt8m.schemas.code_version import code_version
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.features import FeatureConfig
@@ -65,7 +65,9 @@ class Evaluator(base_beam_component.BaseBeamComponent):
 
         `vocabulary_digest` tells TFX's cache when the file that `config` names has changed.
         """
-        parse_stock(config.eval_config, has_baseline=True)  # a mistake shows before the run starts
+        parse_user_metrics(
+            config.eval_config, has_baseline=True
+        )  # a mistake shows before the run starts
         super().__init__(
             EvaluatorSpec(
                 config=json.dumps(to_dict(config), sort_keys=True),

@@ -1,105 +1,28 @@
-"""All figures of one evaluation, worked out from what the pass left.
-
-`metrics.json` in the evaluation artifact is `Evaluation` as JSON; the report draws from it:
-
-    level, top_k       video | frame | segment; classes of each video that count
-    videos, examples   evaluated; examples are rows: segments at segment level, else videos
-    spans              that the evaluated shards are of; empty where data have none
-    confidence         level of all intervals, null without
-    overall            {examples, candidate, baseline, difference}: each a mapping from metric
-                       (gap, map, perr, hit_at_1, loss) to {value, lower, upper}, null where
-                       undefined; only gap has bounds; baseline and difference are {} without one
-    slices             a list of the same, with `column` and `value`
-    classes            {class_id, name, positives, candidate, baseline}: average precision of
-                       every class that has positives
-    precision_recall   model -> points {score, precision, recall}, by rising recall
-    calibration        model -> bins {low, high, count, mean_score, hit_rate}
-    notes              what a reader must know
-    broken             model -> why it cannot be judged (predictions that are no numbers)
-"""
+"""All metrics of one evaluation, computed from the score table."""
 
 from __future__ import annotations
 
 import functools
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
-from yt8m.components.artifacts.decision import Estimate
-from yt8m.components.evaluator.config import BootstrapConfig, EvaluatorConfig
-from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE, Scored
+from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.artifacts.evaluation import ClassMetrics, Evaluation, SliceMetrics
+from yt8m.components.evaluator.config import GAP, BootstrapConfig, EvaluatorConfig
+from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE, ScoreTable
 from yt8m.components.evaluator.slices import MAX_VALUES, slices_of
 from yt8m.components.metrics import VideoMetrics
-from yt8m.components.metrics.bootstrap import GapDraws, Interval, draw_gap
-from yt8m.components.metrics.curves import (
-    CalibrationBin,
-    CurvePoint,
-    calibration,
-    precision_recall,
-)
-from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.components.metrics.bootstrap import GapDraws, draw_gap
+from yt8m.components.metrics.curves import calibration, precision_recall
 from yt8m.schemas.features import Level
 from yt8m.schemas.vocabulary import Vocabulary
 
-FILE_NAME = "metrics.json"
-GAP = "gap"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    """All data, or one slice of it."""
-
-    column: str = ""
-    value: str = ""
-    examples: int = 0
-    candidate: dict[str, Estimate] = field(default_factory=dict)
-    baseline: dict[str, Estimate] = field(default_factory=dict)
-    difference: dict[str, Estimate] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClassResult:
-    """One class."""
-
-    class_id: int
-    name: str
-    positives: int
-    candidate: float
-    baseline: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Evaluation:
-    """Everything that was found."""
-
-    level: Level
-    top_k: int
-    videos: int
-    examples: int
-    overall: Part
-    spans: tuple[int, ...] = ()
-    confidence: float | None = None
-    slices: tuple[Part, ...] = ()
-    classes: tuple[ClassResult, ...] = ()
-    precision_recall: dict[str, tuple[CurvePoint, ...]] = field(default_factory=dict)
-    calibration: dict[str, tuple[CalibrationBin, ...]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    broken: dict[str, str] = field(default_factory=dict)
-
-    def to_json(self) -> str:
-        return json.dumps(to_dict(self), allow_nan=False)
-
-
-def parse_evaluation(text: str) -> Evaluation:
-    """The inverse of `Evaluation.to_json`."""
-    return from_dict(Evaluation, json.loads(text))
-
 
 def evaluate(
-    scored: Scored,
+    scored: ScoreTable,
     config: EvaluatorConfig,
     *,
     level: Level,
@@ -142,7 +65,7 @@ def evaluate(
     )
 
 
-def _part(models: Mapping[str, VideoMetrics], bootstrap: BootstrapConfig) -> Part:
+def _part(models: Mapping[str, VideoMetrics], bootstrap: BootstrapConfig) -> SliceMetrics:
     results = {name: _estimates(model) for name, model in models.items()}
     candidate, baseline = results[CANDIDATE], results.get(BASELINE, {})
     difference = {name: _minus(candidate[name], baseline[name]) for name in baseline}
@@ -154,7 +77,7 @@ def _part(models: Mapping[str, VideoMetrics], bootstrap: BootstrapConfig) -> Par
         if difference:
             interval = functools.partial(draws.difference, level=bootstrap.level)
             difference[GAP] = _bounded(difference[GAP], interval, low=-1.0)
-    return Part(
+    return SliceMetrics(
         examples=len(models[CANDIDATE]),
         candidate=candidate,
         baseline=baseline,
@@ -180,15 +103,13 @@ def _minus(one: Estimate, other: Estimate) -> Estimate:
 
 
 def _bounded(
-    estimate: Estimate, interval: Callable[[float], Interval], *, low: float = 0.0
+    estimate: Estimate, interval: Callable[[float], tuple[float, float]], *, low: float = 0.0
 ) -> Estimate:
     """With its interval, cut where the scale ends, of which resampling knows nothing."""
     if estimate.value is None:
         return estimate
-    bounds = interval(estimate.value)
-    return Estimate(
-        value=estimate.value, lower=max(bounds.lower, low), upper=min(bounds.upper, 1.0)
-    )
+    lower, upper = interval(estimate.value)
+    return Estimate(value=estimate.value, lower=max(lower, low), upper=min(upper, 1.0))
 
 
 def _estimates(metrics: VideoMetrics) -> dict[str, Estimate]:
@@ -203,18 +124,18 @@ def _estimates(metrics: VideoMetrics) -> dict[str, Estimate]:
     return {name: Estimate(value=value) for name, value in values.items()}
 
 
-def _undefined(scored: Scored) -> Part:
+def _undefined(scored: ScoreTable) -> SliceMetrics:
     nothing = {name: Estimate() for name in ("gap", "map", "perr", "hit_at_1", "loss")}
     has_baseline = scored.baseline is not None
-    return Part(candidate=dict(nothing), baseline=dict(nothing) if has_baseline else {})
+    return SliceMetrics(candidate=dict(nothing), baseline=dict(nothing) if has_baseline else {})
 
 
-def _classes(scored: Scored, vocabulary: Vocabulary | None) -> tuple[ClassResult, ...]:
+def _classes(scored: ScoreTable, vocabulary: Vocabulary | None) -> tuple[ClassMetrics, ...]:
     ours = scored.candidate.class_precision()
     theirs = scored.baseline.class_precision().ap if scored.baseline is not None else None
     names = vocabulary.names if vocabulary is not None else ()
     return tuple(
-        ClassResult(
+        ClassMetrics(
             class_id=int(c),
             name=names[c] if c < len(names) else str(c),
             positives=int(ours.positives[c]),
@@ -225,11 +146,11 @@ def _classes(scored: Scored, vocabulary: Vocabulary | None) -> tuple[ClassResult
     )
 
 
-def _notes(scored: Scored, bootstrap: BootstrapConfig) -> list[str]:
+def _notes(scored: ScoreTable, bootstrap: BootstrapConfig) -> list[str]:
     notes = []
     if bootstrap.replicates and scored.videos > bootstrap.max_videos:
         notes.append(
-            f"intervals come of {bootstrap.max_videos:,} of {scored.videos:,} videos, drawn at "
+            f"intervals come from {bootstrap.max_videos:,} of {scored.videos:,} videos, drawn at "
             f"random (seed {bootstrap.seed}) and scaled to all"
         )
     notes += [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
 from dataclasses import dataclass
@@ -9,23 +10,23 @@ from typing import Any
 
 from tensorflow_model_analysis.proto import config_pb2
 from tfx import types
+from tfx.components.evaluator import constants
 from tfx.dsl.components.base import base_beam_executor
 from tfx.types import artifact_utils
 from tfx.utils import path_utils
 
+from yt8m.components.artifacts import decision as decision_file
+from yt8m.components.artifacts import evaluation as evaluation_file
 from yt8m.components.artifacts import manifest
 from yt8m.components.artifacts.decision import Decision, GateMode, decision_text
+from yt8m.components.artifacts.evaluation import Evaluation
 from yt8m.components.evaluator.beam_scoring import add_scoring, collect
-from yt8m.components.evaluator.blessing import write_blessing
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig, SliceBy
-from yt8m.components.evaluator.evaluation import FILE_NAME as METRICS_FILE
-from yt8m.components.evaluator.evaluation import Evaluation, evaluate
-from yt8m.components.evaluator.gate import check_gate, resolve_gate
+from yt8m.components.evaluator.evaluation import evaluate
 from yt8m.components.evaluator.gate_decision import decide
-from yt8m.components.evaluator.score_table import Scored
-from yt8m.components.evaluator.scoring import ScoringPlan, check_models, no_rows
+from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE, ScoreTable
+from yt8m.components.evaluator.scoring import ScoringPlan, check_models, empty_table
 from yt8m.components.evaluator.shard_selection import ShardSelection, choose_shards
-from yt8m.components.evaluator.tfma_extracts import Extracts
 from yt8m.components.evaluator.tfma_gate import (
     Metrics,
     SliceKey,
@@ -35,19 +36,25 @@ from yt8m.components.evaluator.tfma_gate import (
     parts_of,
     validate,
 )
-from yt8m.components.evaluator.tfma_output import write_eval_config, write_metrics, write_validation
-from yt8m.components.evaluator.tfma_plots import write_plots
-from yt8m.components.evaluator.tfma_user_metrics import (
-    StockMetrics,
-    add_stock_metrics,
-    collect_stock,
-    collect_stock_plots,
-    numbers_of,
-    parse_stock,
+from yt8m.components.evaluator.tfma_output import (
+    write_eval_config,
+    write_metrics,
+    write_plots,
+    write_validation,
 )
-from yt8m.components.evaluator.thresholds import expand_thresholds
+from yt8m.components.evaluator.tfma_user_metrics import (
+    Extracts,
+    UserMetrics,
+    add_user_metrics,
+    collect_user_metrics,
+    collect_user_plots,
+    numbers_of,
+    parse_user_metrics,
+)
+from yt8m.components.evaluator.thresholds import check_gate, expand_thresholds, resolve_gate
 from yt8m.components.records.vocabulary import load_vocabulary
 from yt8m.components.registry.baseline_artifact import baseline_model
+from yt8m.components.registry.digests import model_digest
 from yt8m.components.storage import files
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import ConfigError, DataError, UserError
@@ -61,7 +68,7 @@ Artifacts = dict[str, list[types.Artifact]]
 
 @dataclass(frozen=True, kw_only=True)
 class _Job:
-    """What one execution is asked to do."""
+    """What one execution does."""
 
     config: EvaluatorConfig
     gate: GateConfig
@@ -69,10 +76,11 @@ class _Job:
     chosen: ShardSelection[manifest.Shard]
     examples_uri: str
     evaluation_uri: str
-    baseline: str | None  # how the baseline is called
+    baseline: str | None  # its name in the decision
     vocabulary: Vocabulary | None
     eval_config: config_pb2.EvalConfig  # whole: the gate's thresholds and the user's own metrics
-    stock: config_pb2.EvalConfig | None  # the user's own metrics alone
+    user_config: config_pb2.EvalConfig | None  # the user's own metrics alone
+    notes: tuple[str, ...] = ()
 
 
 class Executor(base_beam_executor.BaseBeamExecutor):
@@ -83,35 +91,42 @@ class Executor(base_beam_executor.BaseBeamExecutor):
     ) -> None:
         self._log_startup(input_dict, output_dict, exec_properties)
         job = _job(input_dict, output_dict, exec_properties)
+        digest = model_digest(job.plan.model)
         notes = check_models(job.plan)
         scored = self._score(job)
+        if BASELINE in scored.broken and CANDIDATE not in scored.broken:
+            job, notes = _without_baseline(job, scored.broken[BASELINE]), []
+            scored = self._score(job)
         evaluation = evaluate(
             scored,
             job.config,
             level=job.plan.level,
             vocabulary=job.vocabulary,
             spans=job.chosen.spans,
-            notes=[*job.chosen.notes, *notes],
+            notes=[*job.chosen.notes, *job.notes, *notes],
         )
-        decision = _judge(job, evaluation)
-        files.write_text(files.join(job.evaluation_uri, METRICS_FILE), evaluation.to_json())
-        write_blessing(decision, inputs=input_dict, outputs=output_dict)
+        if model_digest(job.plan.model) != digest:
+            raise DataError(f"{job.plan.model}: its files changed while it was scored; run again")
+        decision = dataclasses.replace(_judge(job, evaluation), model_digest=digest)
+        metrics_file = files.join(job.evaluation_uri, evaluation_file.FILE_NAME)
+        files.write_text(metrics_file, evaluation.to_json())
+        _write_blessing(decision, inputs=input_dict, outputs=output_dict)
         for line in decision_text(decision).splitlines():
             _log.info("%s", line)
 
-    def _score(self, job: _Job) -> Scored:
-        wanted = Extracts(slices=job.config.slices, vocabulary=job.vocabulary)
+    def _score(self, job: _Job) -> ScoreTable:
+        extracts = Extracts(slices=job.config.slices, vocabulary=job.vocabulary)
         with self._make_beam_pipeline() as pipeline:
             examples = add_scoring(
                 pipeline,
                 job.plan,
                 job.chosen.shards,
                 job.evaluation_uri,
-                extracts=wanted if job.stock else None,
+                extracts=extracts if job.user_config else None,
             )
-            if job.stock is not None:
-                add_stock_metrics(examples, job.stock, job.evaluation_uri)
-        scored = collect(no_rows(job.plan), job.chosen.shards, job.evaluation_uri)
+            if job.user_config is not None:
+                add_user_metrics(examples, job.user_config, job.evaluation_uri)
+        scored = collect(empty_table(job.plan), job.chosen.shards, job.evaluation_uri)
         return _complete(scored, job.plan, job.chosen.shards)
 
 
@@ -121,7 +136,7 @@ def _job(inputs: Artifacts, outputs: Artifacts, properties: dict[str, Any]) -> _
     found = _read_manifest(examples_uri)
     plan = _plan(config, features, found.level, inputs)
     has_baseline = plan.baseline is not None
-    stock = parse_stock(config.eval_config, has_baseline=has_baseline)
+    user_config = parse_user_metrics(config.eval_config, has_baseline=has_baseline)
     return _Job(
         config=config,
         gate=gate,
@@ -132,9 +147,29 @@ def _job(inputs: Artifacts, outputs: Artifacts, properties: dict[str, Any]) -> _
         baseline=_baseline_name(inputs) if has_baseline else None,
         vocabulary=_vocabulary(config, features),
         eval_config=create_eval_config(
-            expand_thresholds(gate), config.slices, has_baseline=has_baseline, more=stock
+            expand_thresholds(gate), config.slices, has_baseline=has_baseline, more=user_config
         ),
-        stock=stock,
+        user_config=user_config,
+    )
+
+
+def _without_baseline(job: _Job, why: str) -> _Job:
+    """The same job where the baseline gives no scores: whatever is finite is better than that."""
+    note = (
+        f"{why}: values alone decide. `yt8m models rollback` puts a sound version in its place; "
+        "baseline.version=none compares with nothing"
+    )
+    _log.warning("%s: %s", job.baseline, note)
+    user_config = parse_user_metrics(job.config.eval_config, has_baseline=False)
+    return dataclasses.replace(
+        job,
+        plan=dataclasses.replace(job.plan, baseline=None),
+        baseline=None,
+        user_config=user_config,
+        eval_config=create_eval_config(
+            expand_thresholds(job.gate), job.config.slices, has_baseline=False, more=user_config
+        ),
+        notes=(note,),
     )
 
 
@@ -153,7 +188,9 @@ def _plan(
     )
 
 
-def _complete(scored: Scored, plan: ScoringPlan, shards: tuple[manifest.Shard, ...]) -> Scored:
+def _complete(
+    scored: ScoreTable, plan: ScoringPlan, shards: tuple[manifest.Shard, ...]
+) -> ScoreTable:
     """`scored`, unless records are missing: a file cut off between two records looks whole."""
     listed = sum(shard.records for shard in shards)
     if plan.level is not Level.SEGMENT and not scored.broken and len(scored) != listed:
@@ -181,26 +218,26 @@ def _nodes(properties: dict[str, Any]) -> tuple[EvaluatorConfig, GateConfig, Fea
 def _judge(job: _Job, evaluation: Evaluation) -> Decision:
     """Write the evaluation as TFMA's, and decide as TFMA does."""
     uri, has_baseline = job.evaluation_uri, job.baseline is not None
-    stock = collect_stock(uri)
+    user_metrics = collect_user_metrics(uri)
     parts = parts_of(evaluation)
     verdict = validate(
-        [(key, metrics_of(part) | _numbers_of(stock, key)) for key, part in parts],
+        [(key, metrics_of(part) | _numbers_of(user_metrics, key)) for key, part in parts],
         job.eval_config,
         rubber_stamp=job.gate.mode is GateMode.NONE,
     )
-    if evaluation.broken:  # also where no threshold is asked
+    if evaluation.broken:  # even where there is no threshold
         verdict.validation_ok = False
     paths = [path for path in (job.plan.model, job.plan.baseline) if path is not None]
     models = dict(zip(model_names(has_baseline), paths, strict=True))
     write_eval_config(uri, job.eval_config, data=job.examples_uri, models=models)
-    write_metrics(uri, parts, stock)
-    write_plots(uri, evaluation, collect_stock_plots(uri))
+    write_metrics(uri, parts, user_metrics)
+    write_plots(uri, evaluation, collect_user_plots(uri))
     write_validation(uri, verdict)
     return decide(evaluation, job.gate, expand_thresholds(job.gate), verdict, baseline=job.baseline)
 
 
-def _numbers_of(stock: StockMetrics, key: SliceKey) -> Metrics:
-    return numbers_of(stock[key]) if key in stock else {}
+def _numbers_of(user_metrics: UserMetrics, key: SliceKey) -> Metrics:
+    return numbers_of(user_metrics[key]) if key in user_metrics else {}
 
 
 def _read_manifest(examples_uri: str) -> manifest.Manifest:
@@ -233,3 +270,35 @@ def _vocabulary(config: EvaluatorConfig, features: FeatureConfig) -> Vocabulary 
     if not config.vocabulary:
         return None
     return load_vocabulary(config.vocabulary, num_classes=features.num_classes)
+
+
+def _write_blessing(decision: Decision, *, inputs: Artifacts, outputs: Artifacts) -> None:
+    """The blessing as TFX's own Evaluator leaves it, and the whole decision beside it."""
+    blessing = artifact_utils.get_single_instance(outputs["blessing"])
+    model = artifact_utils.get_single_instance(inputs["model"])
+    files.write_text(files.join(blessing.uri, decision_file.FILE_NAME), decision.to_json())
+    blessing.set_string_custom_property(
+        constants.ARTIFACT_PROPERTY_CURRENT_MODEL_URI_KEY, model.uri
+    )
+    blessing.set_int_custom_property(constants.ARTIFACT_PROPERTY_CURRENT_MODEL_ID_KEY, model.id)
+    if decision.baseline is not None:
+        baseline = artifact_utils.get_single_instance(inputs["baseline_model"])
+        blessing.set_string_custom_property(
+            constants.ARTIFACT_PROPERTY_BASELINE_MODEL_URI_KEY, baseline.uri
+        )
+        blessing.set_int_custom_property(
+            constants.ARTIFACT_PROPERTY_BASELINE_MODEL_ID_KEY, baseline.id
+        )
+    blessing.set_string_custom_property("reason", decision.reason)
+    blessing.set_string_custom_property("model_digest", decision.model_digest)
+    for name, estimates in (("gap", decision.metrics), ("gap_baseline", decision.baseline_metrics)):
+        value = estimates["gap"].value if estimates else None
+        if value is not None:
+            blessing.set_float_custom_property(name, value)
+    file_name, value = (
+        (constants.BLESSED_FILE_NAME, constants.BLESSED_VALUE)
+        if decision.blessed
+        else (constants.NOT_BLESSED_FILE_NAME, constants.NOT_BLESSED_VALUE)
+    )
+    files.write_text(files.join(blessing.uri, file_name), "")
+    blessing.set_int_custom_property(constants.ARTIFACT_PROPERTY_BLESSED_KEY, value)

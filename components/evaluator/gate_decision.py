@@ -7,19 +7,20 @@ from collections.abc import Mapping, Sequence
 
 from tensorflow_model_analysis.proto import validation_result_pb2
 
-from yt8m.components.artifacts.decision import Check, Decision, Estimate, GateMode
-from yt8m.components.evaluator.config import GateConfig
-from yt8m.components.evaluator.evaluation import GAP, Evaluation, Part
-from yt8m.components.evaluator.metric_keys import baseline_numbers, candidate_numbers
-from yt8m.components.evaluator.thresholds import EXAMPLE_COUNT, GateLimit, Kind
+from yt8m.components.artifacts.decision import Check, Decision, GateMode
+from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
+from yt8m.components.evaluator.config import GAP, GateConfig
+from yt8m.components.evaluator.tfma_gate import baseline_numbers, candidate_numbers
+from yt8m.components.evaluator.thresholds import EXAMPLE_COUNT, GateLimit, LimitKind
 
-_NO_BASELINE = "there is no baseline, so no change was asked"
+_NO_BASELINE = "there is no baseline, so changes do not apply"
 
 
 def decide(
     evaluation: Evaluation,
     gate: GateConfig,
-    asked: Sequence[GateLimit],
+    limits: Sequence[GateLimit],
     verdict: validation_result_pb2.ValidationResult,
     *,
     baseline: str | None,
@@ -27,8 +28,8 @@ def decide(
     """TFMA's verdict decides; the rest of this says why."""
     parts = {f"{p.column}={p.value}" if p.column else "": p for p in _all_parts(evaluation)}
     failures = _failures(verdict)
-    checks = [_check(limit, parts, failures, baseline is not None) for limit in asked]
-    checks += _foreign(failures, asked)
+    checks = [_check(limit, parts, failures, baseline is not None) for limit in limits]
+    checks += _user_checks(failures, limits)
     judged = gate.mode is not GateMode.NONE
     blessed = bool(verdict.validation_ok) if judged else not evaluation.broken
     overall = evaluation.overall
@@ -48,7 +49,7 @@ def decide(
     )
 
 
-def _all_parts(evaluation: Evaluation) -> list[Part]:
+def _all_parts(evaluation: Evaluation) -> list[SliceMetrics]:
     return [evaluation.overall, *evaluation.slices]
 
 
@@ -75,7 +76,7 @@ def _described(failure: validation_result_pb2.ValidationFailure) -> str:
 
 def _check(
     limit: GateLimit,
-    parts: Mapping[str, Part],
+    parts: Mapping[str, SliceMetrics],
     failures: Mapping[_Failure, list[str]],
     has_baseline: bool,
 ) -> Check:
@@ -106,33 +107,35 @@ def _check(
     )
 
 
-def _observed(limit: GateLimit, part: Part) -> float | None:
+def _observed(limit: GateLimit, part: SliceMetrics) -> float | None:
     numbers = candidate_numbers(part)
     value = numbers.get(limit.number, math.nan)
     if limit.is_change:
         theirs = baseline_numbers(part).get(limit.number, math.nan)
         value -= theirs
-        if limit.kind is Kind.RELATIVE_CHANGE_AT_LEAST:
+        if limit.kind is LimitKind.RELATIVE_CHANGE_AT_LEAST:
             value = value / theirs if theirs else math.nan
     return None if math.isnan(value) else value
 
 
 def _meets(limit: GateLimit, observed: float) -> bool:
-    if limit.kind in (Kind.AT_MOST, Kind.CHANGE_AT_MOST):
+    if limit.kind in (LimitKind.AT_MOST, LimitKind.CHANGE_AT_MOST):
         return observed <= limit.limit
     return observed >= limit.limit
 
 
-def _interval(limit: GateLimit, part: Part) -> Estimate:
+def _interval(limit: GateLimit, part: SliceMetrics) -> Estimate:
     if limit.metric != GAP:
         return Estimate()
     source = part.difference if limit.needs_baseline else part.candidate
     return source.get(GAP, Estimate())
 
 
-def _foreign(failures: Mapping[_Failure, list[str]], asked: Sequence[GateLimit]) -> list[Check]:
+def _user_checks(
+    failures: Mapping[_Failure, list[str]], limits: Sequence[GateLimit]
+) -> list[Check]:
     """Failures of thresholds in the user's own eval config."""
-    ours = {(limit.number, limit.is_change, limit.slice) for limit in asked}
+    ours = {(limit.number, limit.is_change, limit.slice) for limit in limits}
     return [
         Check(metric=name, needed=f"{name} as evaluator.eval_config asks", slice=part, note=why)
         for (name, is_diff, part), reasons in failures.items()

@@ -1,7 +1,4 @@
-"""What scoring needs of a batch of records beside the model's scores: labels, names, slices.
-
-Parsed a whole batch at a time, and without the features themselves.
-"""
+"""Labels, ids and slicing features of a batch of records; the features themselves are left."""
 
 from __future__ import annotations
 
@@ -14,6 +11,7 @@ from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import (
     ID,
     LABELS,
+    PRESENT_SCORE,
     SEGMENT_LABELS,
     SEGMENT_SCORES,
     SEGMENT_START_TIMES,
@@ -22,21 +20,20 @@ from yt8m.schemas.features import (
 )
 
 _NONE = -1
-_PRESENT = 0.5  # scores are 0 or 1 in the published records
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class LabelRequest:
     """What is read of each record."""
 
     level: Level
     features: FeatureConfig
     num_frames: bool = False
-    values: tuple[str, ...] = ()  # features whose first value parts the data
+    values: tuple[str, ...] = ()  # features whose first value the data are sliced by
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Facts:
+class RecordLabels:
     """By row: a video, or a rated segment of one."""
 
     ids: np.ndarray  # [R] bytes
@@ -50,16 +47,16 @@ class Facts:
         return len(self.ids)
 
 
-def parse_facts(records: tf.Tensor, wanted: Wanted) -> Facts:
-    """The facts of serialized `records` [B]."""
+def parse_labels(records: tf.Tensor, wanted: LabelRequest) -> RecordLabels:
+    """Labels of serialized `records` [B]."""
     parsed, num_frames = _parse(records, wanted)
     ids = parsed[ID].numpy()
     values = {name: _first_values(parsed[name], len(ids)) for name in wanted.values}
     if wanted.level is not Level.SEGMENT:
         labels = tf.sparse.to_dense(parsed[LABELS], _NONE).numpy()
-        return Facts(ids=ids, labels=labels, num_frames=num_frames, values=values)
+        return RecordLabels(ids=ids, labels=labels, num_frames=num_frames, values=values)
     record, starts, rated, labels = _segments(parsed, ids)
-    return Facts(
+    return RecordLabels(
         ids=ids[record],
         labels=labels,
         rated=rated,
@@ -69,7 +66,9 @@ def parse_facts(records: tf.Tensor, wanted: Wanted) -> Facts:
     )
 
 
-def _parse(records: tf.Tensor, wanted: Wanted) -> tuple[dict[str, tf.Tensor], np.ndarray | None]:
+def _parse(
+    records: tf.Tensor, wanted: LabelRequest
+) -> tuple[dict[str, tf.Tensor], np.ndarray | None]:
     spec: dict[str, object] = {ID: tf.io.FixedLenFeature([], tf.string)}
     if wanted.level is Level.SEGMENT:
         spec[SEGMENT_START_TIMES] = tf.io.VarLenFeature(tf.int64)
@@ -132,7 +131,7 @@ def _segments(
     order = np.argsort(first)  # distinct starts in the order in which they come
     row = np.argsort(order)[inverse.reshape(-1)]
     classes = parsed[SEGMENT_LABELS].values.numpy()
-    present = parsed[SEGMENT_SCORES].values.numpy() >= _PRESENT
+    present = parsed[SEGMENT_SCORES].values.numpy() >= PRESENT_SCORE
     return (
         of_record[first[order]],
         start[first[order]],

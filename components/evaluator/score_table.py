@@ -1,4 +1,4 @@
-"""What one pass over data leaves: the metrics of each model, and the columns that part the data.
+"""The score table: for each evaluated row the metrics of each model, and the columns to slice by.
 
 Mergeable like the metrics themselves: pieces may come from any shard, process or machine.
 """
@@ -34,13 +34,13 @@ class TextColumn:
 
 
 @dataclass(kw_only=True, eq=False)
-class Scored:
+class ScoreTable:
     """Rows of all models in one order; a model's rows hold the labels too."""
 
     models: dict[str, VideoMetrics]
     num_frames: np.ndarray | None = None  # [N] uint16
     values: dict[str, TextColumn] = field(default_factory=dict)
-    # Why a model cannot be judged: its predictions are no numbers. Its metrics are undefined then.
+    # Why a model cannot be evaluated (predictions that are no numbers): its metrics are undefined.
     broken: dict[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -62,7 +62,7 @@ class Scored:
         return len(np.unique(self.candidate.rows.keys))
 
 
-def merged(parts: Sequence[Scored]) -> Scored:
+def merge_tables(parts: Sequence[ScoreTable]) -> ScoreTable:
     """All rows of `parts`, which must come of the same models and slices."""
     first = parts[0]
     models = {}
@@ -72,7 +72,7 @@ def merged(parts: Sequence[Scored]) -> Scored:
         for part in parts:
             models[name].merge(part.models[name])
     frames = [part.num_frames for part in parts if part.num_frames is not None]
-    return Scored(
+    return ScoreTable(
         models=models,
         num_frames=np.concatenate(frames) if frames else None,
         values={name: _merged([part.values[name] for part in parts]) for name in first.values},
@@ -80,7 +80,7 @@ def merged(parts: Sequence[Scored]) -> Scored:
     )
 
 
-def to_bytes(scored: Scored) -> bytes:
+def to_bytes(scored: ScoreTable) -> bytes:
     """For other processes."""
     arrays: dict[str, np.ndarray] = {}
     for name, metrics in scored.models.items():
@@ -97,12 +97,12 @@ def to_bytes(scored: Scored) -> bytes:
     return buffer.getvalue()
 
 
-def from_bytes(data: bytes) -> Scored:
+def from_bytes(data: bytes) -> ScoreTable:
     """The inverse of `to_bytes`."""
     with np.load(io.BytesIO(data), allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
     tables = _below("table", arrays)
-    return Scored(
+    return ScoreTable(
         models={
             name: VideoMetrics.from_bytes(array.tobytes())
             for name, array in _below("model", arrays).items()

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import tensorflow as tf
 
 from yt8m.components.artifacts.manifest import Shard
-from yt8m.components.evaluator.exported import (
-    ExportedModel,
-    Scores,
-    exported_level,
-    fitted,
-    tf_reason,
+from yt8m.components.evaluator.labels import LabelRequest, RecordLabels, parse_labels, rated_weights
+from yt8m.components.evaluator.score_table import (
+    BASELINE,
+    CANDIDATE,
+    ScoreTable,
+    TextColumn,
+    merge_tables,
 )
-from yt8m.components.evaluator.labels import Facts, Wanted, parse_facts, rated_weights
-from yt8m.components.evaluator.prefetch import prefetch_one
-from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE, Scored, TextColumn, merged
+from yt8m.components.export.load import LoadedModel, Scores, load_model, tf_reason
 from yt8m.components.inputs.shards import read_shards
 from yt8m.components.metrics import Batch, BrokenPredictions, VideoMetrics
 from yt8m.components.models.config import LossConfig
@@ -27,12 +28,15 @@ from yt8m.components.models.losses import example_losses
 from yt8m.schemas.errors import DataError, UserError
 from yt8m.schemas.features import FeatureConfig, Level
 
+T = TypeVar("T")
+
 _VIDEOS_AT_ONCE = 1024
 _SEQUENCES_AT_ONCE = 64
 # Small shards are scored together: each group costs about a tenth of a second beside its records,
 # and the published shards hold 300 videos, which are scored in less.
 _GROUP_BYTES = 64 << 20
 _MERGE_EVERY = 64  # batches; keeps the number of pieces small
+_END = object()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,25 +63,25 @@ class ScoringPlan:
 class ScoredBatch:
     """One batch with all its scores, for those who need more than the metrics."""
 
-    facts: Facts
+    rows: RecordLabels
     scores: dict[str, np.ndarray]  # by model, [R, C]
     losses: dict[str, np.ndarray]  # by model, [R]
     label_weights: np.ndarray | None
 
 
-def no_rows(plan: ScoringPlan) -> Scored:
-    """Nothing scored yet, in the form that `Scorer.score` gives."""
+def empty_table(plan: ScoringPlan) -> ScoreTable:
+    """A score table without rows, as `Scorer.score` gives."""
     names = (CANDIDATE, BASELINE) if plan.baseline else (CANDIDATE,)
     classes, k = plan.features.num_classes, plan.top_k
-    return Scored(
+    return ScoreTable(
         models={name: VideoMetrics.empty(classes, top_k=k) for name in names},
         num_frames=np.empty(0, np.uint16) if plan.num_frames else None,
         values={name: TextColumn.of(np.empty(0, str)) for name in plan.values},
     )
 
 
-def grouped(shards: Sequence[Shard]) -> list[list[Shard]]:
-    """Neighbours together, until they are large enough."""
+def group_shards(shards: Sequence[Shard]) -> list[list[Shard]]:
+    """Consecutive shards in groups that are large enough to be worth a task."""
     groups: list[list[Shard]] = []
     size = _GROUP_BYTES
     for shard in shards:
@@ -89,21 +93,21 @@ def grouped(shards: Sequence[Shard]) -> list[list[Shard]]:
     return groups
 
 
-class Fold:
-    """Batches put together as they come."""
+class ScoreTableBuilder:
+    """Appends batches, and compacts them from time to time."""
 
     def __init__(self, plan: ScoringPlan) -> None:
-        self._parts = [no_rows(plan)]
+        self._parts = [empty_table(plan)]
 
-    def add(self, part: Scored) -> None:
+    def add(self, part: ScoreTable) -> None:
         """One batch more."""
         self._parts.append(part)
         if len(self._parts) > _MERGE_EVERY:
             self._parts = [_compact(self._parts)]
 
-    def result(self) -> Scored:
+    def result(self) -> ScoreTable:
         """All of them."""
-        return merged(self._parts)
+        return merge_tables(self._parts)
 
 
 class Scorer:
@@ -111,19 +115,19 @@ class Scorer:
 
     def __init__(self, plan: ScoringPlan) -> None:
         self.plan = plan
-        self.models = {CANDIDATE: ExportedModel(plan.model)}
+        self.models = {CANDIDATE: load_model(plan.model)}
         if plan.baseline:
-            self.models[BASELINE] = ExportedModel(plan.baseline, role="the baseline")
-        self._wanted = Wanted(
+            self.models[BASELINE] = load_model(plan.baseline, role="the baseline")
+        self._wanted = LabelRequest(
             level=plan.level,
             features=plan.features,
             num_frames=plan.num_frames,
             values=plan.values,
         )
 
-    def score(self, shards: Sequence[Shard]) -> Scored:
+    def score(self, shards: Sequence[Shard]) -> ScoreTable:
         """All records of `shards`."""
-        whole = Fold(self.plan)
+        whole = ScoreTableBuilder(self.plan)
         for batch in self.batches(shards):
             whole.add(self.metrics(batch))
         return whole.result()
@@ -146,46 +150,59 @@ class Scorer:
             raise DataError(f"a shard is gone: {tf_reason(error)}") from error
 
     def _scored(self, records: tf.Tensor) -> ScoredBatch | None:
-        facts = parse_facts(records, self._wanted)
-        if not len(facts):  # records without rated segments
+        rows = parse_labels(records, self._wanted)
+        if not len(rows):  # records without rated segments
             return None
         classes = self.plan.features.num_classes
         scores, losses = {}, {}
         for name, model in self.models.items():
-            result = model.score(records)
-            _check_rows(model, result, facts)
-            found = fitted(result.scores, classes)
-            losses[name] = _loss(found, facts)
+            result = model.score_records(records)
+            _check_rows(model, result, rows)
+            found = _fitted(result.scores, classes)
+            losses[name] = _loss(found, rows)
             scores[name] = found.numpy()
-        weights = None if facts.rated is None else rated_weights(facts.rated, classes)
-        return ScoredBatch(facts=facts, scores=scores, losses=losses, label_weights=weights)
+        weights = None if rows.rated is None else rated_weights(rows.rated, classes)
+        return ScoredBatch(rows=rows, scores=scores, losses=losses, label_weights=weights)
 
-    def metrics(self, batch: ScoredBatch) -> Scored:
+    def metrics(self, batch: ScoredBatch) -> ScoreTable:
         """What remains of a batch."""
-        part = no_rows(self.plan)
+        part = empty_table(self.plan)
         for name in batch.scores:
             try:
                 part.models[name].update(_batch(name, batch))
             except BrokenPredictions as error:
-                part.broken[name] = f"{self.models[name].role} cannot be judged: {error}"
+                part.broken[name] = f"{self.models[name].role} cannot be evaluated: {error}"
         if part.broken:  # rows of some models only would be of no use
-            return Scored(
-                models=no_rows(self.plan).models,
+            return ScoreTable(
+                models=empty_table(self.plan).models,
                 num_frames=part.num_frames,
                 values=part.values,
                 broken=part.broken,
             )
-        if batch.facts.num_frames is not None:
-            part.num_frames = batch.facts.num_frames.astype(np.uint16)
-        part.values = {name: TextColumn.of(v) for name, v in batch.facts.values.items()}
+        if batch.rows.num_frames is not None:
+            part.num_frames = batch.rows.num_frames.astype(np.uint16)
+        part.values = {name: TextColumn.of(v) for name, v in batch.rows.values.items()}
         return part
+
+
+def prefetch_one(items: Iterator[T]) -> Iterator[T]:
+    """`items`, each of which a thread makes while the consumer is busy with the one before.
+
+    For items whose making leaves Python (a model's scores); what making one raises is raised where
+    it would have been had.
+    """
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        coming = thread.submit(next, items, _END)
+        while (item := coming.result()) is not _END:
+            coming = thread.submit(next, items, _END)
+            yield item  # type: ignore[misc]  # the marker is not among the items
 
 
 def _batch(name: str, batch: ScoredBatch) -> Batch:
     return Batch(
         predictions=batch.scores[name],
-        labels=batch.facts.labels,
-        ids=batch.facts.ids.tolist(),
+        labels=batch.rows.labels,
+        ids=batch.rows.ids.tolist(),
         label_weights=batch.label_weights,
         loss=batch.losses[name],
     )
@@ -213,12 +230,11 @@ def check_models(plan: ScoringPlan) -> list[str]:
             f"features.num_classes is {classes}"
         )
     for name, model in scorer.models.items():
-        level = exported_level(model.path)
-        if level is not None and level is not plan.level:
+        if model.level not in (None, plan.level):
             remedy = "; baseline.version: none compares with nothing" if name == BASELINE else ""
             raise UserError(
-                f"{model.role} {model.path} is for {level.value}-level records, and the data are "
-                f"at level {plan.level.value}{remedy}"
+                f"{model.role} {model.directory} is for {model.info.level.value}-level records, "
+                f"and the data are at level {plan.level.value}{remedy}"
             )
     baseline = scorer.models.get(BASELINE)
     if baseline is None or baseline.num_classes in (None, classes):
@@ -233,21 +249,21 @@ def check_models(plan: ScoringPlan) -> list[str]:
     ]
 
 
-def _check_rows(model: ExportedModel, result: Scores, facts: Facts) -> None:
-    same = len(result.ids) == len(facts) and (result.ids == facts.ids).all()
-    if same and facts.starts is not None:
-        same = result.starts is not None and (result.starts == facts.starts).all()
+def _check_rows(model: LoadedModel, result: Scores, rows: RecordLabels) -> None:
+    same = len(result.ids) == len(rows) and (result.ids == rows.ids).all()
+    if same and rows.starts is not None:
+        same = result.starts is not None and (result.starts == rows.starts).all()
     if not same:
         raise DataError(
-            f"{model.role} {model.path} gives {len(result.ids)} rows for records that hold "
-            f"{len(facts)}, or in another order; its signature must give one row a "
-            + ("rated segment, in the record's order" if facts.starts is not None else "record")
+            f"{model.role} {model.directory} gives {len(result.ids)} rows for records that hold "
+            f"{len(rows)}, or in another order; its signature must give one row a "
+            + ("rated segment, in the record's order" if rows.starts is not None else "record")
         )
 
 
-def _loss(scores: tf.Tensor, facts: Facts) -> np.ndarray:
+def _loss(scores: tf.Tensor, rows: RecordLabels) -> np.ndarray:
     """Cross entropy by row, of the rated classes alone where only they are known."""
-    return _cross_entropy(scores, _distinct(facts.labels), facts.rated).numpy()
+    return _cross_entropy(scores, _distinct(rows.labels), rows.rated).numpy()
 
 
 @tf.function(reduce_retracing=True)
@@ -265,8 +281,14 @@ def _distinct(labels: np.ndarray) -> np.ndarray:
     return np.where(again, -1, ordered)
 
 
-def _compact(parts: list[Scored]) -> Scored:
-    whole = merged(parts)
+def _fitted(scores: tf.Tensor, num_classes: int) -> tf.Tensor:
+    """`scores` over exactly `num_classes`: classes a model does not know score 0."""
+    missing = num_classes - int(scores.shape[1])
+    return scores[:, :num_classes] if missing <= 0 else tf.pad(scores, [[0, 0], [0, missing]])
+
+
+def _compact(parts: list[ScoreTable]) -> ScoreTable:
+    whole = merge_tables(parts)
     for metrics in whole.models.values():
         _ = metrics.rows  # joins the pieces
     return whole

@@ -1,4 +1,4 @@
-"""The parts of the evaluation data that are looked at on their own."""
+"""Slices of the evaluation data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from yt8m.components.evaluator.config import SliceBy, SliceConfig
-from yt8m.components.evaluator.score_table import Scored
+from yt8m.components.evaluator.score_table import ScoreTable
 from yt8m.schemas.vocabulary import Vocabulary
 
 MAX_VALUES = 50  # of a feature; a slice for every video id would be no slice
@@ -31,7 +31,7 @@ class Slice:
 
 
 def slices_of(
-    scored: Scored, configs: Sequence[SliceConfig], vocabulary: Vocabulary | None
+    scored: ScoreTable, configs: Sequence[SliceConfig], vocabulary: Vocabulary | None
 ) -> Iterator[Slice]:
     """Every slice that has rows, in the order of the configuration."""
     for config in configs:
@@ -41,7 +41,7 @@ def slices_of(
 
 
 def _parts(
-    scored: Scored, config: SliceConfig, vocabulary: Vocabulary | None
+    scored: ScoreTable, config: SliceConfig, vocabulary: Vocabulary | None
 ) -> Iterator[tuple[str, np.ndarray]]:
     if config.by is SliceBy.NUM_LABELS:
         yield from _ranges(scored.candidate.rows.label_counts, config.edges)
@@ -69,7 +69,7 @@ def range_names(edges: Sequence[int]) -> list[str]:
     return [f"<{edges[0]}", *between, f"{edges[-1]}+"]
 
 
-def _verticals(scored: Scored, vocabulary: Vocabulary) -> Iterator[tuple[str, np.ndarray]]:
+def _verticals(scored: ScoreTable, vocabulary: Vocabulary) -> Iterator[tuple[str, np.ndarray]]:
     rows = scored.candidate.rows
     row = np.repeat(np.arange(len(rows), dtype=np.int32), rows.label_counts)
     for number, name in enumerate(vocabulary.verticals):
@@ -79,7 +79,7 @@ def _verticals(scored: Scored, vocabulary: Vocabulary) -> Iterator[tuple[str, np
         yield name, chosen
 
 
-def _values(scored: Scored, feature: str) -> Iterator[tuple[str, np.ndarray]]:
+def _values(scored: ScoreTable, feature: str) -> Iterator[tuple[str, np.ndarray]]:
     column = scored.values[feature]
     counts = np.bincount(column.codes, minlength=len(column.table))
     frequent = np.argsort(-counts, kind="stable")[:MAX_VALUES]

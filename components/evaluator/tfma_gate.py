@@ -1,10 +1,17 @@
 """The gate in TFMA's terms: an EvalConfig with its thresholds, and TFMA's own validator.
 
-An empty SlicingSpec limits a threshold to all data; without one TFMA would ask it of every slice.
+An empty SlicingSpec limits a threshold to all data; without one TFMA would check it on every slice.
+
+TFMA compares plain numbers, so each slice of the data has these: `gap`, `map`, `perr`, `hit_at_1`,
+`loss`, `example_count`; bounds of GAP's interval as `gap_lower` and `gap_upper`, of the paired
+difference as `gap_diff_lower` and `gap_diff_upper`, and of the difference relative to the
+baseline's GAP as `gap_relative_diff_lower` and `..._upper`. What is undefined is NaN, which passes
+no threshold.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
@@ -14,21 +21,17 @@ from tensorflow_model_analysis.metrics import metric_types
 from tensorflow_model_analysis.proto import config_pb2, validation_result_pb2
 from tensorflow_model_analysis.writers import metrics_plots_and_validations_writer as writer
 
-from yt8m.components.evaluator.config import SliceConfig
-from yt8m.components.evaluator.evaluation import Evaluation, Part
-from yt8m.components.evaluator.metric_keys import (
-    baseline_numbers,
-    candidate_numbers,
-    difference_numbers,
-)
-from yt8m.components.evaluator.thresholds import GateLimit, Kind
+from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
+from yt8m.components.evaluator.config import GAP, SliceConfig
+from yt8m.components.evaluator.thresholds import EXAMPLE_COUNT, GateLimit, LimitKind
 
 SliceKey = tuple[tuple[str, str], ...]
 Metrics = dict[metric_types.MetricKey, float]
 
 
 def create_eval_config(
-    asked: Sequence[GateLimit],
+    limits: Sequence[GateLimit],
     slices: Sequence[SliceConfig],
     *,
     has_baseline: bool,
@@ -44,11 +47,13 @@ def create_eval_config(
         config.slicing_specs.add(feature_keys=[part.column])
     spec = config.metrics_specs.add(model_names=names)
     by_number: dict[str, list[GateLimit]] = defaultdict(list)
-    for limit in asked:
+    for limit in limits:
         if has_baseline or not limit.needs_baseline:
             by_number[limit.number].append(limit)
-    for number, limits in by_number.items():
-        spec.per_slice_thresholds[number].thresholds.extend(_threshold(a) for a in limits)
+    for number, of_number in by_number.items():
+        spec.per_slice_thresholds[number].thresholds.extend(
+            _threshold(limit) for limit in of_number
+        )
     if more is not None:
         config.metrics_specs.extend(more.metrics_specs)
     return config
@@ -59,8 +64,8 @@ def model_names(has_baseline: bool) -> list[str]:
     return [tfma.CANDIDATE_KEY, tfma.BASELINE_KEY] if has_baseline else [""]
 
 
-def _threshold(asked: GateLimit) -> config_pb2.PerSliceMetricThreshold:
-    column, _, value = asked.slice.partition("=")
+def _threshold(limit: GateLimit) -> config_pb2.PerSliceMetricThreshold:
+    column, _, value = limit.slice.partition("=")
     slicing = (
         config_pb2.SlicingSpec(feature_values={column: value})
         if column
@@ -68,13 +73,13 @@ def _threshold(asked: GateLimit) -> config_pb2.PerSliceMetricThreshold:
     )
     return config_pb2.PerSliceMetricThreshold(
         slicing_specs=[slicing],
-        threshold=_change(asked) if asked.is_change else _value(asked),
+        threshold=_change(limit) if limit.is_change else _value(limit),
     )
 
 
-def _value(asked: GateLimit) -> config_pb2.MetricThreshold:
-    bound = {"value": asked.limit}
-    if asked.kind is Kind.AT_MOST:
+def _value(limit: GateLimit) -> config_pb2.MetricThreshold:
+    bound = {"value": limit.limit}
+    if limit.kind is LimitKind.AT_MOST:
         return config_pb2.MetricThreshold(
             value_threshold=config_pb2.GenericValueThreshold(upper_bound=bound)
         )
@@ -83,27 +88,27 @@ def _value(asked: GateLimit) -> config_pb2.MetricThreshold:
     )
 
 
-def _change(asked: GateLimit) -> config_pb2.MetricThreshold:
-    upper = asked.kind is Kind.CHANGE_AT_MOST
+def _change(limit: GateLimit) -> config_pb2.MetricThreshold:
+    upper = limit.kind is LimitKind.CHANGE_AT_MOST
     direction = (
         config_pb2.MetricDirection.LOWER_IS_BETTER
         if upper
         else config_pb2.MetricDirection.HIGHER_IS_BETTER
     )
-    field = "relative" if asked.kind is Kind.RELATIVE_CHANGE_AT_LEAST else "absolute"
+    field = "relative" if limit.kind is LimitKind.RELATIVE_CHANGE_AT_LEAST else "absolute"
     threshold = config_pb2.GenericChangeThreshold(
-        direction=direction, **{field: {"value": asked.limit}}
+        direction=direction, **{field: {"value": limit.limit}}
     )
     return config_pb2.MetricThreshold(change_threshold=threshold)
 
 
-def parts_of(evaluation: Evaluation) -> list[tuple[SliceKey, Part]]:
+def parts_of(evaluation: Evaluation) -> list[tuple[SliceKey, SliceMetrics]]:
     """All data and every slice, by TFMA's key."""
     slices = [(((p.column, p.value),), p) for p in evaluation.slices]
     return [((), evaluation.overall), *slices]
 
 
-def metrics_of(part: Part) -> Metrics:
+def metrics_of(part: SliceMetrics) -> Metrics:
     """The part's plain numbers by TFMA's keys."""
     has_baseline = bool(part.baseline)
     candidate = model_names(has_baseline)[0]
@@ -129,3 +134,40 @@ def validate(
     for part in parts:
         verdict = combine.add_input(verdict, metrics_validator.validate_metrics(part, config))
     return combine.extract_output(verdict)
+
+
+def candidate_numbers(part: SliceMetrics) -> dict[str, float]:
+    """All numbers of the candidate."""
+    numbers = _model_numbers(part.candidate, part.examples)
+    if part.baseline:
+        difference = part.difference.get(GAP, Estimate())
+        theirs = _number(part.baseline[GAP].value)
+        for side, bound in (("lower", difference.lower), ("upper", difference.upper)):
+            numbers[f"{GAP}_diff_{side}"] = _number(bound)
+            numbers[f"{GAP}_relative_diff_{side}"] = (
+                _number(bound) / theirs if theirs > 0 else math.nan
+            )
+    return numbers
+
+
+def baseline_numbers(part: SliceMetrics) -> dict[str, float]:
+    """The numbers of the baseline; none without one."""
+    return _model_numbers(part.baseline, part.examples) if part.baseline else {}
+
+
+def difference_numbers(part: SliceMetrics) -> dict[str, float]:
+    """Candidate minus baseline, by metric; none without a baseline."""
+    ours, theirs = candidate_numbers(part), baseline_numbers(part)
+    return {name: ours[name] - theirs[name] for name in theirs}
+
+
+def _model_numbers(estimates: dict[str, Estimate], examples: int) -> dict[str, float]:
+    numbers = {name: _number(estimate.value) for name, estimate in estimates.items()}
+    numbers[f"{GAP}_lower"] = _number(estimates[GAP].lower)
+    numbers[f"{GAP}_upper"] = _number(estimates[GAP].upper)
+    numbers[EXAMPLE_COUNT] = float(examples)
+    return numbers
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value

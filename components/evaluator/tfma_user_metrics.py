@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import apache_beam as beam
+import numpy as np
 import tensorflow_model_analysis as tfma
 from google.protobuf import text_format
 from tensorflow_model_analysis.evaluators import metrics_plots_and_validations_evaluator
@@ -14,17 +16,22 @@ from tensorflow_model_analysis.proto import config_pb2, metrics_for_slice_pb2
 from tensorflow_model_analysis.slicer import slicer_lib
 from tensorflow_model_analysis.writers import metrics_plots_and_validations_writer as writer
 
+from yt8m.components.evaluator.config import SliceConfig
+from yt8m.components.evaluator.score_table import CANDIDATE, ScoreTable
+from yt8m.components.evaluator.scoring import ScoredBatch
+from yt8m.components.evaluator.slices import slices_of
 from yt8m.components.evaluator.tfma_gate import Metrics, SliceKey, model_names
-from yt8m.components.evaluator.tfma_plots import StockPlots
+from yt8m.components.evaluator.tfma_output import UserPlots
 from yt8m.components.records.tfrecord import frame, read_records
 from yt8m.components.storage import files
 from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.vocabulary import Vocabulary
 
-_METRICS_FILE, _PLOTS_FILE = ".stock-metrics.tfrecord", ".stock-plots.tfrecord"
-StockMetrics = dict[SliceKey, metrics_for_slice_pb2.MetricsForSlice]
+_METRICS_FILE, _PLOTS_FILE = ".user-metrics.tfrecord", ".user-plots.tfrecord"
+UserMetrics = dict[SliceKey, metrics_for_slice_pb2.MetricsForSlice]
 
 
-def parse_stock(text: str, *, has_baseline: bool) -> config_pb2.EvalConfig | None:
+def parse_user_metrics(text: str, *, has_baseline: bool) -> config_pb2.EvalConfig | None:
     """The user's metrics for our models; None where there are none."""
     if not text.strip():
         return None
@@ -50,14 +57,51 @@ def parse_stock(text: str, *, has_baseline: bool) -> config_pb2.EvalConfig | Non
     )
 
 
-def add_stock_metrics(
+@dataclass(frozen=True, kw_only=True)
+class Extracts:
+    """How examples are handed over: which slices they are in."""
+
+    slices: tuple[SliceConfig, ...]
+    vocabulary: Vocabulary | None = None
+
+    def of(self, batch: ScoredBatch, part: ScoreTable) -> Iterator[dict[str, Any]]:
+        """The examples of `batch`, whose metrics are `part`; labels are multi-hot rows."""
+        rows = len(batch.rows)
+        keys: list[list[tuple[tuple[str, str], ...]]] = [[()] for _ in range(rows)]
+        for found in slices_of(part, self.slices, self.vocabulary):
+            for row in np.flatnonzero(found.chosen).tolist():
+                keys[row].append(((found.column, found.value),))
+        scores = {name: _weighted(values, batch) for name, values in batch.scores.items()}
+        hot = np.zeros(scores[CANDIDATE].shape, np.float32)
+        videos, columns = np.nonzero(batch.rows.labels >= 0)
+        hot[videos, batch.rows.labels[videos, columns]] = 1.0
+        for row in range(rows):
+            yield {
+                tfma.LABELS_KEY: _by_model(dict.fromkeys(scores, hot[row])),
+                tfma.PREDICTIONS_KEY: _by_model(
+                    {name: values[row] for name, values in scores.items()}
+                ),
+                tfma.SLICE_KEY_TYPES_KEY: keys[row],
+            }
+
+
+def _weighted(scores: np.ndarray, batch: ScoredBatch) -> np.ndarray:
+    return scores if batch.label_weights is None else scores * batch.label_weights
+
+
+def _by_model(values: dict[str, np.ndarray]) -> Any:
+    """TFMA keys by model only where there are several."""
+    return values if len(values) > 1 else values[CANDIDATE]
+
+
+def add_user_metrics(
     examples: beam.PCollection, config: config_pb2.EvalConfig, evaluation_uri: str
 ) -> None:
     """Let TFMA compute its metrics and plots of `examples`, and keep them to be collected."""
     evaluator = metrics_plots_and_validations_evaluator.MetricsPlotsAndValidationsEvaluator(
         eval_config=config
     )
-    evaluation = examples | "Stock" >> evaluator.ptransform
+    evaluation = examples | "UserMetrics" >> evaluator.ptransform
     kept = (
         (tfma.METRICS_KEY, _METRICS_FILE, writer.convert_slice_metrics_to_proto),
         (tfma.PLOTS_KEY, _PLOTS_FILE, writer.convert_slice_plots_to_proto),
@@ -85,13 +129,13 @@ class _Keep(beam.PTransform):
         )
 
 
-def collect_stock(evaluation_uri: str) -> StockMetrics:
+def collect_user_metrics(evaluation_uri: str) -> UserMetrics:
     """The metrics that TFMA computed, by slice; none where the user asked for none."""
     kind = metrics_for_slice_pb2.MetricsForSlice
     return _collect(files.join(evaluation_uri, _METRICS_FILE), kind)
 
 
-def collect_stock_plots(evaluation_uri: str) -> StockPlots:
+def collect_user_plots(evaluation_uri: str) -> UserPlots:
     """The plots that TFMA computed, by slice; none where the user asked for none."""
     return _collect(files.join(evaluation_uri, _PLOTS_FILE), metrics_for_slice_pb2.PlotsForSlice)
 

@@ -1,4 +1,4 @@
-"""The gate's thresholds one by one, each as one limit on one plain number.
+"""The gate's thresholds: checked before anything runs, and expanded to limits on plain numbers.
 
 A bound of an interval is a number of its own (`gap_lower`, `gap_diff_lower`, ...), because TFMA's
 validator compares plain numbers only.
@@ -6,17 +6,20 @@ validator compares plain numbers only.
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from yt8m.components.artifacts.decision import GateMode
-from yt8m.components.evaluator.config import GateConfig, Threshold
+from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig, Threshold
+from yt8m.schemas.errors import ConfigError
 
+KNOWN_METRICS = ("gap", "map", "perr", "hit_at_1", "loss")
 EXAMPLE_COUNT = "example_count"
 
 
-class Kind(enum.Enum):
+class LimitKind(enum.Enum):
     """What is limited, and from which side."""
 
     AT_LEAST = ">="
@@ -26,7 +29,7 @@ class Kind(enum.Enum):
     RELATIVE_CHANGE_AT_LEAST = "relative change >="
 
 
-CHANGES = (Kind.CHANGE_AT_LEAST, Kind.CHANGE_AT_MOST, Kind.RELATIVE_CHANGE_AT_LEAST)
+CHANGES = (LimitKind.CHANGE_AT_LEAST, LimitKind.CHANGE_AT_MOST, LimitKind.RELATIVE_CHANGE_AT_LEAST)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +38,7 @@ class GateLimit:
 
     metric: str
     number: str
-    kind: Kind
+    kind: LimitKind
     limit: float
     slice: str = ""
     needs_baseline: bool = False
@@ -50,11 +53,13 @@ class GateLimit:
         """For people."""
         what = "evaluated examples" if self.metric == EXAMPLE_COUNT else self.metric
         if self.kind in CHANGES:
-            against = "relative change" if self.kind is Kind.RELATIVE_CHANGE_AT_LEAST else "change"
+            against = (
+                "relative change" if self.kind is LimitKind.RELATIVE_CHANGE_AT_LEAST else "change"
+            )
             what = f"{against} of {what} against the baseline"
         if self.number != self.metric:
             what = f"lower bound of {what}"
-        sign = "<=" if self.kind in (Kind.AT_MOST, Kind.CHANGE_AT_MOST) else ">="
+        sign = "<=" if self.kind in (LimitKind.AT_MOST, LimitKind.CHANGE_AT_MOST) else ">="
         return f"{what} {sign} {self.limit:g}"
 
 
@@ -63,7 +68,7 @@ def expand_thresholds(gate: GateConfig) -> list[GateLimit]:
     if gate.mode is GateMode.NONE:
         return []
     count = GateLimit(
-        metric=EXAMPLE_COUNT, number=EXAMPLE_COUNT, kind=Kind.AT_LEAST, limit=gate.min_examples
+        metric=EXAMPLE_COUNT, number=EXAMPLE_COUNT, kind=LimitKind.AT_LEAST, limit=gate.min_examples
     )
     return [count, *(limit for t in gate.all_thresholds for limit in _limits(t))]
 
@@ -72,13 +77,13 @@ def _limits(threshold: Threshold) -> Iterator[GateLimit]:
     metric = threshold.metric
     sure = threshold.confident
     rows = (
-        (threshold.minimum, Kind.AT_LEAST, f"{metric}_lower"),
-        (threshold.maximum, Kind.AT_MOST, metric),
-        (threshold.min_change, Kind.CHANGE_AT_LEAST, f"{metric}_diff_lower"),
-        (threshold.max_change, Kind.CHANGE_AT_MOST, metric),
+        (threshold.minimum, LimitKind.AT_LEAST, f"{metric}_lower"),
+        (threshold.maximum, LimitKind.AT_MOST, metric),
+        (threshold.min_change, LimitKind.CHANGE_AT_LEAST, f"{metric}_diff_lower"),
+        (threshold.max_change, LimitKind.CHANGE_AT_MOST, metric),
         (
             threshold.min_relative_change,
-            Kind.RELATIVE_CHANGE_AT_LEAST,
+            LimitKind.RELATIVE_CHANGE_AT_LEAST,
             f"{metric}_relative_diff_lower",
         ),
     )
@@ -92,3 +97,71 @@ def _limits(threshold: Threshold) -> Iterator[GateLimit]:
                 slice=threshold.slice,
                 needs_baseline=kind in CHANGES,
             )
+
+
+def check_gate(gate: GateConfig, evaluator: EvaluatorConfig | None = None) -> list[str]:
+    """Everything that is wrong with the gate, a line each; an empty list lets the run start.
+
+    With the evaluator's node, metrics and slices that will not exist are found as well.
+    """
+    problems = _unguarded(gate)
+    if evaluator is None:
+        return problems
+    columns = {part.column for part in evaluator.slices}
+    for i, threshold in enumerate(gate.thresholds):
+        where = f"gate.thresholds[{i}]"
+        if threshold.metric not in KNOWN_METRICS and not evaluator.eval_config:
+            problems.append(
+                f"{where}.metric = {threshold.metric!r}: must be one of "
+                f"{', '.join(KNOWN_METRICS)}, or a metric that evaluator.eval_config adds"
+            )
+        if threshold.slice and threshold.slice.partition("=")[0] not in columns:
+            problems.append(
+                f"{where}.slice = {threshold.slice!r}: evaluator.slices has no such slice; "
+                f"known: {', '.join(sorted(columns)) or 'none'}"
+            )
+    if not evaluator.bootstrap.replicates and any(t.confident for t in gate.all_thresholds):
+        problems.append(
+            "gate.confident = True: there is no interval without a bootstrap; set "
+            "evaluator.bootstrap.replicates to 200"
+        )
+    return problems
+
+
+def _unguarded(gate: GateConfig) -> list[str]:
+    if gate.mode is GateMode.NONE or any(t.asks_value and not t.slice for t in gate.all_thresholds):
+        return []
+    changes = any(True for _ in gate.all_thresholds)
+    because = (
+        "a change is not measured where there is no baseline, so anything would pass the first time"
+        if changes
+        else "nothing would hold a bad model back"
+    )
+    return [
+        f"gate.gap_threshold = None: the gate needs a minimum on all data ({because}); set "
+        "gate.gap_threshold, or write gate.mode: none to ship whatever is trained"
+    ]
+
+
+def resolve_gate(
+    gate: GateConfig, *, gap_threshold: str = "", gap_change_threshold: str = ""
+) -> GateConfig:
+    """`gate` with the thresholds that an operator gave for this run; "" is as configured."""
+    given = {
+        "gap_threshold": gap_threshold,
+        "gap_change_threshold": gap_change_threshold,
+    }
+    changes = {name: _number(name, text) for name, text in given.items() if text.strip()}
+    try:
+        return dataclasses.replace(gate, **changes)  # type: ignore[arg-type]
+    except ConfigError:
+        raise
+    except Exception as error:  # the node's own check, which knows no path
+        raise ConfigError(f"gate.{error}") from error
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise ConfigError(f"gate.{name} = {text!r}: must be a number, e.g. 0.7") from error

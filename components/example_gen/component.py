@@ -17,7 +17,7 @@ from yt8m.schemas.features import FeatureConfig
 
 
 class ExampleGenSpec(component_spec.ComponentSpec):
-    """What passes in and out."""
+    """What passes in and out; nodes of the configuration travel as JSON."""
 
     PARAMETERS = {  # noqa: RUF012  (TFX's way)
         "config": component_spec.ExecutionParameter(type=str),
@@ -45,31 +45,31 @@ class ExampleGen(base_beam_component.BaseBeamComponent):
     SPEC_CLASS = ExampleGenSpec
     EXECUTOR_SPEC = executor_spec.BeamExecutorSpec(Executor)
 
+    def __init__(
+        self,
+        config: DataConfig,
+        features: FeatureConfig,
+        *,
+        data_root: str | data_types.RuntimeParameter = "",
+        span: str | data_types.RuntimeParameter = "",
+        cache_dir: str = "",
+        source_digest: str = "",
+    ) -> None:
+        """`data_root` and `span` override the configuration when not empty.
 
-def create_example_gen(
-    config: DataConfig,
-    features: FeatureConfig,
-    *,
-    data_root: str | data_types.RuntimeParameter = "",
-    span: str | data_types.RuntimeParameter = "",
-    cache_dir: str = "",
-    source_digest: str = "",
-) -> ExampleGen:
-    """`data_root` and `span` override the configuration when not empty.
-
-    `cache_dir` remembers verified shards between runs; `source_digest` comes from
-    `sources.source_digest`, and is empty where nobody can look before the run starts.
-    """
-    return ExampleGen(
-        ExampleGenSpec(
-            config=json.dumps(to_dict(config), sort_keys=True),
-            features=json.dumps(to_dict(features), sort_keys=True),
-            data_root=data_root,
-            span=span,
-            cache_dir=cache_dir,
-            source_digest=source_digest,
-            code_version=code_version(Executor.__module__),
-            examples=types.Channel(type=standard_artifacts.Examples),
-            sample=types.Channel(type=standard_artifacts.Examples),
+        `cache_dir` remembers verified shards between runs; `source_digest` comes from
+        `sources.source_digest`, and is empty where nobody can look before the run starts.
+        """
+        super().__init__(
+            ExampleGenSpec(
+                config=json.dumps(to_dict(config), sort_keys=True),
+                features=json.dumps(to_dict(features), sort_keys=True),
+                data_root=data_root,
+                span=span,
+                cache_dir=cache_dir,
+                source_digest=source_digest,
+                code_version=code_version(Executor.__module__),
+                examples=types.Channel(type=standard_artifacts.Examples),
+                sample=types.Channel(type=standard_artifacts.Examples),
+            )
         )
-    )

@@ -1,24 +1,29 @@
-"""From resolved sources to two filled directories: verify, settle, place, list. No TFX here."""
+"""From resolved sources to two filled directories: verify, apply the policy, materialise, list."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from yt8m.components import storage
+from yt8m.components.artifacts import quarantine
 from yt8m.components.artifacts.manifest import FILE_NAME, Manifest, Shard
 from yt8m.components.console.console import Console
 from yt8m.components.example_gen.config import DataConfig, Ingest
 from yt8m.components.example_gen.leaks import mark_train_eval_overlap
 from yt8m.components.example_gen.materialize import materialize_sample, materialize_shards
-from yt8m.components.example_gen.reconcile import RecordCounts, quarantine_json, settle
+from yt8m.components.example_gen.reconcile import (
+    RecordCounts,
+    enforce_bad_input_policy,
+    quarantine_json,
+)
 from yt8m.components.example_gen.sources import Sources
 from yt8m.components.example_gen.verification_cache import VerifiedCache
 from yt8m.components.example_gen.verify import ShardReport, policy_key, verify_shards
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import FeatureConfig
 
-QUARANTINE_FILE = "quarantine.json"
 # Writes the good records of the reports anew and says how many its filter left out.
 Rewrite = Callable[[Sequence[ShardReport]], tuple[list[Shard], int]]
 
@@ -48,7 +53,7 @@ def ingest(
     reports = mark_train_eval_overlap(verify_shards(sources.shards, config, features, cache=cache))
     if cache:
         cache.forget_unused()
-    accounts = settle(reports, config)
+    accounts = enforce_bad_input_policy(reports, config)
     if config.ingest is Ingest.REWRITE:
         if rewrite is None:
             raise RuntimeError("rewriting needs a Beam pipeline")
@@ -59,7 +64,9 @@ def ingest(
     _check_splits(shards)
     manifest = Manifest(level=config.level, shards=tuple(shards), verify=config.verify.value)
     if accounts.quarantined:
-        storage.write_text(storage.join(examples_uri, QUARANTINE_FILE), quarantine_json(reports))
+        storage.write_text(
+            storage.join(examples_uri, quarantine.FILE_NAME), quarantine_json(reports)
+        )
     sample_splits = materialize_sample(
         shards,
         root=sample_uri,
@@ -68,6 +75,8 @@ def ingest(
     )
     storage.write_text(storage.join(examples_uri, FILE_NAME), manifest.to_json())
     console.info(_summary(accounts, sources))
+    for line in _warnings(reports):
+        console.warn(line)
     return Ingested(manifest=manifest, accounts=accounts, sample_splits=sample_splits)
 
 
@@ -91,6 +100,20 @@ def _check_splits(shards: Sequence[Shard]) -> None:
     for split in ("train", "eval"):
         if not any(shard.records for shard in shards if shard.split == split):
             raise UserError(f"no record falls to the split {split}")
+
+
+def _warnings(reports: Sequence[ShardReport]) -> Iterator[str]:
+    counts: Counter[str] = Counter()
+    shards: Counter[str] = Counter()
+    first: dict[str, str] = {}
+    for report in reports:
+        counts.update(report.warnings)
+        shards.update(report.warnings.keys())
+        for text in report.warnings:
+            first.setdefault(text, report.source.uri)
+    for text, count in counts.items():
+        where = f"{count:,} records in {shards[text]:,} shards, the first of which is {first[text]}"
+        yield f"ExampleGen: {text} ({where})"
 
 
 def _summary(accounts: RecordCounts, sources: Sources) -> str:

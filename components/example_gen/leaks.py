@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from yt8m.components.example_gen.scan import Problem, open_shard, scan
 from yt8m.components.example_gen.verify import ShardReport
 from yt8m.components.records.decode import Record, decode_record
-from yt8m.schemas.features import ID, LABELS, SEGMENT_START_TIMES
+from yt8m.components.records.shard_reader import Problem, open_shard, scan
+from yt8m.schemas.features import ID, LABELS
 
 TRAIN, EVAL = "train", "eval"
 
@@ -46,8 +46,8 @@ def _without(report: ShardReport, in_eval: dict[bytes, str], shared: np.ndarray)
                 problem._replace(reason=f"id {text} is in eval too: {in_eval[video_id]}")
             )
             labels += len(record.features.get(LABELS, ())) > 0
-            frames += max((len(frames) for frames in record.feature_lists.values()), default=0)
-            segments += len(set(record.features.get(SEGMENT_START_TIMES, ())))
+            frames += record.num_frames
+            segments += record.num_segments
     return dataclasses.replace(
         report,
         problems=tuple(sorted([*report.problems, *problems])),

@@ -14,8 +14,8 @@ from pathlib import Path
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.example_gen.config import Ingest
-from yt8m.components.example_gen.scan import open_shard, scan
 from yt8m.components.example_gen.verify import ShardReport
+from yt8m.components.records.shard_reader import open_shard, scan
 from yt8m.components.records.tfrecord import write_records
 
 
@@ -119,7 +119,7 @@ def _shard(
         frames=report.frames,
         segments=report.segments,
         span=report.source.span,
-        quarantined=len(report.problems),
+        quarantined=len(report.problems) + report.lost,
     )
 
 

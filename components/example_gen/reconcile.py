@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from yt8m.components.example_gen.config import BadInput, DataConfig
-from yt8m.components.example_gen.scan import UNKNOWN
 from yt8m.components.example_gen.verify import ShardReport
+from yt8m.components.records.shard_reader import UNKNOWN
 from yt8m.schemas.errors import DataError
 
 _LINES_A_SHARD = 5
@@ -16,7 +16,10 @@ _LINES_A_SHARD = 5
 
 @dataclass(frozen=True, kw_only=True)
 class RecordCounts:
-    """Every record that came in is either kept or quarantined, or filtered when rewriting."""
+    """Every record that came in is either kept or quarantined, or filtered when rewriting.
+
+    Of shards that cannot be read to their end the number of records is an estimate.
+    """
 
     records_in: int
     kept: int
@@ -37,10 +40,11 @@ class RecordCounts:
         )
 
 
-def settle(reports: Sequence[ShardReport], config: DataConfig) -> RecordCounts:
+def enforce_bad_input_policy(reports: Sequence[ShardReport], config: DataConfig) -> RecordCounts:
     """The sums; a DataError that lists every bad shard where the policy does not let it pass."""
-    total = sum(report.records for report in reports)
-    bad = sum(len(report.problems) for report in reports)
+    lost = sum(report.lost for report in reports)
+    total = sum(report.records for report in reports) + lost
+    bad = sum(len(report.problems) for report in reports) + lost
     if bad and config.bad_input is BadInput.FAIL:
         advice = "Mend or remove them, or set data.bad_input=quarantine to go on without them."
         raise DataError(f"{_listing(reports, total, bad)}\n{advice}")
@@ -60,7 +64,11 @@ def settle(reports: Sequence[ShardReport], config: DataConfig) -> RecordCounts:
 def quarantine_json(reports: Sequence[ShardReport]) -> str:
     """All that was left out, shard by shard."""
     rows = [
-        {"uri": report.source.uri, "problems": [p._asdict() for p in report.problems]}
+        {
+            "uri": report.source.uri,
+            "problems": [p._asdict() for p in report.problems],
+            "lost_besides": report.lost,
+        }
         for report in reports
         if report.problems
     ]
@@ -69,12 +77,16 @@ def quarantine_json(reports: Sequence[ShardReport]) -> str:
 
 def _listing(reports: Sequence[ShardReport], total: int, bad: int) -> str:
     faulty = [report for report in reports if report.problems]
-    lines = [f"{len(faulty)} of {len(reports)} shards are bad ({bad:,} of {total:,} records):"]
+    about = "about " if any(report.lost for report in reports) else ""
+    counts = f"{about}{bad:,} of {total:,} records"
+    lines = [f"{len(faulty)} of {len(reports)} shards are bad ({counts}):"]
     for report in faulty:
         for problem in report.problems[:_LINES_A_SHARD]:
             at_byte = "" if problem.offset == UNKNOWN else f" at byte {problem.offset}"
             place = f"record {problem.record}{at_byte}"
             lines.append(f"  {report.source.uri}: {place}: {problem.reason}")
+        if report.lost:
+            lines.append(f"  {report.source.uri}: about {report.lost + 1:,} records are lost there")
         more = len(report.problems) - _LINES_A_SHARD
         if more > 0:
             lines.append(f"  {report.source.uri}: and {more:,} more")

@@ -22,14 +22,14 @@ import apache_beam as beam
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.example_gen.config import Compression, DataConfig
-from yt8m.components.example_gen.scan import open_shard, scan
 from yt8m.components.example_gen.sources import UNDIVIDED, stable_bucket
 from yt8m.components.example_gen.verify import ShardReport
 from yt8m.components.records.decode import decode_record
+from yt8m.components.records.shard_reader import open_shard, scan
 from yt8m.components.records.tfrecord import frame
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
-from yt8m.schemas.features import ID, LABELS, SEGMENT_START_TIMES
+from yt8m.schemas.features import ID, LABELS
 
 _Group = tuple[str, int | None]  # split, span
 _Key = tuple[str, int | None, int]  # split, span, number of the new shard
@@ -172,6 +172,6 @@ def _figures(records: list[bytes]) -> dict[str, int]:
     totals = {"records": len(records), "labels": 0, "frames": 0, "segments": 0}
     for record in map(decode_record, records):
         totals["labels"] += len(record.features.get(LABELS, ())) > 0
-        totals["frames"] += max((len(f) for f in record.feature_lists.values()), default=0)
-        totals["segments"] += len(set(record.features.get(SEGMENT_START_TIMES, ())))
+        totals["frames"] += record.num_frames
+        totals["segments"] += record.num_segments
     return totals

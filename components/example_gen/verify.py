@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from yt8m.components.console.progress import Progress
 from yt8m.components.example_gen.config import DataConfig, Verify
-from yt8m.components.example_gen.level import level_fault
-from yt8m.components.example_gen.scan import (
+from yt8m.components.example_gen.sources import SourceShard
+from yt8m.components.example_gen.verification_cache import VerifiedCache
+from yt8m.components.records.decode import MalformedRecord, decode_record
+from yt8m.components.records.shard_reader import (
     UNKNOWN,
     Block,
     Problem,
@@ -25,8 +29,14 @@ from yt8m.components.example_gen.scan import (
     open_shard,
     scan,
 )
-from yt8m.components.example_gen.sources import SourceShard
-from yt8m.components.example_gen.verification_cache import VerifiedCache
+from yt8m.components.records.validation import (
+    Expected,
+    expected_by,
+    level_fault,
+    not_a_record,
+    unasked_features,
+)
+from yt8m.components.storage.errors import storage_failures_explained
 from yt8m.schemas.features import FeatureConfig
 
 SAMPLED_RECORDS = 256  # of each shard, under the policy `sample`
@@ -38,13 +48,16 @@ class ShardReport:
     """What reading one shard found."""
 
     source: SourceShard
-    records: int  # all of them, the bad ones included; nothing or an unreadable rest counts as one
+    records: int  # all that were found; nothing at all, or an unreadable rest, counts as one
     digest: str
     compression: str = ""
     labels: int = 0
     frames: int = 0
     segments: int = 0
     problems: tuple[Problem, ...] = ()  # one for each bad record
+    broken: bool = False  # it ends in an unreadable rest
+    lost: int = 0  # records that this rest held besides the one that is counted, by estimate
+    warnings: dict[str, int] = field(default_factory=dict)  # number of records each is said of
     # Hashes of the good records' ids and their indices, where the records were parsed.
     ids: np.ndarray | None = None
     indices: np.ndarray | None = None
@@ -70,7 +83,31 @@ def verify_shards(
             reports.append(report)
             records += report.records
             progress.advance(note=f"{records:,} records")
-    return reports
+    return [estimate_lost(report, reports) if report.broken else report for report in reports]
+
+
+def estimate_lost(report: ShardReport, reports: Sequence[ShardReport]) -> ShardReport:
+    """`report`, which is broken, with the number of records that its unreadable rest held.
+
+    The unbroken shards of its split tell how many records such a shard has. Where they are the
+    fewer, at least as many are lost as were found: what is unbroken may be so by chance.
+    """
+    of_split = [r for r in reports if r.source.split == report.source.split]
+    unbroken = [r for r in of_split if not r.broken]
+    found = report.records - 1
+    least = found if 2 * len(unbroken) < len(of_split) else 1
+    total = _expected_records(report, unbroken) if unbroken else 0
+    return dataclasses.replace(report, lost=max(round(total) - found, least, 1) - 1)
+
+
+def _expected_records(report: ShardReport, unbroken: Sequence[ShardReport]) -> float:
+    alike = [r.source.size for r in unbroken if r.compression == report.compression]
+    if not alike:
+        return float(np.median([r.records for r in unbroken]))
+    records = sum(r.records for r in unbroken if r.compression == report.compression)
+    # One that was cut off was as large as the others.
+    size = max(report.source.size, float(np.median(alike)))
+    return records / max(sum(alike), 1) * size
 
 
 def policy_key(config: DataConfig, features: FeatureConfig) -> str:
@@ -100,34 +137,36 @@ def _figures(report: ShardReport) -> dict[str, Any]:
 
 class _Verifier:
     def __init__(self, config: DataConfig, features: FeatureConfig) -> None:
-        self._policy, self._level = config.verify, config.level
+        self._policy, self._level, self._features = config.verify, config.level, features
         self._unlabelled = config.unlabelled
         self._checker: Any = None
         if config.verify in (Verify.FULL, Verify.SAMPLE):
             # TensorFlow, so only where records are parsed.
-            from yt8m.components.example_gen.checks import record_checker
+            from yt8m.components.inputs.record_checker import record_checker
 
             self._checker = record_checker(config.level, features)
 
     def verify(self, shard: SourceShard) -> ShardReport:
         try:
-            if self._policy is Verify.FULL:
-                return self._parsed(shard)
-            if self._policy is Verify.CHECKSUM:
-                return self._checksums(shard)
-            return self._lengths(shard, sampled=self._policy is Verify.SAMPLE)
-        except OSError as error:
+            with storage_failures_explained(shard.uri):
+                if self._policy is Verify.FULL:
+                    return self._parsed(shard)
+                if self._policy is Verify.CHECKSUM:
+                    return self._checksums(shard)
+                return self._lengths(shard, sampled=self._policy is Verify.SAMPLE)
+        except OSError as error:  # of the file itself: gone, or not allowed
             problem = Problem(0, 0, f"cannot be read ({error})")
             return ShardReport(source=shard, records=1, digest="", problems=(problem,))
 
     def _checksums(self, shard: SourceShard) -> ShardReport:
-        digest, records = hashlib.sha256(), 0
+        digest, records, broken = hashlib.sha256(), 0, False
         problems: list[Problem] = []
         with open_shard(shard.uri) as (file, compression):
             fault: str | None = None
             for block in scan(file):
                 digest.update(b"".join(block.framing))
                 problems += block.problems
+                broken |= block.broken
                 if not records and block.records:
                     fault = self._level_fault(block.records[0], shard)
                 if fault:
@@ -140,6 +179,7 @@ class _Verifier:
             digest=digest.hexdigest()[:32],
             compression=compression,
             problems=tuple(sorted(problems)) if records else (_EMPTY,),
+            broken=broken or not records,
         )
 
     def _parsed(self, shard: SourceShard) -> ShardReport:
@@ -164,6 +204,7 @@ class _Verifier:
             digest=hashlib.sha256(known.encode()).hexdigest()[:32],
             compression=compression,
             problems=tuple(problems) if records or fault else (_EMPTY,),
+            broken=bool(fault) or not records,
         )
 
     def _sampled(self, shard: SourceShard) -> tuple[Problem, ...]:
@@ -176,15 +217,31 @@ class _Verifier:
                     break
         return tuple(total.problems)
 
-    def _level_fault(self, record: bytes, shard: SourceShard) -> str | None:
+    def _level_fault(self, data: bytes, shard: SourceShard) -> str | None:
         """Of the first record, for policies that parse none: the others will be of its kind."""
-        return level_fault(record, self._level, labelled=shard.split not in self._unlabelled)
+        try:
+            return level_fault(decode_record(data), self._expected(shard))
+        except MalformedRecord as error:
+            return not_a_record(error)
+
+    def _expected(self, shard: SourceShard) -> Expected:
+        return expected_by(self._features, self._level, labelled=self._labelled(shard))
+
+    def _labelled(self, shard: SourceShard) -> bool:
+        return shard.split not in self._unlabelled
 
     def _check(self, block: Block, shard: SourceShard, total: _Totals) -> None:
-        total.add_broken(block.problems)
+        total.add_unreadable(block)
         if block.records:
-            labelled = shard.split not in self._unlabelled
-            total.add(block, self._checker.check(block.records, labelled=labelled))
+            if not total.records:
+                total.of_all += self._unasked(block.records[0], shard)
+            total.add(block, self._checker.check(block.records, labelled=self._labelled(shard)))
+
+    def _unasked(self, data: bytes, shard: SourceShard) -> Iterator[str]:
+        """Columns of the first record that nobody asked for: the others will have them too."""
+        with contextlib.suppress(MalformedRecord):
+            for name in unasked_features(decode_record(data), self._expected(shard)):
+                yield f"feature {name} is not in features.names and is ignored"
 
 
 class _Totals:
@@ -193,16 +250,21 @@ class _Totals:
     def __init__(self) -> None:
         self.records = self.labels = self.frames = self.segments = 0
         self.problems: list[Problem] = []
+        self.broken = False
+        self.warnings: Counter[str] = Counter()
+        self.of_all: list[str] = []  # warnings that hold for each record
         self._ids: list[np.ndarray] = []
         self._indices: list[np.ndarray] = []
 
-    def add_broken(self, problems: Sequence[Problem]) -> None:
-        self.records += len(problems)
-        self.problems += problems
+    def add_unreadable(self, block: Block) -> None:
+        self.records += len(block.problems)
+        self.problems += block.problems
+        self.broken |= block.broken
 
     def add(self, block: Block, figures: Any) -> None:
         self.records += len(block.records)
         self.problems += _located(block, figures.bad)
+        self.warnings += figures.warnings
         good = np.ones(len(block.records), bool)
         good[list(figures.bad)] = False
         self.labels += int((figures.labels[good] > 0).sum())
@@ -221,6 +283,8 @@ class _Totals:
             frames=self.frames,
             segments=self.segments,
             problems=tuple(sorted(self.problems)) if self.records else (_EMPTY,),
+            broken=self.broken or not self.records,
+            warnings={**self.warnings, **dict.fromkeys(self.of_all, self.records)},
             ids=np.concatenate(self._ids) if self._ids else np.zeros(0, np.int64),
             indices=np.concatenate(self._indices) if self._indices else np.zeros(0, np.int32),
         )

@@ -1,26 +1,90 @@
-"""Load an exported model to score with."""
+"""Load a SavedModel to score records with: the one place where signatures are checked."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from yt8m.components import storage
-from yt8m.components.artifacts.export_info import SCORES, SERVING, ExportInfo, load_info
-from yt8m.schemas.errors import UserError
+from yt8m.components.artifacts.export_info import (
+    FILE_NAME,
+    SCORES,
+    SERVING,
+    ExportInfo,
+    load_info,
+)
+from yt8m.components.artifacts.saved_model import MODEL_FILE
+from yt8m.schemas.errors import DataError, UserError
 from yt8m.schemas.features import FeatureConfig, Level
 
+_RECORDS, _VIDEO_ID, _START = "examples", "video_id", "segment_start"
+_FORM = (
+    f"a model is scored by its signature `{SCORES}`, which takes `{_RECORDS}`, serialized records, "
+    f"alone and gives `{SCORES}` [rows, classes] and `{_VIDEO_ID}` [rows]"
+)
 
-class ExportedModel:
-    """A loaded export; `score` and `serve` are its signatures."""
 
-    def __init__(self, directory: str, loaded: Any, info: ExportInfo) -> None:
-        self.directory, self.info = directory, info
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scores:
+    """What a model says of a batch of records."""
+
+    scores: tf.Tensor  # [R, C]
+    ids: np.ndarray  # [R] bytes
+    starts: np.ndarray | None  # [R]; segments
+
+
+class LoadedModel:
+    """A SavedModel with the signature `scores`; `role` ("the baseline") names it in messages."""
+
+    def __init__(self, directory: str, loaded: Any, role: str) -> None:
+        self.directory, self.role = directory, role
         self._loaded = loaded  # keeps the variables alive
         self.score: Callable[..., dict[str, tf.Tensor]] = loaded.signatures[SCORES]
-        self.serve: Callable[..., dict[str, tf.Tensor]] = loaded.signatures[SERVING]
+        shape = loaded.signatures[SCORES].structured_outputs[SCORES].shape
+        self.num_classes: int | None = shape[-1] if shape.rank else None
+
+    @property
+    def serve(self) -> Callable[..., dict[str, tf.Tensor]]:
+        """What model servers call; UserError where there is none."""
+        if SERVING not in self._loaded.signatures:
+            raise UserError(
+                f"{self.role} {self.directory}: no signature `{SERVING}`, which model servers "
+                f"call; {_known(self._loaded)}. Export it with one"
+            )
+        serve: Callable[..., dict[str, tf.Tensor]] = self._loaded.signatures[SERVING]
+        return serve
+
+    @functools.cached_property
+    def info(self) -> ExportInfo:
+        """What the export says of itself; UserError where yt8m did not make it."""
+        return load_info(self.directory)
+
+    @property
+    def level(self) -> Level | None:
+        """The level that the model was made for, where it says so."""
+        said = storage.exists(storage.join(self.directory, FILE_NAME))
+        return self.info.level if said else None
+
+    def score_records(self, records: tf.Tensor) -> Scores:
+        """Scores of serialized `records` [B]; DataError where the model cannot read them."""
+        try:
+            result = self.score(**{_RECORDS: records})
+        except tf.errors.InvalidArgumentError as error:
+            made = f" (it was made for {self.level.value}-level records)" if self.level else ""
+            raise DataError(
+                f"{self.role} {self.directory} cannot read these records{made}: {tf_reason(error)}"
+            ) from error
+        starts = result.get(_START)
+        return Scores(
+            scores=result[SCORES],
+            ids=result[_VIDEO_ID].numpy(),
+            starts=None if starts is None else starts.numpy(),
+        )
 
     def require(self, *, level: Level, features: FeatureConfig) -> None:
         """UserError unless the model takes records of this kind and gives these classes."""
@@ -33,20 +97,54 @@ class ExportedModel:
                 )
 
 
-def load_model(directory: str) -> ExportedModel:
-    """The export in `directory`; UserError where there is none, or it cannot be loaded."""
-    if not storage.exists(storage.join(directory, "saved_model.pb")):
-        raise UserError(f"{directory}: holds no model (no saved_model.pb)")
-    info = load_info(directory)
+def load_export(directory: str) -> LoadedModel:
+    """A model that yt8m exported, whole: with what it says of itself, and servable."""
+    model = load_model(directory)
+    _ = model.info, model.serve
+    return model
+
+
+def load_model(directory: str, *, role: str = "the model") -> LoadedModel:
+    """The model in `directory`, whoever made it; UserError says what is missing for scoring."""
+    if not storage.exists(storage.join(directory, MODEL_FILE)):
+        raise UserError(f"{role} {directory}: holds no {MODEL_FILE}, so it is no SavedModel")
     try:
         loaded = tf.saved_model.load(directory)
-    except (tf.errors.OpError, OSError, ValueError, LookupError) as error:
-        first = str(error).strip().splitlines()[0]
-        raise UserError(f"{directory}: the model is damaged ({first})") from error
-    missing = {SCORES, SERVING} - set(loaded.signatures)
-    if missing:
-        names = ", ".join(sorted(loaded.signatures)) or "none"
+    except Exception as error:  # TensorFlow raises whatever it happens to meet in broken files
+        raise DataError(
+            f"{role} {directory} is damaged, it cannot be loaded: {tf_reason(error)}"
+        ) from error
+    _check_signature(loaded, f"{role} {directory}")
+    return LoadedModel(directory, loaded, role)
+
+
+def tf_reason(error: Exception) -> str:
+    """What TensorFlow says, without where in its graph it says so."""
+    text = str(getattr(error, "message", error)).strip() or type(error).__name__
+    return text.rpartition("}} ")[2].partition(" [Op:")[0].partition("\n")[0]
+
+
+def _check_signature(loaded: Any, name: str) -> None:
+    if SCORES not in getattr(loaded, "signatures", {}):
+        raise UserError(f"{name}: no signature `{SCORES}`; {_known(loaded)}. {_capital(_FORM)}")
+    signature = loaded.signatures[SCORES]
+    takes = signature.structured_input_signature[1]
+    gives = signature.structured_outputs
+    if set(takes) != {_RECORDS} or {SCORES, _VIDEO_ID} - set(gives):
         raise UserError(
-            f"{directory}: no signature {', '.join(sorted(missing))}; the model has {names}"
+            f"{name}: its signature `{SCORES}` takes {', '.join(sorted(takes))} and gives "
+            f"{', '.join(sorted(gives))}; {_FORM}"
         )
-    return ExportedModel(directory, loaded, info)
+    if takes[_RECORDS].dtype != tf.string or gives[SCORES].shape.rank not in (None, 2):
+        raise UserError(
+            f"{name}: its signature `{SCORES}` takes {takes[_RECORDS].dtype.name} and gives scores "
+            f"of shape {gives[SCORES].shape}; {_FORM}"
+        )
+
+
+def _known(loaded: Any) -> str:
+    return f"it has: {', '.join(sorted(getattr(loaded, 'signatures', {}))) or 'none'}"
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]

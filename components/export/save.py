@@ -13,13 +13,12 @@ import tensorflow as tf
 
 from yt8m.components import storage
 from yt8m.components.artifacts.export_info import FILE_NAME, ExportInfo
+from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.export.module import ServingModule
 from yt8m.components.models.network import Network
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.vocabulary import Vocabulary
-
-_SAVED_MODEL = "saved_model.pb"  # the file by which readers know that an export is there
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +62,7 @@ def export_model(network: Network, directory: str, spec: ExportSpec) -> ExportIn
         if local:
             storage.rename(saved, directory)
         else:
-            storage.copy_tree(saved, directory, last=_SAVED_MODEL)
+            storage.copy_tree(saved, directory, last=MODEL_FILE)
     return info
 
 

@@ -1,4 +1,4 @@
-"""How records become batches: the inputs node of the configuration, and what a reader is told."""
+"""How records become batches: the inputs node of the configuration, and what readers take."""
 
 from __future__ import annotations
 
@@ -6,28 +6,25 @@ import enum
 from dataclasses import dataclass
 
 from yt8m.components.artifacts.manifest import Manifest, Shard
-from yt8m.schemas.config_tree import require
-from yt8m.schemas.errors import DataError
+from yt8m.schemas.config_tree import ConfigNode
+from yt8m.schemas.errors import ConfigError, DataError
 from yt8m.schemas.features import FeatureConfig, Level
+from yt8m.schemas.limits import PositiveInt
 
 
 @dataclass(frozen=True, kw_only=True)
-class InputConfig:
+class InputConfig(ConfigNode):
     """How training reads. Neither value changes what a step is given but by the shuffle."""
 
-    shuffle_mb: int = 64  # records are shuffled among as many shards as fit into this
+    shuffle_mb: PositiveInt = 64  # records are shuffled among as many shards as fit into this
     # Sequence levels: of so many batches, rows of like length go together, longer ones fewer to a
     # batch. 1 leaves the batches as they come.
-    bucket_batches: int = 1
-    bucket_multiple: int = 8  # of which their sizes are multiples; the workers must divide it
-    prefetch: int = 4  # batches
-
-    def __post_init__(self) -> None:
-        for name in ("shuffle_mb", "bucket_batches", "bucket_multiple", "prefetch"):
-            require(getattr(self, name) >= 1, name, getattr(self, name), "1 or more")
+    bucket_batches: PositiveInt = 1
+    bucket_multiple: PositiveInt = 8  # that their sizes are multiples of; the workers divide it
+    prefetch: PositiveInt = 4  # batches that are made ahead
 
 
-class Choice(enum.Enum):
+class FrameChoice(enum.Enum):
     """Which frames of a video are taken."""
 
     RANDOM_FRAMES = "random_frames"  # with replacement, so that every video gives the same number
@@ -39,7 +36,7 @@ class Choice(enum.Enum):
 class FrameSampling:
     """Frames are chosen before they are decoded."""
 
-    choice: Choice
+    choice: FrameChoice
     frames: int
 
 
@@ -55,7 +52,7 @@ class Source:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Slice:
+class BatchSlice:
     """The rows that one process takes of each global batch, and at which step it begins.
 
     `seed` and the step decide what a global batch holds; the number of workers only who gets
@@ -74,6 +71,37 @@ class Slice:
             raise ValueError(f"a global batch of {size} rows does not divide among {workers}")
         if not 0 <= self.worker_index < workers or self.start_step < 0:
             raise ValueError(f"no worker {self.worker_index} of {workers}, step {self.start_step}")
+
+
+def check_buckets(
+    config: InputConfig, *, level: Level, batch_size: int, accumulate: int, replicas: int
+) -> None:
+    """ConfigError unless batches of like length suit `level` and can be shared by `replicas`.
+
+    A bucket holds the more rows the shorter they are, a multiple of `bucket_multiple`. Every
+    replica must get equally many of them, for the loss is the mean of the replicas' means, and
+    every micro-batch (`accumulate` of `batch_size` rows) at least one.
+    """
+    if config.bucket_batches == 1:
+        return
+    if level is not Level.FRAME:
+        raise ConfigError(
+            f"trainer.inputs.bucket_batches = {config.bucket_batches}: must be 1 where data.level "
+            f"is {level.value}, whose rows are all of one length"
+        )
+    multiple, rows = config.bucket_multiple, batch_size * accumulate * replicas
+    where = f"trainer.inputs.bucket_multiple = {multiple}"
+    if multiple % replicas or multiple < accumulate * replicas:
+        raise ConfigError(
+            f"{where}: must be a multiple of the number of replicas ({replicas}), and "
+            f"{accumulate * replicas} or more with trainer.accumulate = {accumulate}, so that each "
+            "of them has rows of every bucket"
+        )
+    if rows % multiple:
+        raise ConfigError(
+            f"{where}: must divide the global batch of {rows} rows (trainer.batch_size = "
+            f"{batch_size}, accumulate = {accumulate}, {replicas} replicas)"
+        )
 
 
 def source_of(manifest: Manifest, split: str, features: FeatureConfig) -> Source:

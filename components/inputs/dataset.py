@@ -11,23 +11,29 @@ import functools
 import tensorflow as tf
 
 from yt8m.components.inputs.bucketing import bucketed
-from yt8m.components.inputs.config import Choice, FrameSampling, InputConfig, Slice, Source
+from yt8m.components.inputs.config import (
+    BatchSlice,
+    FrameChoice,
+    FrameSampling,
+    InputConfig,
+    Source,
+)
 from yt8m.components.inputs.frame import padding_of, parse_frames
 from yt8m.components.inputs.order import BlockOrder, create_order, ordered_rows
 from yt8m.components.inputs.rows import count_rows
 from yt8m.components.inputs.segment import parse_segments
 from yt8m.components.inputs.shards import read_shards
 from yt8m.components.inputs.video import parse_videos
+from yt8m.schemas.batch import POSITION
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import FeatureConfig, Level
 
-POSITION = "position"
 _PARALLEL = tf.data.AUTOTUNE
 
 
 def dataset_for_training(
     source: Source,
-    taken: Slice,
+    taken: BatchSlice,
     *,
     sampling: FrameSampling | None = None,
     config: InputConfig | None = None,
@@ -83,13 +89,15 @@ def rows_of_records(
     if source.level is Level.SEGMENT:
         rows = _segments_of(records, features, with_id=True)
     else:
-        spread = FrameSampling(choice=Choice.SPREAD, frames=sampling.frames) if sampling else None
+        spread = (
+            FrameSampling(choice=FrameChoice.SPREAD, frames=sampling.frames) if sampling else None
+        )
         parse = functools.partial(parse_frames, features=features, sampling=spread, with_id=True)
         rows = records.map(parse, num_parallel_calls=_PARALLEL)
     return _padded(rows, batch_size)
 
 
-def _videos(source: Source, taken: Slice, order: BlockOrder) -> tf.data.Dataset:
+def _videos(source: Source, taken: BatchSlice, order: BlockOrder) -> tf.data.Dataset:
     size, start = _local_size(taken), taken.start_step * taken.global_batch_size
     rows = ordered_rows(order, start=start, expand=_as_they_are)
 
@@ -104,7 +112,7 @@ def _videos(source: Source, taken: Slice, order: BlockOrder) -> tf.data.Dataset:
 
 
 def _frames(
-    source: Source, taken: Slice, order: BlockOrder, sampling: FrameSampling | None
+    source: Source, taken: BatchSlice, order: BlockOrder, sampling: FrameSampling | None
 ) -> tf.data.Dataset:
     def parse(position: tf.Tensor, record: tf.Tensor) -> dict[str, tf.Tensor]:
         noise = tf.stack([tf.constant(taken.seed, tf.int64), position])
@@ -115,7 +123,7 @@ def _frames(
     return _padded(rows.map(parse, num_parallel_calls=_PARALLEL), _local_size(taken), full=True)
 
 
-def _segments(source: Source, taken: Slice, order: BlockOrder) -> tf.data.Dataset:
+def _segments(source: Source, taken: BatchSlice, order: BlockOrder) -> tf.data.Dataset:
     def expand(records: tf.data.Dataset) -> tf.data.Dataset:
         return _segments_of(records, source.features)
 
@@ -134,7 +142,7 @@ def _segments_of(
 
 
 def _bucketed_frames(
-    source: Source, taken: Slice, order: BlockOrder, config: InputConfig
+    source: Source, taken: BatchSlice, order: BlockOrder, config: InputConfig
 ) -> tf.data.Dataset:
     """Frame level by length, for which the serialized length stands: bytes are frames."""
     count, size = config.bucket_batches, taken.global_batch_size
@@ -166,12 +174,12 @@ def _bucketed_frames(
     return groups.interleave(own, cycle_length=2, num_parallel_calls=2, deterministic=True)
 
 
-def _own_rows(order: BlockOrder, taken: Slice, *, expand) -> tf.data.Dataset:  # type: ignore[no-untyped-def]
+def _own_rows(order: BlockOrder, taken: BatchSlice, *, expand) -> tf.data.Dataset:  # type: ignore[no-untyped-def]
     start = taken.start_step * taken.global_batch_size
     return _own_part(_numbered_rows(order, start=start, expand=expand), taken)
 
 
-def _own_part(rows: tf.data.Dataset, taken: Slice) -> tf.data.Dataset:
+def _own_part(rows: tf.data.Dataset, taken: BatchSlice) -> tf.data.Dataset:
     # A global batch divides by the number of workers, so each has equally many rows of it.
     return rows.shard(taken.num_workers, taken.worker_index) if taken.num_workers > 1 else rows
 
@@ -185,7 +193,7 @@ def _as_they_are(records: tf.data.Dataset) -> tf.data.Dataset:
     return records
 
 
-def _local_size(taken: Slice) -> int:
+def _local_size(taken: BatchSlice) -> int:
     return taken.global_batch_size // taken.num_workers
 
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, cast
 
 import tensorflow as tf
 
-from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.inputs.config import Source
-from yt8m.components.inputs.frame import parse_frames
-from yt8m.components.inputs.segment import RATED, parse_segments
-from yt8m.components.inputs.video import parse_videos
-from yt8m.components.records.tfrecord import BrokenRecord, read_records
+from yt8m.components.inputs.record_checker import RecordChecker, record_checker
+from yt8m.components.records.shard_reader import open_shard, scan
+from yt8m.components.storage.errors import storage_failures_explained
 from yt8m.schemas.errors import DataError
-from yt8m.schemas.features import LABELS, Level
 
 _DATA_ERRORS = (
     tf.errors.DataLossError,
@@ -25,6 +20,8 @@ _DATA_ERRORS = (
     tf.errors.FailedPreconditionError,
     tf.errors.NotFoundError,
     tf.errors.OutOfRangeError,
+    tf.errors.UnknownError,  # whatever our own reader of s3:// raises
+    tf.errors.UnavailableError,
     UnicodeDecodeError,  # TensorFlow quotes the record in its message, whatever bytes it has
 )
 
@@ -34,7 +31,7 @@ def explaining_faults(source: Source) -> Iterator[None]:
     """Turn an error of TensorFlow's that the records caused into one that names the record.
 
     The shards are read again to find it, which only a failing run pays for. An error that has
-    another cause passes unchanged.
+    another cause passes unchanged, and so does one of the storage: no record is to blame for it.
     """
     try:
         yield
@@ -46,62 +43,29 @@ def explaining_faults(source: Source) -> Iterator[None]:
 
 
 def find_fault(source: Source) -> str | None:
-    """The first record of `source` that cannot be read, and why; None when all can."""
-    parse = tf.function(
-        lambda record: _parse(record, source),
-        input_signature=[tf.TensorSpec([], tf.string)],
-        autograph=False,
-    )
+    """The first record of `source` that cannot be used, and why; None when all can."""
+    checker = record_checker(source.level, source.features)
     for shard in source.shards:
         try:
-            fault = _fault_of_shard(shard, source, parse)
-        except (OSError, EOFError) as error:
+            with storage_failures_explained(shard.uri):
+                fault = _fault_of_shard(shard, checker)
+        except (FileNotFoundError, PermissionError) as error:
             fault = f"cannot be read ({error})"
         if fault:
             return f"{shard.uri}: {fault}; run ExampleGen with data.verify=full to list all faults"
     return None
 
 
-def _fault_of_shard(
-    shard: Shard, source: Source, parse: tf.types.experimental.Callable
-) -> str | None:
+def _fault_of_shard(shard: Shard, checker: RecordChecker) -> str | None:
     count = 0
-    with storage.open_file(shard.uri) as file:
-        stream = gzip.GzipFile(fileobj=file) if shard.compression == "GZIP" else file
-        try:
-            for offset, record in read_records(cast(BinaryIO, stream)):
-                fault = _fault_of_record(record, source, parse)
-                if fault:
-                    return f"record {count} at byte {offset}: {fault}"
-                count += 1
-        except BrokenRecord as error:
-            return str(error)
+    with open_shard(shard.uri) as (file, _):
+        for block in scan(file):
+            # Which records must have labels, ExampleGen knows; here all are taken as they are.
+            bad = checker.check(block.records, labelled=False).bad if block.records else {}
+            found = [(block.indices[at], block.offsets[at], why) for at, why in bad.items()]
+            for record, offset, reason in sorted([*found, *block.problems])[:1]:
+                return f"record {record} at byte {offset}: {reason}"
+            count += len(block.records)
     if count != shard.records:
         return f"has {count} records, but {shard.records} when the manifest was written"
     return None
-
-
-def _fault_of_record(record: bytes, source: Source, parse) -> str | None:  # type: ignore[no-untyped-def]
-    try:
-        labels = parse(tf.constant(record)).numpy()
-    except UnicodeDecodeError:
-        return f"not a record of level {source.level.value}"
-    except tf.errors.OpError as error:
-        return f"not a record of level {source.level.value}: {str(error.message).splitlines()[0]}"
-    classes = source.features.num_classes
-    wrong = labels[(labels < -1) | (labels >= classes)]
-    return f"label {wrong[0]} is outside 0..{classes - 1}" if len(wrong) else None
-
-
-def _parse(record: tf.Tensor, source: Source) -> tf.Tensor:
-    """Everything that training decodes; the label ids, flat."""
-    if source.level is Level.VIDEO:
-        parsed = parse_videos(record[tf.newaxis], source.features)
-    elif source.level is Level.SEGMENT:
-        parsed = parse_segments(record, source.features)
-    else:
-        parsed = parse_frames(record, source.features)
-    # Frames are decoded for their checks, though only labels are looked at.
-    with tf.control_dependencies([parsed[name] for name in source.features.names]):
-        labels = [parsed[key] for key in (LABELS, RATED) if key in parsed]
-        return tf.concat([tf.reshape(values, [-1]) for values in labels], axis=0)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from yt8m.components.inputs.config import Choice, FrameSampling
-from yt8m.components.inputs.video import NO_LABEL
+from yt8m.components.inputs.config import FrameChoice, FrameSampling
+from yt8m.schemas.batch import NO_LABEL, NUM_FRAMES
 from yt8m.schemas.features import ID, LABELS, FeatureConfig
-
-NUM_FRAMES = "num_frames"
 
 
 def parse_frames(
@@ -66,10 +64,10 @@ def decode_frames(encoded: dict[str, tf.Tensor], features: FeatureConfig) -> dic
 def choose_frames(count: tf.Tensor, sampling: FrameSampling, noise: tf.Tensor | None) -> tf.Tensor:
     """Indices of the frames that are taken of `count`, [any] int32."""
     wanted = sampling.frames
-    if sampling.choice is Choice.SPREAD or noise is None:
+    if sampling.choice is FrameChoice.SPREAD or noise is None:
         taken = tf.minimum(count, wanted)
         return tf.range(taken) * count // tf.maximum(taken, 1)
-    if sampling.choice is Choice.RANDOM_FRAMES:
+    if sampling.choice is FrameChoice.RANDOM_FRAMES:
         uniform = tf.random.stateless_uniform([wanted], noise)
         return tf.cast(uniform * tf.cast(count, tf.float32), tf.int32)
     latest = tf.maximum(count - wanted, 0)

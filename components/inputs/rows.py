@@ -8,6 +8,7 @@ import logging
 import tensorflow as tf
 
 from yt8m.components.inputs.config import Source
+from yt8m.components.inputs.segment import distinct_segments
 from yt8m.components.inputs.shards import read_shards
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import SEGMENT_START_TIMES, Level
@@ -36,7 +37,8 @@ def _count_segments(source: Source, number: int) -> int:
 
     def count(record: tf.Tensor) -> tf.Tensor:
         context, _ = tf.io.parse_single_sequence_example(record, spec, {})
-        return tf.size(tf.unique(context[SEGMENT_START_TIMES].values).y, tf.int64)
+        starts, _ = distinct_segments(context[SEGMENT_START_TIMES].values)
+        return tf.size(starts, tf.int64)
 
     counts = read_shards([source.shards[number]]).map(count, num_parallel_calls=tf.data.AUTOTUNE)
     return int(counts.reduce(tf.constant(0, tf.int64), lambda total, n: total + n))

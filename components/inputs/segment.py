@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from yt8m.components.inputs.frame import NUM_FRAMES, decode_frames, read_sequence
-from yt8m.components.inputs.video import NO_LABEL
+from yt8m.components.inputs.frame import decode_frames, read_sequence
+from yt8m.schemas.batch import NO_LABEL, NUM_FRAMES, RATED, SEGMENT_START, VIDEO_LABELS
 from yt8m.schemas.features import (
     ID,
     LABELS,
+    PRESENT_SCORE,
     SEGMENT_FRAMES,
     SEGMENT_LABELS,
     SEGMENT_SCORES,
     SEGMENT_START_TIMES,
     FeatureConfig,
 )
-
-RATED = "rated"
-SEGMENT_START = "segment_start"
-VIDEO_LABELS = "video_labels"
-_PRESENT = 0.5  # scores are 0 or 1 in the published records
 
 _CONTEXT = {
     SEGMENT_START_TIMES: tf.io.VarLenFeature(tf.int64),
@@ -42,7 +38,7 @@ def parse_segments(
     if with_id:
         spec[ID] = tf.io.FixedLenFeature([], tf.string)
     context, encoded = read_sequence(record, spec, features)
-    starts, row_of_rating = tf.unique(context[SEGMENT_START_TIMES].values)
+    starts, row_of_rating = distinct_segments(context[SEGMENT_START_TIMES].values)
     rows = slice_segments(encoded, starts, features)
     if with_labels:
         rows |= _ratings(context, row_of_rating, tf.size(starts))
@@ -52,6 +48,15 @@ def parse_segments(
         rows[ID] = tf.repeat(context[ID], tf.size(starts))
         rows[SEGMENT_START] = starts
     return rows
+
+
+def distinct_segments(starts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """The starts [any] without repetition, in the order they first come, and each rating's row.
+
+    A segment that several classes are rated for is one row.
+    """
+    distinct, row_of_rating = tf.unique(starts)
+    return distinct, row_of_rating
 
 
 def slice_segments(
@@ -76,7 +81,7 @@ def _ratings(
     context: dict[str, tf.SparseTensor], row_of_rating: tf.Tensor, count: tf.Tensor
 ) -> dict[str, tf.Tensor]:
     classes = context[SEGMENT_LABELS].values
-    present = context[SEGMENT_SCORES].values >= _PRESENT
+    present = context[SEGMENT_SCORES].values >= PRESENT_SCORE
     return {
         RATED: _by_row(classes, row_of_rating, count),
         LABELS: _by_row(

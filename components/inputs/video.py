@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import tensorflow as tf
 
+from yt8m.schemas.batch import NO_LABEL
 from yt8m.schemas.features import ID, LABELS, FeatureConfig, Level, record_key
-
-NO_LABEL = -1
 
 
 def parse_videos(

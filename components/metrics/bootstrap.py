@@ -17,14 +17,6 @@ import numpy as np
 from yt8m.components.metrics.accumulator import VideoMetrics
 
 
-@dataclass(frozen=True, kw_only=True)
-class Interval:
-    """Where the value lies, at the level that was asked for."""
-
-    lower: float
-    upper: float
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GapDraws:
     """GAP of every replicate, as deviations from the GAP of what was resampled."""
@@ -33,12 +25,12 @@ class GapDraws:
     videos: int  # that were resampled
     of_videos: int
 
-    def interval(self, gap: float, *, model: int = 0, level: float = 0.95) -> Interval:
-        """Around one model's GAP."""
+    def interval(self, gap: float, *, model: int = 0, level: float = 0.95) -> tuple[float, float]:
+        """Lower and upper bound around one model's GAP."""
         return _interval(gap, self.deviations[model], level)
 
-    def difference(self, change: float, *, level: float = 0.95) -> Interval:
-        """Around the first model's GAP minus the second's."""
+    def difference(self, change: float, *, level: float = 0.95) -> tuple[float, float]:
+        """Lower and upper bound around the first model's GAP minus the second's."""
         return _interval(change, self.deviations[0] - self.deviations[1], level)
 
 
@@ -115,7 +107,7 @@ def _pool(model: VideoMetrics, chosen: np.ndarray) -> _Pool:
     )
 
 
-def _interval(value: float, deviations: np.ndarray, level: float) -> Interval:
+def _interval(value: float, deviations: np.ndarray, level: float) -> tuple[float, float]:
     tail = (1 - level) / 2
     low, high = np.quantile(deviations, [tail, 1 - tail])
-    return Interval(lower=value + float(low), upper=value + float(high))
+    return value + float(low), value + float(high)

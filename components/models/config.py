@@ -6,7 +6,14 @@ import enum
 from dataclasses import dataclass, field
 from typing import Literal
 
-from yt8m.schemas.config_tree import require
+from yt8m.schemas.config_tree import ConfigNode
+from yt8m.schemas.limits import (
+    FractionBelowOne,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+)
 
 
 class Pooling(enum.Enum):
@@ -48,150 +55,116 @@ class LossName(enum.Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LossConfig:
+class LossConfig(ConfigNode):
     """The loss of one head."""
 
     name: LossName = LossName.CROSS_ENTROPY
-    label_smoothing: float = 0.0  # a target y becomes y (1 - s) + s / 2
-    margin: float = 1.0  # hinge only
-
-    def __post_init__(self) -> None:
-        _require_share("label_smoothing", self.label_smoothing)
-        require(self.margin > 0, "margin", self.margin, "above 0")
+    label_smoothing: FractionBelowOne = 0.0  # a target y becomes y (1 - s) + s / 2
+    margin: PositiveFloat = 1.0  # hinge only
 
 
 @dataclass(frozen=True, kw_only=True)
-class LogisticConfig:
+class LogisticConfig(ConfigNode):
     """A sigmoid for each class; with it a model ends, or it is the model."""
 
     name: Literal["logistic"] = "logistic"
-    l2: float = 1e-8
-
-    def __post_init__(self) -> None:
-        _require_at_least_zero("l2", self.l2)
+    l2: NonNegativeFloat = 1e-8  # strength of the L2 regularisation of the weights
 
 
 @dataclass(frozen=True, kw_only=True)
-class MoeConfig:
+class MoeConfig(ConfigNode):
     """For each class a mixture of sigmoids, with a gate that may choose none of them."""
 
     name: Literal["moe"] = "moe"
-    num_mixtures: int = 2
-    l2: float = 1e-8
+    num_mixtures: PositiveInt = 2  # sigmoids for each class, beside the gate that chooses none
+    l2: NonNegativeFloat = 1e-8  # strength of the L2 regularisation of the weights
     context_gating: bool = False  # of the class probabilities, as in Miech et al. 2017
-
-    def __post_init__(self) -> None:
-        _require_positive("num_mixtures", self.num_mixtures)
-        _require_at_least_zero("l2", self.l2)
 
 
 ClassifierConfig = LogisticConfig | MoeConfig
 
 
 @dataclass(frozen=True, kw_only=True)
-class MlpConfig:
+class MlpConfig(ConfigNode):
     """Residual blocks on the video's vector."""
 
     name: Literal["mlp"] = "mlp"
-    members: int = 1  # networks side by side whose probabilities are averaged: an ensemble
-    width: int = 2048
-    blocks: int = 1
-    dropout: float = 0.3
-    input_dropout: float = 0.0
-    batch_norm: bool = False
-    context_gating: bool = False
+    members: PositiveInt = 1  # networks side by side whose probabilities are averaged: an ensemble
+    width: PositiveInt = 2048  # units of each block
+    blocks: NonNegativeInt = 1  # residual blocks; 0 leaves the classifier alone
+    dropout: FractionBelowOne = 0.3  # share of the units that are dropped while training
+    input_dropout: FractionBelowOne = 0.0  # the same of the features
+    batch_norm: bool = False  # normalise each layer by the batch
+    context_gating: bool = False  # gate the vector by itself (Miech et al. 2017)
+    # What makes probabilities of the vector.
     classifier: ClassifierConfig = field(default_factory=LogisticConfig)
-
-    def __post_init__(self) -> None:
-        _require_positive("members", self.members)
-        _require_positive("width", self.width)
-        require(self.blocks >= 0, "blocks", self.blocks, "0 or more")
-        _require_share("dropout", self.dropout)
-        _require_share("input_dropout", self.input_dropout)
 
 
 @dataclass(frozen=True, kw_only=True)
-class FrameLogisticConfig:
+class FrameLogisticConfig(ConfigNode):
     """The mean over the frames, then a sigmoid for each class."""
 
     name: Literal["frame_logistic"] = "frame_logistic"
-    l2: float = 1e-8
-
-    def __post_init__(self) -> None:
-        _require_at_least_zero("l2", self.l2)
+    l2: NonNegativeFloat = 1e-8  # strength of the L2 regularisation of the weights
 
 
 @dataclass(frozen=True, kw_only=True)
-class DbofConfig:
+class DbofConfig(ConfigNode):
     """Deep bag of frames: each frame to many clusters, pooled over some frames."""
 
     name: Literal["dbof"] = "dbof"
-    clusters: int = 8192
-    hidden: int = 1024
-    frames: int = 30
+    clusters: PositiveInt = 8192  # that each frame is coded over
+    hidden: PositiveInt = 1024  # units of the layer after the pooling
+    frames: PositiveInt = 30  # frames of each video that are pooled
     sampling: Sampling = Sampling.RANDOM_FRAMES
-    batch_norm: bool = True
+    batch_norm: bool = True  # normalise each layer by the batch
     pooling: Pooling = Pooling.MAX
-    context_gating: bool = False
+    context_gating: bool = False  # gate the vector by itself (Miech et al. 2017)
+    # What makes probabilities of the vector.
     classifier: ClassifierConfig = field(default_factory=MoeConfig)
-
-    def __post_init__(self) -> None:
-        for name in ("clusters", "hidden", "frames"):
-            _require_positive(name, getattr(self, name))
 
 
 @dataclass(frozen=True, kw_only=True)
-class RnnConfig:
+class RnnConfig(ConfigNode):
     """Stacked recurrent layers; the state after the last real frame goes to the classifier."""
 
     name: Literal["rnn"] = "rnn"
     cell: Cell = Cell.LSTM
-    cells: int = 1024
-    layers: int = 2
+    cells: PositiveInt = 1024  # units of each layer
+    layers: PositiveInt = 2  # recurrent layers, one on the other
+    # What makes probabilities of the vector.
     classifier: ClassifierConfig = field(default_factory=MoeConfig)
-
-    def __post_init__(self) -> None:
-        _require_positive("cells", self.cells)
-        _require_positive("layers", self.layers)
 
 
 @dataclass(frozen=True, kw_only=True)
-class NetVladConfig:
+class NetVladConfig(ConfigNode):
     """Differences of the frames to learned centres, softly assigned (Miech et al. 2017)."""
 
     name: Literal["netvlad"] = "netvlad"
-    clusters: int = 64
-    hidden: int = 1024
-    batch_norm: bool = True
+    clusters: PositiveInt = 64  # learned centres that frames are compared with
+    hidden: PositiveInt = 1024  # units of the layer after the pooling
+    batch_norm: bool = True  # normalise each layer by the batch
     context_gating: bool = False  # true makes it the gated NetVLAD
-    dropout: float = 0.0
+    dropout: FractionBelowOne = 0.0  # share of the units that are dropped while training
+    # What makes probabilities of the vector.
     classifier: ClassifierConfig = field(default_factory=MoeConfig)
-
-    def __post_init__(self) -> None:
-        _require_positive("clusters", self.clusters)
-        _require_positive("hidden", self.hidden)
-        _require_share("dropout", self.dropout)
 
 
 @dataclass(frozen=True, kw_only=True)
-class NextVladConfig:
+class NextVladConfig(ConfigNode):
     """NetVLAD on groups of an expanded frame vector, with attention (Lin et al. 2018)."""
 
     name: Literal["nextvlad"] = "nextvlad"
-    clusters: int = 128
-    hidden: int = 2048
-    expansion: int = 2
-    groups: int = 8
-    batch_norm: bool = True
-    context_gating: bool = True
-    gating_reduction: int = 8
-    dropout: float = 0.0
+    clusters: PositiveInt = 128  # learned centres that frames are compared with
+    hidden: PositiveInt = 2048  # units of the layer after the pooling
+    expansion: PositiveInt = 2  # a frame vector is widened so many times
+    groups: PositiveInt = 8  # parts of the widened vector, each with an attention of its own
+    batch_norm: bool = True  # normalise each layer by the batch
+    context_gating: bool = True  # gate the vector by itself (Miech et al. 2017)
+    gating_reduction: PositiveInt = 8  # the gate works on a vector so many times smaller
+    dropout: FractionBelowOne = 0.0  # share of the units that are dropped while training
+    # What makes probabilities of the vector.
     classifier: ClassifierConfig = field(default_factory=LogisticConfig)
-
-    def __post_init__(self) -> None:
-        for name in ("clusters", "hidden", "expansion", "groups", "gating_reduction"):
-            _require_positive(name, getattr(self, name))
-        _require_share("dropout", self.dropout)
 
 
 VideoModelConfig = LogisticConfig | MoeConfig | MlpConfig
@@ -209,51 +182,30 @@ ModelConfig = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class EntitiesHeadConfig:
+class EntitiesHeadConfig(ConfigNode):
     """The classes of the vocabulary."""
 
     name: Literal["entities"] = "entities"
-    weight: float = 1.0
+    weight: NonNegativeFloat = 1.0  # of the head's loss in the sum
     loss: LossConfig = field(default_factory=LossConfig)
-
-    def __post_init__(self) -> None:
-        _require_at_least_zero("weight", self.weight)
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerticalsHeadConfig:
+class VerticalsHeadConfig(ConfigNode):
     """The groups of classes that the vocabulary names, 25 in the published one."""
 
     name: Literal["verticals"] = "verticals"
-    weight: float = 0.1
+    weight: NonNegativeFloat = 0.1  # of the head's loss in the sum
     loss: LossConfig = field(default_factory=LossConfig)
-
-    def __post_init__(self) -> None:
-        _require_at_least_zero("weight", self.weight)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SegmentsHeadConfig:
+class SegmentsHeadConfig(ConfigNode):
     """The classes of the vocabulary, judged on each segment's rated ones (segment level only)."""
 
     name: Literal["segments"] = "segments"
-    weight: float = 1.0
+    weight: NonNegativeFloat = 1.0  # of the head's loss in the sum
     loss: LossConfig = field(default_factory=LossConfig)
-
-    def __post_init__(self) -> None:
-        _require_at_least_zero("weight", self.weight)
 
 
 HeadConfig = EntitiesHeadConfig | VerticalsHeadConfig | SegmentsHeadConfig
-
-
-def _require_positive(name: str, value: int) -> None:
-    require(value >= 1, name, value, "1 or more")
-
-
-def _require_at_least_zero(name: str, value: float) -> None:
-    require(value >= 0, name, value, "0 or more")
-
-
-def _require_share(name: str, value: float) -> None:
-    require(0 <= value < 1, name, value, "at least 0 and below 1")

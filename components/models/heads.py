@@ -1,4 +1,4 @@
-"""Heads: what a network is asked, and what in a batch answers it."""
+"""Heads: what a network predicts, and the columns of a batch it is compared with."""
 
 from __future__ import annotations
 
@@ -16,12 +16,10 @@ from yt8m.components.models.config import (
     SegmentsHeadConfig,
     VerticalsHeadConfig,
 )
+from yt8m.schemas.batch import RATED, VIDEO_LABELS
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import LABELS, FeatureConfig, Level
 from yt8m.schemas.vocabulary import Vocabulary
-
-RATED = "rated"
-VIDEO_LABELS = "video_labels"  # at segment level, where `labels` are the segment's
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +44,7 @@ class Targets:
 
 
 def default_heads(level: Level) -> tuple[HeadConfig, ...]:
-    """What is asked when the configuration names no head."""
+    """The heads where the configuration names none."""
     return (SegmentsHeadConfig(),) if level is Level.SEGMENT else (EntitiesHeadConfig(),)
 
 
@@ -57,7 +55,7 @@ def create_heads(
     level: Level,
     vocabulary: Vocabulary | None = None,
 ) -> tuple[Head, ...]:
-    """The heads of `configs`; ConfigError where one cannot be asked here."""
+    """The heads of `configs`; ConfigError where one does not suit the level."""
     configs = tuple(configs) or default_heads(level)
     names = [config.name for config in configs]
     if len(set(names)) < len(names):

@@ -34,11 +34,10 @@ from yt8m.components.models.recurrent import Recurrent
 from yt8m.components.models.trunks import Mean, ResidualMlp, Signal
 from yt8m.components.models.vlad import NetVlad, NextVlad
 from yt8m.components.preprocessing.arithmetic import mean_of_normalized, normalize
+from yt8m.schemas.batch import NUM_FRAMES, POSITION
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import LABELS, FeatureConfig, Level
 
-NUM_FRAMES = "num_frames"
-POSITION = "position"  # of the example in the training stream; decides dropout
 _SHARED = "shared"
 _FRAMES_MULTIPLE = 20  # divides 300, what most videos have
 
@@ -159,18 +158,6 @@ class Network(tf_keras.Model):
         """
         return _rows(batch)
 
-    @property
-    def weight_losses(self) -> list[tf.Tensor]:
-        """The regularisers of the weights, computed anew."""
-        found = [loss() for part in self._flatten_layers() for loss in part._callable_losses]
-        return [loss for loss in found if loss is not None]
-
-    @property
-    def added_losses(self) -> list[tf.Tensor]:
-        """What layers have told `add_loss` in the newest call: tensors that belong to its tape."""
-        # `losses`, the public list, gives them and the weights' in one.
-        return [loss for part in self._flatten_layers() for loss in part._eager_losses]
-
     def copy(self, *, compute_dtype: str) -> Network:
         """The same network with the same weights, computing in `compute_dtype`, not compiled."""
         twin = type(self)(
@@ -223,24 +210,6 @@ def _padded(parts: Mapping[str, tf.Tensor], missing: tf.Tensor) -> dict[str, tf.
         return tf.concat([part, more], axis=1)  # which copies; tf.pad looks at each number
 
     return {name: longer(part) for name, part in parts.items()}
-
-
-def create_network(
-    model: ModelConfig,
-    *,
-    features: FeatureConfig,
-    level: Level,
-    heads: Sequence[Head],
-    sharing: Sharing = Sharing.ALL,
-    seed: int = 0,
-    compute_dtype: str = "float32",
-    fuse: bool = False,
-) -> Network:
-    """The network of `model`, with all its weights; call it inside the strategy's scope."""
-    recipe = Recipe(seed=seed, compute_dtype=compute_dtype, fuse=fuse)
-    return Network(
-        model, features=features, level=level, heads=heads, sharing=sharing, recipe=recipe
-    )
 
 
 def find_network_type(path: str, heads: Sequence[Head]) -> type[Network]:

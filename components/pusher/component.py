@@ -66,7 +66,7 @@ class Pusher(TfxPusher):
     SPEC_CLASS = PusherSpec
     EXECUTOR_SPEC = executor_spec.ExecutorClassSpec(Executor)
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (the edges of the graph)
         self,
         config: PusherConfig,
         *,
@@ -75,11 +75,19 @@ class Pusher(TfxPusher):
         push_dir: str | data_types.RuntimeParameter = "",
         run_key: str = "",
         configuration: Mapping[str, Any] | None = None,
-        **for_the_record: types.BaseChannel,
+        baseline: types.BaseChannel | None = None,
+        examples: types.BaseChannel | None = None,
+        statistics: types.BaseChannel | None = None,
+        evaluation: types.BaseChannel | None = None,
     ) -> None:
-        """`for_the_record`: examples, statistics, evaluation, baseline, as far as there are.
+        """What is given of the last four goes on record with the model.
 
-        `configuration`: the whole one; what decides about the model goes on record.
+        push_dir: the registry; "" is as configured.
+        run_key: names the run; versions that it pushed itself do not hold it back.
+        configuration: the whole one; what decides about the model goes on record.
+        baseline: what the model was compared with; nothing else in service is replaced.
+        examples, evaluation: what it was made from, and how it was judged.
+        statistics: of the examples; pushed with it, since the next run's drift is against them.
         """
         decisive = {key: node for key, node in (configuration or {}).items() if key in _ON_RECORD}
         spec = PusherSpec(
@@ -91,7 +99,10 @@ class Pusher(TfxPusher):
             model=model,
             model_blessing=model_blessing,
             pushed_model=types.Channel(type=standard_artifacts.PushedModel),
-            **for_the_record,
+            baseline=baseline,
+            examples=examples,
+            statistics=statistics,
+            evaluation=evaluation,
         )
         # TFX's own __init__ would make its own spec.
         base_component.BaseComponent.__init__(self, spec)

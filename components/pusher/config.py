@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from yt8m.schemas.config_tree import require
+from yt8m.schemas.config_tree import ConfigNode
+from yt8m.schemas.limits import at_least
 
 
 @dataclass(frozen=True, kw_only=True)
-class PusherConfig:
-    """The pusher node of the configuration."""
+class PusherConfig(ConfigNode):
+    """Where a blessed model goes and how many versions stay."""
 
-    push_dir: str = ""  # `yt8m run --push` sets it
-    keep_versions: int = 5  # beside those that the newest version still refers to
-
-    def __post_init__(self) -> None:
-        # With one alone, a damaged newest version would leave nothing to fall back to.
-        require(self.keep_versions >= 2, "keep_versions", self.keep_versions, "2 or more")
+    push_dir: str = ""  # the registry of models; `yt8m run --push` sets it
+    # Beside those that the newest version still refers to. With one alone, a damaged newest version
+    # would leave nothing to fall back to.
+    keep_versions: Annotated[int, at_least(2)] = 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
 from typing import Any
@@ -10,14 +11,15 @@ from tfx import types
 from tfx.components.pusher import executor as tfx_pusher
 from tfx.types import artifact_utils
 
+from yt8m.components.artifacts import push_outcome
+from yt8m.components.artifacts.push_outcome import PushOutcome
 from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.pusher.config import PusherConfig
 from yt8m.components.pusher.record import create_record
-from yt8m.components.registry.push import push
+from yt8m.components.registry.baseline_artifact import read_in_service
+from yt8m.components.registry.push import StaleBaselineError, push
 from yt8m.components.storage import files
-from yt8m.schemas.config_tree import from_dict, to_dict
-
-OUTCOME_FILE = "pushed.json"  # in the artifact, for whoever sees no artifact properties
+from yt8m.schemas.config_tree import from_dict
 
 _log = logging.getLogger(__name__)
 
@@ -45,26 +47,36 @@ class Executor(tfx_pusher.Executor):
             configuration=json.loads(exec_properties.get("configuration") or "{}"),
         )
         if not blessed:
-            self._MarkNotPushed(pushed)
-            _write_outcome(pushed.uri, pushed=False, destination="", record=record)
-            _log.info("not pushed: %s", record.reason or "the model is not blessed")
+            self._hold_back(pushed, record)
             return
         config = from_dict(PusherConfig, json.loads(exec_properties["config"]), path="pusher")
-        version = push(
-            model_dir,
-            exec_properties["push_dir"] or config.push_dir,
-            record,
-            keep=config.keep_versions,
-            statistics_dir=uris.get("statistics"),
-        )
+        if not record.decision.get("model_digest"):
+            _log.warning("the blessing does not say which bytes it is of: any would be pushed")
+        try:
+            version = push(
+                model_dir,
+                exec_properties["push_dir"] or config.push_dir,
+                record,
+                keep=config.keep_versions,
+                statistics_dir=uris.get("statistics"),
+                replaces=read_in_service(uris["baseline"]) if "baseline" in uris else None,
+                model_digest=record.decision.get("model_digest", ""),
+            )
+        except StaleBaselineError as error:
+            self._hold_back(pushed, dataclasses.replace(record, reason=str(error)))
+            return
         self._MarkPushed(
             pushed, pushed_destination=version.path, pushed_version=str(version.number)
         )
-        _write_outcome(pushed.uri, pushed=True, destination=version.path, record=version.record)
+        outcome = PushOutcome(pushed=True, destination=version.path, record=version.record)
+        _write_outcome(pushed.uri, outcome)
         _log.info("pushed as version %d: %s", version.number, version.path)
 
+    def _hold_back(self, pushed: types.Artifact, record: VersionRecord) -> None:
+        self._MarkNotPushed(pushed)
+        _write_outcome(pushed.uri, PushOutcome(pushed=False, record=record))
+        _log.info("not pushed: %s", record.reason or "the model is not blessed")
 
-def _write_outcome(uri: str, *, pushed: bool, destination: str, record: VersionRecord) -> None:
-    outcome = {"pushed": pushed, "destination": destination, "record": to_dict(record)}
-    text = json.dumps(outcome, indent=1, allow_nan=False)
-    files.write_text(files.join(uri, OUTCOME_FILE), text)
+
+def _write_outcome(uri: str, outcome: PushOutcome) -> None:
+    files.write_text(files.join(uri, push_outcome.FILE_NAME), outcome.to_json())

@@ -7,13 +7,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from yt8m.components.artifacts import manifest
-from yt8m.components.artifacts.version_record import DataRecord, MetricRecord, VersionRecord
+from yt8m.components.artifacts import decision as decision_file
+from yt8m.components.artifacts import export_info, manifest
+from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.artifacts.version_record import DataRecord, VersionRecord
 from yt8m.components.registry.baseline_artifact import baseline_record
 from yt8m.components.storage import files
-
-DECISION_FILE = "decision.json"  # in the blessing, by the evaluator
-EXPORT_FILE = "assets.extra/yt8m_export.json"  # in the model, by the export
 
 
 def create_record(
@@ -29,8 +28,8 @@ def create_record(
 
     Without a configuration, the one that was exported with the model goes on record.
     """
-    decision = read_json(uri_by_input.get("model_blessing"), DECISION_FILE)
-    exported = read_json(model_dir, EXPORT_FILE).get("config", {})
+    decision = read_json(uri_by_input.get("model_blessing"), decision_file.FILE_NAME)
+    exported = read_json(model_dir, export_info.FILE_NAME).get("config", {})
     baseline = uri_by_input.get("baseline")
     compared = baseline_record(baseline) if baseline else None
     return VersionRecord(
@@ -47,12 +46,12 @@ def create_record(
     )
 
 
-def metric_records(metrics: Mapping[str, Any]) -> dict[str, MetricRecord]:
+def metric_records(metrics: Mapping[str, Any]) -> dict[str, Estimate]:
     """Metrics by name, each a number or a mapping with `value`, `lower` and `upper`."""
     found = {}
     for name, metric in metrics.items():
         parts = metric if isinstance(metric, Mapping) else {"value": metric}
-        found[name] = MetricRecord(
+        found[name] = Estimate(
             **{key: _finite(parts.get(key)) for key in ("value", "lower", "upper")}
         )
     return found

@@ -42,6 +42,15 @@ class Record:
         rated = SEGMENT_LABELS in self.features or SEGMENT_START_TIMES in self.features
         return Level.SEGMENT if rated else Level.FRAME
 
+    @property
+    def num_frames(self) -> int:
+        return max((len(frames) for frames in self.feature_lists.values()), default=0)
+
+    @property
+    def num_segments(self) -> int:
+        """A segment that several classes are rated for counts once."""
+        return len(set(self.features.get(SEGMENT_START_TIMES, ())))
+
 
 def decode_record(data: bytes) -> Record:
     """The record in `data`, of either kind; MalformedRecord if it is of neither."""

@@ -9,15 +9,30 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from yt8m.components.records.decode import MalformedRecord, Record, decode_record
-from yt8m.components.records.validation import Expected, expected_of, find_faults
-from yt8m.schemas.features import ID, LABELS, SEGMENT_LABELS, SEGMENT_SCORES
+from yt8m.components.records.validation import (
+    NO_LABELS,
+    NO_RATINGS,
+    Expected,
+    check_record,
+    expected_like,
+    not_a_record,
+    unasked_features,
+)
+from yt8m.schemas.features import (
+    ID,
+    LABELS,
+    PRESENT_SCORE,
+    SEGMENT_LABELS,
+    SEGMENT_SCORES,
+    Level,
+)
 
 KEPT_PROBLEMS = 1000  # are listed; beyond that they are counted
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One fault: where, and what."""
+    """One fault or warning: where, and what."""
 
     shard: str
     record: int | None  # None: the file as a whole
@@ -48,6 +63,7 @@ class Inspection:
     expected: Expected | None = None
     problems: list[Problem] = field(default_factory=list)
     num_problems: int = 0
+    warnings: Counter[str] = field(default_factory=Counter)  # number of records each is said of
 
     @property
     def labels(self) -> int:
@@ -63,28 +79,50 @@ class Inspection:
         """The readable records of one shard, each with its number."""
         self.shards += 1
         seen: dict[bytes, int] = {}  # ids of this shard alone, so that memory stays flat
+        unlabelled: list[int] = []
         before = self.records
         for number, data in records:
-            self._add_record(shard, number, data, seen)
+            self._add_record(shard, number, data, seen, unlabelled)
         if self.records == before:
             self.add_problem(shard, None, "holds no readable record")
+        self._judge_unlabelled(shard, unlabelled, self.records - before)
 
-    def _add_record(self, shard: str, number: int, data: bytes, seen: dict[bytes, int]) -> None:
+    def _judge_unlabelled(self, shard: str, unlabelled: list[int], records: int) -> None:
+        """Shards of a test set have no labels at all; where some records have, all must."""
+        rated = self.expected is not None and self.expected.level is Level.SEGMENT
+        fault = NO_RATINGS if rated else NO_LABELS
+        if len(unlabelled) < records:
+            for number in unlabelled:
+                self.add_problem(shard, number, fault)
+        elif unlabelled:
+            self.warnings[f"{fault} in the whole shard, which serves in a test split alone"] += (
+                records
+            )
+
+    def _add_record(
+        self, shard: str, number: int, data: bytes, seen: dict[bytes, int], unlabelled: list[int]
+    ) -> None:
         self.records += 1
         self.size_bytes += len(data)
         try:
             record = decode_record(data)
         except MalformedRecord as error:
-            self.add_problem(shard, number, f"is not a tf.Example or tf.SequenceExample ({error})")
+            self.add_problem(shard, number, not_a_record(error))
             return
         if self.expected is None:
-            self.expected = expected_of(record, num_classes=self.num_classes)
-        faults = list(find_faults(record, self.expected))
-        for fault in faults:
+            self.expected = expected_like(record, num_classes=self.num_classes)
+        found = check_record(record, self.expected)
+        for fault in found.faults:
             self.add_problem(shard, number, fault)
+        self.warnings.update(found.warnings)
+        for name in unasked_features(record, self.expected):
+            self.warnings[f"feature {name} is not among those of the first record"] += 1
+        key = SEGMENT_LABELS if self.expected.level is Level.SEGMENT else LABELS
+        if not found.faults and not len(record.features.get(key, ())):
+            unlabelled.append(number)
         self.levels[record.level.value] += 1
         self._count_id(shard, number, record, seen)
-        if not faults:
+        if not found.faults:
             self._count(record)
 
     def _count_id(self, shard: str, number: int, record: Record, seen: dict[bytes, int]) -> None:
@@ -102,9 +140,11 @@ class Inspection:
         self.unlabelled += not labels
         if SEGMENT_LABELS in record.features:
             self.rated_counts.update(np.asarray(record.features[SEGMENT_LABELS]).tolist())
-            self.positive_ratings += int((np.asarray(record.features[SEGMENT_SCORES]) > 0.5).sum())
+            self.positive_ratings += int(
+                (np.asarray(record.features[SEGMENT_SCORES]) >= PRESENT_SCORE).sum()
+            )
         if record.is_sequence:
-            count = max(len(frames) for frames in record.feature_lists.values())
+            count = record.num_frames
             self.frames += count
             self.min_frames = min(self.min_frames or count, count)
             self.max_frames = max(self.max_frames or count, count)

@@ -1,32 +1,50 @@
-"""The baseline as Baseline hands it on: a Model artifact, or an empty one where there is none."""
+"""The baseline as Baseline hands it on: a Model artifact, or an empty one where there is none.
+
+Beside the model stands what was in service when it was chosen: Pusher replaces nothing else.
+"""
 
 from __future__ import annotations
 
+import json
+
+from yt8m.components.artifacts.saved_model import MODEL_FILE, SERVING_DIR
 from yt8m.components.artifacts.version_record import (
     RECORD_FILE,
     STATISTICS_DIR,
     VersionRecord,
     parse_record,
 )
-from yt8m.components.registry.versions import MODEL_FILE
+from yt8m.components.registry.versions import InService
 from yt8m.components.storage import files
+from yt8m.schemas.config_tree import from_dict, to_dict
 
-MODEL_DIR = "Format-Serving"  # where TFX keeps the serving model of a Model artifact
+_IN_SERVICE_FILE = "in_service.json"
 
 
 def baseline_model(artifact_uri: str) -> str | None:
     """The SavedModel directory in the artifact; None when there is no baseline."""
-    path = files.join(artifact_uri, MODEL_DIR)
+    path = files.join(artifact_uri, SERVING_DIR)
     return path if files.exists(files.join(path, MODEL_FILE)) else None
 
 
 def baseline_statistics(artifact_uri: str) -> str | None:
     """The directory of the statistics that the baseline was pushed with, or None."""
-    path = files.join(artifact_uri, MODEL_DIR, STATISTICS_DIR)
+    path = files.join(artifact_uri, SERVING_DIR, STATISTICS_DIR)
     return path if files.is_dir(path) else None
 
 
 def baseline_record(artifact_uri: str) -> VersionRecord | None:
     """The baseline's record, or None when there is no baseline."""
-    path = files.join(artifact_uri, MODEL_DIR, RECORD_FILE)
+    path = files.join(artifact_uri, SERVING_DIR, RECORD_FILE)
     return parse_record(files.read_text(path)) if files.exists(path) else None
+
+
+def write_in_service(artifact_uri: str, found: InService) -> None:
+    """Keep what was in service when the baseline was chosen."""
+    files.write_text(files.join(artifact_uri, _IN_SERVICE_FILE), json.dumps(to_dict(found)))
+
+
+def read_in_service(artifact_uri: str) -> InService | None:
+    """What was in service then; None where a person chose to replace whatever there is."""
+    path = files.join(artifact_uri, _IN_SERVICE_FILE)
+    return from_dict(InService, json.loads(files.read_text(path))) if files.exists(path) else None

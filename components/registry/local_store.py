@@ -13,33 +13,32 @@ import errno
 import fcntl
 import logging
 import os
-import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from yt8m.components.artifacts.version_record import RECORD_FILE, VersionRecord
-from yt8m.components.registry.versions import list_versions
+from yt8m.components.registry.versions import NOT_SERVED_DIR, next_number, wrong_files
 from yt8m.components.storage import files
-from yt8m.schemas.errors import UserError
+from yt8m.schemas.errors import UserError, Yt8mError
 
 # TensorFlow Serving looks at names that are numbers, and at nothing else.
 LOCK_FILE = ".lock"
-_STAGING = ".staging-"
-_REMOVED = ".removed-"
+_STAGING = ".yt8m-staging-"
+_REMOVED = ".yt8m-removed-"
 _TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
 
 _log = logging.getLogger(__name__)
 
 
 class LocalStore:
-    """Places and takes away versions; only one process at a time does."""
+    """Adds and removes versions; only one process at a time does."""
 
     def __init__(self, push_dir: str) -> None:
         self._root = Path(push_dir.removeprefix("file://"))
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[None]:
         """Wait for the push directory and hold it; the kernel frees the lock of a killed one."""
         try:
             self._root.mkdir(parents=True, exist_ok=True)
@@ -56,40 +55,57 @@ class LocalStore:
         finally:
             os.close(lock)
 
-    def place(self, contents: Mapping[str, str], record: VersionRecord) -> int:
-        """The files of `contents`, by name, and the record as the next free number."""
+    def add(
+        self,
+        contents: Mapping[str, str],
+        record: VersionRecord,
+        *,
+        served: bool,
+        check: Callable[[], None],
+    ) -> int:
+        """The files of `contents`, by name, and the record as the next free number.
+
+        `check` may still refuse, just before the version appears.
+        """
+        check()
         staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=self._root))
         staging.chmod(0o755)  # mkdtemp's 0700 would lock a model server out
         for name, source in contents.items():
             files.copy(source, str(staging / name))
-        number = max(list_versions(str(self._root)), default=0)
+        if wrong := list(wrong_files(str(staging), record, verify=True)):
+            raise Yt8mError(f"the model changed while it was copied: {'; '.join(wrong)}")
+        place = self._root if served else self._root / NOT_SERVED_DIR
+        place.mkdir(exist_ok=True)
+        number = next_number(str(self._root))
         while True:
-            number += 1
             text = dataclasses.replace(record, version=number).to_json()
             files.write_text(str(staging / RECORD_FILE), text)
             _flush_directories(staging)
-            if self._reveal(staging, number):
+            if self._reveal(staging, place / str(number)):
                 return number
+            check()  # somebody who does not take our lock was faster
+            number += 1
 
-    def take_away(self, number: int) -> None:
-        """The number vanishes at once; its files go when the writing ends."""
-        (self._root / str(number)).rename(self._root / f"{_REMOVED}{number}")
+    def remove(self, path: str) -> None:
+        """The version's name vanishes at once; its files go when the transaction ends."""
+        version = Path(path)
+        version.rename(self._root / f"{_REMOVED}{version.name}")
 
-    def _reveal(self, staging: Path, number: int) -> bool:
+    def _reveal(self, staging: Path, target: Path) -> bool:
         try:
-            staging.rename(self._root / str(number))
+            staging.rename(target)
         except OSError as error:
-            if error.errno in _TAKEN:  # somebody who does not take our lock was faster
+            if error.errno in _TAKEN:
                 return False
             raise
-        _flush(self._root)
+        _flush(target.parent)
         return True
 
     def _clear_rubbish(self) -> None:
         """What killed pushes left; who calls this holds the lock, so nobody is at it now."""
         for path in self._root.iterdir():
             if path.name.startswith((_STAGING, _REMOVED)):
-                shutil.rmtree(path)
+                files.remove_tree(str(path))
 
 
 def _acquire(lock: int, root: Path) -> None:

@@ -1,59 +1,157 @@
 """A push directory in an object store, which has neither renames nor locks.
 
-The file by which model servers and this registry recognise a complete version goes up last, and
-is taken away first. Numbers are microseconds, so that two pushers that know nothing of each other
-take different ones; they still only grow.
+What such stores have is a write that succeeds only if nobody else wrote meanwhile. So `.head` names
+the version that was published last, and a version becomes the next one by replacing `.head` as it
+was read: of two pushers one succeeds, and the other looks again at what is in service.
+
+All files of a version but one are uploaded before that. The last one, by which model servers and
+this registry recognise a complete version, waits in `.uploads/`; whoever finds it there under the
+number in `.head` puts it in its place, so a pusher that was killed in between holds nobody up and
+nothing up. Numbers are microseconds, so that two pushers take different ones; they only grow.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
+import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
+from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.version_record import RECORD_FILE, VersionRecord
-from yt8m.components.registry.versions import MODEL_FILE, list_versions, version_path
+from yt8m.components.registry.versions import (
+    NOT_SERVED_DIR,
+    in_service,
+    list_versions,
+    next_number,
+)
 from yt8m.components.storage import files
+from yt8m.components.storage.conditional import read_tagged, write_if
 
+HEAD_FILE = ".head"
+UPLOADS_DIR = ".uploads"
 _STALE_AFTER_S = 24 * 3600.0  # no upload of a model takes that long
+
+_log = logging.getLogger(__name__)
 
 
 class ObjectStore:
-    """Places and takes away versions in gs:// and s3://."""
+    """Adds and removes versions in gs:// and s3://."""
 
     def __init__(self, push_dir: str) -> None:
         self._root = push_dir
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[None]:
-        """Clear away uploads that were broken off long ago."""
-        for number in list_versions(self._root):
-            path = version_path(self._root, number)
-            if not files.exists(files.join(path, MODEL_FILE)) and _is_stale(path):
-                files.remove_tree(path)
+    def transaction(self) -> Iterator[None]:
+        """Finish what a killed pusher had published; clear uploads broken off long ago."""
+        head, _ = self._read_head()
+        self._finish(head)
+        for number in list_versions(files.join(self._root, UPLOADS_DIR)):
+            if number != head and _is_stale(self._staged(number)):
+                self._discard(number)
         yield
 
-    def place(self, contents: Mapping[str, str], record: VersionRecord) -> int:
-        """The files of `contents`, by name, and the record; the model file comes last."""
-        number = max([time.time_ns() // 1000, *(n + 1 for n in list_versions(self._root))])
-        path = version_path(self._root, number)
-        for name, source in contents.items():
-            if name != MODEL_FILE:
-                files.copy(source, files.join(path, name))
-        text = dataclasses.replace(record, version=number).to_json()
-        files.write_text(files.join(path, RECORD_FILE), text)
-        files.copy(contents[MODEL_FILE], files.join(path, MODEL_FILE))
-        return number
+    def add(
+        self,
+        contents: Mapping[str, str],
+        record: VersionRecord,
+        *,
+        served: bool,
+        check: Callable[[], None],
+    ) -> int:
+        """The files of `contents`, by name, and the record under a new number.
 
-    def take_away(self, number: int) -> None:
+        `check` may refuse until the version is published; then nothing of it stays.
+        """
+        check()
+        while True:
+            number = max(time.time_ns() // 1000, next_number(self._root))
+            if not served:
+                place = files.join(self._root, NOT_SERVED_DIR, str(number))
+                _upload(contents, record, number, place, last=files.join(place, MODEL_FILE))
+                return number
+            # The file in `.uploads/` goes up first: it marks the directory as an upload.
+            files.copy(contents[MODEL_FILE], self._staged(number))
+            _upload(contents, record, number, self._path(number), last=None)
+            try:
+                published = self._publish(number, check)
+            except Exception:
+                self._discard(number)
+                raise
+            if published:
+                return number
+            self._discard(number)
+
+    def remove(self, path: str) -> None:
         """Remove a version, beginning with the file that makes it one."""
-        path = version_path(self._root, number)
         with contextlib.suppress(FileNotFoundError):
             files.remove(files.join(path, MODEL_FILE))
         files.remove_tree(path)
 
+    def _publish(self, number: int, check: Callable[[], None]) -> bool:
+        """Whether `number` became the version in service; not if a higher one did meanwhile."""
+        while True:
+            head, tag = self._read_head()
+            self._finish(head)
+            check()
+            if in_service(self._root).version > number:
+                return False
+            data = json.dumps({"version": number}).encode()
+            if write_if(files.join(self._root, HEAD_FILE), data, tag=tag):
+                break
+            _log.info("another push into %s was faster: looking again", self._root)
+        self._finish(number)
+        return True
+
+    def _finish(self, number: int) -> None:
+        """Put the last file of a published version in its place, whoever published it."""
+        staged, path = self._staged(number), self._path(number)
+        # Without its record a version was removed: one file must not come back alone.
+        if not (files.exists(staged) and files.exists(files.join(path, RECORD_FILE))):
+            return
+        with contextlib.suppress(FileNotFoundError):  # another pusher was faster
+            files.copy(staged, files.join(path, MODEL_FILE))
+            files.remove(staged)
+
+    def _discard(self, number: int) -> None:
+        """An upload that was not published; a complete version only loses its upload's mark."""
+        if not files.exists(files.join(self._path(number), MODEL_FILE)):
+            files.remove_tree(self._path(number))
+        with contextlib.suppress(FileNotFoundError):
+            files.remove(self._staged(number))
+
+    def _read_head(self) -> tuple[int, str | None]:
+        """The version that was published last (0: none yet), and the tag to replace it by."""
+        found = read_tagged(files.join(self._root, HEAD_FILE))
+        if found is None:
+            return 0, None
+        data, tag = found
+        return int(json.loads(data)["version"]), tag
+
+    def _path(self, number: int) -> str:
+        return files.join(self._root, str(number))
+
+    def _staged(self, number: int) -> str:
+        return files.join(self._root, UPLOADS_DIR, str(number), MODEL_FILE)
+
+
+def _upload(
+    contents: Mapping[str, str], record: VersionRecord, number: int, place: str, *, last: str | None
+) -> None:
+    """The record first, which says whose directory it is; the model file last or not at all."""
+    text = dataclasses.replace(record, version=number).to_json()
+    files.write_text(files.join(place, RECORD_FILE), text)
+    for name, source in contents.items():
+        if name != MODEL_FILE:
+            files.copy(source, files.join(place, name))
+    if last is not None:
+        files.copy(contents[MODEL_FILE], last)
+
 
 def _is_stale(path: str) -> bool:
-    times = [files.stat(files.join(path, name)).mtime for name in files.walk_files(path)]
-    return max(times, default=0.0) < time.time() - _STALE_AFTER_S
+    try:
+        return files.stat(path).mtime < time.time() - _STALE_AFTER_S
+    except FileNotFoundError:  # somebody finished it just now
+        return False

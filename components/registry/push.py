@@ -1,4 +1,4 @@
-"""Writing the registry: push, roll back, retain. How a version appears, the shelf knows."""
+"""Writing the registry: push, roll back, retain. How a version appears, its store knows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import dataclasses
 import datetime
 import logging
 
+from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.version_record import (
     RECORD_FILE,
     STATISTICS_DIR,
@@ -13,23 +14,35 @@ from yt8m.components.artifacts.version_record import (
     Origin,
     VersionRecord,
 )
+from yt8m.components.registry.digests import file_sha256
 from yt8m.components.registry.local_store import LocalStore
 from yt8m.components.registry.object_store import ObjectStore
 from yt8m.components.registry.versions import (
-    MODEL_FILE,
     DamagedVersionError,
+    ForeignVersionError,
+    InService,
+    UnusableVersionError,
     Version,
-    file_sha256,
+    in_service,
+    is_sound,
+    list_baselines,
     list_versions,
     load_version,
     require_version,
+    version_path,
 )
 from yt8m.components.storage import files
-from yt8m.schemas.errors import UserError, Yt8mError
+from yt8m.schemas.errors import EXIT_HELD_BACK, UserError, Yt8mError
 
 KEEP_VERSIONS = 5
 
 _log = logging.getLogger(__name__)
+
+
+class StaleBaselineError(Yt8mError):
+    """Another version came into service since the model was compared with the one before."""
+
+    exit_code = EXIT_HELD_BACK
 
 
 def push(
@@ -39,11 +52,16 @@ def push(
     *,
     keep: int = KEEP_VERSIONS,
     statistics_dir: str | None = None,
+    replaces: InService | None = None,
+    model_digest: str = "",
+    served: bool = True,
 ) -> Version:
-    """`model_dir` as the newest version; all but `keep` versions are then removed.
+    """`model_dir` as the newest version; of ours, all but `keep` sound ones are then removed.
 
     Where the newest version holds these very files already (a run killed after its push and
-    repeated, say) it is the answer, and none is added.
+    repeated, say) it is the answer, and none is added. `replaces` is what was in service when the
+    model was judged: anything else there now is StaleBaselineError. `model_digest` names the bytes
+    that were judged; others are refused. Not `served`: it is a baseline alone.
     """
     if not files.exists(files.join(model_dir, MODEL_FILE)):
         raise UserError(f"{model_dir} holds no {MODEL_FILE}: it is not a SavedModel")
@@ -51,27 +69,49 @@ def push(
     record = dataclasses.replace(
         record, created=_now(), files={name: _file(path) for name, path in contents.items()}
     )
-    shelf = LocalStore(push_dir) if files.is_local(push_dir) else ObjectStore(push_dir)
+    if model_digest and record.model_digest != model_digest:
+        raise UserError(
+            f"{model_dir} is not the model that was blessed: its SHA-256 is "
+            f"{record.model_digest[:16]}..., and the Evaluator scored {model_digest[:16]}...; run "
+            "the Evaluator again"
+        )
+
+    def check() -> None:
+        if replaces is not None:
+            _check_replaced(push_dir, replaces, record)
+
+    store = open_store(push_dir)
     try:
-        with shelf.writing():
-            version = _held_already(push_dir, record)
+        with store.transaction():
+            version = _held_already(push_dir, record) if served else None
             if version is not None:
                 _log.info("version %d holds these files already: nothing to push", version.number)
                 return version
-            version = load_version(push_dir, shelf.place(contents, record))
-            for number in _superfluous(push_dir, version, keep):
-                shelf.take_away(number)
+            number = store.add(contents, record, served=served, check=check)
+            version = load_version(push_dir, number)
+            for number in _superfluous(push_dir, version, keep) if served else ():
+                store.remove(version_path(push_dir, number))
                 _log.info("version %d removed from %s: %d are kept", number, push_dir, keep)
             return version
     except OSError as error:  # a full disk, say
         raise Yt8mError(
-            f"the push into {push_dir} failed, nothing half is there: {error}"
+            f"the push into {push_dir} failed, nothing was left half-written: {error}"
         ) from error
+
+
+def open_store(push_dir: str) -> LocalStore | ObjectStore:
+    """The store that `push_dir` is in."""
+    return LocalStore(push_dir) if files.is_local(push_dir) else ObjectStore(push_dir)
 
 
 def rollback(push_dir: str, version: int, *, keep: int = KEEP_VERSIONS) -> Version:
     """The files of `version` as a new newest one, since model servers load the highest number."""
     require_version(push_dir, version)
+    if version in list_baselines(push_dir):
+        raise UserError(
+            f"version {version} in {push_dir} is a baseline that nobody has scored, so it is not "
+            "served; `yt8m models import` with --data scores it and serves it"
+        )
     old = load_version(push_dir, version, verify=True)
     record = dataclasses.replace(
         old.record,
@@ -81,6 +121,29 @@ def rollback(push_dir: str, version: int, *, keep: int = KEEP_VERSIONS) -> Versi
         reason=f"version {version} again, by `yt8m models rollback`",
     )
     return push(old.path, push_dir, record, keep=keep)
+
+
+def prune(push_dir: str) -> dict[int, str]:
+    """Remove what `find_damaged` finds, which is the answer."""
+    store = open_store(push_dir)
+    with store.transaction():
+        damaged = find_damaged(push_dir)
+        for number in damaged:
+            store.remove(version_path(push_dir, number))
+    return damaged
+
+
+def find_damaged(push_dir: str) -> dict[int, str]:
+    """The damaged versions of ours by number, each with what is wrong; every file is read."""
+    found = {}
+    for number in (*list_versions(push_dir), *list_baselines(push_dir)):
+        try:
+            load_version(push_dir, number, verify=True)
+        except DamagedVersionError as error:
+            found[number] = str(error)
+        except ForeignVersionError:
+            continue
+    return found
 
 
 def _contents(model_dir: str, statistics_dir: str | None) -> dict[str, str]:
@@ -99,12 +162,24 @@ def _file(path: str) -> FileRecord:
     return FileRecord(bytes=files.stat(path).size, sha256=file_sha256(path))
 
 
+def _check_replaced(push_dir: str, judged: InService, record: VersionRecord) -> None:
+    found = in_service(push_dir)
+    if found.digest == judged.digest:
+        return
+    # What this very run pushed before, when it was first tried, stands in nobody's way.
+    if in_service(push_dir, exclude_run_key=record.run_key).digest != judged.digest:
+        raise StaleBaselineError(
+            f"{found} is in service in {push_dir} now, and the model was compared while {judged} "
+            "was: it is not pushed over what it was never compared with; run again"
+        )
+
+
 def _held_already(push_dir: str, record: VersionRecord) -> Version | None:
     """The newest version, when it has the very files that are to be pushed."""
     numbers = list_versions(push_dir)
     try:
         version = load_version(push_dir, numbers[-1], verify=True) if numbers else None
-    except DamagedVersionError:
+    except UnusableVersionError:
         return None
     if version is None or version.record.files != record.files:
         return None
@@ -112,24 +187,19 @@ def _held_already(push_dir: str, record: VersionRecord) -> Version | None:
 
 
 def _superfluous(push_dir: str, newest: Version, keep: int) -> list[int]:
-    """Versions older than the last `keep` sound ones, but those that the newest points to.
+    """Sound versions of ours beyond the last `keep`, but those that the newest points to.
 
     These are its baseline, which a rerun of its run asks for and which takes over should the
-    newest be damaged, and the version that a rollback went back to.
+    newest be damaged, and the version that a rollback went back to. Foreign versions and damaged
+    ones neither count nor go; every byte is read, or the one that goes might be the last good one.
     """
-    numbers = list_versions(push_dir)
-    sound = [number for number in numbers if _is_sound(push_dir, number)]
+    numbers = [n for n in list_versions(push_dir) if is_sound(push_dir, n)]
+    if len(numbers) <= keep:
+        return []
+    sound = [n for n in numbers if is_sound(push_dir, n, verify=True)]
     oldest = sound[-max(keep, 1) :][0]
     needed = {newest.record.baseline_version, newest.record.origin_version}
-    return [number for number in numbers if number < oldest and number not in needed]
-
-
-def _is_sound(push_dir: str, number: int) -> bool:
-    try:
-        load_version(push_dir, number)
-    except DamagedVersionError:
-        return False
-    return True
+    return [n for n in sound if n < oldest and n not in needed]
 
 
 def _now() -> str:

@@ -1,13 +1,19 @@
-"""Reading the registry: which versions there are, which is the newest that can be trusted."""
+"""Reading the registry: which versions there are, which is served, which can be compared with.
+
+A numbered directory with a record of ours is a version: sound, or damaged. One without is foreign:
+somebody else's model, which nothing here ever changes, renames or removes.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from yt8m.components.artifacts import export_info
+from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.version_record import (
     RECORD_FILE,
     STATISTICS_DIR,
@@ -15,20 +21,31 @@ from yt8m.components.artifacts.version_record import (
     VersionRecord,
     parse_record,
 )
+from yt8m.components.registry.digests import file_sha256, model_digest
 from yt8m.components.storage import files
 from yt8m.schemas.errors import UserError
 
-MODEL_FILE = "saved_model.pb"
 NO_VERSION = "none"
-# TensorFlow Serving takes a directory for a version when its whole name reads as a number.
-_NUMBER = re.compile(r"[1-9]\d{0,17}")
-_CHUNK_BYTES = 1 << 20
+# Imported models that nobody has scored: baselines under numbers of their own, where no model
+# server looks.
+NOT_SERVED_DIR = ".baselines"
+# TensorFlow Serving takes a directory for a version when its whole name reads as an int64.
+_NUMBER = re.compile(r"[1-9]\d{0,18}")
+_LARGEST = 2**63 - 1
 
 _log = logging.getLogger(__name__)
 
 
-class DamagedVersionError(UserError):
-    """A version that is not what was pushed; the message names it and says what is wrong."""
+class UnusableVersionError(UserError):
+    """A version that cannot be trusted; the message names it and says why."""
+
+
+class DamagedVersionError(UnusableVersionError):
+    """A version that is not what was pushed."""
+
+
+class ForeignVersionError(UnusableVersionError):
+    """A version of another maker: there is no record of ours."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,13 +63,29 @@ class Version:
         return path if files.is_dir(path) else None
 
 
+@dataclass(frozen=True, kw_only=True)
+class InService:
+    """What model servers load: the highest number with a model. 0 is none."""
+
+    version: int = 0
+    digest: str = ""  # of its bytes, so that the same model under another number is no other
+    foreign: bool = False
+
+    def __str__(self) -> str:
+        return f"version {self.version}" if self.version else "no version"
+
+
 def version_path(push_dir: str, version: int) -> str:
-    """The directory of `version`."""
-    return files.join(push_dir, str(version))
+    """The directory of `version`, in the registry or among the baselines that are not served."""
+    path = files.join(push_dir, str(version))
+    if not files.is_dir(path):
+        hidden = files.join(push_dir, NOT_SERVED_DIR, str(version))
+        return hidden if files.is_dir(hidden) else path
+    return path
 
 
 def list_versions(push_dir: str) -> tuple[int, ...]:
-    """The numbers of all versions, damaged ones too, smallest first."""
+    """Every number that a model server sees, smallest first: sound, damaged and foreign."""
     try:
         names = files.list_dir(push_dir)
     except FileNotFoundError:
@@ -63,26 +96,41 @@ def list_versions(push_dir: str) -> tuple[int, ...]:
         sorted(
             int(name)
             for name in names
-            if _NUMBER.fullmatch(name) and files.is_dir(files.join(push_dir, name))
+            if _NUMBER.fullmatch(name)
+            and int(name) <= _LARGEST
+            and files.is_dir(files.join(push_dir, name))
         )
     )
 
 
+def list_baselines(push_dir: str) -> tuple[int, ...]:
+    """The numbers of imported models that are not served."""
+    return list_versions(files.join(push_dir, NOT_SERVED_DIR))
+
+
+def next_number(push_dir: str) -> int:
+    """Above every number, served or not: numbers only grow."""
+    number = max((*list_versions(push_dir), *list_baselines(push_dir)), default=0) + 1
+    if number > _LARGEST:
+        raise UserError(f"{push_dir}: version {_LARGEST} is there, and no number is higher")
+    return number
+
+
 def require_version(push_dir: str, version: int) -> None:
     """UserError, which lists the versions there are, unless `version` is one of them."""
-    numbers = list_versions(push_dir)
+    numbers = sorted((*list_versions(push_dir), *list_baselines(push_dir)))
     if version not in numbers:
         known = ", ".join(map(str, numbers)) or "none"
         raise UserError(f"no version {version} in {push_dir}; there are: {known}")
 
 
 def load_record(push_dir: str, version: int) -> VersionRecord:
-    """The record of `version`, or DamagedVersionError."""
+    """The record of `version`; UnusableVersionError where it is foreign, or cannot be read."""
     path = files.join(version_path(push_dir, version), RECORD_FILE)
     try:
         return parse_record(files.read_text(path))
     except FileNotFoundError as error:
-        raise DamagedVersionError(_no_record(push_dir, version)) from error
+        raise ForeignVersionError(_no_record(push_dir, version)) from error
     except (BrokenRecordError, OSError, UnicodeDecodeError) as error:
         raise DamagedVersionError(f"version {version} in {push_dir}: {error}") from error
 
@@ -94,10 +142,19 @@ def load_version(push_dir: str, version: int, *, verify: bool = False) -> Versio
     problems = [f"it calls itself {record.version}"] if record.version != version else []
     if MODEL_FILE not in record.files:
         problems.append(f"its record does not list {MODEL_FILE}")
-    problems += _wrong_files(path, record, verify=verify)
+    problems += wrong_files(path, record, verify=verify)
     if problems:
         raise DamagedVersionError(f"version {version} in {push_dir}: {'; '.join(problems)}")
     return Version(number=version, path=path, record=record)
+
+
+def is_sound(push_dir: str, number: int, *, verify: bool = False) -> bool:
+    """Whether `number` is a version of ours with all its files."""
+    try:
+        load_version(push_dir, number, verify=verify)
+    except UnusableVersionError:
+        return False
+    return True
 
 
 def newest(
@@ -105,11 +162,18 @@ def newest(
 ) -> Version | None:
     """The newest sound and blessed version; damaged ones are passed over with a warning.
 
-    Those after `not_after`, and those that the run `exclude_run_key` made, are left out silently.
+    A foreign model in service hides all versions below it: they are not what a push replaces. An
+    imported model that is not served counts where no version of ours is in service. Versions after
+    `not_after`, and those that the run `exclude_run_key` made, are left out silently.
     """
-    for number in reversed(list_versions(push_dir)):
+    foreign = _highest_foreign(push_dir)
+    served = [number for number in list_versions(push_dir) if number > foreign]
+    hidden = [number for number in list_baselines(push_dir) if number > foreign]
+    for number in (*reversed(served), *reversed(hidden)):
         try:
             version = load_version(push_dir, number, verify=verify)
+        except ForeignVersionError:
+            continue  # an empty directory: no model at all
         except DamagedVersionError as error:
             _log.warning("%s: passed over, the version before it is used", error)
             continue
@@ -122,16 +186,65 @@ def newest(
     return None
 
 
+def in_service(push_dir: str, *, exclude_run_key: str = "") -> InService:
+    """What model servers load now, left out what the run `exclude_run_key` itself has pushed."""
+    for number in reversed(list_versions(push_dir)):
+        path = version_path(push_dir, number)
+        try:
+            record = load_record(push_dir, number)
+        except ForeignVersionError:
+            if _holds_foreign_model(path):
+                return InService(version=number, digest=model_digest(path), foreign=True)
+            continue
+        except DamagedVersionError:
+            return InService(version=number, digest="its record is damaged")
+        own = bool(exclude_run_key) and record.run_key == exclude_run_key
+        if not own and files.exists(files.join(path, MODEL_FILE)):
+            return InService(version=number, digest=record.model_digest)
+    return InService()
+
+
+def check_usable(push_dir: str) -> None:
+    """UserError where the next model would replace one that it cannot be compared with."""
+    foreign = _highest_foreign(push_dir)
+    ours = [number for number in list_versions(push_dir) if number > foreign]
+    hidden = [number for number in list_baselines(push_dir) if number > foreign]
+    if any(is_sound(push_dir, number) for number in (*ours, *hidden)):
+        return
+    if foreign:
+        path = version_path(push_dir, foreign)
+        raise UserError(
+            f"version {foreign} in {push_dir} is another maker's model (it has no {RECORD_FILE}), "
+            "and a push would take it out of service without a comparison. "
+            f"`yt8m models import {path} --push {push_dir}` makes it the baseline; "
+            "`--set baseline.version=none` replaces it unseen"
+        )
+    damaged = list(_damages(push_dir, (*ours, *hidden)))
+    if damaged:
+        listing = "; ".join(damaged)
+        raise UserError(
+            f"every version in {push_dir} is damaged, so a new model cannot be compared with what "
+            f"is served ({listing}). Restore the files (`yt8m models verify --push {push_dir}` "
+            "says which), or take a sound copy in with `yt8m models import`, or write "
+            "`--set baseline.version=none` to replace them without a comparison"
+        )
+
+
 def registry_digest(push_dir: str, exclude_run_key: str = "") -> str:
     """Changes when the version that `newest` finds does, and begins with its number.
 
-    Nothing but that version counts: retention may remove older ones without a rerun.
+    Nothing else counts but what is in service, where that is another one: retention may remove
+    older versions without a rerun.
     """
     version = newest(push_dir, exclude_run_key=exclude_run_key)
-    if version is None:
+    served = in_service(push_dir, exclude_run_key=exclude_run_key)
+    number = version.number if version else NO_VERSION
+    parts = [version.record.to_json()] if version else []
+    if served.version and (version is None or served.version != version.number):
+        parts.append(f"{served.version} {served.digest}")
+    if not parts:
         return NO_VERSION
-    digest = hashlib.sha256(version.record.to_json().encode()).hexdigest()[:16]
-    return f"{version.number}-{digest}"
+    return f"{number}-{hashlib.sha256(''.join(parts).encode()).hexdigest()[:16]}"
 
 
 def digest_version(digest: str) -> int | None:
@@ -140,16 +253,38 @@ def digest_version(digest: str) -> int | None:
     return int(number) if number.isdecimal() else None
 
 
-def file_sha256(path: str) -> str:
-    """The digest of a file's content, read in pieces."""
-    digest = hashlib.sha256()
-    with files.open_file(path) as file:
-        while chunk := file.read(_CHUNK_BYTES):
-            digest.update(chunk)
-    return digest.hexdigest()
+def _highest_foreign(push_dir: str) -> int:
+    """The highest number of another maker's model; 0 where there is none."""
+    for number in reversed(list_versions(push_dir)):
+        path = version_path(push_dir, number)
+        if not files.exists(files.join(path, RECORD_FILE)) and _holds_foreign_model(path):
+            return number
+    return 0
 
 
-def _wrong_files(path: str, record: VersionRecord, *, verify: bool) -> Iterator[str]:
+def _holds_foreign_model(path: str) -> bool:
+    """Whether a directory without a record holds what somebody may be serving.
+
+    Not an empty one, nor an upload of ours that was broken off before its record: yt8m wrote the
+    record last but one in object stores until it began to write it first.
+    """
+    names = set(files.walk_files(path))
+    broken_off = export_info.FILE_NAME in names and MODEL_FILE not in names
+    return bool(names) and not broken_off
+
+
+def _damages(push_dir: str, numbers: Iterable[int]) -> Iterator[str]:
+    for number in numbers:
+        try:
+            load_version(push_dir, number)
+        except DamagedVersionError as error:
+            yield str(error)
+        except ForeignVersionError:
+            continue  # an empty directory
+
+
+def wrong_files(path: str, record: VersionRecord, *, verify: bool) -> Iterator[str]:
+    """The files below `path` that are not as the record has them, each with what is wrong."""
     for name, expected in record.files.items():
         file = files.join(path, name)
         try:
@@ -167,6 +302,6 @@ def _wrong_files(path: str, record: VersionRecord, *, verify: bool) -> Iterator[
 def _no_record(push_dir: str, version: int) -> str:
     path = version_path(push_dir, version)
     return (
-        f"version {version} in {push_dir} has no {RECORD_FILE}, so nothing is known of it; "
-        f"`yt8m models import {path} --push {push_dir}` takes a SavedModel in with one"
+        f"version {version} in {push_dir} has no {RECORD_FILE}: another maker's model, of which "
+        f"nothing is known; `yt8m models import {path} --push {push_dir}` takes a copy in with one"
     )

@@ -10,9 +10,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.report import formatting
 from yt8m.components.report.markup import Markup, element, join
-from yt8m.components.report.model import CurveFacts, Estimate
+from yt8m.components.report.model import Curve
 
 WIDTH = 360
 _HEIGHT = 230
@@ -28,7 +29,7 @@ class Series:
 
     name: str
     style: str
-    curve: CurveFacts
+    curve: Curve
     line: bool = True
     dots: bool = False
 
@@ -206,13 +207,13 @@ def _legend_of(entries: Sequence[tuple[str, str, bool]]) -> Markup:
     return element("span", *keys, class_="legend")
 
 
-def _finite(curve: CurveFacts, *, log_x: bool, log_y: bool) -> CurveFacts:
+def _finite(curve: Curve, *, log_x: bool, log_y: bool) -> Curve:
     pairs = [
         (a, b)
         for a, b in zip(curve.x, curve.y, strict=True)
         if math.isfinite(a) and math.isfinite(b) and (a > 0 or not log_x) and (b > 0 or not log_y)
     ]
-    return CurveFacts(x=tuple(a for a, _ in pairs), y=tuple(b for _, b in pairs))
+    return Curve(x=tuple(a for a, _ in pairs), y=tuple(b for _, b in pairs))
 
 
 def _thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:

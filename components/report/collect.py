@@ -1,4 +1,4 @@
-"""From what a run left to the facts of its report.
+"""From what a run left to its report.
 
 The Report component calls this with its inputs; the runner calls it with what MLMD knows, when a
 run ended before that component.
@@ -11,27 +11,27 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from yt8m.components.artifacts.version_record import BrokenRecordError, VersionRecord
+from yt8m.components.artifacts import decision as decision_file
+from yt8m.components.artifacts import evaluation as evaluation_file
+from yt8m.components.artifacts import push_outcome
+from yt8m.components.artifacts.decision import parse_decision
+from yt8m.components.artifacts.evaluation import parse_evaluation
+from yt8m.components.artifacts.push_outcome import parse_push_outcome
+from yt8m.components.artifacts.version_record import BrokenRecordError
 from yt8m.components.registry.baseline_artifact import baseline_record
 from yt8m.components.report.collect_data import collect_data
-from yt8m.components.report.collect_evaluation import collect_evaluation
 from yt8m.components.report.collect_run import (
     RunFile,
-    collect_verdict,
-    differences,
+    changes,
     identifiers,
     read_run_file,
+    run_outcome,
 )
 from yt8m.components.report.collect_training import collect_training
 from yt8m.components.report.config import ReportConfig
-from yt8m.components.report.inputs import Sources
-from yt8m.components.report.model import (
-    DataFacts,
-    EvaluationFacts,
-    ReportFacts,
-    TrainingFacts,
-    VerdictFacts,
-)
+from yt8m.components.report.inputs import ReportInputs
+from yt8m.components.report.model import DataSummary, RunReport, TrainingCurves
+from yt8m.components.storage import files
 from yt8m.schemas.errors import Yt8mError
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ T = TypeVar("T")
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, Yt8mError, BrokenRecordError)
 
 
-def collect(sources: Sources, config: ReportConfig | None = None) -> ReportFacts:
+def collect(inputs: ReportInputs, config: ReportConfig | None = None) -> RunReport:
     """Whatever can be read; what cannot is named in `problems`."""
     config = config or ReportConfig()
     problems: list[str] = []
@@ -51,33 +51,46 @@ def collect(sources: Sources, config: ReportConfig | None = None) -> ReportFacts
             problems.append(f"{name} cannot be shown: {type(error).__name__}: {error}")
             return instead
 
+    def file(name: str, directory: str, file_name: str, parse: Callable[[str], T]) -> T | None:
+        return part(name, lambda: _read(directory, file_name, parse), None)
+
     run = part(
-        "the run's record", lambda: read_run_file(sources.run_file, now=time.time()), RunFile()
+        "the run's record", lambda: read_run_file(inputs.run_file, now=time.time()), RunFile()
     )
-    baseline: VersionRecord | None = part(
+    baseline = part(
         "the baseline",
-        lambda: baseline_record(sources.baseline) if sources.baseline else None,
+        lambda: baseline_record(inputs.baseline) if inputs.baseline else None,
         None,
     )
-    return ReportFacts(
-        pipeline=sources.pipeline,
+    pushed = file("the push", inputs.pushed_model, push_outcome.FILE_NAME, parse_push_outcome)
+    decision = file(
+        "the gate's decision", inputs.model_blessing, decision_file.FILE_NAME, parse_decision
+    )
+    return RunReport(
+        pipeline=inputs.pipeline,
         run_id=run.run_id,
         created=_now(),
-        verdict=part(
-            "the verdict", lambda: collect_verdict(sources, run, baseline), VerdictFacts()
+        verdict=run_outcome(run, pushed, decision, baseline),
+        decision=decision,
+        evaluation=file(
+            "the evaluation", inputs.evaluation, evaluation_file.FILE_NAME, parse_evaluation
         ),
-        evaluation=part(
-            "the evaluation", lambda: collect_evaluation(sources, config), EvaluationFacts()
-        ),
-        training=part("training", lambda: collect_training(sources.model_run), TrainingFacts()),
-        data=part("the data", lambda: collect_data(sources), DataFacts()),
+        shown_classes=config.classes,
+        training=part("training", lambda: collect_training(inputs.model_run), TrainingCurves()),
+        data=part("the data", lambda: collect_data(inputs), DataSummary()),
         components=run.components,
         compared_with_version=baseline.version if baseline else 0,
-        differences=differences(baseline, sources.configuration) if baseline else (),
-        configuration=sources.configuration,
-        lineage={**identifiers(sources), **sources.lineage},
+        differences=changes(baseline, inputs.configuration) if baseline else (),
+        configuration=inputs.configuration,
+        lineage={**identifiers(pushed), **inputs.lineage},
         problems=tuple(problems),
     )
+
+
+def _read(directory: str, name: str, parse: Callable[[str], T]) -> T | None:
+    """What `parse` makes of the file; None where there is no such file."""
+    path = files.join(directory, name) if directory else ""
+    return parse(files.read_text(path)) if path and files.exists(path) else None
 
 
 def _now() -> str:

@@ -1,37 +1,30 @@
-"""What went in: the manifest, the statistics, and what validation found in them."""
+"""The data: manifest, statistics, and what validation found in them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+from yt8m.components.artifacts import comparisons
+from yt8m.components.artifacts.comparisons import Comparisons, parse_comparisons
 from yt8m.components.artifacts.manifest import FILE_NAME, Manifest, parse_manifest
-from yt8m.components.report.collect_run import read_json
-from yt8m.components.report.inputs import Sources
-from yt8m.components.report.model import (
-    AnomalyFacts,
-    CurveFacts,
-    DataFacts,
-    DriftFacts,
-    SplitFacts,
-)
+from yt8m.components.report.inputs import ReportInputs
+from yt8m.components.report.model import AnomalyRow, Curve, DataSummary, SplitSummary
 from yt8m.components.storage import files
 from yt8m.schemas.features import LABELS, SEGMENT_LABELS
 
 STATISTICS_FILE = "FeatureStats.pb"  # TFX's names
 ANOMALIES_FILE = "SchemaDiff.pb"
-COMPARISONS_FILE = "comparisons.json"  # by ValidationGate
 _TRAIN = "Split-train"
 _SPLITS = ("train", "eval", "test")
 _LABEL_FEATURES = (LABELS, SEGMENT_LABELS)
 
 
-def collect_data(sources: Sources) -> DataFacts:
+def collect_data(inputs: ReportInputs) -> DataSummary:
     """Records, labels, anomalies and drift, as far as the run came."""
-    manifest = _manifest(sources.examples)
-    labels = _label_statistics(sources.statistics)
-    compared = read_json(sources.validation, COMPARISONS_FILE)
-    return DataFacts(
+    manifest = _manifest(inputs.examples)
+    labels = _label_statistics(inputs.statistics)
+    return DataSummary(
         level=manifest.level.value if manifest else "",
         verified=manifest.verify if manifest else "",
         digest=manifest.digest if manifest else "",
@@ -39,10 +32,9 @@ def collect_data(sources: Sources) -> DataFacts:
         splits=tuple(_splits(manifest)) if manifest else (),
         labels_per_record=_labels_per_record(labels),
         label_histogram=_label_counts(labels),
-        validated=bool(sources.anomalies),
-        anomalies=tuple(_anomalies(sources.anomalies)) if sources.anomalies else (),
-        drift=tuple(DriftFacts(**row) for row in compared.get("drift", ())),
-        skew=tuple(DriftFacts(**row) for row in compared.get("skew", ())),
+        validated=bool(inputs.anomalies),
+        anomalies=tuple(_anomalies(inputs.anomalies)) if inputs.anomalies else (),
+        comparisons=_comparisons(inputs.validation),
     )
 
 
@@ -51,14 +43,20 @@ def _manifest(examples: str) -> Manifest | None:
     return parse_manifest(files.read_text(path)) if path and files.exists(path) else None
 
 
+def _comparisons(validation: str) -> Comparisons:
+    path = files.join(validation, comparisons.FILE_NAME) if validation else ""
+    found = path and files.exists(path)
+    return parse_comparisons(files.read_text(path)) if found else Comparisons()
+
+
 def _spans(manifest: Manifest) -> tuple[int, ...]:
     return tuple(sorted({s.span for s in manifest.shards if s.span is not None}))
 
 
-def _splits(manifest: Manifest) -> Iterator[SplitFacts]:
+def _splits(manifest: Manifest) -> Iterator[SplitSummary]:
     for name in sorted(manifest.split_names, key=_split_order):
         shards = manifest.split(name)
-        yield SplitFacts(
+        yield SplitSummary(
             name=name,
             records=sum(s.records for s in shards),
             shards=len(shards),
@@ -93,17 +91,17 @@ def _labels_per_record(labels: Any) -> float | None:
     return float(getattr(labels, kind).common_stats.avg_num_values) if kind else None
 
 
-def _label_counts(labels: Any) -> CurveFacts | None:
+def _label_counts(labels: Any) -> Curve | None:
     """How often each class comes, the most frequent first."""
     if labels is None or labels.WhichOneof("stats") != "string_stats":
         return None
     buckets = labels.string_stats.rank_histogram.buckets
     counts = sorted((float(bucket.sample_count) for bucket in buckets), reverse=True)
     ranks = tuple(float(rank) for rank in range(1, len(counts) + 1))
-    return CurveFacts(x=ranks, y=tuple(counts)) if counts else None
+    return Curve(x=ranks, y=tuple(counts)) if counts else None
 
 
-def _anomalies(uri: str) -> Iterator[AnomalyFacts]:
+def _anomalies(uri: str) -> Iterator[AnomalyRow]:
     from tensorflow_metadata.proto.v0 import anomalies_pb2
 
     for name in files.list_dir(uri):
@@ -113,7 +111,7 @@ def _anomalies(uri: str) -> Iterator[AnomalyFacts]:
         found = anomalies_pb2.Anomalies.FromString(files.read_bytes(path))
         for feature, info in sorted(found.anomaly_info.items()):
             severity = anomalies_pb2.AnomalyInfo.Severity.Name(info.severity).lower()
-            yield AnomalyFacts(
+            yield AnomalyRow(
                 split=name.removeprefix("Split-"),
                 feature=".".join(info.path.step) or feature,
                 severity=severity,

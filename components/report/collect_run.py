@@ -1,4 +1,4 @@
-"""The verdict, the components' times, and what differs from the last pushed run."""
+"""How the run ended, its components' times, and what differs from the last pushed run."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from yt8m.components.artifacts.decision import Decision
+from yt8m.components.artifacts.push_outcome import PushOutcome
 from yt8m.components.artifacts.version_record import VersionRecord
-from yt8m.components.report.inputs import Sources
-from yt8m.components.report.model import ComponentFacts, Difference, Outcome, VerdictFacts
+from yt8m.components.report.model import ComponentRow, ConfigChange, Outcome, RunOutcome
 from yt8m.components.storage import files
 from yt8m.schemas.config_tree import flatten
 
-PUSHED_FILE = "pushed.json"  # by Pusher
-DECISION_FILE = "decision.json"  # by the evaluator
 _STOP = "ValidationGate"
 _FAILED = "failed"
 _RUNNING = "running"
@@ -28,10 +27,10 @@ class RunFile:
 
     run_id: str = ""
     reason: str = ""
-    components: tuple[ComponentFacts, ...] = ()
+    components: tuple[ComponentRow, ...] = ()
 
     @property
-    def failed(self) -> ComponentFacts | None:
+    def failed(self) -> ComponentRow | None:
         return next((one for one in self.components if one.state == _FAILED), None)
 
 
@@ -47,34 +46,38 @@ def read_run_file(path: str, *, now: float) -> RunFile:
     )
 
 
-def collect_verdict(sources: Sources, run: RunFile, baseline: VersionRecord | None) -> VerdictFacts:
-    """What came of the run, from the last thing that it did."""
-    pushed = read_json(sources.pushed_model, PUSHED_FILE)
-    decision = read_json(sources.model_blessing, DECISION_FILE)
+def run_outcome(
+    run: RunFile,
+    pushed: PushOutcome | None,
+    decision: Decision | None,
+    baseline: VersionRecord | None,
+) -> RunOutcome:
+    """How the run ended, from the last thing that it did."""
     version = baseline.version if baseline else 0
-    reason = str(decision.get("reason", ""))
-    if pushed.get("pushed"):
-        return VerdictFacts(
+    reason = decision.reason if decision else ""
+    if pushed is not None and pushed.pushed:
+        return RunOutcome(
             outcome=Outcome.PUSHED,
-            reason=reason or pushed["record"].get("reason", ""),
-            version=pushed["record"]["version"],
-            destination=pushed["destination"],
+            reason=reason or pushed.record.reason,
+            version=pushed.record.version,
+            destination=pushed.destination,
             baseline_version=version,
         )
     if run.failed is not None:
         stopped = run.failed.name == _STOP
-        return VerdictFacts(
+        return RunOutcome(
             outcome=Outcome.STOPPED if stopped else Outcome.FAILED,
             failed_component=run.failed.name,
             reason=_first_line(run.failed.error or run.reason),
             baseline_version=version,
         )
-    if pushed or decision.get("blessed") is False:
-        return VerdictFacts(outcome=Outcome.HELD_BACK, reason=reason, baseline_version=version)
-    return VerdictFacts(reason=run.reason, baseline_version=version)
+    if pushed is not None or (decision is not None and not decision.blessed):
+        reason = (pushed.record.reason if pushed is not None else "") or reason
+        return RunOutcome(outcome=Outcome.HELD_BACK, reason=reason, baseline_version=version)
+    return RunOutcome(reason=run.reason, baseline_version=version)
 
 
-def differences(record: VersionRecord, configuration: Mapping[str, Any]) -> tuple[Difference, ...]:
+def changes(record: VersionRecord, configuration: Mapping[str, Any]) -> tuple[ConfigChange, ...]:
     """Values of `configuration` that are not what the version was made with.
 
     Nodes that the record does not have decide nothing about a model and are not compared.
@@ -82,33 +85,27 @@ def differences(record: VersionRecord, configuration: Mapping[str, Any]) -> tupl
     then = flatten(record.configuration)
     now = flatten({k: v for k, v in configuration.items() if k in record.configuration})
     return tuple(
-        Difference(key=key, before=_shown(then, key), now=_shown(now, key))
+        ConfigChange(key=key, before=_shown(then, key), now=_shown(now, key))
         for key in sorted({*then, *now})
         if then.get(key) != now.get(key)
     )
 
 
-def identifiers(sources: Sources) -> dict[str, str]:
+def identifiers(pushed: PushOutcome | None) -> dict[str, str]:
     """What names data, code and run beyond doubt, as Pusher has put it on record."""
-    record = read_json(sources.pushed_model, PUSHED_FILE).get("record", {})
+    if pushed is None:
+        return {}
     found = {
-        "data digest": record.get("data", {}).get("manifest_digest", ""),
-        "code version": record.get("code_version", ""),
-        "run key": record.get("run_key", ""),
+        "data digest": pushed.record.data.manifest_digest,
+        "code version": pushed.record.code_version,
+        "run key": pushed.record.run_key,
     }
     return {name: value for name, value in found.items() if value}
 
 
-def read_json(directory: str, name: str) -> dict[str, Any]:
-    """A JSON object; empty where there is no such file."""
-    if not directory or not files.exists(files.join(directory, name)):
-        return {}
-    return dict(json.loads(files.read_text(files.join(directory, name))))
-
-
-def _component(node: Mapping[str, Any], now: float) -> ComponentFacts:
+def _component(node: Mapping[str, Any], now: float) -> ComponentRow:
     running = node["state"] == _RUNNING  # Report itself: its time so far is nearly all of it
-    return ComponentFacts(
+    return ComponentRow(
         name=node["name"],
         state=_WRITING if running else node["state"],
         seconds=max(now - node["started"], 0.0) if running else float(node.get("seconds") or 0.0),

@@ -1,33 +1,36 @@
-"""The trainer's curve."""
+"""Training curves from the trainer's log directory."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from yt8m.components.report.model import CurveFacts, TrainingFacts
+from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_curve
+from yt8m.components.report.model import Curve, TrainingCurves
 from yt8m.components.storage import files
 
-CURVE_FILE = "training.jsonl"
-EVALUATION_FILE = "evaluation.jsonl"  # of a continuous evaluator beside the training
 _TRAIN, _VALIDATION = "train", ("validation", "evaluation")
 _SHOWN = ("loss", "learning_rate", "gap", "hit_at_1", "perr", "examples_per_s")
 _MOST_POINTS = 2000  # of a curve; of longer ones every n-th is kept
 
 
-def collect_training(directory: str) -> TrainingFacts:
-    """Curves from the log directory; empty where there is none."""
-    rows = [*_rows(directory, CURVE_FILE), *_rows(directory, EVALUATION_FILE)]
+def collect_training(directory: str) -> TrainingCurves:
+    """The curves; empty where there is no such directory."""
+    rows = [
+        row
+        for name in (TRAINING, EVALUATION)
+        if directory
+        for row in read_curve(files.join(directory, name))
+    ]
     trained = [row for row in rows if row.get("kind") == _TRAIN]
     validated = [row for row in rows if row.get("kind") in _VALIDATION]
     if not rows:
-        return TrainingFacts()
+        return TrainingCurves()
     last = trained[-1] if trained else rows[-1]
     seconds = float(last.get("seconds") or 0.0)
     examples = int(last.get("examples") or 0)
     speeds = sorted(row["examples_per_s"] for row in trained if row.get("examples_per_s"))
-    return TrainingFacts(
+    return TrainingCurves(
         steps=int(last["step"]),
         examples=examples,
         examples_per_s=speeds[len(speeds) // 2] if speeds and seconds else None,
@@ -36,20 +39,12 @@ def collect_training(directory: str) -> TrainingFacts:
     )
 
 
-def _rows(directory: str, name: str) -> list[dict[str, Any]]:
-    path = files.join(directory, name) if directory else ""
-    if not path or not files.exists(path):
-        return []
-    lines = files.read_text(path).splitlines(keepends=True)
-    return [json.loads(line) for line in lines if line.endswith("\n")]  # a kill may cut the last
-
-
-def _curves(rows: list[dict[str, Any]]) -> dict[str, CurveFacts]:
+def _curves(rows: list[dict[str, Any]]) -> dict[str, Curve]:
     found = {name: _curve(name, rows) for name in _SHOWN}
     return {name: curve for name, curve in found.items() if curve.x}
 
 
-def _curve(name: str, rows: Iterable[Mapping[str, Any]]) -> CurveFacts:
+def _curve(name: str, rows: Iterable[Mapping[str, Any]]) -> Curve:
     points = [(row["step"], row[name]) for row in rows if row.get(name) is not None]
     points = points[:: max(1, -(-len(points) // _MOST_POINTS))]
-    return CurveFacts(x=tuple(float(x) for x, _ in points), y=tuple(float(y) for _, y in points))
+    return Curve(x=tuple(float(x) for x, _ in points), y=tuple(float(y) for _, y in points))

@@ -17,7 +17,7 @@ from yt8m.schemas.config_tree import to_dict
 
 
 class ReportArtifact(artifact.Artifact):
-    """`report.html`, and the same facts as `report.json`."""
+    """`report.html`, and the same as `report.json`."""
 
     TYPE_NAME = "yt8m.Report"  # Kubeflow asks for the form `namespace.Name`
 
@@ -27,7 +27,7 @@ def _optional(kind: type[artifact.Artifact]) -> component_spec.ChannelParameter:
 
 
 class ReportSpec(component_spec.ComponentSpec):
-    """What passes in and out; the inputs are called as in `sources.Sources`."""
+    """What passes in and out; the inputs are named as in `inputs.ReportInputs`."""
 
     PARAMETERS = {  # noqa: RUF012  (TFX's way)
         "config": component_spec.ExecutionParameter(type=str),
@@ -54,21 +54,34 @@ class ReportSpec(component_spec.ComponentSpec):
 
 
 class Report(base_component.BaseComponent):
-    """Outputs `report`: one HTML file, and its facts as JSON."""
+    """Outputs `report`: one HTML file, and the same as JSON."""
 
     SPEC_CLASS = ReportSpec
     EXECUTOR_SPEC = executor_spec.ExecutorClassSpec(Executor)
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (the edges of the graph)
         self,
         config: ReportConfig,
         *,
         configuration: Mapping[str, Any] | None = None,
         pipeline: str = "yt8m",
         run_file: str = "",
-        **inputs: types.BaseChannel,
+        examples: types.BaseChannel | None = None,
+        statistics: types.BaseChannel | None = None,
+        anomalies: types.BaseChannel | None = None,
+        validation: types.BaseChannel | None = None,
+        model: types.BaseChannel | None = None,
+        model_run: types.BaseChannel | None = None,
+        evaluation: types.BaseChannel | None = None,
+        model_blessing: types.BaseChannel | None = None,
+        pushed_model: types.BaseChannel | None = None,
+        baseline: types.BaseChannel | None = None,
     ) -> None:
-        """`configuration` is the whole one, to be shown; `inputs` as far as there are."""
+        """The page shows what is given of the artifacts, and says of the rest that it is not there.
+
+        configuration: the whole one, to be shown and compared with the baseline's.
+        run_file: the runner's record of the run: components, times, memory.
+        """
         super().__init__(
             ReportSpec(
                 config=json.dumps(to_dict(config), sort_keys=True),
@@ -77,6 +90,15 @@ class Report(base_component.BaseComponent):
                 run_file=run_file,
                 code_version=code_version(Executor.__module__),
                 report=types.Channel(type=ReportArtifact),
-                **inputs,
+                examples=examples,
+                statistics=statistics,
+                anomalies=anomalies,
+                validation=validation,
+                model=model,
+                model_run=model_run,
+                evaluation=evaluation,
+                model_blessing=model_blessing,
+                pushed_model=pushed_model,
+                baseline=baseline,
             )
         )

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from yt8m.schemas.config_tree import require
+from yt8m.schemas.config_tree import ConfigNode
+from yt8m.schemas.limits import between
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportConfig:
-    """The report node of the configuration."""
+class ReportConfig(ConfigNode):
+    """What the report shows."""
 
-    classes: int = 12  # as many of the best, and of the worst
-
-    def __post_init__(self) -> None:
-        require(1 <= self.classes <= 200, "classes", self.classes, "between 1 and 200")
+    classes: Annotated[int, between(1, 200)] = 12  # as many of the best, and of the worst

@@ -12,7 +12,7 @@ from tfx.types import artifact_utils
 
 from yt8m.components.report.collect import collect
 from yt8m.components.report.config import ReportConfig
-from yt8m.components.report.inputs import Sources
+from yt8m.components.report.inputs import ReportInputs
 from yt8m.components.report.write import write_report
 from yt8m.schemas.config_tree import from_dict
 
@@ -30,17 +30,17 @@ class Executor(base_executor.BaseExecutor):
     ) -> None:
         self._log_startup(input_dict, output_dict, exec_properties)
         uris = {key: artifacts[0].uri for key, artifacts in input_dict.items() if artifacts}
-        sources = Sources(
+        inputs = ReportInputs(
             **uris,
             configuration=json.loads(exec_properties.get("configuration") or "{}"),
             run_file=exec_properties.get("run_file") or "",
             pipeline=exec_properties.get("pipeline") or "yt8m",
         )
         config = from_dict(ReportConfig, json.loads(exec_properties["config"]), path="report")
-        facts = collect(sources, config)
-        for problem in facts.problems:
+        found = collect(inputs, config)
+        for problem in found.problems:
             _log.warning("%s", problem)
         report = artifact_utils.get_single_instance(output_dict["report"])
-        page = write_report(facts, report.uri)
-        report.set_string_custom_property("verdict", facts.verdict.outcome.value)
+        page = write_report(found, report.uri)
+        report.set_string_custom_property("verdict", found.verdict.outcome.value)
         _log.info("the report is %s", page)

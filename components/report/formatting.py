@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from yt8m.components.report.model import Estimate
+from yt8m.components.artifacts.estimate import Estimate
 
 MINUS = "−"
 NONE = "–"

@@ -1,4 +1,4 @@
-"""Where the facts of a run are: its artifacts, by the names that the components give them."""
+"""Where a run's artifacts are, by the names of Report's inputs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sources:
-    """Addresses of what a run left; "" is what it did not come to."""
+class ReportInputs:
+    """URIs of a run's artifacts; "" is what it did not come to."""
 
+    baseline: str = ""
     examples: str = ""
     statistics: str = ""
     anomalies: str = ""
@@ -19,7 +20,6 @@ class Sources:
     evaluation: str = ""
     model_blessing: str = ""
     pushed_model: str = ""
-    baseline: str = ""
     run_file: str = ""  # the runner's record of this run: components, times, memory
     configuration: dict[str, Any] = field(default_factory=dict)
     pipeline: str = "yt8m"
@@ -27,16 +27,5 @@ class Sources:
     @property
     def lineage(self) -> dict[str, str]:
         """The artifacts that there are."""
-        names = (
-            "baseline",
-            "examples",
-            "statistics",
-            "anomalies",
-            "validation",
-            "model",
-            "model_run",
-            "evaluation",
-            "model_blessing",
-            "pushed_model",
-        )
-        return {name: getattr(self, name) for name in names if getattr(self, name)}
+        others = ("run_file", "configuration", "pipeline")
+        return {name: uri for name, uri in vars(self).items() if uri and name not in others}

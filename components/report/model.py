@@ -1,16 +1,18 @@
-"""Everything that a report says, typed; `report.json` is this, and the page is drawn from it.
+"""One run as its report shows it: what its components left, and what follows from that.
 
-Whatever a run did not come to is empty or None: a run may end at any component.
+The gate's decision, the evaluation and the comparisons are the artifacts' own types. Whatever a run
+did not come to is empty or None: a run may end at any component.
 """
 
 from __future__ import annotations
 
 import enum
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.components.artifacts.comparisons import Comparisons
+from yt8m.components.artifacts.decision import Decision
+from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
 
 
 class Outcome(enum.Enum):
@@ -24,17 +26,8 @@ class Outcome(enum.Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Estimate:
-    """A number with its interval; None where undefined or not worked out."""
-
-    value: float | None = None
-    lower: float | None = None
-    upper: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class VerdictFacts:
-    """What came of it, and why."""
+class RunOutcome:
+    """How the run ended, and why."""
 
     outcome: Outcome = Outcome.UNFINISHED
     reason: str = ""
@@ -45,90 +38,26 @@ class VerdictFacts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MetricFacts:
-    """One metric of the candidate, of the baseline, and the paired difference."""
-
-    name: str
-    candidate: Estimate
-    baseline: Estimate | None = None
-    difference: Estimate | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class CheckFacts:
-    """One threshold of the gate."""
-
-    metric: str
-    needed: str  # "at least 0.7"
-    observed: float | None
-    passed: bool
-    slice_name: str = ""
-    applied: bool = True  # false: a change was asked for, and there is no baseline
-    note: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CurveFacts:
+class Curve:
     """Points of one line, in the order in which they are joined."""
 
     x: tuple[float, ...] = ()
     y: tuple[float, ...] = ()
-    weight: tuple[float, ...] = ()  # of a calibration bin: how many predictions fell into it
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassFacts:
-    """One class and its average precision."""
-
-    class_id: int
-    name: str
-    positives: int
-    candidate: float
-    baseline: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class SliceFacts:
-    """GAP of a part of the evaluation data."""
-
-    name: str
-    examples: int
-    candidate: Estimate
-    baseline: Estimate | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class EvaluationFacts:
-    """What the evaluator found."""
-
-    videos: int = 0
-    examples: int = 0  # rows: rated segments at segment level, else videos
-    spans: tuple[int, ...] = ()  # that they are of; empty where data have none
-    confidence: float | None = None  # of the intervals, e.g. 0.95
-    notes: tuple[str, ...] = ()  # what the reader must know, e.g. of a sampled bootstrap
-    metrics: tuple[MetricFacts, ...] = ()
-    checks: tuple[CheckFacts, ...] = ()
-    slices: tuple[SliceFacts, ...] = ()
-    best_classes: tuple[ClassFacts, ...] = ()
-    worst_classes: tuple[ClassFacts, ...] = ()
-    classes: int = 0  # that have positives
-    precision_recall: dict[str, CurveFacts] = field(default_factory=dict)  # by model
-    calibration: dict[str, CurveFacts] = field(default_factory=dict)  # by model
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainingFacts:
+class TrainingCurves:
     """Curves over steps, by name (loss, learning_rate, gap, ...), of training and validation."""
 
     steps: int = 0
     examples: int = 0
     examples_per_s: float | None = None
-    training: dict[str, CurveFacts] = field(default_factory=dict)
-    validation: dict[str, CurveFacts] = field(default_factory=dict)
+    training: dict[str, Curve] = field(default_factory=dict)
+    validation: dict[str, Curve] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SplitFacts:
+class SplitSummary:
     """One split of the data."""
 
     name: str
@@ -140,8 +69,8 @@ class SplitFacts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnomalyFacts:
-    """One thing that validation found."""
+class AnomalyRow:
+    """One anomaly that ExampleValidator found."""
 
     split: str
     feature: str
@@ -150,33 +79,23 @@ class AnomalyFacts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DriftFacts:
-    """How far two statistics of one feature are apart, as a Jensen-Shannon divergence."""
-
-    feature: str
-    distance: float
-    threshold: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class DataFacts:
-    """What went in."""
+class DataSummary:
+    """The data of the run."""
 
     level: str = ""
     verified: str = ""
     digest: str = ""
     spans: tuple[int, ...] = ()
-    splits: tuple[SplitFacts, ...] = ()
+    splits: tuple[SplitSummary, ...] = ()
     labels_per_record: float | None = None  # on average, where there are any
-    label_histogram: CurveFacts | None = None  # x is the rank of a class, y its labels
+    label_histogram: Curve | None = None  # x is the rank of a class, y its labels
     validated: bool = False
-    anomalies: tuple[AnomalyFacts, ...] = ()
-    drift: tuple[DriftFacts, ...] = ()  # train against the data of the baseline
-    skew: tuple[DriftFacts, ...] = ()  # train against eval
+    anomalies: tuple[AnomalyRow, ...] = ()
+    comparisons: Comparisons = field(default_factory=Comparisons)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ComponentFacts:
+class ComponentRow:
     """One component of the run."""
 
     name: str
@@ -188,7 +107,7 @@ class ComponentFacts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Difference:
+class ConfigChange:
     """One value of the configuration that is not what the last pushed run had."""
 
     key: str
@@ -197,27 +116,38 @@ class Difference:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportFacts:
+class RunReport:
     """One run."""
 
     pipeline: str = "yt8m"
     run_id: str = ""
     created: str = ""
-    verdict: VerdictFacts = field(default_factory=VerdictFacts)
-    evaluation: EvaluationFacts = field(default_factory=EvaluationFacts)
-    training: TrainingFacts = field(default_factory=TrainingFacts)
-    data: DataFacts = field(default_factory=DataFacts)
-    components: tuple[ComponentFacts, ...] = ()
+    verdict: RunOutcome = field(default_factory=RunOutcome)
+    decision: Decision | None = None  # the gate's
+    evaluation: Evaluation | None = None
+    shown_classes: int = 12  # as many of the best, and of the worst
+    training: TrainingCurves = field(default_factory=TrainingCurves)
+    data: DataSummary = field(default_factory=DataSummary)
+    components: tuple[ComponentRow, ...] = ()
     compared_with_version: int = 0  # the last pushed one, whose configuration `differences` is to
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[ConfigChange, ...] = ()
     configuration: dict[str, Any] = field(default_factory=dict)
     lineage: dict[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()  # what could not be read, so that nothing is missing silently
 
-    def to_json(self) -> str:
-        return json.dumps(to_dict(self), indent=1, allow_nan=False)
+    @property
+    def evaluated(self) -> Evaluation | Decision | None:
+        """Who knows what was evaluated: `videos`, `examples`, `spans`, `notes`."""
+        return self.evaluation or self.decision
 
-
-def parse_facts(text: str) -> ReportFacts:
-    """The inverse of `ReportFacts.to_json`."""
-    return from_dict(ReportFacts, json.loads(text))
+    @property
+    def overall(self) -> SliceMetrics:
+        """Metrics on all data, as the gate saw them; the evaluator's own without a decision."""
+        if self.decision is not None:
+            return SliceMetrics(
+                examples=self.decision.examples,
+                candidate=self.decision.metrics,
+                baseline=self.decision.baseline_metrics,
+                difference=self.decision.differences,
+            )
+        return self.evaluation.overall if self.evaluation else SliceMetrics()

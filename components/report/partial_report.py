@@ -7,7 +7,7 @@ from typing import Any
 
 from yt8m.components.report.collect import collect
 from yt8m.components.report.config import ReportConfig
-from yt8m.components.report.inputs import Sources
+from yt8m.components.report.inputs import ReportInputs
 from yt8m.components.report.write import write_report
 
 # What the graph connects to Report: by the name of its input, the component and its output.
@@ -39,7 +39,7 @@ def report_early(
     `uri_by_output`: where each output lies, by component and key, as far as the run came.
     """
     found = {name: uri_by_output.get(origin, "") for name, origin in ORIGINS.items()}
-    sources = Sources(
+    inputs = ReportInputs(
         **found, configuration=dict(configuration), pipeline=pipeline, run_file=run_file
     )
-    return write_report(collect(sources, config), directory)
+    return write_report(collect(inputs, config), directory)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from yt8m.components.console.quiet import silence_tensorflow
-from yt8m.components.trainer.entry import run_job
+from yt8m.components.trainer.backends.in_process import run_job
 from yt8m.components.trainer.job import TrainingJob, parse_job
 from yt8m.schemas.config_layers import overlay, parse_overrides
 from yt8m.schemas.errors import EXIT_DONE, EXIT_INTERRUPTED, UserError, Yt8mError

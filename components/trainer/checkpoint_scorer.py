@@ -9,23 +9,22 @@ from typing import Any
 
 import tensorflow as tf
 
+from yt8m.components.artifacts.training_curve import EVALUATION, read_curve
 from yt8m.components.export.save import ExportSpec, export_model
-from yt8m.components.models.heads import Head, create_heads
-from yt8m.components.models.layers import Recipe
-from yt8m.components.models.network import Network, find_network_type
-from yt8m.components.records.vocabulary import load_vocabulary
-from yt8m.components.trainer.checkpoints import step_of
+from yt8m.components.models.heads import Head
+from yt8m.components.models.network import Network
+from yt8m.components.trainer.checkpoints import save_best_evaluated, step_of
 from yt8m.components.trainer.continuous_eval import watch
-from yt8m.components.trainer.early_stopping import Evaluation
+from yt8m.components.trainer.early_stopping import EvaluatedStep, best_step
 from yt8m.components.trainer.exporters import Exporter
 from yt8m.components.trainer.input import TrainingData, load_data
 from yt8m.components.trainer.job import TrainingJob
-from yt8m.components.trainer.metrics_file import EVALUATION, Curve, copy_curves, read_curve
+from yt8m.components.trainer.metrics_file import Curve, copy_curves
+from yt8m.components.trainer.network import heads_of, network_of, vocabulary_of
+from yt8m.components.trainer.split_scorer import SplitScorer, SplitScores
 from yt8m.components.trainer.stop_signal import StopSignal
-from yt8m.components.trainer.validator import Scores, Validator
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import ConfigError
-from yt8m.schemas.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,28 +33,28 @@ class _Evaluated:
 
     path: str = ""
     content: bytes = b""  # a step may be saved again, and with other weights
-    scores: Scores | None = None
+    scores: SplitScores | None = None
     row: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Scorer:
+class CheckpointScorer:
     """One network that takes others' weights, to be validated, evaluated and exported."""
 
     def __init__(self, job: TrainingJob, data: TrainingData, heads: tuple[Head, ...]) -> None:
         self._job, self._data, self._heads = job, data, heads
         self._network: Network | None = None
-        self._validator: Validator | None = None
-        self._evaluator: Validator | None = None
+        self._validator: SplitScorer | None = None
+        self._evaluator: SplitScorer | None = None
         self._evaluated = _Evaluated()
         exporters = job.trainer.evaluation.exporters
         self._exporters = [Exporter(c, job.exporters_dir) for c in exporters]
 
-    def validate(self, weights: list[Any]) -> Scores:
+    def validate(self, weights: list[Any]) -> SplitScores:
         """The scores of `weights` on the validation split, for decisions within training."""
         config = self._job.trainer.validation
         self.network.set_weights(weights)
         if self._validator is None:
-            self._validator = Validator(self.network, excluded_heads=config.excluded_heads)
+            self._validator = SplitScorer(self.network, excluded_heads=config.excluded_heads)
         return self._validator.score(self._data.validation_batches(config.steps))
 
     def evaluate(self, path: str, final: bool) -> None:
@@ -71,12 +70,14 @@ class Scorer:
         scores = before.scores if is_known else None
         scores = scores or self._score_for_evaluation()
         metrics = scores.to_dict()
+        if not is_known:
+            self._keep_if_best(step, metrics)
         exported = [
             exporter.name
             for exporter in self._exporters
             if scores.is_finite
             and exporter.export(
-                step, metrics, self._write, final=final, anew=is_again and not is_known
+                step, metrics, self._write, final=final, overwrite=is_again and not is_known
             )
         ]
         if is_known and not exported:
@@ -86,6 +87,13 @@ class Scorer:
             row = {**before.row, "exported": [*before.row["exported"], *exported]}
         self._evaluated = _Evaluated(path=path, content=content, scores=scores, row=row)
         self._write_down(step, row)
+
+    def _keep_if_best(self, step: int, metrics: Mapping[str, Any]) -> None:
+        """Keep the weights that early stopping exports, before anybody reads that they are best."""
+        before = [(s, m) for s, m in read_history(self._job) if s < step]
+        policy = self._job.trainer.early_stopping
+        if best_step(policy, [*before, (step, metrics)]) == step:
+            save_best_evaluated(self._job.checkpoint_dir, self.network, step)
 
     def _restore(self, path: str) -> None:
         checkpoint = tf.train.Checkpoint(network=self.network)
@@ -97,9 +105,9 @@ class Scorer:
                 "processes of a training are given the same"
             ) from error
 
-    def _score_for_evaluation(self) -> Scores:
+    def _score_for_evaluation(self) -> SplitScores:
         if self._evaluator is None:
-            self._evaluator = Validator(self.network)
+            self._evaluator = SplitScorer(self.network)
         steps = self._job.trainer.evaluation.steps
         return self._evaluator.score(self._data.validation_batches(steps))
 
@@ -143,14 +151,14 @@ class Scorer:
 def evaluate_continuously(job: TrainingJob) -> None:
     """The evaluator role: until the training's last checkpoint is scored."""
     data, config = load_data(job), job.trainer
-    scorer = Scorer(job, data, heads_of(job))
+    scorer = CheckpointScorer(job, data, heads_of(job))
     wiped_within_s = min(config.begin_s, config.idle_limit_s) if config.start_new_model else 0.0
     with StopSignal() as stop:
         watch(
             job.checkpoint_dir,
             config.evaluation,
             scorer.evaluate,
-            limits=config.limits,
+            stopping_criteria=config.stopping_criteria,
             idle_limit_s=config.idle_limit_s,
             wiped_within_s=wiped_within_s,
             should_end=lambda: stop.requested,
@@ -167,43 +175,7 @@ def _read_index(path: str) -> bytes:
     return content
 
 
-def read_history(job: TrainingJob) -> list[Evaluation]:
+def read_history(job: TrainingJob) -> list[EvaluatedStep]:
     """What continuous evaluation, wherever it runs, has found so far."""
     rows = read_curve(f"{job.checkpoint_dir}/{EVALUATION}")
     return [(row["step"], row) for row in rows]
-
-
-def heads_of(job: TrainingJob) -> tuple[Head, ...]:
-    """The heads that the job's configuration asks for."""
-    return create_heads(
-        job.trainer.heads,
-        features=job.features,
-        level=job.level,
-        vocabulary=vocabulary_of(job),
-    )
-
-
-def vocabulary_of(job: TrainingJob) -> Vocabulary | None:
-    """The vocabulary, where the job names one."""
-    if not job.vocabulary:
-        return None
-    return load_vocabulary(job.vocabulary, num_classes=job.features.num_classes)
-
-
-def network_type_of(job: TrainingJob, heads: tuple[Head, ...]) -> type[Network]:
-    """The class of the job's network; ConfigError if it cannot be had, or does not suit `heads`."""
-    return find_network_type(job.trainer.network, heads)
-
-
-def network_of(
-    job: TrainingJob, heads: tuple[Head, ...], *, compute_dtype: str, fuse: bool = False
-) -> Network:
-    """The job's network, with new weights."""
-    return network_type_of(job, heads)(
-        job.trainer.model,
-        features=job.features,
-        level=job.level,
-        heads=heads,
-        sharing=job.trainer.sharing,
-        recipe=Recipe(seed=job.trainer.seed, compute_dtype=compute_dtype, fuse=fuse),
-    )

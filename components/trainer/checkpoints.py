@@ -7,20 +7,25 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 import uuid
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow as tf
 
 from yt8m.components.trainer.plateau import PlateauState, parse_state
+from yt8m.components.trainer.warm_start import list_checkpoints
 from yt8m.schemas.config_tree import flatten
 from yt8m.schemas.errors import ConfigError, UserError
 
+_STATE_FILE = "checkpoint"  # TensorFlow's: names the newest checkpoint and those before it
 _MODEL_FILE = "model.json"
+_SETTINGS_FILE = "settings.json"
 _DONE_FILE = "DONE"
-_BEST = "best"
+_BEST = "best"  # of the validations within training
+_BEST_EVALUATED = "best_evaluated"
 _PREFIX = "ckpt"
 # Not the checkpoint's fault: another process has gone, or the storage cannot be reached.
 _ELSEWHERE = (
@@ -35,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Progress:
+class TrainingProgress:
     """How far a training has come."""
 
     step: int = 0
@@ -44,10 +49,10 @@ class Progress:
 
 
 class _HostState(tf.train.experimental.PythonState):
-    """`Progress` as a part of the checkpoint."""
+    """`TrainingProgress` as a part of the checkpoint."""
 
     def __init__(self) -> None:
-        self.progress = Progress()
+        self.progress = TrainingProgress()
 
     def serialize(self) -> str:
         p = self.progress
@@ -55,7 +60,7 @@ class _HostState(tf.train.experimental.PythonState):
 
     def deserialize(self, text: str) -> None:
         data = json.loads(text)
-        self.progress = Progress(
+        self.progress = TrainingProgress(
             step=data["step"],
             examples=data["examples"],
             plateau=parse_state(data["plateau"]),
@@ -90,10 +95,10 @@ class Checkpoints:
             self._weights, f"{directory}/{_BEST}", max_to_keep=2, checkpoint_name=_PREFIX
         )
 
-    def restore(self) -> Progress:
+    def restore(self) -> TrainingProgress:
         """Continue from the newest checkpoint, if there is one; from one before it if it is torn.
 
-        A kill while a checkpoint is written anew, under the name it had, may leave it torn.
+        A kill while a checkpoint is written again, under the name it had, may leave it torn.
         """
         paths = list(reversed(self._newest.checkpoints))
         for path in paths:
@@ -110,9 +115,9 @@ class Checkpoints:
                 f"{self.directory}: none of its checkpoints can be read ({', '.join(paths)}). Wipe "
                 "them with trainer.start_new_model: true, or put an undamaged copy there"
             )
-        return Progress()
+        return TrainingProgress()
 
-    def save(self, progress: Progress) -> str:
+    def save(self, progress: TrainingProgress) -> str:
         """Write all state; returns the path."""
         self._host.progress = progress
         return self._save(self._newest, self._all, progress.step)
@@ -120,7 +125,7 @@ class Checkpoints:
     @property
     def newest(self) -> str:
         """The path of the newest checkpoint, empty where there is none."""
-        return tf.train.latest_checkpoint(self.directory) or ""
+        return newest_checkpoint(self.directory) or ""
 
     def save_best(self, step: int) -> None:
         """Keep the weights and the optimiser of `step` to come back to."""
@@ -144,6 +149,7 @@ class Checkpoints:
 def prepare(
     directory: str,
     model: Mapping[str, Any],
+    settings: Mapping[str, Any],
     *,
     start_new: bool,
     is_writer: bool,
@@ -152,6 +158,7 @@ def prepare(
     """Refuse a directory of another training's checkpoints; the chief notes its own there.
 
     `model` is what checkpoints continue: the model itself, and the data that positions count in.
+    `settings` may change from one start to the next, which is logged.
     With `start_new` they are wiped, and with them `exports`, what exporters made of them.
     """
     gfile = tf.io.gfile
@@ -166,19 +173,68 @@ def prepare(
     if not is_writer:
         return
     gfile.makedirs(directory)
+    _restore_state_file(directory)
+    _log_changed_settings(directory, json.loads(json.dumps(settings)))
     write_text(path, json.dumps(model, indent=1))
+    write_text(f"{directory}/{_SETTINGS_FILE}", json.dumps(settings, indent=1))
     if gfile.exists(f"{directory}/{_DONE_FILE}"):
         gfile.remove(f"{directory}/{_DONE_FILE}")
+
+
+def _restore_state_file(directory: str) -> None:
+    """Without its `checkpoint` file TensorFlow sees no checkpoint, and would begin at step 0."""
+    there = list_checkpoints(directory)
+    if not there or newest_checkpoint(directory):
+        return
+    names = [path.rpartition("/")[2] for path in there]
+    lines = [f'model_checkpoint_path: "{names[-1]}"']
+    for name in names:  # TensorFlow forgets those without a time
+        lines += [f'all_model_checkpoint_paths: "{name}"']
+        lines += [f"all_model_checkpoint_timestamps: {time.time()}"]
+    write_text(f"{directory}/{_STATE_FILE}", "\n".join([*lines, ""]))
+    _log.warning(
+        "%s: the file `%s`, which names the checkpoints, is missing or damaged; it is written "
+        "again from the checkpoints that are there: %s",
+        directory,
+        _STATE_FILE,
+        ", ".join(names),
+    )
+
+
+def _log_changed_settings(directory: str, wanted: Mapping[str, Any]) -> None:
+    path = f"{directory}/{_SETTINGS_FILE}"
+    if not tf.io.gfile.exists(path) or not list_checkpoints(directory):
+        return
+    with tf.io.gfile.GFile(path) as file:
+        rows = _differences(json.load(file), wanted, prefix="trainer.")
+    if rows:
+        _log.warning(
+            "%s: training continues with other settings than at its last start. Rates follow the "
+            "new ones from here on; another seed or batch size also changes which records an epoch "
+            "has seen:\n%s",
+            directory,
+            "\n".join(rows),
+        )
+
+
+def _differences(
+    there: Mapping[str, Any], wanted: Mapping[str, Any], *, prefix: str = ""
+) -> list[str]:
+    """One line for each value that is not the same in both trees."""
+    old, new = flatten(there), flatten(wanted)
+    differing = [k for k in sorted({*old, *new}) if old.get(k, "-") != new.get(k, "-")]
+    width = max((len(key) for key in differing), default=0) + len(prefix)
+    return [
+        f"  {prefix + k:<{width}}  there: {old.get(k, '-')}  now: {new.get(k, '-')}"
+        for k in differing
+    ]
 
 
 def _check_same_model(there: Mapping[str, Any], wanted: Mapping[str, Any], directory: str) -> None:
     there = {**wanted, **there}  # of what an older version did not note, nothing is known
     if there == wanted:
         return
-    old, new = flatten(there), flatten(wanted)
-    differing = [k for k in sorted({*old, *new}) if old.get(k, "-") != new.get(k, "-")]
-    width = max(len(key) for key in differing)
-    rows = [f"  {k:<{width}}  there: {old.get(k, '-')}  now: {new.get(k, '-')}" for k in differing]
+    rows = _differences(there, wanted)
     raise ConfigError(
         f"{directory} holds checkpoints of another model, or of other data:\n"
         + "\n".join(rows)
@@ -193,14 +249,14 @@ class Done:
     """The marker of a training that has ended; ps, workers and evaluator end by it."""
 
     step: int
-    limits: str  # as configured: with others the same directory is trained on
-    id: str = ""  # tells it from that of an earlier training
+    stopping_criteria: str  # as configured: with others the same directory is trained on
+    id: str = ""  # distinguishes it from that of an earlier training
 
 
 def mark_done(directory: str, done: Done) -> None:
     """Tell the other processes that the last checkpoint is written."""
-    text = json.dumps(asdict(replace(done, id=uuid.uuid4().hex)))
-    write_text(f"{directory}/{_DONE_FILE}", text)
+    text = {"step": done.step, "limits": done.stopping_criteria, "id": uuid.uuid4().hex}
+    write_text(f"{directory}/{_DONE_FILE}", json.dumps(text))
 
 
 def read_done(directory: str) -> Done | None:
@@ -209,11 +265,46 @@ def read_done(directory: str) -> Done | None:
     if not tf.io.gfile.exists(path):
         return None
     with tf.io.gfile.GFile(path) as file:
-        return Done(**json.load(file))
+        data = json.load(file)
+    return Done(step=data["step"], stopping_criteria=data["limits"], id=data.get("id", ""))
+
+
+def save_best_evaluated(directory: str, network: Any, step: int) -> None:
+    """Keep the weights of `step`; the evaluator does, whose network holds what it has scored."""
+    # Two, for the chief may be about to read the one before.
+    manager = tf.train.CheckpointManager(
+        tf.train.Checkpoint(network=network),
+        f"{directory}/{_BEST_EVALUATED}",
+        max_to_keep=2,
+        checkpoint_name=_PREFIX,
+    )
+    manager.save(checkpoint_number=step)
+
+
+def restore_best_evaluated(directory: str, network: Any, step: int) -> None:
+    """The weights that `save_best_evaluated` kept."""
+    checkpoint = tf.train.Checkpoint(network=network)
+    path = f"{directory}/{_BEST_EVALUATED}/{_PREFIX}-{step}"
+    checkpoint.restore(path).expect_partial().assert_existing_objects_matched()
+
+
+def has_best_evaluated(directory: str, step: int) -> bool:
+    """Whether the weights of `step` were kept; an earlier version kept none."""
+    path = f"{directory}/{_BEST_EVALUATED}/{_PREFIX}-{step}.index"
+    return bool(tf.io.gfile.exists(path))
+
+
+def newest_checkpoint(directory: str) -> str | None:
+    """The path of the newest checkpoint that TensorFlow's state file names, if there is one."""
+    try:
+        path: str | None = tf.train.latest_checkpoint(directory)
+    except ValueError:  # an empty or damaged file; the chief writes it again when it starts
+        return None
+    return path
 
 
 def step_of(path: str) -> int:
-    """The step that a checkpoint's name tells."""
+    """The step in a checkpoint's name."""
     number = path.rpartition("-")[2]
     if not number.isdigit():
         raise UserError(f"{path}: not a checkpoint of this trainer ({_PREFIX}-<step>)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
 from yt8m.components.inputs.config import InputConfig
 from yt8m.components.models.config import (
@@ -18,10 +18,20 @@ from yt8m.components.models.config import (
 )
 from yt8m.components.trainer.backends.config import BackendConfig, InProcessBackend, LocalBackend
 from yt8m.components.trainer.backends.kubernetes_config import KubernetesBackend, TFJobBackend
-from yt8m.components.trainer.optimizers import AdamConfig, OptimizerConfig
-from yt8m.components.trainer.processes import problem_of
+from yt8m.components.trainer.optimizers import NamedOptimizer, default_optimizer
 from yt8m.components.trainer.schedule import Schedule, StaircaseSchedule
-from yt8m.schemas.config_tree import require
+from yt8m.components.trainer.tf_config import find_processes_problem
+from yt8m.schemas.config_tree import ConfigNode, require
+from yt8m.schemas.limits import (
+    NonNegativeFloat,
+    NonNegativeInt,
+    OptionalDottedPath,
+    PositiveFloat,
+    PositiveInt,
+    matches,
+)
+
+DirectoryName = Annotated[str, matches(r"[^/]+", "one plain directory name")]
 
 _COMPILING_S = 600.0  # and more than it takes to import, to compile, to validate for the first time
 
@@ -74,164 +84,127 @@ class ValidationMetric(enum.Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckpointConfig:
+class CheckpointConfig(ConfigNode):
     """When the state is saved; it always is at the end, at SIGTERM and with a validation."""
 
-    every_s: float = 900.0
-    every_steps: int | None = None
-    keep: int = 3
-
-    def __post_init__(self) -> None:
-        require(self.every_s > 0, "every_s", self.every_s, "above 0 seconds")
-        _require_positive("every_steps", self.every_steps)
-        require(self.keep >= 1, "keep", self.keep, "1 or more")
+    every_s: PositiveFloat = 900.0  # after so many seconds
+    every_steps: PositiveInt | None = None  # and after so many steps
+    keep: PositiveInt = 3  # the newest checkpoints that stay
 
 
 @dataclass(frozen=True, kw_only=True)
-class InTrainingValidationConfig:
+class InTrainingValidationConfig(ConfigNode):
     """Validation that steers training (Nabu's valid_frequency, valid_adapt, go_back, num_tries)."""
 
-    every_steps: int | None = None  # None: no validation while training
+    every_steps: PositiveInt | None = None  # None: no validation while training
     metric: ValidationMetric = ValidationMetric.LOSS
-    steps: int | None = None  # batches; None: the whole split
+    steps: PositiveInt | None = None  # batches; None: the whole split
     halve: bool = True  # halve the learning rate when worse
     go_back: bool = False  # and return to the best checkpoint
-    num_tries: int | None = None  # stop after so many worse validations
+    num_tries: PositiveInt | None = None  # stop after so many worse validations
     reset_tries: bool = True  # a better validation sets the count of worse ones back to 0
     excluded_heads: tuple[str, ...] = ()  # Nabu's tasks_excluded_for_val
     keep_best: bool = True  # the best model is what remains
 
-    def __post_init__(self) -> None:
-        for name in ("every_steps", "steps", "num_tries"):
-            _require_positive(name, getattr(self, name))
-
 
 @dataclass(frozen=True, kw_only=True)
-class NoEarlyStopping:
+class NoEarlyStopping(ConfigNode):
     """Train to the end."""
 
     name: Literal["none"] = "none"
 
 
 @dataclass(frozen=True, kw_only=True)
-class StopWhenNotBetter:
+class StopWhenNotBetter(ConfigNode):
     """Stop when the metric has not become better for `patience_steps`."""
 
     name: Literal["not_better"] = "not_better"
     metric: ValidationMetric = ValidationMetric.GAP
-    patience_steps: int = 1000
-    min_change: float = 0.0
-    min_steps: int = 0
-
-    def __post_init__(self) -> None:
-        _require_positive("patience_steps", self.patience_steps)
-        require(self.min_change >= 0, "min_change", self.min_change, "0 or more")
-        require(self.min_steps >= 0, "min_steps", self.min_steps, "0 or more")
+    patience_steps: PositiveInt = 1000  # steps without a better evaluation after which it stops
+    min_change: NonNegativeFloat = 0.0  # a smaller change for the better does not count
+    min_steps: NonNegativeInt = 0  # it never stops before
 
 
 @dataclass(frozen=True, kw_only=True)
-class StopWhenReached:
+class StopWhenReached(ConfigNode):
     """Stop when the metric has reached `value`."""
 
     name: Literal["reached"] = "reached"
     metric: ValidationMetric = ValidationMetric.GAP
-    value: float = 1.0
+    value: float = 1.0  # at least for GAP, at most for a loss
 
 
 EarlyStopping = NoEarlyStopping | StopWhenNotBetter | StopWhenReached
 
 
 @dataclass(frozen=True, kw_only=True)
-class LatestExporterConfig:
+class LatestExporterConfig(ConfigNode):
     """Exports every evaluated checkpoint and keeps the newest ones."""
 
     name: Literal["latest"] = "latest"
-    directory: str = "latest"
-    keep: int = 5
-
-    def __post_init__(self) -> None:
-        _require_exporter(self.directory)
-        require(self.keep >= 1, "keep", self.keep, "1 or more")
+    directory: DirectoryName = "latest"  # the export's name
+    keep: PositiveInt = 5  # exports that stay
 
 
 @dataclass(frozen=True, kw_only=True)
-class BestExporterConfig:
+class BestExporterConfig(ConfigNode):
     """Exports a checkpoint that is better than every one before, also before a restart."""
 
     name: Literal["best"] = "best"
-    directory: str = "best"
+    directory: DirectoryName = "best"  # the export's name
     metric: ValidationMetric = ValidationMetric.GAP
-    keep: int = 5
-
-    def __post_init__(self) -> None:
-        _require_exporter(self.directory)
-        require(self.keep >= 1, "keep", self.keep, "1 or more")
+    keep: PositiveInt = 5  # exports that stay
 
 
 @dataclass(frozen=True, kw_only=True)
-class FinalExporterConfig:
+class FinalExporterConfig(ConfigNode):
     """Exports the last checkpoint, once, when training has ended."""
 
     name: Literal["final"] = "final"
-    directory: str = "final"
-
-    def __post_init__(self) -> None:
-        _require_exporter(self.directory)
+    directory: DirectoryName = "final"  # the export's name
 
 
 ExporterConfig = LatestExporterConfig | BestExporterConfig | FinalExporterConfig
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluationConfig:
+class EvaluationConfig(ConfigNode):
     """Continuous evaluation of checkpoints, by the evaluator role or locally (EvalSpec)."""
 
-    enabled: bool = True
+    enabled: bool = True  # false: nobody evaluates while the model is trained
     name: str = ""  # a suffix of the log directory
-    steps: int | None = 100  # batches; None: the whole split
-    start_delay_s: float = 120.0
-    throttle_s: float = 600.0
+    steps: PositiveInt | None = 100  # batches; None: the whole split
+    start_delay_s: NonNegativeFloat = 120.0  # before the first evaluation
+    throttle_s: NonNegativeFloat = 600.0  # between the beginnings of two
     # An evaluator that sees no new checkpoint for so long gives up; None: four times
     # checkpoint.every_s, and time enough for the others to begin.
     idle_limit_s: float | None = None
-    exporters: tuple[ExporterConfig, ...] = ()
+    exporters: tuple[ExporterConfig, ...] = ()  # what is exported of evaluated checkpoints
 
     def __post_init__(self) -> None:
-        _require_positive("steps", self.steps)
-        require(self.start_delay_s >= 0, "start_delay_s", self.start_delay_s, "0 or more")
-        require(self.throttle_s >= 0, "throttle_s", self.throttle_s, "0 or more")
+        super().__post_init__()
         names = [exporter.directory for exporter in self.exporters]
         require(len(set(names)) == len(names), "exporters", names, "of distinct directories")
 
 
 @dataclass(frozen=True, kw_only=True)
-class LogConfig:
+class LogConfig(ConfigNode):
     """What is written while training, by the chief alone."""
 
-    every_steps: int = 10
-    metric_rows: int = 128  # rows of the last batch that Hit@1, PERR and GAP are taken from
-    histograms_every_steps: int | None = 500
-    tensorboard: bool = True
-
-    def __post_init__(self) -> None:
-        _require_positive("every_steps", self.every_steps)
-        _require_positive("metric_rows", self.metric_rows)
-        _require_positive("histograms_every_steps", self.histograms_every_steps)
+    every_steps: PositiveInt = 10  # steps between two lines of the log
+    metric_rows: PositiveInt = 128  # rows of the last batch that Hit@1, PERR and GAP are taken from
+    histograms_every_steps: PositiveInt | None = 500  # of the weights; None: none
+    tensorboard: bool = True  # write TensorBoard's event files
 
 
 @dataclass(frozen=True, kw_only=True)
-class DistributionConfig:
+class DistributionConfig(ConfigNode):
     """How processes find and wait for one another."""
 
     placement: Placement = Placement.AUTO
-    peer_timeout_s: float = 300.0  # then an unreachable peer ends the process with an error
-    worker_stagger_s: float = 5.0  # asynchronous: worker i begins (i + 1) times this later
-    worker_stagger_max_s: float = 60.0
-
-    def __post_init__(self) -> None:
-        for name in ("peer_timeout_s", "worker_stagger_max_s"):
-            require(getattr(self, name) > 0, name, getattr(self, name), "above 0 seconds")
-        require(self.worker_stagger_s >= 0, "worker_stagger_s", self.worker_stagger_s, "0 or more")
+    peer_timeout_s: PositiveFloat = 300.0  # then an unreachable peer ends the process with an error
+    worker_stagger_s: NonNegativeFloat = 5.0  # asynchronous: worker i begins i + 1 times this later
+    worker_stagger_max_s: PositiveFloat = 60.0  # and never later than this
 
     def stagger_s(self, worker: int) -> float:
         """How long after the chief an asynchronous worker begins (Estimator's meaning)."""
@@ -239,52 +212,47 @@ class DistributionConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainerConfig:
-    """The trainer node of the configuration."""
+class TrainerConfig(ConfigNode):
+    """What is trained, how, for how long, and where."""
 
-    model: ModelConfig = field(default_factory=LogisticConfig)
+    model: ModelConfig = field(default_factory=LogisticConfig)  # which network, and its sizes
     # Dotted path of a subclass of yt8m.components.models.network.Network, for losses of one's own.
-    network: str = ""
+    network: OptionalDottedPath = ""
     heads: tuple[HeadConfig, ...] = ()  # empty: the level's own head
     sharing: Sharing = Sharing.TRUNK
-    batch_size: int = 1024  # rows a replica takes at once
-    accumulate: int = 1  # micro-batches of `batch_size` for one update
-    max_steps: int | None = None
-    num_epochs: float | None = 5.0  # whichever of the two ends first
-    seed: int = 0
-    optimizer: OptimizerConfig = field(default_factory=AdamConfig)
-    schedule: Schedule = field(default_factory=StaircaseSchedule)
-    regularisation_penalty: float = 1.0
-    clip_gradient_norm: float = 1.0  # 0: no clipping
+    batch_size: PositiveInt = 1024  # rows a replica takes at once
+    accumulate: PositiveInt = 1  # micro-batches of `batch_size` for one update
+    max_steps: PositiveInt | None = None  # updates after which training ends, or num_epochs before
+    num_epochs: PositiveFloat | None = 5.0  # passes over the data after which it ends
+    seed: int = 0  # of the weights, the order of the records and the dropout
+    optimizer: NamedOptimizer = field(default_factory=default_optimizer)  # what makes an update
+    schedule: Schedule = field(default_factory=StaircaseSchedule)  # of the learning rate
+    regularisation_penalty: NonNegativeFloat = 1.0  # factor of all L2 terms in the loss
+    clip_gradient_norm: NonNegativeFloat = 1.0  # what `clip` names is clipped to this; 0: nothing
     clip: Clip = Clip.VARIABLE
     normalize_gradients: bool = True  # false: the gradient of sums, not of means (Nabu)
     precision: Precision = Precision.AUTO
-    xla: Switch = Switch.AUTO
-    steps_per_loop: int | None = None  # steps in one call of TensorFlow; None: chosen
-    train_split: str = "train"
-    validation_split: str = "eval"
+    xla: Switch = Switch.AUTO  # compile with XLA; auto and on: all but parameter servers
+    steps_per_loop: PositiveInt | None = None  # steps in one call of TensorFlow; None: chosen
+    train_split: str = "train"  # what is learned from
+    validation_split: str = "eval"  # what validations and continuous evaluation score
     warm_start: str = ""  # an export or a checkpoint whose matching weights are taken over
     start_from_base: bool = False  # take over the baseline's weights: retraining
     start_new_model: bool = False  # wipe the checkpoints of an earlier model
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
     validation: InTrainingValidationConfig = field(default_factory=InTrainingValidationConfig)
+    # What ends training before max_steps and num_epochs do.
     early_stopping: EarlyStopping = field(default_factory=NoEarlyStopping)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
     log: LogConfig = field(default_factory=LogConfig)
     distribution: DistributionConfig = field(default_factory=DistributionConfig)
     inputs: InputConfig = field(default_factory=InputConfig)
-    backend: BackendConfig = field(default_factory=InProcessBackend)
+    backend: BackendConfig = field(default_factory=InProcessBackend)  # where training runs
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "accumulate", "max_steps", "steps_per_loop"):
-            _require_positive(name, getattr(self, name))
+        super().__post_init__()
         ends = self.max_steps is not None or self.num_epochs is not None
         require(ends, "max_steps", self.max_steps, "set where num_epochs is not")
-        epochs = self.num_epochs
-        require(epochs is None or epochs > 0, "num_epochs", epochs, "above 0")
-        for name in ("clip_gradient_norm", "regularisation_penalty"):
-            require(getattr(self, name) >= 0, name, getattr(self, name), "0 or more")
-        require(not self.network or "." in self.network, "network", self.network, "a dotted path")
         own = any(head.loss.name is LossName.OWN for head in self.heads)
         require(not own or bool(self.network), "network", self.network, "given with loss.name: own")
         self._require_evaluations()
@@ -302,7 +270,7 @@ class TrainerConfig:
         require(enabled, "evaluation.enabled", enabled, f"true with {waiting}")
         if isinstance(self.backend, LocalBackend):
             processes = self.backend.processes
-            problem = problem_of(processes, waiting=waiting)
+            problem = find_processes_problem(processes, waiting=waiting)
             require(not problem, "backend.processes", processes, f"as in evaluator=1 ({problem})")
         roles = self.backend.roles if isinstance(self.backend, KubernetesBackend) else {}
         # A TFJob of one pod is given no TF_CONFIG, and evaluates by itself.
@@ -311,7 +279,7 @@ class TrainerConfig:
         require(not lacks, "backend.roles", sorted(roles), f"with an evaluator for {waiting}")
 
     def _require_buckets(self) -> None:
-        """What buckets cannot go together with; buckets.py refuses what a job's start tells."""
+        """What buckets cannot go together with; TrainingJob.check_buckets refuses the rest."""
         count, multiple = self.inputs.bucket_batches, self.inputs.bucket_multiple
         samples = isinstance(self.model, DbofConfig)
         allowed = f"1 with model.name = {self.model.name}, which takes as many frames of each video"
@@ -350,7 +318,7 @@ class TrainerConfig:
         return self.batch_size * self.accumulate
 
     @property
-    def limits(self) -> str:
+    def stopping_criteria(self) -> str:
         """What ends training, to tell a finished one from one that is to go on."""
         return f"{self.max_steps} steps, {self.num_epochs} epochs"
 
@@ -361,12 +329,3 @@ class TrainerConfig:
             rows = examples * self.num_epochs
             limits.append(max(1, round(rows / (self.window_rows * replicas))))
         return min(limits)
-
-
-def _require_positive(name: str, value: int | None) -> None:
-    require(value is None or value >= 1, name, value, "1 or more")
-
-
-def _require_exporter(directory: str) -> None:
-    valid = bool(directory) and "/" not in directory
-    require(valid, "directory", directory, "one plain directory name")

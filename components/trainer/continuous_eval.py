@@ -1,7 +1,7 @@
 """Continuous evaluation: which checkpoints are scored, and when (Estimator's EvalSpec).
 
-`Throttle` is the pure rule, with the clock handed in. Locally it is asked after each checkpoint;
-the evaluator role asks it again and again.
+`Throttle` is the pure rule, with the clock handed in. Locally it decides after each checkpoint;
+the evaluator role polls it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import tensorflow as tf
 
-from yt8m.components.trainer.checkpoints import read_done, step_of
+from yt8m.components.trainer.checkpoints import newest_checkpoint, read_done, step_of
 from yt8m.components.trainer.config import EvaluationConfig
 from yt8m.schemas.errors import Yt8mError
 
@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 _WARN_EVERY_S = 600.0
 _POLL_S = 1.0
 
-# Scores the checkpoint at a path; `final` where no other will come.
+# SplitScores the checkpoint at a path; `final` where no other will come.
 Evaluate = Callable[[str, bool], None]
 
 
@@ -50,7 +50,7 @@ class Throttle:
         self.last_step, self.last_time, self.was_final = step, now, final
 
 
-class Local:
+class InProcessEvaluation:
     """Continuous evaluation in the process that trains."""
 
     def __init__(self, config: EvaluationConfig, evaluate: Evaluate) -> None:
@@ -72,7 +72,7 @@ def watch(
     config: EvaluationConfig,
     evaluate: Evaluate,
     *,
-    limits: str,
+    stopping_criteria: str,
     idle_limit_s: float,
     wiped_within_s: float = 0.0,
     should_end: Callable[[], bool] = lambda: False,
@@ -85,11 +85,11 @@ def watch(
     started = changed = time.monotonic()
     throttle = Throttle(config, started=started)
     warned, newest = -_WARN_EVERY_S, None
-    first = tf.train.latest_checkpoint(directory), read_done(directory)
+    first = newest_checkpoint(directory), read_done(directory)
     while not should_end():
         # In this order: a marker seen before the path says that no newer path will come.
         done = read_done(directory)
-        path = tf.train.latest_checkpoint(directory)
+        path = newest_checkpoint(directory)
         now = time.monotonic()
         if (path, done) == first and now - started < wiped_within_s:
             path = done = None
@@ -101,12 +101,16 @@ def watch(
             warned = now
         if path is not None:
             step = step_of(path)
-            final = done is not None and done.limits == limits and step >= done.step
+            final = (
+                done is not None
+                and done.stopping_criteria == stopping_criteria
+                and step >= done.step
+            )
             if throttle.admits(step, now, final=final):
                 try:
                     evaluate(path, final)
                 except tf.errors.NotFoundError:
-                    if tf.train.latest_checkpoint(directory) == path:
+                    if newest_checkpoint(directory) == path:
                         raise
                     continue  # newer ones have taken its place before it was read
                 throttle.evaluated(step, now, final=final)

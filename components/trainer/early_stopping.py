@@ -13,10 +13,10 @@ from yt8m.components.trainer.config import (
 )
 from yt8m.schemas.errors import UserError
 
-Evaluation = tuple[int, Mapping[str, float | None]]  # step, metric values by name
+EvaluatedStep = tuple[int, Mapping[str, float | None]]  # step, metric values by name
 
 
-def should_stop(policy: EarlyStopping, history: Sequence[Evaluation]) -> bool:
+def should_stop(policy: EarlyStopping, history: Sequence[EvaluatedStep]) -> bool:
     """True where `policy`, having seen the evaluations so far, ends training."""
     if isinstance(policy, NoEarlyStopping) or not history:
         return False
@@ -25,6 +25,18 @@ def should_stop(policy: EarlyStopping, history: Sequence[Evaluation]) -> bool:
         newest = values[-1][1]
         return newest == policy.value or policy.metric.is_better(newest, policy.value)
     return _has_stalled(policy, values)
+
+
+def best_step(policy: EarlyStopping, history: Sequence[EvaluatedStep]) -> int | None:
+    """The step whose weights `policy` prefers, the first of equals; None where it looks at none."""
+    if isinstance(policy, NoEarlyStopping):
+        return None
+    best: tuple[int, float] | None = None
+    for step, metrics in history:
+        value = _value(metrics, policy.metric.value)
+        if policy.metric.is_better(value, best and best[1]):
+            best = step, value
+    return best and best[0]
 
 
 def _has_stalled(policy: StopWhenNotBetter, values: Sequence[tuple[int, float]]) -> bool:

@@ -1,7 +1,7 @@
 """What differs between synchronous strategies and parameter servers: how steps are carried out.
 
-The loop above knows three things of an engine: advance some steps, agree with the other processes,
-and tell them what the chief has found.
+The loop above knows three things of an engine: advance some steps, learn what any process
+wants, and broadcast what the chief has found.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import Any, Protocol
 
 import tensorflow as tf
 
-from yt8m.components.trainer.input import Part, TrainingData
+from yt8m.components.compat import count_asynchronous_workers
+from yt8m.components.inputs.config import BatchSlice
+from yt8m.components.trainer.input import TrainingData
 from yt8m.components.trainer.step import StepResult, TrainStep
 from yt8m.components.trainer.strategy import local_replicas
 
@@ -32,10 +34,10 @@ class Engine(Protocol):
     def advance(self, rates: Sequence[float]) -> StepResult:
         """One step for each learning rate; the newest step's result."""
 
-    def agree(self, flags: Sequence[bool]) -> list[bool]:
+    def any_process(self, flags: Sequence[bool]) -> list[bool]:
         """For each flag, whether any process raised it; the same answer everywhere."""
 
-    def share(self, value: float) -> float:
+    def broadcast_from_chief(self, value: float) -> float:
         """The chief's `value`, in every process."""
 
 
@@ -66,12 +68,12 @@ class Synchronous:
         result: StepResult = self._step.run(self._batches, tf.constant(rates, tf.float32))
         return result
 
-    def agree(self, flags: Sequence[bool]) -> list[bool]:
+    def any_process(self, flags: Sequence[bool]) -> list[bool]:
         if self._alone:
             return list(flags)
         return [bool(v > 0) for v in self._sum(tf.constant(flags, tf.float64)).numpy()]
 
-    def share(self, value: float) -> float:
+    def broadcast_from_chief(self, value: float) -> float:
         if self._alone:
             return value
         return float(self._sum(tf.constant([value], tf.float64), only_first=True).numpy()[0])
@@ -124,7 +126,7 @@ class ParameterServers:
     ) -> None:
         self._step = step
         self._coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
-        self._workers = strategy.extended._num_workers
+        self._workers = count_asynchronous_workers(strategy)
         self.rows = data.job.trainer.window_rows
         # Every time the loop looks up, workers wait for the slowest of them.
         self.log_every = log_every * -(-4 * self._workers // log_every)
@@ -149,10 +151,10 @@ class ParameterServers:
         newest: StepResult = self._coordinator.fetch(results[-1])
         return newest
 
-    def agree(self, flags: Sequence[bool]) -> list[bool]:
+    def any_process(self, flags: Sequence[bool]) -> list[bool]:
         return list(flags)  # the chief leads, the others are servers
 
-    def share(self, value: float) -> float:
+    def broadcast_from_chief(self, value: float) -> float:
         return value
 
     def _iterators(self, data: TrainingData, examples: int) -> Any:
@@ -163,7 +165,9 @@ class ParameterServers:
         def create() -> tf.data.Dataset:
             parts = [
                 data.batches(
-                    Part(global_rows=self.rows * count, num_processes=count, process=i),
+                    BatchSlice(
+                        global_batch_size=self.rows * count, num_workers=count, worker_index=i
+                    ),
                     examples=examples,
                 )
                 for i in range(count)

@@ -35,13 +35,14 @@ class Exporter:
         write: Write,
         *,
         final: bool,
-        anew: bool = False,
+        overwrite: bool = False,
     ) -> bool:
         """Export what was evaluated at `step` if it deserves it; True if that was done.
 
-        What is exported already stays, unless the step was saved `anew`, with other weights.
+        What is exported already stays, unless `overwrite`: the step was saved again, with other
+        weights.
         """
-        if not self._wants(metrics, final=final) or (step in self._steps() and not anew):
+        if not self._wants(metrics, final=final) or (step in self._steps() and not overwrite):
             return False
         write(f"{self.directory}/{step}")
         if isinstance(self._config, BestExporterConfig):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import tensorflow as tf
 
 from yt8m.components.artifacts.manifest import parse_manifest
-from yt8m.components.inputs.config import Choice, FrameSampling, Slice, Source, source_of
+from yt8m.components.inputs.config import BatchSlice, FrameChoice, FrameSampling, Source, source_of
 from yt8m.components.inputs.dataset import dataset_for_scoring, dataset_for_training
 from yt8m.components.inputs.rows import count_rows
 from yt8m.components.models.config import DbofConfig, ModelConfig
@@ -19,15 +19,6 @@ from yt8m.schemas.errors import ConfigError, UserError
 # What is mapped over records is TensorFlow's own language already; autograph would rewrite it in
 # vain, a second for each process that starts.
 _NOT_CONVERTED = tf.autograph.experimental.do_not_convert
-
-
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    """Which part of each global batch a process takes."""
-
-    global_rows: int
-    num_processes: int = 1
-    process: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,15 +45,10 @@ class TrainingData:
         return sum(count_rows(self.train))
 
     @_NOT_CONVERTED
-    def batches(self, part: Part, *, examples: int) -> tf.data.Dataset:
+    def batches(self, rows: BatchSlice, *, examples: int) -> tf.data.Dataset:
         """Batches without end, from the one that begins at row `examples` of the training."""
-        taken = Slice(
-            global_batch_size=part.global_rows,
-            seed=self.job.trainer.seed,
-            start_step=examples // part.global_rows,
-            num_workers=part.num_processes,
-            worker_index=part.process,
-        )
+        start_step = examples // rows.global_batch_size
+        taken = replace(rows, seed=self.job.trainer.seed, start_step=start_step)
         return dataset_for_training(
             self.train, taken, sampling=self.sampling, config=self.job.trainer.inputs
         )
@@ -111,5 +97,5 @@ def load_data(job: TrainingJob) -> TrainingData:
 def frame_sampling(model: ModelConfig) -> FrameSampling | None:
     """Which frames `model` wants; None for all of them."""
     if isinstance(model, DbofConfig):
-        return FrameSampling(choice=Choice(model.sampling.value), frames=model.frames)
+        return FrameSampling(choice=FrameChoice(model.sampling.value), frames=model.frames)
     return None

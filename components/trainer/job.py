@@ -7,10 +7,35 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from yt8m.components.inputs.config import check_buckets
 from yt8m.components.trainer.config import TrainerConfig
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import FeatureConfig, Level
+
+_SETTINGS = (
+    "batch_size",
+    "accumulate",
+    "seed",
+    "optimizer",
+    "schedule",
+    "regularisation_penalty",
+    "clip_gradient_norm",
+    "clip",
+    "normalize_gradients",
+    "precision",
+    "inputs",
+)
+
+_OF_ONE_PROCESS = (
+    "backend",
+    "distribution",
+    "evaluation",
+    "early_stopping",
+    "warm_start",
+    "start_from_base",
+    "start_new_model",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,9 +72,33 @@ class TrainingJob:
         return described
 
     @property
+    def settings(self) -> dict[str, Any]:
+        """What changes the weights from here on, and may change under a checkpoint."""
+        described: dict[str, Any] = to_dict(self.trainer)
+        return {key: described[key] for key in _SETTINGS}
+
+    @property
+    def shared_settings(self) -> dict[str, Any]:
+        """What all processes that train in step must be given alike; paths may differ."""
+        trainer: dict[str, Any] = to_dict(self.trainer)
+        for key in _OF_ONE_PROCESS:
+            del trainer[key]
+        return {"trainer": trainer, "features": to_dict(self.features), "level": self.level.value}
+
+    @property
     def exporters_dir(self) -> str:
         """Where the exporters of continuous evaluation write."""
         return self.evaluation_dir or f"{self.log_dir}/export"
+
+    def check_buckets(self, *, replicas: int) -> None:
+        """ConfigError unless `replicas` can share the batches of like length that it asks for."""
+        check_buckets(
+            self.trainer.inputs,
+            level=self.level,
+            batch_size=self.trainer.batch_size,
+            accumulate=self.trainer.accumulate,
+            replicas=replicas,
+        )
 
     def to_json(self) -> str:
         return json.dumps(to_dict(self), indent=1)

@@ -11,23 +11,23 @@ from typing import Any
 import numpy as np
 
 from yt8m.components.trainer import plateau
-from yt8m.components.trainer.checkpoints import Checkpoints, Progress
+from yt8m.components.trainer.checkpoints import Checkpoints, TrainingProgress
 from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.trainer.engine import Engine
 from yt8m.components.trainer.schedule import multiplier
+from yt8m.components.trainer.split_scorer import SplitScores
 from yt8m.components.trainer.step import StepResult
 from yt8m.components.trainer.stop_signal import StopSignal
 from yt8m.components.trainer.training_log import TrainingLog
-from yt8m.components.trainer.validator import Scores
 from yt8m.schemas.errors import Yt8mError
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hooks:
-    """Those who look at a training; only the chief has them, the others have none."""
+    """What the chief does beside training; other processes have none."""
 
     log: TrainingLog | None = None
-    validate: Callable[[list[Any]], Scores] | None = None  # weights, as numpy arrays
+    validate: Callable[[list[Any]], SplitScores] | None = None  # weights, as numpy arrays
     saved: Callable[[str, bool], object] | None = None  # path of a checkpoint; is it the last
     should_stop: Callable[[], bool] | None = None  # early stopping
 
@@ -36,13 +36,14 @@ class Diverged(Yt8mError):  # noqa: N818  (names what was found)
     """Weights that predict NaN, and nothing that would return to better ones."""
 
 
-def diverged(progress: Progress) -> Diverged:
+def diverged(progress: TrainingProgress) -> Diverged:
     """What to say of it."""
     return Diverged(
         f"training has diverged: at step {progress.step} the model predicts what is no number. "
         "Lower trainer.optimizer.learning_rate and give the command again, which continues from "
-        "the newest checkpoint, saved before; trainer.start_new_model: true begins anew, and "
-        "trainer.validation (every_steps, go_back: true) returns to the best weights by itself"
+        "the newest checkpoint, saved before; trainer.start_new_model: true begins with new "
+        "weights, and trainer.validation (every_steps, go_back: true) returns to the best weights "
+        "by itself"
     )
 
 
@@ -61,18 +62,18 @@ class Loop:
         engine: Engine,
         network: Any,  # tf_keras publishes no types
         checkpoints: Checkpoints,
-        watchers: Hooks,
+        hooks: Hooks,
         stop: StopSignal,
         max_steps: int,
     ) -> None:
         self._config, self._engine, self._network = config, engine, network
-        self._checkpoints, self._watchers, self._stop = checkpoints, watchers, stop
+        self._checkpoints, self._hooks, self._stop = checkpoints, hooks, stop
         self._max_steps = max_steps
-        self._saved: Progress | None = None
+        self._saved: TrainingProgress | None = None
         self._saved_at = time.monotonic()
         self._path = checkpoints.newest
 
-    def run(self, progress: Progress) -> Progress:
+    def run(self, progress: TrainingProgress) -> TrainingProgress:
         """Train; returns how far it came. Raises Terminated after a signal, all being saved."""
         self._saved = progress if progress.step else None
         is_early = False
@@ -82,7 +83,7 @@ class Loop:
             if progress.step >= self._max_steps or progress.plateau.has_stopped or is_early:
                 break
             progress = self._advanced(progress)
-            save, stop, is_early = self._agreed(progress)
+            save, stop, is_early = self._decide_together(progress)
             # A validation saves what it decided, so that no checkpoint is written twice.
             if stop or (save and not self._is_to_validate(progress)):
                 self._save(progress)
@@ -94,7 +95,7 @@ class Loop:
         self._save(progress, is_final=True)
         return progress
 
-    def _advanced(self, progress: Progress) -> Progress:
+    def _advanced(self, progress: TrainingProgress) -> TrainingProgress:
         count = self._engine.chunk(self._left(progress.step))
         rows = self._engine.rows
         rates = [self._rate(progress, progress.examples + i * rows) for i in range(count)]
@@ -102,10 +103,10 @@ class Loop:
         progress = replace(
             progress, step=progress.step + count, examples=progress.examples + count * rows
         )
-        self._note(progress, result, rate=rates[-1], rows=count * rows)
+        self._log_step(progress, result, rate=rates[-1], rows=count * rows)
         return progress
 
-    def _rate(self, progress: Progress, examples: int) -> float:
+    def _rate(self, progress: TrainingProgress, examples: int) -> float:
         total = self._max_steps * self._engine.rows
         config = self._config
         factor = multiplier(config.schedule, examples, total_examples=total)
@@ -121,8 +122,10 @@ class Loop:
         ]
         return min([self._max_steps - step, *(p - step % p for p in periods if p)])
 
-    def _note(self, progress: Progress, result: StepResult, *, rate: float, rows: int) -> None:
-        log, step = self._watchers.log, progress.step
+    def _log_step(
+        self, progress: TrainingProgress, result: StepResult, *, rate: float, rows: int
+    ) -> None:
+        log, step = self._hooks.log, progress.step
         if log is None:
             return
         log.advanced(step, rows)
@@ -135,22 +138,23 @@ class Loop:
         if every is not None and step % every == 0:
             log.histograms(step, self._network.trainable_variables)
 
-    def _comes_back(self, progress: Progress) -> bool:
+    def _comes_back(self, progress: TrainingProgress) -> bool:
         """Whether a validation will find this out and return to the best checkpoint."""
         config = self._config.validation
         steers = config.every_steps is not None and config.go_back
         return steers and progress.plateau.best_step is not None
 
-    def _agreed(self, progress: Progress) -> list[bool]:
+    def _decide_together(self, progress: TrainingProgress) -> list[bool]:
         """Whether to save, to stop, to end early, in all processes alike."""
         every_steps, step = self._config.checkpoint.every_steps, progress.step
         is_due = time.monotonic() - self._saved_at >= self._config.checkpoint.every_s
         is_due = is_due or (every_steps is not None and step % every_steps == 0)
-        asks = self._watchers.should_stop
-        is_early = asks is not None and step % self._engine.log_every == 0 and asks()
-        return self._engine.agree([is_due, self._stop.requested, is_early])
+        should_stop = self._hooks.should_stop
+        is_logged = step % self._engine.log_every == 0
+        is_early = should_stop is not None and is_logged and should_stop()
+        return self._engine.any_process([is_due, self._stop.requested, is_early])
 
-    def _is_to_validate(self, progress: Progress) -> bool:
+    def _is_to_validate(self, progress: TrainingProgress) -> bool:
         """Each nth step, from step 0 on, and the last one."""
         config, state = self._config.validation, progress.plateau
         is_last = progress.step >= self._max_steps and config.every_steps is not None
@@ -158,37 +162,37 @@ class Loop:
             is_last and state.last_step != progress.step
         )
 
-    def _validated(self, progress: Progress) -> Progress:
+    def _validated(self, progress: TrainingProgress) -> TrainingProgress:
         config, state = self._config.validation, progress.plateau
-        value = self._engine.share(self._value(progress))
+        value = self._engine.broadcast_from_chief(self._value(progress))
         if value != value and not self._comes_back(progress):
             raise diverged(progress)
-        verdict = plateau.judge(config, state, value=value, step=progress.step)
-        if verdict.is_better:
+        decision = plateau.decide(config, state, value=value, step=progress.step)
+        if decision.is_better:
             self._checkpoints.save_best(progress.step)
-        if verdict.go_back and verdict.state.best_step is not None:
-            self._checkpoints.restore_best(verdict.state.best_step)
-        progress = replace(progress, plateau=verdict.state)
+        if decision.go_back and decision.state.best_step is not None:
+            self._checkpoints.restore_best(decision.state.best_step)
+        progress = replace(progress, plateau=decision.state)
         self._save(progress)
         return progress
 
-    def _value(self, progress: Progress) -> float:
+    def _value(self, progress: TrainingProgress) -> float:
         """The validation's metric; in processes other than the chief's 0, which none looks at."""
         weights = self._network.get_weights()  # every process takes part in reading some of them
-        if self._watchers.validate is None:
+        if self._hooks.validate is None:
             return 0.0
         began = time.monotonic()
-        scores = self._watchers.validate(weights)
-        if self._watchers.log is not None:
+        scores = self._hooks.validate(weights)
+        if self._hooks.log is not None:
             row = {**scores.to_dict(), "duration_s": time.monotonic() - began}
             row["factor"] = progress.plateau.factor
-            self._watchers.log.event("validation", progress.step, row)
-            self._watchers.log.rest()
+            self._hooks.log.event("validation", progress.step, row)
+            self._hooks.log.reset_timer()
         metric = float(getattr(scores, self._config.validation.metric.value))
         return metric if scores.is_finite else math.nan
 
-    def _save(self, progress: Progress, *, is_final: bool = False) -> None:
-        """Save, unless this state is saved already; the last checkpoint is told of in any case."""
+    def _save(self, progress: TrainingProgress, *, is_final: bool = False) -> None:
+        """Save, unless this state is saved already; the hook sees the last one in any case."""
         is_new = progress != self._saved
         if is_new and not are_finite(self._network.get_weights()):
             if is_final or not self._comes_back(progress):
@@ -197,16 +201,16 @@ class Loop:
             is_new, self._saved_at = False, time.monotonic()
         if is_new:
             self._write(progress)
-        if self._watchers.saved is not None and (is_new or is_final):
-            self._watchers.saved(self._path, is_final)
-        if self._watchers.log is not None:
-            self._watchers.log.rest()
+        if self._hooks.saved is not None and (is_new or is_final):
+            self._hooks.saved(self._path, is_final)
+        if self._hooks.log is not None:
+            self._hooks.log.reset_timer()
 
-    def _write(self, progress: Progress) -> None:
+    def _write(self, progress: TrainingProgress) -> None:
         began = time.monotonic()
         self._path = self._checkpoints.save(progress)
         self._saved, self._saved_at = progress, time.monotonic()
-        if self._watchers.log is not None:
+        if self._hooks.log is not None:
             row = {"duration_s": self._saved_at - began}
-            self._watchers.log.event("checkpoint", progress.step, row)
-            self._watchers.log.flush()
+            self._hooks.log.event("checkpoint", progress.step, row)
+            self._hooks.log.flush()

@@ -1,10 +1,7 @@
-"""The training curve for machines: one JSON line for each thing that happened.
+"""Writing the training curve (`components/artifacts/training_curve.py`).
 
-`training.jsonl` holds rows of kind `train` (every `log.every_steps` steps), `validation` and
-`checkpoint`; `evaluation.jsonl` those of continuous evaluation; docs/distributed-training.md lists
-their fields.
-Both lie beside the checkpoints, so that a resumed training continues them, and are copied to the
-log directory at the end.
+Its files lie beside the checkpoints, so that a resumed training continues them, and are copied to
+the log directory at the end.
 """
 
 from __future__ import annotations
@@ -16,8 +13,8 @@ from typing import Any
 
 import tensorflow as tf
 
-TRAINING = "training.jsonl"
-EVALUATION = "evaluation.jsonl"
+from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_curve
+from yt8m.components.trainer.checkpoints import write_text
 
 
 class Curve:
@@ -28,8 +25,7 @@ class Curve:
         kept = [row for row in read_curve(path) if row["step"] <= step]
         text = "".join(_line(row) for row in kept)
         tf.io.gfile.makedirs(path.rpartition("/")[0])
-        with tf.io.gfile.GFile(path, "w") as file:
-            file.write(text)
+        write_text(path, text)  # a disk that fills up now must not cost the rows before
         self._file = tf.io.gfile.GFile(path, "a")
 
     def add(self, kind: str, step: int, values: Mapping[str, Any]) -> None:
@@ -39,15 +35,6 @@ class Curve:
 
     def close(self) -> None:
         self._file.close()
-
-
-def read_curve(path: str) -> list[dict[str, Any]]:
-    """The rows of the file, none where there is no file; a line cut off by a kill is left out."""
-    if not tf.io.gfile.exists(path):
-        return []
-    with tf.io.gfile.GFile(path) as file:
-        lines = file.read().splitlines(keepends=True)
-    return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
 def copy_curves(source: str, target: str) -> None:
@@ -63,7 +50,7 @@ def _line(row: Mapping[str, Any]) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """Seven digits; JSON has no NaN and no infinity: a diverged loss is told as null."""
+    """Seven digits; JSON has no NaN and no infinity: a diverged loss is written as null."""
     if not isinstance(value, float):
         return value
     return float(f"{value:.7g}") if math.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""The optimisers that may be named, each with its parameters; defaults are Keras's own.
+"""The optimisers that may be named, each with its arguments; defaults are Keras's own.
 
 The rate 0.01 is the starter code's. Keras's clipping and decay are left out on purpose: the step
 clips after the replicas' gradients are summed, and rates come from the schedule.
@@ -7,150 +7,75 @@ clips after the replicas' gradients are summed, and rates come from the schedule
 from __future__ import annotations
 
 import dataclasses
+import typing
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from yt8m.schemas.config_tree import require
+from yt8m.schemas.config_tree import ConfigNode, type_hints
+from yt8m.schemas.limits import PositiveFloat
+
+_ADAM = {"beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7}
+# By the names of tf_keras's classes, in lower case the configuration's; a test compares both with
+# Keras's signatures, which would take seconds to import here.
+_ARGUMENTS: dict[str, dict[str, float]] = {
+    "Adam": _ADAM,
+    "AdamW": {"weight_decay": 0.004, **_ADAM},
+    "Nadam": _ADAM,
+    "Adamax": _ADAM,
+    "SGD": {"momentum": 0.0, "nesterov": False},
+    "RMSprop": {"rho": 0.9, "momentum": 0.0, "epsilon": 1e-7},
+    "Adagrad": {"initial_accumulator_value": 0.1, "epsilon": 1e-7},
+    "Adadelta": {"rho": 0.95, "epsilon": 1e-7},
+    "Ftrl": {"l1_regularization_strength": 0.0, "l2_regularization_strength": 0.0},
+    # It follows the sign of the momentum: its rate is a tenth of Adam's.
+    "Lion": {"learning_rate": 0.001, "beta_1": 0.9, "beta_2": 0.99},
+}
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Rated:
-    learning_rate: float = 0.01
+class OptimizerConfig(ConfigNode):
+    """The optimiser: its name, its learning rate, and the arguments that Keras's class takes."""
 
-    def __post_init__(self) -> None:
-        require(self.learning_rate > 0, "learning_rate", self.learning_rate, "above 0")
-
-
-@dataclass(frozen=True, kw_only=True)
-class AdamConfig(_Rated):
-    """Adam."""
-
-    name: Literal["adam"] = "adam"
-    beta_1: float = 0.9
-    beta_2: float = 0.999
-    epsilon: float = 1e-7
+    name: str
+    learning_rate: PositiveFloat = 0.01  # before the schedule's factor
 
 
-@dataclass(frozen=True, kw_only=True)
-class AdamWConfig(_Rated):
-    """Adam with decoupled weight decay."""
-
-    name: Literal["adamw"] = "adamw"
-    weight_decay: float = 0.004
-    beta_1: float = 0.9
-    beta_2: float = 0.999
-    epsilon: float = 1e-7
-
-
-@dataclass(frozen=True, kw_only=True)
-class NadamConfig(_Rated):
-    """Adam with Nesterov's momentum."""
-
-    name: Literal["nadam"] = "nadam"
-    beta_1: float = 0.9
-    beta_2: float = 0.999
-    epsilon: float = 1e-7
+def _with_arguments(keras_name: str, defaults: dict[str, float]) -> type[OptimizerConfig]:
+    name = keras_name.lower()
+    fields: list[tuple[str, Any, Any]] = [("name", Literal[name], dataclasses.field(default=name))]
+    for argument, default in defaults.items():
+        # A rate of its own keeps the limits of every rate.
+        hint = type_hints(OptimizerConfig).get(argument, type(default))
+        fields.append((argument, hint, dataclasses.field(default=default)))
+    made = dataclasses.make_dataclass(
+        f"{keras_name}Config",
+        fields,
+        bases=(OptimizerConfig,),
+        namespace={"__doc__": f"tf_keras's {keras_name}.", "__module__": __name__},
+        frozen=True,
+        kw_only=True,
+    )
+    return typing.cast("type[OptimizerConfig]", made)
 
 
-@dataclass(frozen=True, kw_only=True)
-class AdamaxConfig(_Rated):
-    """Adam by the infinity norm."""
+_BY_NAME = {name.lower(): _with_arguments(name, given) for name, given in _ARGUMENTS.items()}
 
-    name: Literal["adamax"] = "adamax"
-    beta_1: float = 0.9
-    beta_2: float = 0.999
-    epsilon: float = 1e-7
+if typing.TYPE_CHECKING:
+    NamedOptimizer = OptimizerConfig
+else:  # so that the configuration knows which keys go with which name
+    NamedOptimizer = typing.Union[tuple(_BY_NAME.values())]  # noqa: UP007
 
 
-@dataclass(frozen=True, kw_only=True)
-class SgdConfig(_Rated):
-    """Gradient descent, with momentum on request."""
-
-    name: Literal["sgd"] = "sgd"
-    momentum: float = 0.0
-    nesterov: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class RmsPropConfig(_Rated):
-    """RMSprop."""
-
-    name: Literal["rmsprop"] = "rmsprop"
-    rho: float = 0.9
-    momentum: float = 0.0
-    epsilon: float = 1e-7
-
-
-@dataclass(frozen=True, kw_only=True)
-class AdagradConfig(_Rated):
-    """Adagrad."""
-
-    name: Literal["adagrad"] = "adagrad"
-    initial_accumulator_value: float = 0.1
-    epsilon: float = 1e-7
-
-
-@dataclass(frozen=True, kw_only=True)
-class AdadeltaConfig(_Rated):
-    """Adadelta."""
-
-    name: Literal["adadelta"] = "adadelta"
-    rho: float = 0.95
-    epsilon: float = 1e-7
-
-
-@dataclass(frozen=True, kw_only=True)
-class FtrlConfig(_Rated):
-    """Follow the regularised leader."""
-
-    name: Literal["ftrl"] = "ftrl"
-    l1_regularization_strength: float = 0.0
-    l2_regularization_strength: float = 0.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class LionConfig(_Rated):
-    """Lion: the sign of the momentum; its rate is a tenth of Adam's."""
-
-    name: Literal["lion"] = "lion"
-    learning_rate: float = 0.001
-    beta_1: float = 0.9
-    beta_2: float = 0.99
-
-
-OptimizerConfig = (
-    AdamConfig
-    | AdamWConfig
-    | NadamConfig
-    | AdamaxConfig
-    | SgdConfig
-    | RmsPropConfig
-    | AdagradConfig
-    | AdadeltaConfig
-    | FtrlConfig
-    | LionConfig
-)
+def default_optimizer() -> OptimizerConfig:
+    """Adam, as in the starter code."""
+    return _BY_NAME["adam"](name="adam")
 
 
 def create_optimizer(config: OptimizerConfig) -> Any:
     """The tf_keras optimiser that `config` describes."""
     from tf_keras import optimizers
 
-    by_config: dict[type, Any] = {
-        AdamConfig: optimizers.Adam,
-        AdamWConfig: optimizers.AdamW,
-        NadamConfig: optimizers.Nadam,
-        AdamaxConfig: optimizers.Adamax,
-        SgdConfig: optimizers.SGD,
-        RmsPropConfig: optimizers.RMSprop,
-        AdagradConfig: optimizers.Adagrad,
-        AdadeltaConfig: optimizers.Adadelta,
-        FtrlConfig: optimizers.Ftrl,
-        LionConfig: optimizers.Lion,
-    }
-    arguments = {
-        field.name: getattr(config, field.name)
-        for field in dataclasses.fields(config)
-        if field.name != "name"
-    }
-    return by_config[type(config)](jit_compile=False, **arguments)
+    (keras_name,) = (name for name in _ARGUMENTS if name.lower() == config.name)
+    arguments = {f.name: getattr(config, f.name) for f in dataclasses.fields(config)}
+    del arguments["name"]
+    return getattr(optimizers, keras_name)(jit_compile=False, **arguments)

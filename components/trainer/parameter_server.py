@@ -15,12 +15,18 @@ from yt8m.components.trainer.tf_config import Cluster, Role
 
 _log = logging.getLogger(__name__)
 _POLL_S = 1.0
-_PS_GRACE_S = 20.0  # a ps that is told to end lets the chief save first
+_PS_GRACE_S = 20.0  # a ps that receives SIGTERM lets the chief save first
 
 
 def serve(job: TrainingJob, cluster: Cluster) -> None:
     """Serve; TensorFlow's own `join` would never come back."""
     timeout_s = job.trainer.distribution.peer_timeout_s
+    try:
+        rendezvous.wait_for_peers(cluster, timeout_s=timeout_s)
+    except rendezvous.UnreachablePeers:
+        if read_done(job.checkpoint_dir) is not None:
+            return  # started again when all was over
+        raise
     with StopSignal() as stop:
         server = create_server(cluster)  # lives as long as this name
         _log.info("%s serves at %s", cluster, server.target)
@@ -28,7 +34,7 @@ def serve(job: TrainingJob, cluster: Cluster) -> None:
 
 
 def _wait(job: TrainingJob, cluster: Cluster, stop: StopSignal, timeout_s: float) -> None:
-    # A dynamic worker of TFJob is not told where the chief is.
+    # A dynamic worker of TFJob does not know the chief's address.
     chief = next(iter(cluster.peers.values()), "")
     # Until the chief was seen, a marker may be that of an earlier training, which it removes.
     has_begun, last_seen = not chief, time.monotonic()

@@ -28,7 +28,7 @@ class PlateauState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class PlateauDecision:
     """What is to be done after a validation."""
 
     state: PlateauState
@@ -47,14 +47,14 @@ def is_due(config: InTrainingValidationConfig, state: PlateauState, step: int) -
     return every is not None and step % every == 0 and state.last_step != step
 
 
-def judge(
+def decide(
     config: InTrainingValidationConfig, state: PlateauState, *, value: float, step: int
-) -> Verdict:
+) -> PlateauDecision:
     """The next state after the validation of `step` gave `value`."""
     if config.metric.is_better(value, state.best):
         tries = 0 if config.reset_tries else state.tries
         better = dataclasses.replace(state, best=value, best_step=step, tries=tries, last_step=step)
-        return Verdict(state=better, is_better=True)
+        return PlateauDecision(state=better, is_better=True)
     tries = state.tries + 1
     worse = dataclasses.replace(
         state,
@@ -64,4 +64,4 @@ def judge(
         has_stopped=config.num_tries is not None and tries >= config.num_tries,
     )
     can_go_back = config.go_back and state.best_step is not None
-    return Verdict(state=worse, is_better=False, go_back=can_go_back)
+    return PlateauDecision(state=worse, is_better=False, go_back=can_go_back)

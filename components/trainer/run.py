@@ -9,11 +9,12 @@ from typing import Any
 import tensorflow as tf
 
 from yt8m.components.artifacts.manifest import FILE_NAME, parse_manifest
+from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.trainer.backends.backend import create_backend
 from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.trainer.job import TrainingJob, run_key
-from yt8m.components.trainer.weights_source import weights_digest
+from yt8m.components.trainer.warm_start import weights_digest
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import FeatureConfig, Level
@@ -74,4 +75,4 @@ def _data_digest(manifest: str) -> str:
 
 def _existing_model(path: str | None) -> str:
     """Baseline's artifact is empty while no model was blessed; TFX hands its path over anyway."""
-    return path if path and tf.io.gfile.exists(f"{path}/saved_model.pb") else ""
+    return path if path and tf.io.gfile.exists(f"{path}/{MODEL_FILE}") else ""

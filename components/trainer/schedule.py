@@ -6,60 +6,45 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from yt8m.schemas.config_tree import require
+from yt8m.schemas.config_tree import ConfigNode
+from yt8m.schemas.limits import Fraction, NonNegativeInt, PositiveFraction, PositiveInt
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConstantSchedule:
+class ConstantSchedule(ConfigNode):
     """The same rate from the first example to the last."""
 
     name: Literal["constant"] = "constant"
-    warmup_examples: int = 0
-
-    def __post_init__(self) -> None:
-        _require_warmup(self.warmup_examples)
+    warmup_examples: NonNegativeInt = 0  # over which the rate grows from 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class StaircaseSchedule:
+class StaircaseSchedule(ConfigNode):
     """The rate times `decay` after every `decay_examples`; `is_smooth` spreads the steps."""
 
     name: Literal["staircase"] = "staircase"
-    decay: float = 0.95
-    decay_examples: int = 4_000_000
-    is_smooth: bool = False
-    warmup_examples: int = 0
-
-    def __post_init__(self) -> None:
-        _require_warmup(self.warmup_examples)
-        require(0 < self.decay <= 1, "decay", self.decay, "above 0 and at most 1")
-        require(self.decay_examples > 0, "decay_examples", self.decay_examples, "1 or more")
+    decay: PositiveFraction = 0.95  # factor of the rate
+    decay_examples: PositiveInt = 4_000_000  # after each so many examples
+    is_smooth: bool = False  # decay a little with each example instead of in steps
+    warmup_examples: NonNegativeInt = 0  # over which the rate grows from 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExponentialSchedule:
+class ExponentialSchedule(ConfigNode):
     """Smooth decay over the whole run, down to `final` times the rate (Nabu's)."""
 
     name: Literal["exponential"] = "exponential"
-    final: float = 0.1
-    warmup_examples: int = 0
-
-    def __post_init__(self) -> None:
-        _require_warmup(self.warmup_examples)
-        require(0 < self.final <= 1, "final", self.final, "above 0 and at most 1")
+    final: PositiveFraction = 0.1  # factor of the rate at the end
+    warmup_examples: NonNegativeInt = 0  # over which the rate grows from 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class CosineSchedule:
+class CosineSchedule(ConfigNode):
     """Half a cosine over the whole run, down to `final` times the rate."""
 
     name: Literal["cosine"] = "cosine"
-    final: float = 0.0
-    warmup_examples: int = 0
-
-    def __post_init__(self) -> None:
-        _require_warmup(self.warmup_examples)
-        require(0 <= self.final <= 1, "final", self.final, "from 0 to 1")
+    final: Fraction = 0.0  # factor of the rate at the end
+    warmup_examples: NonNegativeInt = 0  # over which the rate grows from 0
 
 
 Schedule = ConstantSchedule | StaircaseSchedule | ExponentialSchedule | CosineSchedule
@@ -85,7 +70,3 @@ def _decay(schedule: Schedule, examples: int, total_examples: int) -> float:
         half = (1 + math.cos(math.pi * progress)) / 2
         return schedule.final + (1 - schedule.final) * half
     return 1.0
-
-
-def _require_warmup(warmup_examples: int) -> None:
-    require(warmup_examples >= 0, "warmup_examples", warmup_examples, "0 or more")

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from yt8m.components.compat import layer_losses, weight_losses
 from yt8m.components.models.config import LossName
 from yt8m.components.models.heads import Head
 from yt8m.components.models.layers import fused
@@ -29,7 +30,7 @@ _NORM_SLICES = 8
 
 
 class Losses(NamedTuple):
-    """What a step tells: means over the global batch, [] float32 each."""
+    """A step's losses: means over the global batch, [] float32 each."""
 
     regularisation: tf.Tensor  # of the weights, and what layers added
     by_head: tuple[tf.Tensor, ...]  # unweighted, in the order of the heads
@@ -44,7 +45,7 @@ class StepResult(NamedTuple):
     shown: dict[str, tf.Tensor]  # the same rows of the batch's label columns
 
 
-class Whole(NamedTuple):
+class GlobalBatch(NamedTuple):
     """What micro-batches' losses are parts of: the global batch, over all replicas."""
 
     rows: tf.Tensor  # [] float32
@@ -74,10 +75,12 @@ class TrainStep:
     ) -> None:
         self._config, self._network, self._optimizer = config, network, optimizer
         self._strategy, self._replicas = strategy, replicas
-        # Apart: what only the last of several steps tells, TensorFlow leaves out of the others.
+        # Two functions: TensorFlow leaves the losses of all steps but the last out of the graph.
         heads = network.heads
         self._loss_of = {h.name: fused(partial(self._loss, h), enabled=use_xla) for h in heads}
-        self._slope_of = {h.name: fused(partial(self._slope, h), enabled=use_xla) for h in heads}
+        self._loss_gradient_of = {
+            h.name: fused(partial(self._loss_gradient, h), enabled=use_xla) for h in heads
+        }
         # Several replicas hold copies of each weight, which compiled code cannot assign to.
         is_alone = use_xla and replicas.total == 1
         self._norm_slices = _NORM_SLICES if is_alone else 1
@@ -112,7 +115,7 @@ class TrainStep:
         return StepResult(losses=losses, scores=scores, shown=shown)
 
     def _regularisation(self) -> tf.Tensor:
-        return self._penalty(self._network.weight_losses)
+        return self._penalty(weight_losses(self._network))
 
     def _penalty(self, losses: Sequence[tf.Tensor]) -> tf.Tensor:
         return self._config.regularisation_penalty * tf.add_n(losses) if losses else tf.zeros([])
@@ -167,7 +170,7 @@ class TrainStep:
     def _window(self, rows: Batch) -> tuple[list[tf.Tensor], tf.Tensor, tf.Tensor, Any]:
         """Gradients and losses summed over the micro-batches of `rows`."""
         count = self._config.accumulate
-        whole = self._whole(rows)
+        whole = self._global_batch(rows)
         gradients, sums, scores, shown = self._micro_batch(_part(rows, 0, count), whole)
         if count == 1:
             return gradients, sums, scores, shown
@@ -186,7 +189,7 @@ class TrainStep:
         )
         return gradients, sums, scores, shown
 
-    def _whole(self, rows: Batch) -> Whole:
+    def _global_batch(self, rows: Batch) -> GlobalBatch:
         """Of the global batch, before its first gradient is taken."""
         network, labels, total = self._network, _labels(rows), self._replicas.total
         normalisers = [network.normaliser(head, labels) for head in network.heads]
@@ -197,32 +200,39 @@ class TrainStep:
         elif total > 1:
             normalisers = [normaliser * total for normaliser in normalisers]
         by_head = dict(zip([head.name for head in network.heads], normalisers, strict=True))
-        return Whole(rows=tf.cast(_rows(rows), tf.float32) * total, normalisers=by_head)
+        return GlobalBatch(rows=tf.cast(_rows(rows), tf.float32) * total, normalisers=by_head)
 
     def _micro_batch(
-        self, rows: Batch, whole: Whole
+        self, rows: Batch, whole: GlobalBatch
     ) -> tuple[list[tf.Tensor], tf.Tensor, tf.Tensor, Any]:
         """Gradients, [losses of the heads, layers' own], and rows for metrics of a micro-batch."""
         network, labels = self._network, _labels(rows)
         variables, heads = network.trainable_variables, network.heads
         with tf.GradientTape() as tape:
             outputs = network(rows, training=True)
-            added = self._penalty(network.added_losses)
-        answers = {head.name: outputs[head.name] for head in heads}
-        share = tf.cast(_rows(rows), tf.float32) / whole.rows
+            added = self._penalty(layer_losses(network))
+        predictions = {head.name: outputs[head.name] for head in heads}
+        fraction = tf.cast(_rows(rows), tf.float32) / whole.rows
         by = whole.normalisers
-        told = [self._loss_of[name](labels, p, by[name]) for name, p in answers.items()]
-        slopes = [self._slope_of[name](labels, p, by[name]) for name, p in answers.items()]
+        losses = [self._loss_of[name](labels, p, by[name]) for name, p in predictions.items()]
+        output_gradients = [
+            self._loss_gradient_of[name](labels, p, by[name]) for name, p in predictions.items()
+        ]
         gradients = tape.gradient(
-            [*answers.values(), added],
+            [*predictions.values(), added],
             variables,
-            output_gradients=[*slopes, share],
+            output_gradients=[*output_gradients, fraction],
             unconnected_gradients=tf.UnconnectedGradients.ZERO,
         )
         few = slice(self._config.log.metric_rows)
         shown = {key: value[few] for key, value in labels.items()}
         dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
-        return dense, tf.stack([*told, added * share]), answers[heads[0].name][few], shown
+        return (
+            dense,
+            tf.stack([*losses, added * fraction]),
+            predictions[heads[0].name][few],
+            shown,
+        )
 
     def _loss(
         self, head: Head, labels: Batch, probabilities: tf.Tensor, normaliser: tf.Tensor
@@ -231,7 +241,7 @@ class TrainStep:
         total = self._network.head_loss(head, labels, probabilities)
         return tf.math.divide_no_nan(total, normaliser)
 
-    def _slope(
+    def _loss_gradient(
         self, head: Head, labels: Batch, probabilities: tf.Tensor, normaliser: tf.Tensor
     ) -> tf.Tensor:
         """The gradient of what is minimised for the head by its probabilities."""
@@ -290,7 +300,7 @@ def _equal_part(value: tf.Tensor, number: Any, count: int, size: int) -> tf.Tens
 
 
 def _pad_labels(rows: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-    """`rows` with label columns of a width from few, lest each batch compiles anew."""
+    """`rows` with label columns of a width from few, so that XLA compiles few of them."""
     for key in _LABEL_KEYS:
         if key in rows:
             width = tf.shape(rows[key])[1]

@@ -48,5 +48,5 @@ class StopSignal:
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
         if self._received is not None and number == signal.SIGINT:
-            raise KeyboardInterrupt  # asked twice: now
+            raise KeyboardInterrupt  # the second Ctrl-C: at once
         self._received = number

@@ -11,17 +11,18 @@ from typing import Any
 
 import tensorflow as tf
 
+from yt8m.components.compat import count_parameter_servers, place_next_variable
 from yt8m.components.trainer.config import Placement, Precision
-from yt8m.components.trainer.tf_config import VARIABLE, Cluster, Kind, Role
+from yt8m.components.trainer.tf_config import VARIABLE, Cluster, ClusterKind, Role
 
 _BF16_FLAGS = ("avx512_bf16", "amx_bf16")
 
 
 def create_strategy(cluster: Cluster, placement: Placement) -> tf.distribute.Strategy:
     """The strategy for `cluster`; peers must be reachable by now."""
-    if cluster.kind is Kind.PARAMETER_SERVER:
+    if cluster.kind is ClusterKind.PARAMETER_SERVER:
         return tf.distribute.ParameterServerStrategy(_resolver(cluster))
-    if cluster.kind is Kind.MULTI_WORKER:
+    if cluster.kind is ClusterKind.MULTI_WORKER:
         # The strategy's launcher reads TF_CONFIG by itself in places; both must say the same.
         os.environ[VARIABLE] = json.dumps(cluster.to_tensorflow())
         return tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=_resolver(cluster))
@@ -86,15 +87,14 @@ class _BySize:
     """Steers the strategy's round robin to the server with the fewest bytes so far."""
 
     def __init__(self, strategy: tf.distribute.ParameterServerStrategy) -> None:
-        self._extended = strategy.extended
-        self._bytes = [0] * self._extended._num_ps
+        self._strategy = strategy
+        self._bytes = [0] * count_parameter_servers(strategy)
 
     def __call__(self, next_creator: Any, **kwargs: Any) -> Any:
         if kwargs.get("colocate_with") is not None:
             return next_creator(**kwargs)
         lightest = self._bytes.index(min(self._bytes))
-        # The strategy takes server number `_variable_count % servers`; it has no other handle.
-        self._extended._variable_count = lightest
+        place_next_variable(self._strategy, lightest)
         variable = next_creator(**kwargs)
         self._bytes[lightest] += variable.shape.num_elements() * variable.dtype.size
         return variable

@@ -3,19 +3,24 @@
 TensorFlow's own checks are weak: an `evaluator` task that is listed in the cluster trains alone,
 `ps` passes under MultiWorkerMirrored, a typing error in a key is ignored. Here every wrong text is
 a ConfigError which names the field, its value and what is allowed.
+
+A cluster on this machine is given as a text, `chief=1,worker=2,ps=1,evaluator=1`, from which the
+TF_CONFIG of each process is made.
 """
 
 from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from yt8m.schemas.errors import ConfigError
 
 VARIABLE = "TF_CONFIG"
+LOOPBACK = "127.0.0.1"
 
 
 class Role(enum.Enum):
@@ -28,7 +33,7 @@ class Role(enum.Enum):
     EVALUATOR = "evaluator"
 
 
-class Kind(enum.Enum):
+class ClusterKind(enum.Enum):
     """How the processes of a cluster share the work."""
 
     LOCAL = "local"
@@ -40,6 +45,12 @@ _ROLES = tuple(role.value for role in Role)
 _KEYS = ("cluster", "task", "environment", "job", "rpc_layer")
 _TASK_KEYS = ("type", "index", "trial", "cloud")  # the last two: hosted services of old
 _CHIEFS = (Role.CHIEF, Role.MASTER)
+_COUNT = re.compile("[0-9]{1,3}")
+_INDEX = re.compile("0|[1-9][0-9]{0,5}")  # ASCII digits alone: `isdigit` takes others, too
+_NAME = "[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?[.]?"  # of a host, and an IPv4 address
+_ADDRESS = re.compile(
+    rf"({_NAME}|\[[0-9A-Fa-f:.]+(%[A-Za-z0-9_.-]+)?\]):(?P<port>[1-9][0-9]{{0,4}})"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,22 +70,29 @@ class Cluster:
         if not text:
             return cls(role=Role.MASTER)  # alone: trains, and evaluates its own checkpoints
         try:
-            data = json.loads(text)
+            data = json.loads(text, object_pairs_hook=_distinct_keys)
         except ValueError as error:
             raise ConfigError(f"{VARIABLE} is not JSON ({error}): {text[:200]}") from error
         return _parse(data)
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ClusterKind:
         if Role.PS in self.addresses:
-            return Kind.PARAMETER_SERVER
-        return Kind.MULTI_WORKER if len(self.trainers) > 1 else Kind.LOCAL
+            return ClusterKind.PARAMETER_SERVER
+        return ClusterKind.MULTI_WORKER if len(self.trainers) > 1 else ClusterKind.LOCAL
 
     @property
     def trainers(self) -> tuple[str, ...]:
         """The addresses that compute gradients under MultiWorkerMirrored, the chief's first."""
         chiefs = [a for role in _CHIEFS for a in self.addresses.get(role, {}).values()]
         return (*chiefs, *self.addresses.get(Role.WORKER, {}).values())
+
+    @property
+    def gradient_processes(self) -> int:
+        """How many processes compute gradients."""
+        is_ps = self.kind is ClusterKind.PARAMETER_SERVER
+        workers = self.addresses.get(Role.WORKER, {}) if is_ps else self.trainers
+        return max(1, len(workers))
 
     @property
     def address(self) -> str:
@@ -87,18 +105,18 @@ class Cluster:
         if self.role in _CHIEFS:
             return True
         has_chief = any(role in self.addresses for role in _CHIEFS)
-        alone = self.kind is not Kind.PARAMETER_SERVER and not has_chief
+        alone = self.kind is not ClusterKind.PARAMETER_SERVER and not has_chief
         return alone and self.role is Role.WORKER and self.index == 0
 
     @property
     def evaluates_itself(self) -> bool:
         """True where training and continuous evaluation share this process."""
-        return self.role is Role.MASTER and self.kind is not Kind.PARAMETER_SERVER
+        return self.role is Role.MASTER and self.kind is not ClusterKind.PARAMETER_SERVER
 
     @property
     def peers(self) -> dict[str, str]:
         """`name -> address` of the tasks which must be reachable before this one can begin."""
-        if self.kind is Kind.LOCAL or self.role is Role.EVALUATOR:
+        if self.kind is ClusterKind.LOCAL or self.role is Role.EVALUATOR:
             return {}
         named = {
             f"{role.value} {index}": address
@@ -106,7 +124,7 @@ class Cluster:
             for index, address in tasks.items()
             if (role, index) != (self.role, self.index)
         }
-        if self.kind is Kind.MULTI_WORKER or self.is_chief:
+        if self.kind is ClusterKind.MULTI_WORKER or self.is_chief:
             return named
         return {name: a for name, a in named.items() if name.split()[0] in ("chief", "master")}
 
@@ -126,6 +144,15 @@ class Cluster:
 
 def _tensorflow_name(role: Role) -> str:
     return Role.CHIEF.value if role is Role.MASTER else role.value
+
+
+def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; of a key that stands twice json itself would drop the first."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        _check(key not in found, "key", key, "given once: it stands twice in one object")
+        found[key] = value
+    return found
 
 
 def _parse(data: Any) -> Cluster:
@@ -166,14 +193,16 @@ def _addresses(cluster: Any) -> tuple[dict[Role, dict[int, str]], bool]:
 
 
 def _sparse_index(key: Any, path: str) -> int:
-    _check(str(key).isdigit(), path, key, "a mapping of task indices to host:port")
+    _check(
+        _INDEX.fullmatch(str(key)) is not None, path, key, "a mapping of task indices to host:port"
+    )
     return int(key)
 
 
 def _address(value: Any, path: str) -> str:
-    host, colon, port = str(value).rpartition(":")
-    valid = isinstance(value, str) and host and colon and port.isdigit()
-    _check(bool(valid) and 0 < int(port) < 65536, path, value, "host:port with a port 1-65535")
+    found = _ADDRESS.fullmatch(value) if isinstance(value, str) else None
+    valid = found is not None and int(found["port"]) < 65536
+    _check(valid, path, value, "host:port with a port 1-65535, an IPv6 host as [host]:port")
     return str(value)
 
 
@@ -194,7 +223,7 @@ def _task(task: Any, *, required: bool) -> tuple[Role, int]:
     _known_keys(task, _TASK_KEYS, "task")
     name, index = task.get("type"), task.get("index")
     _check(name in _ROLES, "task.type", name, f"one of {', '.join(_ROLES)}")
-    if isinstance(index, str) and index.isdigit():
+    if isinstance(index, str) and _INDEX.fullmatch(index):
         index = int(index)  # hosted services of old wrote it as a text
     is_index = isinstance(index, int) and not isinstance(index, bool) and index >= 0
     _check(is_index, "task.index", index, "a whole number, 0 or more")
@@ -253,3 +282,65 @@ def _check(condition: bool, path: str, value: Any, allowed: str) -> None:
     if not condition:
         where = path if path.startswith(VARIABLE) else f"{VARIABLE}: {path}"
         raise ConfigError(f"{where} = {value!r}: must be {allowed}")
+
+
+def parse_processes(text: str) -> dict[Role, int]:
+    """`chief=1,worker=2,ps=1,evaluator=1` as numbers by role; ConfigError says what is wrong."""
+    counts: dict[Role, int] = {}
+    roles = {role.value: role for role in Role}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, _, number = (word.strip() for word in part.partition("="))
+        if name not in roles or not _COUNT.fullmatch(number or "1"):
+            raise ConfigError(
+                f"processes {part!r}: must be role=number, roles {', '.join(roles)}, "
+                "as in chief=1,worker=2,ps=1,evaluator=1"
+            )
+        if roles[name] in counts:
+            raise ConfigError(f"processes: {name} is given twice")
+        counts[roles[name]] = int(number or 1)
+    counts = {role: count for role, count in counts.items() if count}
+    if not counts:
+        raise ConfigError(f"processes {text!r}: no process at all")
+    return counts
+
+
+def cluster_configs(
+    counts: Mapping[Role, int], ports: Sequence[int]
+) -> dict[tuple[Role, int], str]:
+    """TF_CONFIG of each process; each is checked as that process will check it."""
+    remaining = iter(ports)
+    cluster = {
+        role.value: [f"{LOOPBACK}:{next(remaining)}" for _ in range(count)]
+        for role, count in counts.items()
+    }
+    configs = {}
+    for role, count in counts.items():
+        for index in range(count):
+            task = {"type": role.value, "index": index}
+            configs[role, index] = json.dumps({"cluster": cluster, "task": task})
+            Cluster.from_env({VARIABLE: configs[role, index]})
+    return configs
+
+
+def find_processes_problem(text: str, *, waiting: str = "") -> str:
+    """What `check_processes` finds wrong; empty for nothing."""
+    try:
+        check_processes(text, waiting=waiting)
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
+def check_processes(text: str, *, waiting: str = "") -> None:
+    """ConfigError unless `text` is a cluster, and one that evaluates if any setting is `waiting`.
+
+    `waiting` is `TrainerConfig.waits_for_evaluations`.
+    """
+    counts = parse_processes(text)
+    configs = cluster_configs(counts, range(1, 1 + sum(counts.values())))
+    clusters = [Cluster.from_env({VARIABLE: config}) for config in configs.values()]
+    if waiting and not any(c.evaluates_itself or c.role is Role.EVALUATOR for c in clusters):
+        raise ConfigError(
+            f"processes {text!r}: nobody evaluates, and {waiting} would wait for it in vain; add "
+            "evaluator=1 (a master without ps evaluates by itself)"
+        )

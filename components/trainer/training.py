@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+from yt8m.components.inputs.config import BatchSlice
 from yt8m.components.inputs.faults import explaining_faults
 from yt8m.components.models.heads import Head
 from yt8m.components.models.network import Network
 from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.trainer import checkpoint_scorer, early_stopping, rendezvous
-from yt8m.components.trainer.buckets import check_buckets
-from yt8m.components.trainer.checkpoints import Checkpoints, Done, Progress, mark_done, prepare
+from yt8m.components.trainer.checkpoints import (
+    Checkpoints,
+    Done,
+    TrainingProgress,
+    has_best_evaluated,
+    mark_done,
+    prepare,
+    restore_best_evaluated,
+)
 from yt8m.components.trainer.config import NoEarlyStopping, Switch, TrainerConfig
-from yt8m.components.trainer.continuous_eval import Local
+from yt8m.components.trainer.continuous_eval import InProcessEvaluation
 from yt8m.components.trainer.engine import Engine, ParameterServers, Synchronous
-from yt8m.components.trainer.input import Part, TrainingData, load_data
+from yt8m.components.trainer.errors import explaining_lost_peers
+from yt8m.components.trainer.input import TrainingData, load_data
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.loop import Hooks, Loop, are_finite, diverged
 from yt8m.components.trainer.metrics_file import copy_curves
+from yt8m.components.trainer.network import heads_of, network_of, network_type_of
 from yt8m.components.trainer.optimizers import create_optimizer
 from yt8m.components.trainer.step import Replicas, TrainStep
 from yt8m.components.trainer.stop_signal import StopSignal
@@ -36,20 +45,14 @@ from yt8m.components.trainer.strategy import (
     name_of,
     variable_scope,
 )
-from yt8m.components.trainer.tf_config import Cluster, Kind
+from yt8m.components.trainer.tf_config import Cluster, ClusterKind
 from yt8m.components.trainer.training_log import TrainingLog
 from yt8m.components.trainer.warm_start import warm_start
-from yt8m.schemas.errors import Yt8mError
 from yt8m.schemas.features import Level
 
 _log = logging.getLogger(__name__)
 _AUTO_STEPS_PER_LOOP = 5
-_LOST_PEER = (
-    tf.errors.UnavailableError,
-    tf.errors.AbortedError,
-    tf.errors.CancelledError,
-    tf.errors.DeadlineExceededError,
-)
+_NO_STEP = -1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,17 +67,22 @@ def train(job: TrainingJob, cluster: Cluster) -> None:
     """Train, as chief, master or worker of `cluster`; the chief alone exports."""
     config = job.trainer
     data = load_data(job)
-    heads = checkpoint_scorer.heads_of(job)
-    checkpoint_scorer.network_type_of(job, heads)  # before anything is wiped or waited for
+    heads = heads_of(job)
+    network_type_of(job, heads)  # before anything is wiped or waited for
     vocabulary = vocabulary_digest(job.vocabulary) if config.learns_verticals else ""
     prepare(
         job.checkpoint_dir,
         {**job.model, "vocabulary": vocabulary, "data": data.train_digest},
+        job.settings,
         start_new=config.start_new_model,
         is_writer=cluster.is_chief,
         exports=job.exporters_dir,
     )
-    rendezvous.wait_for_peers(cluster, timeout_s=config.distribution.peer_timeout_s)
+    rendezvous.wait_for_peers(
+        cluster,
+        timeout_s=config.distribution.peer_timeout_s,
+        settings={} if cluster.kind is ClusterKind.PARAMETER_SERVER else job.shared_settings,
+    )
     with explaining_lost_peers(cluster):
         strategy = create_strategy(cluster, config.distribution.placement)
         # Only now: TensorFlow's coordination service takes SIGTERM for itself when it starts.
@@ -98,8 +106,8 @@ class _Training:
         self._job, self._cluster, self._data = job, cluster, data
         self._heads, self._strategy = heads, strategy
         local = local_replicas(strategy)
-        check_buckets(job, cluster, local_replicas=local)
-        is_ps = cluster.kind is Kind.PARAMETER_SERVER
+        job.check_buckets(replicas=cluster.gradient_processes * local)
+        is_ps = cluster.kind is ClusterKind.PARAMETER_SERVER
         total = 1 if is_ps else strategy.num_replicas_in_sync
         self._replicas = Replicas(total=total, local=local)
         self._is_ps = is_ps
@@ -124,7 +132,7 @@ class _Training:
         self._announce(progress, max_steps)
         engine = self._create_engine(model, progress)
         scorer = (
-            checkpoint_scorer.Scorer(job, self._data, self._heads)
+            checkpoint_scorer.CheckpointScorer(job, self._data, self._heads)
             if self._cluster.is_chief
             else None
         )
@@ -135,7 +143,7 @@ class _Training:
                 engine=engine,
                 network=model.network,
                 checkpoints=checkpoints,
-                watchers=self._watchers(scorer, log),
+                hooks=self._create_hooks(scorer, log),
                 stop=stop,
                 max_steps=max_steps,
             )
@@ -144,15 +152,18 @@ class _Training:
         finally:
             if log is not None:
                 log.close()
-        self._finish(model, checkpoints, progress, scorer=scorer)
+        self._finish(model, checkpoints, progress, engine, scorer=scorer)
         if self._cluster.is_chief:
-            mark_done(job.checkpoint_dir, Done(step=progress.step, limits=config.limits))
-        engine.agree([True])  # a barrier: nobody leaves while the chief still writes
+            mark_done(
+                job.checkpoint_dir,
+                Done(step=progress.step, stopping_criteria=config.stopping_criteria),
+            )
+        engine.any_process([True])  # a barrier: nobody leaves while the chief still writes
 
     def _create_model(self) -> Model:
         config = self._job.trainer
         with variable_scope(self._strategy):
-            network = checkpoint_scorer.network_of(
+            network = network_of(
                 self._job,
                 self._heads,
                 compute_dtype=compute_dtype(config.precision),
@@ -162,7 +173,7 @@ class _Training:
             optimizer.build(network.trainable_variables)
         return Model(network=network, optimizer=optimizer)
 
-    def _create_engine(self, model: Model, progress: Progress) -> Engine:
+    def _create_engine(self, model: Model, progress: TrainingProgress) -> Engine:
         config = self._job.trainer
         step = TrainStep(
             config,
@@ -183,7 +194,9 @@ class _Training:
             )
         rows = config.window_rows * self._replicas.total
         processes = self._replicas.total // self._replicas.local
-        part = Part(global_rows=rows, num_processes=processes, process=_process(self._cluster))
+        part = BatchSlice(
+            global_batch_size=rows, num_workers=processes, worker_index=_process(self._cluster)
+        )
         return Synchronous(
             step,
             strategy=self._strategy,
@@ -198,14 +211,16 @@ class _Training:
         # cannot reach.
         return self._job.trainer.xla is not Switch.OFF and not self._is_ps
 
-    def _watchers(self, scorer: checkpoint_scorer.Scorer | None, log: TrainingLog | None) -> Hooks:
+    def _create_hooks(
+        self, scorer: checkpoint_scorer.CheckpointScorer | None, log: TrainingLog | None
+    ) -> Hooks:
         config = self._job.trainer
         if scorer is None:
             return Hooks()
         local = None
         evaluates = config.evaluation.enabled and self._data.validation is not None
         if self._cluster.evaluates_itself and evaluates:
-            local = Local(config.evaluation, scorer.evaluate)
+            local = InProcessEvaluation(config.evaluation, scorer.evaluate)
         elif config.waits_for_evaluations and not self._cluster.has_evaluator:
             _log.warning(
                 "%s does nothing unless an evaluator runs beside this process (TF_CONFIG with task "
@@ -224,7 +239,7 @@ class _Training:
         history = checkpoint_scorer.read_history(self._job)
         return early_stopping.should_stop(self._job.trainer.early_stopping, history)
 
-    def _create_log(self, progress: Progress, max_steps: int) -> TrainingLog | None:
+    def _create_log(self, progress: TrainingProgress, max_steps: int) -> TrainingLog | None:
         if not self._cluster.is_chief:
             return None
         return TrainingLog(
@@ -240,14 +255,17 @@ class _Training:
         self,
         model: Model,
         checkpoints: Checkpoints,
-        progress: Progress,
+        progress: TrainingProgress,
+        engine: Engine,
         *,
-        scorer: checkpoint_scorer.Scorer | None,
+        scorer: checkpoint_scorer.CheckpointScorer | None,
     ) -> None:
-        """Export: the best weights where validation chose some, else the last."""
+        """Export: the best weights where validation or early stopping chose some, else the last."""
         best = progress.plateau.best_step
         if self._job.trainer.validation.keep_best and best is not None:
             checkpoints.restore_best(best)
+        else:
+            self._restore_best_evaluated(model, engine)
         weights = model.network.get_weights()
         if not are_finite(weights):
             raise diverged(progress)
@@ -256,7 +274,25 @@ class _Training:
             scorer.export(weights, self._job.export_dir)
             copy_curves(self._job.checkpoint_dir, self._job.log_dir)
 
-    def _announce(self, progress: Progress, max_steps: int) -> None:
+    def _restore_best_evaluated(self, model: Model, engine: Engine) -> None:
+        """Under early stopping the weights with the best evaluation; all processes take the same.
+
+        Evaluations may still come in while the chief looks: what it sees counts.
+        """
+        policy, directory = self._job.trainer.early_stopping, self._job.checkpoint_dir
+        if isinstance(policy, NoEarlyStopping):
+            return
+        found = early_stopping.best_step(policy, checkpoint_scorer.read_history(self._job))
+        if found is None or not has_best_evaluated(directory, found):
+            found = _NO_STEP
+        step = int(engine.broadcast_from_chief(float(found)))
+        if step == _NO_STEP:
+            _log.warning("early stopping: no evaluated weights were kept, so the last are exported")
+            return
+        restore_best_evaluated(directory, model.network, step)
+        _log.info("early stopping: the weights of step %d, the best evaluated, are exported", step)
+
+    def _announce(self, progress: TrainingProgress, max_steps: int) -> None:
         _log.info(
             "%s of a %s training: %s, %d replicas, %s, step %d of %d",
             self._cluster,
@@ -267,20 +303,6 @@ class _Training:
             progress.step,
             max_steps,
         )
-
-
-@contextmanager
-def explaining_lost_peers(cluster: Cluster) -> Iterator[None]:
-    """TensorFlow's words for a dead peer as one sentence that says what to do."""
-    try:
-        yield
-    except _LOST_PEER as error:
-        if cluster.kind is Kind.LOCAL:
-            raise
-        raise Yt8mError(
-            f"{cluster}: lost contact with another process of the cluster. Its log says why; start "
-            "all processes again, and training continues from the newest checkpoint"
-        ) from error
 
 
 def weights_digest(weights: Sequence[Any]) -> str:

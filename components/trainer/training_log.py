@@ -11,17 +11,18 @@ import numpy as np
 import tensorflow as tf
 from tensorboard.plugins.scalar.summary_v2 import scalar_pb
 
+from yt8m.components.artifacts.training_curve import TRAINING
 from yt8m.components.console.progress import Progress as Bar
 from yt8m.components.metrics.accumulator import MetricValues, VideoMetrics
 from yt8m.components.metrics.batch import Batch, BrokenPredictions
 from yt8m.components.models.heads import Head, targets
 from yt8m.components.trainer.config import LogConfig
-from yt8m.components.trainer.metrics_file import TRAINING, Curve
+from yt8m.components.trainer.metrics_file import Curve
 from yt8m.components.trainer.step import StepResult
 
 
 class TrainingLog:
-    """Progress bar, JSON lines and TensorBoard, fed by the loop."""
+    """TrainingProgress bar, JSON lines and TensorBoard, fed by the loop."""
 
     def __init__(
         self,
@@ -114,7 +115,7 @@ class TrainingLog:
         if self._board is not None:
             self._board.flush()
 
-    def rest(self) -> None:
+    def reset_timer(self) -> None:
         """What came since the last figures (a validation, say) is not training's time."""
         self._since, self._rows = time.monotonic(), 0
 

@@ -1,17 +1,23 @@
-"""Start from another model's weights: what fits by name and shape is taken over, and told."""
+"""Start from another model's weights: what fits by name and shape is taken over, and logged.
+
+TensorFlow takes seconds to import, and a run that has nothing to do asks for digests alone.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-import tensorflow as tf
-
-from yt8m.components.trainer.weights_source import find_checkpoint
+from yt8m.components import storage
+from yt8m.components.storage import files
 from yt8m.schemas.errors import UserError
 
 _log = logging.getLogger(__name__)
+_INDEX = re.compile(r".*-(?P<step>[0-9]+)\.index")
 _GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 
@@ -36,7 +42,7 @@ def warm_start(network: Any, source: str, *, required: bool = True) -> Matches |
     """Copy from `source`, an export or a checkpoint, what matches; None where there is none.
 
     Not `required` is the baseline, which may be a model of quite another kind: where nothing of it
-    fits, training begins anew and says so.
+    fits, training begins with new weights and says so.
     """
     if not source:
         return None
@@ -70,14 +76,15 @@ def _take_over(network: Any, source: str) -> Matches:
 
 def read_weights(source: str) -> dict[str, Any]:
     """Weights by the names that they had in the network, from an export or a checkpoint."""
+    import tensorflow as tf
+    from tensorflow.core.protobuf import trackable_object_graph_pb2
+
     try:
         reader = tf.train.load_checkpoint(find_checkpoint(source))
     except (tf.errors.OpError, ValueError) as error:
         raise UserError(f"warm start from {source}: cannot be read as a checkpoint") from error
     if not reader.has_tensor(_GRAPH_KEY):
         raise UserError(f"warm start from {source}: not a checkpoint of TensorFlow 2 objects")
-    from tensorflow.core.protobuf import trackable_object_graph_pb2
-
     graph = trackable_object_graph_pb2.TrackableObjectGraph.FromString(
         reader.get_tensor(_GRAPH_KEY)
     )
@@ -88,3 +95,48 @@ def read_weights(source: str) -> dict[str, Any]:
             if attribute.full_name and not is_slot and reader.has_tensor(attribute.checkpoint_key):
                 found[attribute.full_name] = reader.get_tensor(attribute.checkpoint_key)
     return found
+
+
+def list_checkpoints(directory: str) -> list[str]:
+    """The checkpoints in `directory` by their own files, the newest last.
+
+    TensorFlow looks at its `checkpoint` file alone, which a copy may lack and a crash may empty.
+    """
+    if not files.is_dir(directory):
+        return []
+    steps = {}
+    for name in files.list_dir(directory):
+        if found := _INDEX.fullmatch(name):
+            steps[int(found["step"])] = storage.join(directory, name.removesuffix(".index"))
+    return [steps[step] for step in sorted(steps)]
+
+
+def find_checkpoint(source: str) -> str:
+    """The checkpoint that `source` (an export, a checkpoint, a directory of them) is or holds."""
+    for path in (storage.join(source, "variables", "variables"), source):
+        if files.exists(f"{path}.index"):
+            return path
+    newest = None
+    if files.exists(storage.join(source, "checkpoint")):
+        import tensorflow as tf
+
+        with suppress(ValueError):  # an empty or damaged file
+            newest = tf.train.latest_checkpoint(source)
+    newest = newest or next(reversed(list_checkpoints(source)), None)
+    if newest is None:
+        raise UserError(
+            f"warm start from {source}: neither an export (variables/variables.index) nor a "
+            "checkpoint is there"
+        )
+    return str(newest)
+
+
+def weights_digest(source: str) -> str:
+    """Changes when the weights do, for cache keys, which else see a path; "" for no source.
+
+    The checkpoint's index is read, which holds a checksum of each weight.
+    """
+    if not source:
+        return ""
+    index = files.read_bytes(f"{find_checkpoint(source)}.index")
+    return hashlib.sha256(index).hexdigest()[:16]

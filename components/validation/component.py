@@ -42,6 +42,17 @@ class SchemaGen(base_component.BaseComponent):
     SPEC_CLASS = SchemaGenSpec
     EXECUTOR_SPEC = executor_spec.ExecutorClassSpec(SchemaGenExecutor)
 
+    def __init__(self, level: Level, features: FeatureConfig) -> None:
+        """The curated schema for records of `level`."""
+        super().__init__(
+            SchemaGenSpec(
+                level=level.value,
+                features=json.dumps(to_dict(features), sort_keys=True),
+                code_version=_schema_version(level),
+                schema=types.Channel(type=standard_artifacts.Schema),
+            )
+        )
+
 
 class ValidationGateSpec(component_spec.ComponentSpec):
     """What passes in and out."""
@@ -67,17 +78,30 @@ class ValidationGate(base_component.BaseComponent):
     SPEC_CLASS = ValidationGateSpec
     EXECUTOR_SPEC = executor_spec.ExecutorClassSpec(ValidationGateExecutor)
 
+    def __init__(
+        self,
+        config: ValidationConfig,
+        *,
+        statistics: types.BaseChannel,
+        schema: types.BaseChannel,
+        anomalies: types.BaseChannel,
+        baseline: types.BaseChannel | None = None,
+    ) -> None:
+        """`baseline` is the model whose data's statistics drift is measured against.
 
-def create_schema_gen(level: Level, features: FeatureConfig) -> SchemaGen:
-    """The curated schema for records of `level`."""
-    return SchemaGen(
-        SchemaGenSpec(
-            level=level.value,
-            features=json.dumps(to_dict(features), sort_keys=True),
-            code_version=_schema_version(level),
-            schema=types.Channel(type=standard_artifacts.Schema),
+        Put it upstream of Trainer and Transform with `add_upstream_node`.
+        """
+        super().__init__(
+            ValidationGateSpec(
+                config=json.dumps(to_dict(config), sort_keys=True),
+                code_version=code_version(_EXECUTORS),
+                statistics=statistics,
+                schema=schema,
+                anomalies=anomalies,
+                baseline=baseline,
+                validation=types.Channel(type=standard_artifacts.ExampleAnomalies),
+            )
         )
-    )
 
 
 def create_statistics_gen(sample: types.BaseChannel, schema: types.BaseChannel) -> StatisticsGen:
@@ -91,28 +115,6 @@ def create_example_validator(
 ) -> ExampleValidator:
     """Anomalies of the statistics against the schema."""
     return ExampleValidator(statistics=statistics, schema=schema)
-
-
-def create_validation_gate(
-    config: ValidationConfig,
-    *,
-    statistics: types.BaseChannel,
-    schema: types.BaseChannel,
-    anomalies: types.BaseChannel,
-    baseline: types.BaseChannel | None = None,
-) -> ValidationGate:
-    """The stop; put it upstream of Trainer and Transform with `add_upstream_node`."""
-    return ValidationGate(
-        ValidationGateSpec(
-            config=json.dumps(to_dict(config), sort_keys=True),
-            code_version=code_version(_EXECUTORS),
-            statistics=statistics,
-            schema=schema,
-            anomalies=anomalies,
-            baseline=baseline,
-            validation=types.Channel(type=standard_artifacts.ExampleAnomalies),
-        )
-    )
 
 
 def _schema_version(level: Level) -> str:

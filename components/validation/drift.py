@@ -12,6 +12,7 @@ from tensorflow_metadata.proto.v0.statistics_pb2 import (
     DatasetFeatureStatisticsList as Statistics,
 )
 
+from yt8m.components.artifacts.comparisons import Divergence
 from yt8m.components.validation.anomalies import Anomaly
 from yt8m.components.validation.config import ValidationConfig
 from yt8m.components.validation.sampling_noise import expected_divergence
@@ -25,20 +26,11 @@ _VECTOR_VALUES = 10
 
 
 @dataclass(frozen=True)
-class Measured:
-    """How far one feature is apart, and how far it may be."""
-
-    feature: str
-    distance: float
-    threshold: float
-
-
-@dataclass(frozen=True)
 class Comparison:
     """What one comparison found: the anomalies, and what was measured."""
 
     anomalies: tuple[Anomaly, ...]
-    measured: tuple[Measured, ...]
+    measured: tuple[Divergence, ...]
 
     @property
     def largest(self) -> float:
@@ -132,13 +124,15 @@ def _comparison(kind: _Kind, found: Any, config: ValidationConfig) -> Comparison
     return Comparison(tuple(_anomaly(kind, one, config) for one in apart), measured)
 
 
-def _measured(kind: _Kind, found: Any) -> Iterator[Measured]:
+def _measured(kind: _Kind, found: Any) -> Iterator[Divergence]:
     for info in found.drift_skew_info:
         for one in getattr(info, kind.measurements):
-            yield Measured(".".join(info.path.step), one.value, one.threshold)
+            yield Divergence(
+                feature=".".join(info.path.step), distance=one.value, threshold=one.threshold
+            )
 
 
-def _anomaly(kind: _Kind, one: Measured, config: ValidationConfig) -> Anomaly:
+def _anomaly(kind: _Kind, one: Divergence, config: ValidationConfig) -> Anomaly:
     """TFDV's own words call every second data set the serving one."""
     setting = kind.setting(one.feature)
     return Anomaly(

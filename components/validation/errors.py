@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from yt8m.components import storage
+from yt8m.components.artifacts import comparisons as comparisons_file
+from yt8m.components.artifacts.comparisons import Comparisons
 from yt8m.schemas.errors import DataError
-
-COMPARISONS_FILE = "comparisons.json"  # what was measured by feature; the report draws it
 
 
 class StoppedError(DataError):
-    """The data are not as they should be; `comparisons` is the content of that file."""
+    """The data are not as they should be; `comparisons` is what was measured."""
 
-    def __init__(self, message: str, comparisons: str) -> None:
+    def __init__(self, message: str, comparisons: Comparisons) -> None:
         super().__init__(message)
         self._comparisons = comparisons
 
     def keep(self, directory: str) -> None:
         """Write it where ValidationGate would have, had it let the data pass."""
-        storage.write_text(storage.join(directory, COMPARISONS_FILE), self._comparisons)
+        path = storage.join(directory, comparisons_file.FILE_NAME)
+        storage.write_text(path, self._comparisons.to_json())

@@ -15,12 +15,14 @@ from tfx.types import artifact_utils
 from tfx.utils import io_utils
 
 from yt8m.components import storage
+from yt8m.components.artifacts import comparisons
+from yt8m.components.artifacts.comparisons import Comparisons
 from yt8m.components.registry.baseline_artifact import baseline_statistics
 from yt8m.components.validation.anomalies import Anomaly, list_anomalies, message
 from yt8m.components.validation.config import OnDrift, ValidationConfig
 from yt8m.components.validation.drift import Comparison, compare_drift, compare_skew
-from yt8m.components.validation.errors import COMPARISONS_FILE, StoppedError
-from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.components.validation.errors import StoppedError
+from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.load import load_schema
 
@@ -66,15 +68,15 @@ class ValidationGateExecutor(base_executor.BaseExecutor):
         compared = [*drift.anomalies, *skew.anomalies]
         stops = config.on_drift is OnDrift.STOP
         errors = [a for a in found if a.is_error] + (compared if stops else [])
-        measured = {"drift": to_dict(drift.measured), "skew": to_dict(skew.measured)}
-        comparisons = json.dumps(measured)
+        measured = Comparisons(drift=drift.measured, skew=skew.measured)
         if errors:
-            raise StoppedError(_advised(errors, compared), comparisons)
+            raise StoppedError(_advised(errors, compared), measured)
         warnings = [a for a in found if not a.is_error] + ([] if stops else compared)
         for warning in warnings:
             _logger.warning("%s", warning)
         artifact = artifact_utils.get_single_instance(output_dict["validation"])
-        storage.write_text(storage.join(artifact.uri, COMPARISONS_FILE), comparisons)
+        path = storage.join(artifact.uri, comparisons.FILE_NAME)
+        storage.write_text(path, measured.to_json())
         _describe(artifact, warnings, drift, skew, compared=_has_baseline(input_dict))
 
 

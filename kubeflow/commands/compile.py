@@ -32,19 +32,17 @@ import argparse
 
 from yt8m.components.console.console import Console
 from yt8m.components.console.quiet import silence_tensorflow
+from yt8m.pipeline.commands.arguments import add_config_argument
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("preset", help="a preset's name or a YAML file")
+    add_config_argument(parser, required=True)
     parser.add_argument("--image", default="", help="container image, pinned by tag or digest")
     parser.add_argument(
         "--root", required=True, metavar="URI", help="artifacts: s3:// gs:// minio://"
     )
     parser.add_argument("--out", default="pipeline.yaml", help="file to write (pipeline.yaml)")
     parser.add_argument("--platform", default="", metavar="FILE", help="what the pods get")
-    parser.add_argument(
-        "--set", metavar="A.B=VALUE", action="append", default=[], help="change a setting"
-    )
     parser.add_argument("--dry-run", action="store_true", help="compile and check, write nothing")
 
 
@@ -52,7 +50,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
     from yt8m.kubeflow.config import load_platform
     from yt8m.pipeline.presets import load_config
 
-    config = load_config(args.preset, args.set)
+    config = load_config(args.config, args.set)
     platform = load_platform(args.platform)
     silence_tensorflow()
 

@@ -15,8 +15,8 @@ import argparse
 from typing import Any
 
 from yt8m.components.console.console import Console
-from yt8m.pipeline.commands.rooted import add_root_arguments, layout_of, lineage_of
-from yt8m.pipeline.retention import RetentionConfig
+from yt8m.pipeline.commands.arguments import add_root_arguments, layout_of, lineage_of
+from yt8m.pipeline.config import RetentionConfig
 
 _NOTHING = "nothing to remove: each run is new enough, the newest, or has its model in the registry"
 
@@ -32,8 +32,8 @@ def run(args: argparse.Namespace, console: Console) -> None:
     import time
 
     from yt8m.pipeline.garbage_collection import find_waste, remove
-    from yt8m.pipeline.lock import run_lock
     from yt8m.pipeline.run.record import read_records
+    from yt8m.pipeline.run.workspace import run_lock
 
     layout = layout_of(args)
     with run_lock(layout.lock):

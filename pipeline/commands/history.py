@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 from yt8m.components.console.console import Console
-from yt8m.pipeline.commands.rooted import add_root_arguments, layout_of, lineage_of
+from yt8m.pipeline.commands.arguments import add_root_arguments, layout_of, lineage_of
 
 _SHORT = 90
 _COLUMNS = ("run", "started", "took", "spans", "GAP", "difference", "outcome")
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
-    from yt8m.pipeline.killed import list_runs
+    from yt8m.pipeline.run.record import list_runs
 
     layout = layout_of(args)
     records = list_runs(layout)
@@ -60,10 +60,10 @@ def _row(run: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _outcome(run: dict[str, Any]) -> str:
-    from yt8m.pipeline.run.record import told
+    from yt8m.pipeline.run.record import display_status
 
     if run.get("version"):
         return f"pushed version {run['version']}"
     reason = str(run.get("reason", "")).partition("\n")[0]
-    text = told(str(run["verdict"]), reason)
+    text = display_status(str(run["verdict"]), reason)
     return text if len(text) <= _SHORT else f"{text[:_SHORT]}..."

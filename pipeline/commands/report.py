@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yt8m.components.console.console import Console
-from yt8m.pipeline.commands.rooted import add_root_arguments, add_run_argument, chosen_record
+from yt8m.pipeline.commands.arguments import add_root_arguments, add_run_argument, record_of
 from yt8m.schemas.errors import UserError, Yt8mError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
-    record = chosen_record(args)
+    record = record_of(args)
     path = Path(record.report)
     if not record.report or not path.is_file():
         raise UserError(f"run {record.run_id} has no report: {_why(record)}")

@@ -2,8 +2,12 @@
 
 Without --cron it runs once, if there is a span, or data, newer than what the last complete run was
 made from, and says so if not: fit for cron, a systemd timer or a Kubernetes CronJob. With --cron
-it stays and does that at each time, one run at a time; a failed run is tried again
-(retrain.retries, retrain.backoff_s) and then reported (notify.command).
+it keeps running and does that at each time, one run at a time; a failed run is tried again
+(retrain.retries, retrain.backoff_s) and then reported (notify.command). So is an
+alarm when nothing new came for retrain.alarm_days. `yt8m status` shows the schedule's last and next
+run; for Prometheus they are in <root>/retrain.prom, or in retrain.metrics_file.
+
+The expression is the usual one: minute, hour, day of month, month, weekday. Sunday is 0 or 7.
 
 Each retraining takes the newest retrain.window spans, starts from the newest blessed model, and is
 gated against it on the newest data.
@@ -14,7 +18,7 @@ exit codes: 0 pushed, 3 held back by the gate, 4 nothing new, 1 failed, 2 the ru
 examples:
   yt8m retrain smoke --data demo/data --root demo/run --push demo/models
   yt8m retrain my.yaml --exit-zero
-  yt8m retrain my.yaml --cron "0 3 * * *" --set retrain.timezone=Europe/Brussels
+  yt8m retrain my.yaml --cron "0 3 * * mon-fri" --timezone Europe/Brussels
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from __future__ import annotations
 import argparse
 
 from yt8m.components.console.console import Console
-from yt8m.pipeline.commands.arguments import add_config_arguments, configured
+from yt8m.pipeline.commands.arguments import add_run_config_arguments, config_of
 from yt8m.pipeline.commands.run import add_run_arguments
 from yt8m.schemas.errors import EXIT_DONE, EXIT_HELD_BACK, EXIT_NOTHING_NEW, UserError
 
@@ -30,42 +34,55 @@ _NO_FAILURES = (EXIT_HELD_BACK, EXIT_NOTHING_NEW)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_config_arguments(parser)
+    add_run_config_arguments(parser)
     add_run_arguments(parser)
     parser.add_argument(
-        "--cron", metavar="EXPRESSION", help='stay, and retrain at these times, e.g. "0 3 * * *"'
+        "--cron",
+        metavar="EXPRESSION",
+        help='keep running, and retrain at these times, e.g. "0 3 * * *" for every night at three',
+    )
+    parser.add_argument(
+        "--timezone", metavar="ZONE", help="the zone --cron is meant in (retrain.timezone)"
     )
     parser.add_argument(
         "--exit-zero", action="store_true", help="end with 0 when held back or nothing is new"
     )
-    parser.add_argument("--no-notify", action="store_true", help="leave notify.command alone")
+    parser.add_argument("--no-notify", action="store_true", help="do not call notify.command")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    if args.cron:
-        return _stay(args, console)
-    code = _once(args, console)
+    if args.cron is not None:
+        return _run_forever(args, console)
+    code = _run_once(args, console)
     return EXIT_DONE if args.exit_zero and code in _NO_FAILURES else code
 
 
-def _once(args: argparse.Namespace, console: Console) -> int:
+def _run_once(args: argparse.Namespace, console: Console) -> int:
     import os
+    import time
+    from pathlib import Path
 
-    from yt8m.pipeline.retraining import find_news, prepared
-    from yt8m.pipeline.run.finish import finish_run
+    from yt8m.pipeline.retrain import find_news, prepared, stale_data
+    from yt8m.pipeline.run.finish import finish_run, notify
     from yt8m.pipeline.run.preflight import preflight
     from yt8m.pipeline.run.record import EXIT_CODES
     from yt8m.pipeline.run.runner import RunOptions, with_absolute_paths
     from yt8m.pipeline.run.runner import run as run_pipeline
+    from yt8m.pipeline.run.workspace import Layout
 
-    config = prepared(with_absolute_paths(configured(args)))
+    config = prepared(with_absolute_paths(config_of(args)))
     try:
         news = find_news(config)
     except UserError:
-        preflight(config, os.environ)  # what else is wrong is to be told with it
+        preflight(config, os.environ)  # whatever else is wrong is listed with it
         raise
     if not news.is_new:
         console.result({"verdict": "nothing new", "reason": news.text}, news.text)
+        alarm = stale_data(config, Layout(Path(config.root)), now=time.time())
+        if alarm and not args.no_notify:  # else whoever calls raises it
+            console.warn(alarm)
+            if problem := notify(config.notify, {"verdict": "alarm", "reason": alarm}):
+                console.warn(problem)
         return EXIT_NOTHING_NEW
     console.info(news.text)
     options = RunOptions(engine=args.runner, wait_s=args.wait, retraining=True)
@@ -74,14 +91,20 @@ def _once(args: argparse.Namespace, console: Console) -> int:
     return EXIT_CODES[result.record.verdict]
 
 
-def _stay(args: argparse.Namespace, console: Console) -> int:
-    from pathlib import Path
+def _run_forever(args: argparse.Namespace, console: Console) -> int:
+    """What is wrong is found now, not at three in the night."""
+    import os
 
-    from yt8m.pipeline.nightly import RetrainScheduler
-    from yt8m.pipeline.run.workspace import Layout
+    from yt8m.pipeline.retrain import RetrainScheduler, prepared
+    from yt8m.pipeline.run.preflight import preflight
+    from yt8m.pipeline.run.runner import with_absolute_paths
+    from yt8m.schemas.cron import parse_cron
 
-    config = configured(args)
-    RetrainScheduler(_command(args), config, Layout(Path(config.root)), console).stay(args.cron)
+    config = with_absolute_paths(config_of(args))
+    zone = config.retrain.timezone
+    cron = parse_cron(args.cron, zone=zone, cluster_zone=zone)  # this process counts in any zone
+    preflight(prepared(config), os.environ)
+    RetrainScheduler(_command(args), config, cron, console).run_forever()
     return EXIT_DONE
 
 

@@ -18,13 +18,13 @@ from __future__ import annotations
 import argparse
 
 from yt8m.components.console.console import Console
-from yt8m.pipeline.commands.arguments import add_config_arguments, configured
+from yt8m.pipeline.commands.arguments import add_run_config_arguments, config_of
 
 ENGINES = ("beam", "local")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_config_arguments(parser)
+    add_run_config_arguments(parser)
     add_run_arguments(parser)
 
 
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     from yt8m.pipeline.run.finish import finish_run
     from yt8m.pipeline.run.record import EXIT_CODES
 
-    config = configured(args)
+    config = config_of(args)
     options = runner.RunOptions(engine=args.runner, wait_s=args.wait)
     result = runner.run(config, options, console)
     finish_run(config, result, console)

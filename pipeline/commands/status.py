@@ -1,4 +1,6 @@
-"""A run's components, artifacts and properties, from the metadata store.
+"""A run's components, artifacts and properties, from the metadata store; and the schedule's health.
+
+A schedule is a `yt8m retrain --cron` on the root: whether it is running, its last and next run.
 
 examples:
   yt8m status --root demo/run
@@ -9,15 +11,17 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yt8m.components.console.console import Console
-from yt8m.pipeline.commands.rooted import (
+from yt8m.pipeline.commands.arguments import (
     add_root_arguments,
     add_run_argument,
-    chosen_record,
     layout_of,
     lineage_of,
+    record_of,
 )
 
 if TYPE_CHECKING:
@@ -34,9 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
-    from yt8m.pipeline.run.record import told
+    from yt8m.pipeline.run.record import display_status
 
-    record = chosen_record(args)
+    schedule, in_words = _schedule(args)
+    if schedule and not (Path(args.root) / "runs").is_dir():
+        console.result({"run_id": None, "schedule": schedule}, in_words)
+        return
+    record = record_of(args)
     layout = layout_of(args)
     lineage = lineage_of(layout, record)
     executions = lineage.executions(record.run_id) if lineage else []
@@ -46,17 +54,44 @@ def run(args: argparse.Namespace, console: Console) -> None:
         "reason": record.reason,
         "logs": str(layout.logs(record.run_id)),
         "executions": [dataclasses.asdict(execution) for execution in executions],
+        **({"schedule": schedule} if schedule else {}),
     }
     rows = [_row(record, execution) for execution in executions]
     parts = [
-        f"run {record.run_id}: {told(record.verdict.value, record.reason)}",
+        f"run {record.run_id}: {display_status(record.verdict.value, record.reason)}",
         f"logs: {layout.logs(record.run_id)}",
+        *([in_words] if schedule else []),
         "",
         console.table(_COLUMNS, rows),
         "",
         *(line for execution in executions for line in _artifacts(execution)),
     ]
     console.result(_plain(value), "\n".join(parts))
+
+
+def _schedule(args: argparse.Namespace) -> tuple[dict[str, object], str]:
+    """How the root's `yt8m retrain --cron` is doing, if there ever was one."""
+    from yt8m.pipeline.retrain_status import is_scheduled, read_status
+    from yt8m.pipeline.run.workspace import Layout
+
+    layout = Layout(Path(args.root).absolute())
+    status = read_status(layout)
+    if status is None:
+        return {}, ""
+    alive = is_scheduled(layout)
+    parts = [f"schedule {status.cron}: {'running' if alive else 'NOT running'}"]
+    if status.last_run is not None:
+        code = "under way" if status.last_end is None else f"exit code {status.last_exit_code}"
+        parts.append(f"last run {_moment(status.last_run)} ({code})")
+    if alive and status.next_run is not None:
+        parts.append(f"next run {_moment(status.next_run)}")
+    if status.failures:
+        parts.append(f"{status.failures} failed in a row")
+    return {"running": alive, **dataclasses.asdict(status)}, ", ".join(parts)
+
+
+def _moment(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
 def _row(record: RunRecord, execution: ExecutionFacts) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from yt8m.components.console.console import Console
 from yt8m.components.console.quiet import silence_tensorflow
+from yt8m.pipeline.commands.arguments import DEFAULT_CONFIG, add_config_argument
 
 if TYPE_CHECKING:
     from yt8m.components.trainer.job import TrainingJob
@@ -30,8 +31,8 @@ _WILDCARDS = set("*?[{")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("preset", nargs="?", metavar="PRESET|FILE", help="default: smoke")
-    parser.add_argument("--config", metavar="PRESET|FILE", help="the same, as an option")
+    add_config_argument(parser)
+    parser.add_argument("--config", dest="config_option", help=argparse.SUPPRESS)  # the old form
     parser.add_argument(
         "--data",
         required=True,
@@ -53,30 +54,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--warm-start", metavar="DIR", help="an export or a checkpoint to take weights from"
     )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="PATH=VALUE",
-        help="any value of the configuration, e.g. trainer.max_steps=200; may be repeated",
-    )
 
 
 def run(args: argparse.Namespace, console: Console) -> int | None:
     import os
 
-    from yt8m.components.trainer.tf_config import Cluster, Kind
+    from yt8m.components.trainer.tf_config import Cluster, ClusterKind
     from yt8m.pipeline.presets import load_config
 
     if args.processes is None:
         cluster = Cluster.from_env(os.environ)  # a wrong TF_CONFIG is told before anything is read
-        silence_tensorflow(but_errors=cluster.kind is not Kind.LOCAL)
+        silence_tensorflow(but_errors=cluster.kind is not ClusterKind.LOCAL)
     else:
         silence_tensorflow(but_errors=True)
-        from yt8m.components.trainer.processes import check_processes
+        from yt8m.components.trainer.tf_config import check_processes
 
         check_processes(args.processes)
-    config = load_config(_preset(args), [*args.set, *_settings(args)])
+    config = load_config(_config_name(args), [*args.set, *_settings(args)])
     if args.processes is not None:
         check_processes(args.processes, waiting=config.trainer.waits_for_evaluations)
     out = Path(args.out).absolute()
@@ -86,12 +80,13 @@ def run(args: argparse.Namespace, console: Console) -> int | None:
     return None
 
 
-def _preset(args: argparse.Namespace) -> str:
+def _config_name(args: argparse.Namespace) -> str:
     from yt8m.schemas.errors import UserError
 
-    if args.preset and args.config:
-        raise UserError(f"two configurations, {args.preset} and --config {args.config}: give one")
-    return str(args.config or args.preset or "smoke")
+    name, option = str(args.config), args.config_option
+    if option and name not in (DEFAULT_CONFIG, option):
+        raise UserError(f"two configurations, {name} and --config {option}: give one")
+    return str(option or name)
 
 
 def _settings(args: argparse.Namespace) -> list[str]:
@@ -135,13 +130,13 @@ def _write_manifest(config: PipelineConfig, out: Path) -> Path:
     from yt8m.components.artifacts.manifest import FILE_NAME, Manifest
     from yt8m.components.example_gen.config import Ingest, Verify
     from yt8m.components.example_gen.materialize import materialize_shards
-    from yt8m.components.example_gen.reconcile import settle
+    from yt8m.components.example_gen.reconcile import enforce_bad_input_policy
     from yt8m.components.example_gen.sources import resolve_sources
     from yt8m.components.example_gen.verify import verify_shards
 
     data = dataclasses.replace(config.data, ingest=Ingest.REFERENCE, verify=Verify.OFF)
     reports = verify_shards(resolve_sources(data).shards, data, config.features)
-    settle(reports, data)
+    enforce_bad_input_policy(reports, data)
     shards = materialize_shards(reports, ingest=Ingest.REFERENCE, root=str(out / "data"))
     manifest = Manifest(level=data.level, shards=tuple(shards), verify=data.verify.value)
     path = out / "data" / FILE_NAME
@@ -154,7 +149,7 @@ def _train(job: TrainingJob, args: argparse.Namespace, out: Path, console: Conso
     import os
 
     if args.processes is not None:
-        from yt8m.components.trainer.local_cluster import run_cluster
+        from yt8m.components.trainer.backends.local import run_cluster
 
         run_cluster(
             job,

@@ -9,14 +9,15 @@ import hashlib
 import json
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from yt8m.components.example_gen.sources import source_digest
 from yt8m.components.records.vocabulary import vocabulary_digest
-from yt8m.components.registry.versions import registry_digest
-from yt8m.components.trainer.weights_source import weights_digest
+from yt8m.components.registry.versions import UnusableVersionError, load_version, registry_digest
+from yt8m.components.trainer.warm_start import weights_digest
 from yt8m.pipeline.config import PipelineConfig
-from yt8m.pipeline.run.record import FILE_NAME
+from yt8m.pipeline.run.record import FILE_NAME, RunRecord, Verdict, read_records
 from yt8m.pipeline.run.workspace import Layout
 from yt8m.schemas.code_version import code_version
 from yt8m.schemas.config_tree import to_dict
@@ -80,3 +81,27 @@ def _run_key(config: PipelineConfig, *world: str) -> str:
 def _digest(*parts: Any) -> str:
     text = json.dumps(parts, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def find_up_to_date_run(
+    layout: Layout, config: PipelineConfig, fingerprint: str
+) -> RunRecord | None:
+    """The newest run, when it was complete, the same, and what it left is still there."""
+    newest = next(read_records(layout), None)
+    if newest is None or newest.fingerprint != fingerprint or not newest.verdict.is_complete:
+        return None
+    if config.metadata.mysql is None and not layout.database.is_file():
+        return None
+    if newest.report and not Path(newest.report).is_file():
+        return None
+    if newest.verdict is Verdict.PUSHED and not _is_there(newest):
+        return None
+    return newest
+
+
+def _is_there(record: RunRecord) -> bool:
+    try:
+        load_version(record.push_dir, record.version)
+    except UnusableVersionError:
+        return False
+    return True

@@ -1,21 +1,24 @@
-"""What follows a run: its result in words, the user's hook, housekeeping."""
+"""What follows a run: its outcome read and told, the user's hook, garbage collection."""
 
 from __future__ import annotations
 
+import json
+import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from yt8m.components.artifacts import push_outcome
+from yt8m.components.artifacts.push_outcome import parse_push_outcome
+from yt8m.components.artifacts.report import PAGE_FILE
 from yt8m.components.console.console import Console
-from yt8m.pipeline.config import PipelineConfig
+from yt8m.pipeline.config import NotifyConfig, PipelineConfig
 from yt8m.pipeline.garbage_collection import find_waste, remove
-from yt8m.pipeline.lineage import Lineage
-from yt8m.pipeline.lock import run_lock
+from yt8m.pipeline.lineage import ArtifactFacts, Lineage
 from yt8m.pipeline.metadata import open_store
-from yt8m.pipeline.notify import notify
-from yt8m.pipeline.run.record import RunRecord, Verdict
-from yt8m.pipeline.run.runner import Result
-from yt8m.pipeline.run.workspace import Layout
+from yt8m.pipeline.run.record import Result, RunRecord, Verdict
+from yt8m.pipeline.run.workspace import Layout, run_lock
 
 
 def finish_run(
@@ -72,3 +75,62 @@ _FIRST_LINES = {
     Verdict.INTERRUPTED: "{reason}",
     Verdict.TERMINATED: "{reason}",
 }
+
+
+_GAP = "gap"
+
+Outputs = Mapping[str, tuple[ArtifactFacts, ...]]
+
+
+def read_outcome(outputs: Outputs) -> dict[str, Any]:
+    """The fields of a RunRecord that a run which came to its end knows."""
+    place = Path(_uri(outputs["Pusher"]), push_outcome.FILE_NAME)
+    outcome = parse_push_outcome(place.read_text(encoding="utf-8"))
+    record = outcome.record
+    gap = record.metrics.get(_GAP)
+    return {
+        "verdict": Verdict.PUSHED if outcome.pushed else Verdict.HELD_BACK,
+        "reason": record.reason,
+        "version": record.version if outcome.pushed else 0,
+        "baseline_version": record.baseline_version,
+        "gap": None if gap is None else gap.value,
+        "gap_difference": _difference(record.decision),
+        "spans": record.data.spans,
+        "report": _report(outputs),
+    }
+
+
+def _difference(decision: Mapping[str, Any]) -> float | None:
+    value = (decision.get("differences", {}).get(_GAP) or {}).get("value")
+    return None if value is None else float(value)
+
+
+def _report(outputs: Outputs) -> str:
+    found = [Path(o.uri, PAGE_FILE) for o in outputs.get("Report", ())]
+    return next((str(path) for path in found if path.is_file()), "")
+
+
+def _uri(outputs: tuple[ArtifactFacts, ...]) -> str:
+    return outputs[0].uri
+
+
+def notify(config: NotifyConfig, outcome: Mapping[str, Any]) -> str:
+    """Call the hook; returns what went wrong, for a broken hook must not break a run."""
+    if not config.command:
+        return ""
+    try:
+        done = subprocess.run(
+            config.command,
+            input=json.dumps(outcome),
+            text=True,
+            timeout=config.timeout_s,
+            capture_output=True,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"notify.command did not end within {config.timeout_s:g} s and was stopped"
+    except OSError as error:
+        return f"notify.command {config.command[0]}: {error.strerror}"
+    if done.returncode:
+        return f"notify.command ended with {done.returncode}: {done.stderr.strip()[-500:]}"
+    return ""

@@ -10,14 +10,15 @@ from pathlib import Path
 
 from yt8m.components import storage
 from yt8m.components.artifacts.decision import GateMode
+from yt8m.components.baseline.select import check_registry
 from yt8m.components.evaluator.shard_selection import choose_shards
 from yt8m.components.example_gen.config import Ingest
-from yt8m.components.example_gen.scan import count_records
 from yt8m.components.example_gen.sources import resolve_sources
+from yt8m.components.records.shard_reader import count_records
 from yt8m.components.records.vocabulary import load_vocabulary
 from yt8m.components.trainer.tf_config import Cluster
-from yt8m.components.trainer.weights_source import weights_digest
-from yt8m.pipeline.beam_check import check_beam
+from yt8m.components.trainer.warm_start import weights_digest
+from yt8m.pipeline.beam import check_beam
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.metadata import check_metadata
 from yt8m.pipeline.run.memory_estimate import available_bytes, training_bytes
@@ -62,6 +63,11 @@ def _push(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
         yield "pusher.push_dir is not set: say where models go (--push DIR)"
     elif storage.is_local(push_dir) and (problem := _unwritable(Path(push_dir))):
         yield f"pusher.push_dir {push_dir}: {problem}"
+
+
+def _registry(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
+    check_registry(config.baseline, config.pusher.push_dir)
+    return iter(())
 
 
 def _unwritable(directory: Path) -> str:
@@ -110,7 +116,7 @@ def _memory(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
 
 
 def _gate(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
-    from yt8m.components.evaluator.gate import check_gate
+    from yt8m.components.evaluator.thresholds import check_gate
 
     yield from check_gate(config.gate, config.evaluator)
 
@@ -162,6 +168,7 @@ def _metadata(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
 _CHECKS: tuple[Check, ...] = (
     _root,
     _push,
+    _registry,
     _data,
     _disk,
     _memory,

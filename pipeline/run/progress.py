@@ -1,12 +1,17 @@
-"""The live table of a run: a row for each component, or a line for each event in a log."""
+"""A run as it is shown: each component's state, time, peak memory and key metric."""
 
 from __future__ import annotations
 
+import resource
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
+from yt8m.components.artifacts.training_curve import TRAINING, read_curve
+from yt8m.pipeline.lineage import ArtifactFacts
 from yt8m.pipeline.run.record import NodeRecord, RunRecord, State
 
 _COLOURS = {
@@ -99,3 +104,72 @@ class Table:
             return ""
         running = node.state is State.RUNNING
         return f"{self._clock() - node.started if running else node.seconds:.1f} s"
+
+
+# Property name to the text that shows it; the first one that an artifact has is taken.
+_FORMATS = (
+    ("pushed_version", "version {}"),
+    ("pushed", "not pushed"),
+    ("gap", "GAP {:.4f}"),
+    ("loss", "loss {:.4f}"),
+    ("anomalies", "{} anomalies"),
+    ("records", "{:,} records"),
+    ("version", "version {}"),
+    ("features", "{} features"),
+    ("verdict", "{}"),
+)
+_NO_VERSION = ("", "0")
+_MODEL_RUN = "model_run"
+
+
+def key_metric(outputs: Iterable[ArtifactFacts]) -> str:
+    """The figure of a component; empty where its artifacts have none."""
+    outputs = tuple(outputs)
+    properties = {name: value for o in outputs for name, value in o.properties.items()}
+    for name, form in _FORMATS:
+        if name in properties:
+            return _shown(form, properties, name)
+    # TFX's own Trainer gives its artifacts no properties; its log has the last loss.
+    curves = [read_curve(f"{o.uri}/{TRAINING}") for o in outputs if o.key == _MODEL_RUN]
+    return next((_last_loss(curve) for curve in curves if curve), "")
+
+
+def _shown(form: str, properties: dict[str, Any], name: str) -> str:
+    value = properties[name]
+    if "version" in name and str(value) in _NO_VERSION:
+        return "none"
+    baseline = properties.get("gap_baseline")
+    if name == "gap" and isinstance(baseline, float):
+        return f"GAP {value:.4f}, baseline {baseline:.4f}"
+    return form.format(value)
+
+
+def _last_loss(curve: Iterable[Mapping[str, Any]]) -> str:
+    losses = [row["loss"] for row in curve if row.get("kind") == "train"]
+    return f"loss {losses[-1]:.4f}" if losses else ""
+
+
+_STATUS = Path("/proc/self/status")
+_CLEAR = Path("/proc/self/clear_refs")
+_RESET_PEAK = "5"
+_MIB = 1 << 20
+
+
+def reset_peak() -> None:
+    """Start counting anew, where the kernel offers it (Linux); elsewhere the peak only grows."""
+    try:
+        _CLEAR.write_text(_RESET_PEAK, encoding="ascii")
+    except OSError:
+        return
+
+
+def peak_mib() -> float:
+    """Peak resident memory since `reset_peak`."""
+    try:
+        for line in _STATUS.read_text(encoding="ascii").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    except OSError:
+        pass
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / _MIB

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from yt8m.pipeline.run.workspace import Layout
+from yt8m.pipeline.run.workspace import Layout, is_held
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import (
     EXIT_DONE,
@@ -109,7 +109,15 @@ class RunRecord:
         return dataclasses.replace(self, nodes=nodes)
 
 
-def told(verdict: str, reason: str) -> str:
+@dataclass(frozen=True)
+class Result:
+    """How the run ended; `is_new` is False where an earlier run is up to date."""
+
+    record: RunRecord
+    is_new: bool = True
+
+
+def display_status(verdict: str, reason: str) -> str:
     """The outcome in words; what ended badly says so itself."""
     if not reason:
         return verdict
@@ -158,3 +166,37 @@ def read_records(layout: Layout) -> Iterator[RunRecord]:
         record = read_record(layout, path.name)
         if record is not None:
             yield record
+
+
+def list_runs(layout: Layout) -> list[RunRecord]:
+    """All runs of the root, the newest first; what nobody runs any more is called killed."""
+    held = is_held(layout.lock)
+    records = list(read_records(layout))
+    held = held or is_held(layout.lock)  # one may have begun meanwhile
+    return records if held else [mark_killed(record) for record in records]
+
+
+def mark_killed(record: RunRecord) -> RunRecord:
+    """What is to be said of `record`, whose run is known to be over."""
+    if record.verdict is not Verdict.RUNNING:
+        return record
+    nodes = tuple(
+        dataclasses.replace(node, state=State.KILLED) if node.state is State.RUNNING else node
+        for node in record.nodes
+    )
+    return dataclasses.replace(
+        record,
+        verdict=Verdict.KILLED,
+        nodes=nodes,
+        reason=f"{_where(record)} and could not say why (kill -9, out of memory, a power cut)",
+    )
+
+
+def _where(record: RunRecord) -> str:
+    running = [node.name for node in record.nodes if node.state is State.RUNNING]
+    if running:
+        return f"in {running[0]}"
+    ended = [node for node in record.nodes if node.state is not State.WAITING]
+    if not ended:
+        return "before its first component"
+    return f"after {max(ended, key=lambda node: node.started).name}"

@@ -7,11 +7,9 @@ import logging
 import time
 from typing import Any
 
-from yt8m.pipeline.figures import key_metric
 from yt8m.pipeline.lineage import ArtifactFacts, Lineage
-from yt8m.pipeline.memory import peak_mib, reset_peak
 from yt8m.pipeline.run.capture import Capture
-from yt8m.pipeline.run.progress import Table
+from yt8m.pipeline.run.progress import Table, key_metric, peak_mib, reset_peak
 from yt8m.pipeline.run.record import NodeRecord, RunRecord, State, write_record
 from yt8m.pipeline.run.signals import Interrupted, Signals
 from yt8m.pipeline.run.workspace import Layout

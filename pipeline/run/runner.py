@@ -15,28 +15,32 @@ from yt8m.components.console.console import Console
 from yt8m.components.report.partial_report import report_early
 from yt8m.components.validation.errors import StoppedError
 from yt8m.pipeline.config import PipelineConfig
-from yt8m.pipeline.killed import mark_killed
 from yt8m.pipeline.lineage import Lineage
-from yt8m.pipeline.lock import run_lock
 from yt8m.pipeline.metadata import connection_config
-from yt8m.pipeline.repeat import find_up_to_date_run
-from yt8m.pipeline.run.cache_keys import ExternalInputs, fingerprint, resolve_external_inputs
+from yt8m.pipeline.run.cache_keys import (
+    ExternalInputs,
+    find_up_to_date_run,
+    fingerprint,
+    resolve_external_inputs,
+)
 from yt8m.pipeline.run.capture import Capture
+from yt8m.pipeline.run.finish import read_outcome
 from yt8m.pipeline.run.preflight import preflight
 from yt8m.pipeline.run.progress import Table
 from yt8m.pipeline.run.record import (
     FILE_NAME,
     NodeRecord,
+    Result,
     RunRecord,
     Verdict,
     begin_record,
+    mark_killed,
     read_records,
     write_record,
 )
 from yt8m.pipeline.run.recorder import RUNNER_LOG, Recorder
 from yt8m.pipeline.run.signals import Interrupted, Signals, signals_as_errors
-from yt8m.pipeline.run.workspace import Layout
-from yt8m.pipeline.verdict import read_outcome
+from yt8m.pipeline.run.workspace import Layout, run_lock
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import Terminated
 
@@ -50,14 +54,6 @@ class RunOptions:
     engine: str = "beam"  # a value of engine.Engine, which cannot be imported without TFX
     wait_s: float = 0.0
     retraining: bool = False
-
-
-@dataclass(frozen=True)
-class Result:
-    """How the run ended; `is_new` is False where an earlier run's outcome stands."""
-
-    record: RunRecord
-    is_new: bool = True
 
 
 def run(config: PipelineConfig, options: RunOptions, console: Console) -> Result:

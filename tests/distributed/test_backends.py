@@ -6,9 +6,9 @@ import pytest
 from cluster import newest_step
 from training import make_job
 
-from yt8m.components.export.load import load_model
+from yt8m.components.artifacts.training_curve import EVALUATION, read_curve
+from yt8m.components.export.load import load_export
 from yt8m.components.trainer.backends.backend import create_backend
-from yt8m.components.trainer.metrics_file import EVALUATION, read_curve
 
 pytestmark = pytest.mark.distributed
 
@@ -21,7 +21,7 @@ def test_the_local_backend_trains_with_a_cluster_of_processes(tmp_path):
     )
     create_backend(job.trainer.backend).run(job, os.environ)
     assert newest_step(tmp_path / "checkpoints") == job.trainer.max_steps
-    assert load_model(job.export_dir).info.features == job.features
+    assert load_export(job.export_dir).info.features == job.features
     # The master scores its own last checkpoint.
     assert read_curve(f"{job.log_dir}/{EVALUATION}")[-1]["step"] == job.trainer.max_steps
     logs = {path.name: path.read_text() for path in (tmp_path / "logs/processes").glob("*.log")}

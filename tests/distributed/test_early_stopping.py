@@ -6,7 +6,7 @@ import pytest
 from cluster import Group
 from training import make_job
 
-from yt8m.components.trainer.metrics_file import EVALUATION, TRAINING, read_curve
+from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_curve
 
 pytestmark = pytest.mark.distributed
 

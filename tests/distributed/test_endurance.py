@@ -9,7 +9,7 @@ from checkpoint_values import assert_bitwise_equal
 from cluster import Group, run
 from training import make_job
 
-from yt8m.components.trainer.metrics_file import TRAINING, read_curve
+from yt8m.components.artifacts.training_curve import TRAINING, read_curve
 
 pytestmark = [pytest.mark.distributed, pytest.mark.slow]
 

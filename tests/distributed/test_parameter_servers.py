@@ -12,7 +12,7 @@ LONG = {"max_steps": 400, "checkpoint": {"every_steps": 25}, "log": {"every_step
 
 
 def curve_steps(job):
-    from yt8m.components.trainer.metrics_file import TRAINING, read_curve
+    from yt8m.components.artifacts.training_curve import TRAINING, read_curve
 
     return [
         r["step"] for r in read_curve(f"{job.checkpoint_dir}/{TRAINING}") if r["kind"] == "train"

@@ -13,7 +13,7 @@ from cluster import Group, run
 from records import make_dataset
 from training import CLASSES, make_job
 
-from yt8m.components.trainer.metrics_file import EVALUATION, read_curve
+from yt8m.components.artifacts.training_curve import EVALUATION, read_curve
 
 pytestmark = pytest.mark.distributed
 

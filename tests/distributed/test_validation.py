@@ -14,7 +14,7 @@ from cluster import run
 from training import make_job
 from two_devices import run_mirrored
 
-from yt8m.components.trainer.metrics_file import TRAINING, read_curve
+from yt8m.components.artifacts.training_curve import TRAINING, read_curve
 from yt8m.components.trainer.warm_start import read_weights
 
 pytestmark = pytest.mark.distributed

@@ -13,7 +13,8 @@ from tfx.types import standard_artifacts
 from yt8m.components.artifacts.decision import parse_decision
 from yt8m.components.evaluator.component import Evaluator
 from yt8m.components.evaluator.config import BootstrapConfig, EvaluatorConfig, GateConfig
-from yt8m.pipeline.beam import BeamConfig, beam_arguments
+from yt8m.pipeline.beam import beam_arguments
+from yt8m.pipeline.config import BeamConfig
 from yt8m.schemas.features import Level
 
 pytestmark = pytest.mark.e2e

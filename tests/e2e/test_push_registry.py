@@ -30,7 +30,8 @@ def test_a_run_is_judged_against_the_newest_sound_import_and_says_so(
     weights = fitted_weights(sorted(data.glob("train*")), CLASSES)
     for noise in (0.0, 3.0):
         model = write_model(tmp_path / f"model-{noise}", weights, noise=noise)
-        done = yt8m("models", "import", model, "--push", place.push, "--level", "video")
+        records = ("--data", str(data / "validate*.tfrecord"))
+        done = yt8m("models", "import", model, "--push", place.push, *records)
         assert done.returncode == 0, done.stderr
     damaged = place.push / "2" / "variables" / "variables.data-00000-of-00001"
     damaged.write_bytes(damaged.read_bytes()[:-8])
@@ -56,6 +57,8 @@ def test_a_run_is_judged_against_the_newest_sound_import_and_says_so(
 
     held_back = place.run("--set=gate.gap_change_threshold=0.5")
 
+    verified = yt8m("models", "verify", "3", "--push", place.push)
+    assert verified.returncode == 0, verified.stdout
     assert held_back.returncode == 3, held_back.stderr
     assert place.versions() == [1, 2, 3]
     facts = json.loads(Path(place.records()[0]["report"]).with_suffix(".json").read_text())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,11 @@ from yt8m.components.models.config import (
     NextVladConfig,
     Pooling,
     RnnConfig,
+    Sharing,
 )
-from yt8m.components.models.heads import create_heads
-from yt8m.components.models.network import Network, create_network
+from yt8m.components.models.heads import Head, create_heads
+from yt8m.components.models.layers import Recipe
+from yt8m.components.models.network import Network
 from yt8m.schemas.features import FeatureConfig, Level
 
 CLASSES = 12
@@ -54,6 +57,24 @@ FRAME_MODELS = tuple(name for name in MODELS if name not in VIDEO_MODELS)
 
 def level_of(model: str) -> Level:
     return Level.VIDEO if model in VIDEO_MODELS else Level.FRAME
+
+
+def create_network(
+    model: ModelConfig,
+    *,
+    features: FeatureConfig,
+    level: Level,
+    heads: Sequence[Head],
+    sharing: Sharing = Sharing.ALL,
+    seed: int = 0,
+    compute_dtype: str = "float32",
+    fuse: bool = False,
+) -> Network:
+    """The network of `model`, with new weights; its heads share one output."""
+    recipe = Recipe(seed=seed, compute_dtype=compute_dtype, fuse=fuse)
+    return Network(
+        model, features=features, level=level, heads=heads, sharing=sharing, recipe=recipe
+    )
 
 
 def make_network(model: str, level: Level | None = None, **arguments: Any) -> Network:

@@ -18,9 +18,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 
+from yt8m.components.trainer.backends.local import free_ports
 from yt8m.components.trainer.job import TrainingJob
-from yt8m.components.trainer.local_cluster import free_ports
-from yt8m.components.trainer.processes import cluster_configs, parse_processes
+from yt8m.components.trainer.tf_config import cluster_configs, parse_processes
 
 _NEWEST = re.compile(r'model_checkpoint_path: ".*-(\d+)"')
 LIMIT_S = 240.0  # of a group; a machine under load imports TensorFlow slowly

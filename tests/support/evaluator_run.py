@@ -15,12 +15,13 @@ from tfx.dsl.components.base import base_beam_executor
 from tfx.types import Artifact, standard_artifacts
 
 from yt8m.components.artifacts.decision import Decision, parse_decision
+from yt8m.components.artifacts.evaluation import Evaluation, parse_evaluation
 from yt8m.components.artifacts.manifest import Manifest, Shard
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
-from yt8m.components.evaluator.evaluation import Evaluation, parse_evaluation
 from yt8m.components.evaluator.executor import Executor
 from yt8m.components.records.tfrecord import read_records
-from yt8m.pipeline.beam import BeamConfig, beam_arguments
+from yt8m.pipeline.beam import beam_arguments
+from yt8m.pipeline.config import BeamConfig
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.features import FeatureConfig, Level
 

@@ -89,10 +89,11 @@ def write_model(
     frames: bool = False,
     noise: float = 0.0,
     broken_from: float = np.inf,
+    signatures: tuple[str, ...] = ("scores", "serving_default"),
 ) -> Path:
     """Export the model with `weights`, blurred by `noise`; scores above `broken_from` are NaN."""
     scale = noise * np.abs(weights).mean()
     blurred = weights + np.random.default_rng(0).normal(0, 1, weights.shape) * scale
     model = LinearModel(blurred.astype(np.float32), frames=frames, broken_from=broken_from)
-    tf.saved_model.save(model, str(path), signatures={"scores": model.scores})
+    tf.saved_model.save(model, str(path), signatures=dict.fromkeys(signatures, model.scores))
     return path

@@ -16,7 +16,7 @@ FEATURES = FeatureConfig(num_classes=1000)
 
 
 def ingest_directory(
-    data: Path, out: Path, *, cache: Path | None = None, **values: Any
+    data: Path | str, out: Path, *, cache: Path | None = None, **values: Any
 ) -> Ingested:
     """`values` are those of DataConfig; the artifacts are out/examples and out/sample."""
     config = from_dict(DataConfig, {"root": str(data), **values})

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from yt8m.components.artifacts.version_record import DataRecord, MetricRecord, VersionRecord
+from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.artifacts.version_record import DataRecord, VersionRecord
 from yt8m.components.registry.push import push
 from yt8m.components.registry.versions import Version
 
@@ -28,7 +29,7 @@ def blessed_record(*, run_key: str = "", gap: float = 0.5, baseline: int = 0) ->
         reason=f"gap {gap} clears 0.1",
         run_key=run_key,
         baseline_version=baseline,
-        metrics={"gap": MetricRecord(value=gap, lower=gap - 0.01, upper=gap + 0.01)},
+        metrics={"gap": Estimate(value=gap, lower=gap - 0.01, upper=gap + 0.01)},
         data=DataRecord(level="video", manifest_digest="d1", spans=(1,), examples={"train": 10}),
     )
 

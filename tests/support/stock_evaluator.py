@@ -10,7 +10,8 @@ from tfx.components.evaluator.executor import Executor
 from tfx.dsl.components.base import base_beam_executor
 from tfx.types import artifact_utils, standard_artifacts
 
-from yt8m.pipeline.beam import BeamConfig, beam_arguments
+from yt8m.pipeline.beam import beam_arguments
+from yt8m.pipeline.config import BeamConfig
 
 
 def eval_config(num_classes: int, *, has_baseline: bool, more: str = "") -> config_pb2.EvalConfig:

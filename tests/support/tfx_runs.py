@@ -12,18 +12,19 @@ from tfx.dsl.components.base.base_node import BaseNode
 from tfx.orchestration import metadata, pipeline
 from tfx.orchestration.local.local_dag_runner import LocalDagRunner
 
-from yt8m.components.example_gen.component import create_example_gen
+from yt8m.components.example_gen.component import ExampleGen
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.transform.component import create_transform
 from yt8m.components.transform.config import TransformConfig
 from yt8m.components.validation.component import (
+    SchemaGen,
+    ValidationGate,
     create_example_validator,
-    create_schema_gen,
     create_statistics_gen,
-    create_validation_gate,
 )
 from yt8m.components.validation.config import ValidationConfig
-from yt8m.pipeline.beam import BeamConfig, beam_arguments
+from yt8m.pipeline.beam import beam_arguments
+from yt8m.pipeline.config import BeamConfig
 from yt8m.schemas.features import FeatureConfig
 
 
@@ -35,13 +36,13 @@ def create_data_path(
     cache_dir: str = "",
 ) -> list[BaseNode]:
     """From records to the transform graph, wired as the pipeline wires it."""
-    examples = create_example_gen(data, features, cache_dir=cache_dir)
-    schema_gen = create_schema_gen(data.level, features)
+    examples = ExampleGen(data, features, cache_dir=cache_dir)
+    schema_gen = SchemaGen(data.level, features)
     sample, schema = examples.outputs["sample"], schema_gen.outputs["schema"]
     statistics_gen = create_statistics_gen(sample, schema)
     statistics = statistics_gen.outputs["statistics"]
     validator = create_example_validator(statistics, schema)
-    gate = create_validation_gate(
+    gate = ValidationGate(
         validation or ValidationConfig(),
         statistics=statistics,
         schema=schema,

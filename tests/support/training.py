@@ -44,7 +44,7 @@ def make_job(
 
 def train(root: Path, data: Path, **trainer: Any) -> TrainingJob:
     """The job of `make_job`, trained in this process."""
-    from yt8m.components.trainer.entry import run_job
+    from yt8m.components.trainer.backends.in_process import run_job
 
     job = make_job(root, data=data, **trainer)
     run_job(job, {})
@@ -53,9 +53,7 @@ def train(root: Path, data: Path, **trainer: Any) -> TrainingJob:
 
 def rows(job: TrainingJob, kind: str, name: str = "training.jsonl") -> list[dict[str, Any]]:
     """Rows of one kind of the training's curve, or of the curve `name`."""
-    from yt8m.components.trainer.metrics_file import (
-        read_curve,  # TensorFlow, which not all tests need
-    )
+    from yt8m.components.artifacts.training_curve import read_curve
 
     return [row for row in read_curve(f"{job.log_dir}/{name}") if row["kind"] == kind]
 

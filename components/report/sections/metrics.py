@@ -1,11 +1,21 @@
-"""How good the candidate is, beside the baseline."""
+"""The candidate's metrics beside the baseline's."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.report import formatting
 from yt8m.components.report.charts import Axis, IntervalRow, Series, interval_chart, line_chart
+from yt8m.components.report.evaluation_views import (
+    MetricRow,
+    calibration_curves,
+    gap_by_slice,
+    metric_rows,
+    precision_recall_curves,
+)
 from yt8m.components.report.markup import Markup, element
-from yt8m.components.report.model import CurveFacts, Estimate, EvaluationFacts, MetricFacts
+from yt8m.components.report.model import Curve, RunReport
 from yt8m.components.report.tables import Column, details, notes, table
 
 TITLES = {
@@ -25,33 +35,35 @@ _COLUMNS = (
 )
 
 
-def metrics(facts: EvaluationFacts) -> Markup | None:
+def metrics(report: RunReport) -> Markup | None:
     """Tiles, intervals, precision-recall and calibration."""
-    if not facts.metrics:
+    rows = metric_rows(report.overall)
+    if not rows:
         return None
     return element(
         "section",
         element("h2", "Metrics"),
-        element("p", _about(facts), class_="about"),
-        element("div", *[_tile(metric) for metric in facts.metrics], class_="tiles"),
-        element("div", *_plots(facts), class_="plots"),
-        notes(facts.notes),
-        details("The same as a table", _table(facts)),
+        element("p", _about(report, rows), class_="about"),
+        element("div", *[_tile(metric) for metric in rows], class_="tiles"),
+        element("div", *_plots(report, rows), class_="plots"),
+        notes(report.evaluated.notes) if report.evaluated else None,
+        details("As a table", _table(rows)),
         id="metrics",
     )
 
 
-def slices(facts: EvaluationFacts) -> Markup | None:
+def slices(report: RunReport) -> Markup | None:
     """GAP by part of the evaluation data."""
-    if not facts.slices:
+    found = gap_by_slice(report.evaluation)
+    if not found:
         return None
     rows = [
         IntervalRow(
-            label=f"{one.name} ({formatting.count(one.examples)})",
-            candidate=one.candidate,
-            baseline=one.baseline,
+            label=f"{row.name} ({formatting.count(part.examples)})",
+            candidate=row.candidate,
+            baseline=row.baseline,
         )
-        for one in facts.slices
+        for part, row in found
     ]
     columns = (
         Column(title="Slice"),
@@ -61,12 +73,12 @@ def slices(facts: EvaluationFacts) -> Markup | None:
     )
     listed = [
         (
-            one.name,
-            formatting.count(one.examples),
-            _with_interval(one.candidate),
-            _with_interval(one.baseline),
+            row.name,
+            formatting.count(part.examples),
+            _with_interval(row.candidate),
+            _with_interval(row.baseline),
         )
-        for one in facts.slices
+        for part, row in found
     ]
     half = (len(rows) + 1) // 2 if len(rows) > 8 else len(rows)
     charts = [interval_chart("GAP by slice", rows[:half], beside=rows)]
@@ -76,24 +88,32 @@ def slices(facts: EvaluationFacts) -> Markup | None:
         "section",
         element("h2", "Slices"),
         element("div", *charts, class_="plots"),
-        details("The same as a table", table(columns, listed)),
+        details("As a table", table(columns, listed)),
         id="slices",
     )
 
 
-def _about(facts: EvaluationFacts) -> str:
-    text = f"On {formatting.count(facts.videos)} videos"
-    if facts.examples != facts.videos:
-        text += f", {formatting.count(facts.examples)} rated segments"
-    if facts.spans:
-        text += f" of {formatting.spans(facts.spans)}"
+def _about(report: RunReport, rows: Sequence[MetricRow]) -> str:
+    if report.evaluated is None:
+        return ""
+    videos, examples, spans = (
+        report.evaluated.videos,
+        report.evaluated.examples,
+        report.evaluated.spans,
+    )
+    text = f"On {formatting.count(videos)} videos"
+    if examples != videos:
+        text += f", {formatting.count(examples)} rated segments"
+    if spans:
+        text += f" of {formatting.spans(spans)}"
     text += "."
-    if facts.confidence is not None and any(m.candidate.lower is not None for m in facts.metrics):
-        text += f" Intervals hold {facts.confidence:.0%} of the bootstrap's resamples."
+    confidence = report.evaluation.confidence if report.evaluation else None
+    if confidence is not None and any(row.candidate.lower is not None for row in rows):
+        text += f" {confidence:.0%} bootstrap confidence intervals."
     return text
 
 
-def _tile(metric: MetricFacts) -> Markup:
+def _tile(metric: MetricRow) -> Markup:
     found = [
         element("div", TITLES.get(metric.name, metric.name), class_="name"),
         element("div", formatting.metric(metric.candidate.value), class_="value"),
@@ -112,47 +132,47 @@ def _detail(*content: object) -> Markup | None:
     return element("div", *content, class_="detail") if any(content) else None
 
 
-def _direction(metric: MetricFacts) -> str | None:
+def _direction(metric: MetricRow) -> str | None:
     change = metric.difference.value if metric.difference else None
     if not change:
         return None
     return "up" if (change > 0) != (metric.name in _LOWER_IS_BETTER) else "down"
 
 
-def _plots(facts: EvaluationFacts) -> list[Markup]:
+def _plots(report: RunReport, metrics: Sequence[MetricRow]) -> list[Markup]:
     rows = [
         IntervalRow(label=TITLES[m.name], candidate=m.candidate, baseline=m.baseline)
-        for m in facts.metrics
+        for m in metrics
         if m.name in _RATES
     ]
-    found = [interval_chart("With intervals", rows)] if rows else []
-    if facts.precision_recall:
+    found = [interval_chart("With confidence intervals", rows)] if rows else []
+    if curves := precision_recall_curves(report.evaluation):
         found.append(
             line_chart(
                 "Precision and recall",
-                _by_model(facts.precision_recall, dots=False),
+                _by_model(curves, dots=False),
                 x=Axis(label="recall", low=0.0, high=1.0),
                 y=Axis(label="precision", low=0.0, high=1.0),
             )
         )
-    if facts.calibration:
+    if curves := calibration_curves(report.evaluation):
         found.append(
             line_chart(
                 "Calibration of scores",
-                _by_model(facts.calibration, dots=True),
-                x=Axis(label="mean score (the dashed line is perfect)", low=0.0, high=1.0),
-                y=Axis(label="share that is right", low=0.0, high=1.0),
+                _by_model(curves, dots=True),
+                x=Axis(label="mean score (dashed: perfect calibration)", low=0.0, high=1.0),
+                y=Axis(label="observed hit rate", low=0.0, high=1.0),
                 diagonal=True,
             )
         )
     return found
 
 
-def _by_model(curves: dict[str, CurveFacts], *, dots: bool) -> list[Series]:
+def _by_model(curves: dict[str, Curve], *, dots: bool) -> list[Series]:
     return [Series(name=name, style=name, curve=curve, dots=dots) for name, curve in curves.items()]
 
 
-def _table(facts: EvaluationFacts) -> Markup:
+def _table(metrics: Sequence[MetricRow]) -> Markup:
     rows = [
         (
             TITLES.get(m.name, m.name),
@@ -160,7 +180,7 @@ def _table(facts: EvaluationFacts) -> Markup:
             _with_interval(m.baseline),
             _with_interval(m.difference, sign=True),
         )
-        for m in facts.metrics
+        for m in metrics
     ]
     return table(_COLUMNS, rows)
 

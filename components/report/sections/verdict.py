@@ -1,10 +1,11 @@
-"""What came of the run and why, first of all."""
+"""How the run ended and why, first of all."""
 
 from __future__ import annotations
 
+from yt8m.components.artifacts.decision import Check
 from yt8m.components.report import formatting
 from yt8m.components.report.markup import Markup, element
-from yt8m.components.report.model import CheckFacts, Outcome, ReportFacts
+from yt8m.components.report.model import Outcome, RunReport
 from yt8m.components.report.tables import Column, table
 
 _TONES = {
@@ -15,34 +16,34 @@ _TONES = {
     Outcome.UNFINISHED: "neutral",
 }
 _CHECK_COLUMNS = (
-    Column(title="Needed"),
-    Column(title="Found", numeric=True),
+    Column(title="Threshold"),
+    Column(title="Observed", numeric=True),
     Column(title="Result"),
 )
 
 
-def headline(facts: ReportFacts) -> str:
+def headline(report: RunReport) -> str:
     """The verdict in a few words."""
-    verdict = facts.verdict
+    verdict = report.verdict
     return {
         Outcome.PUSHED: f"Pushed as version {verdict.version}",
         Outcome.HELD_BACK: "Held back by the gate: nothing was pushed",
         Outcome.STOPPED: "Stopped: the data did not pass validation",
         Outcome.FAILED: f"Failed in {verdict.failed_component or 'the run'}",
-        Outcome.UNFINISHED: "The run did not come to an end",
+        Outcome.UNFINISHED: "Run incomplete",
     }[verdict.outcome]
 
 
-def verdict(facts: ReportFacts) -> Markup:
+def verdict(report: RunReport) -> Markup:
     """The verdict, its reason, and each threshold of the gate."""
-    found = facts.verdict
+    found = report.verdict
     compared = (
         f"Compared with version {found.baseline_version}."
         if found.baseline_version
         else "There was no baseline to compare with."
     )
     lines = [element("p", found.reason, class_="reason") if found.reason else None]
-    if facts.evaluation.metrics:
+    if report.overall.candidate:
         lines.append(element("p", compared, class_="muted"))
     if found.destination:
         lines.append(element("p", element("span", found.destination, class_="code")))
@@ -50,22 +51,22 @@ def verdict(facts: ReportFacts) -> Markup:
         "div",
         element(
             "div",
-            element("h1", headline(facts)),
+            element("h1", headline(report)),
             *lines,
             class_=f"verdict {_TONES[found.outcome]}",
         ),
-        _checks(facts.evaluation.checks),
+        _checks(report.decision.checks) if report.decision else None,
     )
 
 
-def _checks(checks: tuple[CheckFacts, ...]) -> Markup | None:
+def _checks(checks: tuple[Check, ...]) -> Markup | None:
     if not checks:
         return None
-    return table(_CHECK_COLUMNS, [_row(check) for check in checks], caption="What the gate asked")
+    return table(_CHECK_COLUMNS, [_row(check) for check in checks], caption="Gate thresholds")
 
 
-def _row(check: CheckFacts) -> tuple[object, ...]:
-    where = f" on {check.slice_name}" if check.slice_name else ""
+def _row(check: Check) -> tuple[object, ...]:
+    where = f" on {check.slice}" if check.slice else ""
     note = element("span", f" ({check.note})", class_="muted") if check.note else None
     return (
         element("span", f"{check.needed}{where}", note),
@@ -74,9 +75,9 @@ def _row(check: CheckFacts) -> tuple[object, ...]:
     )
 
 
-def _result(check: CheckFacts) -> Markup:
+def _result(check: Check) -> Markup:
     if not check.applied:
-        return element("span", "– not asked", class_="skip")
+        return element("span", "– not applicable", class_="skip")
     if check.passed:
         return element("span", "✓ passed", class_="pass")
     return element("span", "✗ failed", class_="fail")

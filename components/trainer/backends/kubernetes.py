@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from yt8m.components import storage
+from yt8m.components.artifacts.manifest import FILE_NAME as MANIFEST_FILE
+from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.trainer.backends.kubernetes_api import Clock, KubernetesApi, connect
 from yt8m.components.trainer.backends.kubernetes_config import JobSetBackend, TFJobBackend
 from yt8m.components.trainer.backends.kubernetes_job import run_to_completion
@@ -23,7 +25,6 @@ from yt8m.components.trainer.job import TrainingJob
 from yt8m.schemas.errors import UserError, Yt8mError
 
 JOB_FILE = "job.json"
-_MODEL = "saved_model.pb"
 _COMMAND = ("python", "-m", "yt8m.components.trainer", "--config")
 _log = logging.getLogger(__name__)
 
@@ -73,7 +74,7 @@ class Kubernetes:
             clock=self._clock,
         )
         check_export(shared.export_dir)
-        _bring_home(shared.export_dir, job.export_dir, last=_MODEL)
+        _bring_home(shared.export_dir, job.export_dir, last=MODEL_FILE)
         _bring_home(shared.log_dir, job.log_dir)
 
     def _directory(self, job: TrainingJob, environ: Mapping[str, str]) -> str:
@@ -94,7 +95,7 @@ def share(job: TrainingJob, directory: str) -> TrainingJob:
     """
     shared = replace(
         job,
-        manifest=_below(directory, "manifest.json", job.manifest),
+        manifest=_below(directory, MANIFEST_FILE, job.manifest),
         transform_graph=_below(directory, "transform_graph", job.transform_graph),
         base_model=_below(directory, "base_model", job.base_model),
         vocabulary=_below(directory, "vocabulary.csv", job.vocabulary),
@@ -140,11 +141,11 @@ def _copy_if_changed(source: str, target: str) -> None:
 
 def check_export(directory: str) -> None:
     """A job that ended well without a model that loads has not ended well."""
-    if not storage.exists(storage.join(directory, _MODEL)):
-        raise Yt8mError(f"the training job ended well, but left no {_MODEL} in {directory}")
-    from yt8m.components.export.load import load_model
+    if not storage.exists(storage.join(directory, MODEL_FILE)):
+        raise Yt8mError(f"the training job ended well, but left no {MODEL_FILE} in {directory}")
+    from yt8m.components.export.load import load_export
 
-    load_model(directory)
+    load_export(directory)
 
 
 def _below(directory: str, name: str, given: str) -> str:

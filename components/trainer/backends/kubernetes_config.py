@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from yt8m.schemas.config_tree import require
-from yt8m.schemas.kubernetes import DNS_LABEL, PodResources, VolumeMount
+from yt8m.schemas.config_tree import ConfigNode, require
+from yt8m.schemas.kubernetes import KubernetesName, PodResources, VolumeMount
+from yt8m.schemas.limits import NonNegativeInt, PositiveFloat, PositiveInt
 
 ROLES = ("chief", "worker", "ps", "evaluator")
 
@@ -15,57 +16,49 @@ ROLES = ("chief", "worker", "ps", "evaluator")
 class RoleConfig(PodResources):
     """How many pods of a role, and how large each is."""
 
-    replicas: int = 1
-
-    def __post_init__(self) -> None:
-        require(
-            self.replicas >= 1, "replicas", self.replicas, "1 or more; leave the role out for 0"
-        )
-        super().__post_init__()
+    replicas: PositiveInt = 1  # pods; a role of none is left out
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mount(VolumeMount):
     """Mounted into every pod."""
 
-    sub_path: str = ""
-    read_only: bool = False
+    sub_path: str = ""  # a directory within the claim or a key of the secret
+    read_only: bool = False  # pods cannot write to it
 
 
 @dataclass(frozen=True, kw_only=True)
-class KubernetesBackend:
+class KubernetesBackend(ConfigNode):
     """The fields that both operators share. The work directory must be seen by every pod."""
 
     image: str = ""  # empty: the image of the pipeline itself, from YT8M_IMAGE
-    namespace: str = ""  # empty: the namespace of the pod that asks
+    namespace: KubernetesName = ""  # empty: the namespace of the pod that asks
     work_dir: str = ""  # a directory on a shared volume or in an object store
+    # Pods by role: chief, and of worker, ps, evaluator those that are wanted.
     roles: dict[str, RoleConfig] = field(
         default_factory=lambda: {"chief": RoleConfig(), "worker": RoleConfig()}
     )
-    mounts: tuple[Mount, ...] = ()
-    environment: dict[str, str] = field(default_factory=dict)
+    mounts: tuple[Mount, ...] = ()  # claims and secrets of every pod
+    environment: dict[str, str] = field(default_factory=dict)  # variables of every container
     environment_secrets: tuple[str, ...] = ()  # every key of these secrets becomes a variable
-    service_account: str = ""
-    node_selector: dict[str, str] = field(default_factory=dict)
-    gpu_toleration: bool = True
-    restarts: int = 3
-    start_timeout_s: float = 900.0  # for the chief's pod to run: image, volumes, free nodes
-    poll_s: float = 5.0
-    api_timeout_s: float = 600.0  # an API server that is away for less ends nothing
+    service_account: str = ""  # that the pods run as; empty: the namespace's own
+    node_selector: dict[str, str] = field(default_factory=dict)  # labels of the nodes they run on
+    gpu_toleration: bool = True  # let pods with GPUs onto nodes that are tainted for them
+    restarts: NonNegativeInt = 3  # of the job, before it has failed
+    start_timeout_s: PositiveFloat = 900.0  # for the chief's pod to run: image, volumes, free nodes
+    poll_s: PositiveFloat = 5.0  # between two looks at the job
+    # An API server that is away for less ends nothing: the pods train on.
+    api_timeout_s: PositiveFloat = 600.0
     keep_finished_s: int = 86400  # then Kubernetes removes the finished job
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require("chief" in self.roles, "roles", sorted(self.roles), "with a chief")
         unknown = sorted(set(self.roles) - set(ROLES))
         require(not unknown, "roles", unknown, f"of {', '.join(ROLES)}")
         for name in ("chief", "evaluator"):
             count = self.roles[name].replicas if name in self.roles else 1
             require(count == 1, f"roles.{name}.replicas", count, "1")
-        valid = not self.namespace or DNS_LABEL.fullmatch(self.namespace) is not None
-        require(valid, "namespace", self.namespace, "a Kubernetes name")
-        require(self.restarts >= 0, "restarts", self.restarts, "0 or more")
-        for name in ("start_timeout_s", "poll_s", "api_timeout_s"):
-            require(getattr(self, name) > 0, name, getattr(self, name), "above 0 seconds")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,16 +9,15 @@ import metric_oracle as oracle
 import numpy as np
 import pytest
 import tensorflow as tf
-from batches import MODELS
+from batches import MODELS, create_network
 from records import read_all, truncate
 from sources import FEATURES, make_source
 
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.evaluator.scoring import Scorer, ScoringPlan, grouped
-from yt8m.components.export.load import load_model
+from yt8m.components.export.load import load_export
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.models.heads import create_heads
-from yt8m.components.models.network import create_network
 from yt8m.components.records.decode import decode_record
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import Level
@@ -38,7 +37,7 @@ def exported(place, level, *, seed):
 
 def expected_rows(path, source, level):
     """Scores, labels and rated classes of every row, one record at a time."""
-    model = load_model(path)
+    model = load_export(path)
     scores, labels, rated = [], [], []
     for record in (r for shard in source.shards for r in read_all(Path(shard.uri))):
         found = model.score(examples=tf.constant([record]))

@@ -12,7 +12,7 @@ from records import flip_byte_in_record, make_dataset, read_all
 from tfx_runs import output, run
 
 from yt8m.components.artifacts.manifest import Manifest, parse_manifest
-from yt8m.components.example_gen.component import create_example_gen
+from yt8m.components.example_gen.component import ExampleGen
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.records.decode import decode_record
 from yt8m.components.records.tfrecord import read_records
@@ -29,7 +29,7 @@ def keep_even_ids(record: bytes) -> bool:
 
 def _rewrite(data: Path, root: Path, **values: Any) -> tuple[Manifest, dict[str, Any]]:
     config = from_dict(DataConfig, {"root": str(data), "ingest": "rewrite", **values})
-    run([create_example_gen(config, FEATURES)], root)
+    run([ExampleGen(config, FEATURES)], root)
     artifact = output(root, "ExampleGen", "examples")
     return parse_manifest((Path(artifact["uri"]) / "manifest.json").read_text()), artifact
 

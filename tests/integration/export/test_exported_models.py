@@ -11,19 +11,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
-from batches import MODELS
+from batches import MODELS, create_network
 from records import read_all
 from sources import FEATURES, batches, make_source
 from transform_graphs import make_transform_graph
 
 from yt8m.components.artifacts.export_info import load_info
-from yt8m.components.export.load import load_model
+from yt8m.components.export.load import load_export
 from yt8m.components.export.save import ExportSpec, export_model
-from yt8m.components.inputs.config import Choice, FrameSampling, Source
+from yt8m.components.inputs.config import FrameChoice, FrameSampling, Source
 from yt8m.components.inputs.dataset import dataset_for_scoring
 from yt8m.components.models.config import DbofConfig, ModelConfig
 from yt8m.components.models.heads import create_heads
-from yt8m.components.models.network import Network, create_network
+from yt8m.components.models.network import Network
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.vocabulary import Vocabulary
@@ -51,7 +51,7 @@ def _records(source: Source) -> list[bytes]:
 def _batch(source: Source, model: ModelConfig) -> dict[str, np.ndarray]:
     """All rows as the input pipeline gives them."""
     sampling = (
-        FrameSampling(choice=Choice.RANDOM_FRAMES, frames=model.frames)
+        FrameSampling(choice=FrameChoice.RANDOM_FRAMES, frames=model.frames)
         if isinstance(model, DbofConfig)
         else None
     )
@@ -77,7 +77,7 @@ def test_an_export_answers_as_the_network_does(case: str, with_graph: bool, tmp_
     batch = _batch(source, model)
     head = network.heads[0].name
     expected = network({k: tf.constant(v) for k, v in batch.items()})[head].numpy()
-    loaded = load_model(str(tmp_path / "model"))
+    loaded = load_export(str(tmp_path / "model"))
     records = tf.constant(_records(source))
     found = {k: v.numpy() for k, v in loaded.score(examples=records).items()}
     np.testing.assert_allclose(found["scores"], expected, atol=2e-6)
@@ -147,7 +147,7 @@ def test_plain_tensorflow_serves_an_export_with_its_transform_graph(
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout.splitlines()[-1])
-    loaded = load_model(str(tmp_path / "model"))
+    loaded = load_export(str(tmp_path / "model"))
     expected = loaded.serve(examples=tf.constant(_records(source)))
     assert answer["ids"] == expected["class_ids"].numpy().tolist()
 
@@ -159,7 +159,7 @@ def test_what_was_trained_in_bfloat16_serves_in_float32(tmp_path: Path) -> None:
     export_model(low, str(tmp_path / "model"), spec)
     batch = {k: tf.constant(v) for k, v in _batch(source, MODELS["moe"]).items()}
     expected = _network(Level.VIDEO, MODELS["moe"])(batch)["entities"]
-    found = load_model(str(tmp_path / "model")).score(examples=tf.constant(_records(source)))
+    found = load_export(str(tmp_path / "model")).score(examples=tf.constant(_records(source)))
     np.testing.assert_allclose(found["scores"], expected, atol=1e-6)
 
 
@@ -197,28 +197,28 @@ def _exported(directory: Path) -> Path:
 
 
 def test_no_model_a_foreign_model_and_a_damaged_one_are_told_apart(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"no saved_model\.pb"):
-        load_model(str(tmp_path))
+    with pytest.raises(UserError, match=r"holds no saved_model\.pb"):
+        load_export(str(tmp_path))
 
     model = _exported(tmp_path / "foreign")
     (model / "assets.extra" / "yt8m_export.json").unlink()
     with pytest.raises(UserError, match="not a model that yt8m exported"):
-        load_model(str(model))
+        load_export(str(model))
 
     model = _exported(tmp_path / "description")
     (model / "assets.extra" / "yt8m_export.json").write_text('{"level": "video"}')
     with pytest.raises(UserError, match=r"damaged .*features: missing"):
-        load_model(str(model))
+        load_export(str(model))
 
     for damaged in ("saved_model.pb", "variables/variables.data-00000-of-00001"):
         model = _exported(tmp_path / damaged.replace("/", "-"))
         (model / damaged).write_bytes(b"\x00\x01")
-        with pytest.raises(UserError, match="the model is damaged"):
-            load_model(str(model))
+        with pytest.raises(UserError, match="is damaged, it cannot be loaded"):
+            load_export(str(model))
 
 
 def test_a_model_for_other_data_is_refused(tmp_path: Path) -> None:
-    model = load_model(str(_exported(tmp_path / "model")))
+    model = load_export(str(_exported(tmp_path / "model")))
     model.require(level=Level.VIDEO, features=FEATURES)
     with pytest.raises(UserError, match="exported for level video, but the data has frame"):
         model.require(level=Level.FRAME, features=FEATURES)

@@ -12,7 +12,7 @@ from s3_server import s3_server
 from sources import assert_same, batches, make_source
 
 from yt8m.components import storage
-from yt8m.components.inputs.config import Slice
+from yt8m.components.inputs.config import BatchSlice
 from yt8m.components.inputs.dataset import dataset_for_scoring, dataset_for_training
 from yt8m.components.inputs.faults import explaining_faults
 from yt8m.schemas.errors import DataError
@@ -25,7 +25,7 @@ def test_shards_on_s3_are_read_as_local_ones_are(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "cache"))
     (tmp_path / "cache").mkdir()
     local = make_source(tmp_path / "data", Level.VIDEO)
-    taken = Slice(global_batch_size=10, seed=2, start_step=3)
+    taken = BatchSlice(global_batch_size=10, seed=2, start_step=3)
     with s3_server() as bucket:
         shards = []
         for shard in local.shards:

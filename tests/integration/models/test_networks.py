@@ -14,6 +14,7 @@ from batches import (
     FRAME_MODELS,
     MODELS,
     VIDEO_MODELS,
+    create_network,
     level_of,
     make_batch,
     make_network,
@@ -24,7 +25,7 @@ from hypothesis import strategies as st
 from yt8m.components.models.config import NextVladConfig
 from yt8m.components.models.dbof import spread
 from yt8m.components.models.heads import create_heads
-from yt8m.components.models.network import Network, create_network
+from yt8m.components.models.network import Network
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import Level
 

@@ -9,8 +9,8 @@ import pytest
 from records import make_dataset
 from training import make_job
 
-from yt8m.components.trainer.entry import run_job
-from yt8m.components.trainer.metrics_file import TRAINING, read_curve
+from yt8m.components.artifacts.training_curve import TRAINING, read_curve
+from yt8m.components.trainer.backends.in_process import run_job
 from yt8m.pipeline.presets import load_config
 from yt8m.schemas.features import FeatureConfig
 

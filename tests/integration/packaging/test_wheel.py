@@ -102,6 +102,9 @@ for level in Level:
 for preset in list_presets():
     load_config(preset.name)
 from yt8m.components.console.main import run
+from yt8m.pipeline.config import PipelineConfig
+from yt8m.schemas.config_docs import describe
+assert all(field.meaning for node in describe(PipelineConfig) for field in node.fields)
 sys.exit(run(["data", "generate", "--level", "video", "--train", "3", "--eval", "1",
               "--out", sys.argv[2]]))
 """

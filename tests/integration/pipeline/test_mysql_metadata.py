@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
+from requirements import program
 from tiny_pipeline import create_tiny_pipeline
 
+from yt8m.pipeline.config import MetadataConfig, MySqlConfig
 from yt8m.pipeline.lineage import Lineage
-from yt8m.pipeline.metadata import (
-    MetadataConfig,
-    MySqlConfig,
-    check_metadata,
-    connection_config,
-    open_store,
-)
+from yt8m.pipeline.metadata import check_metadata, connection_config, open_store
 
+pytestmark = pytest.mark.needs("mariadbd")
 PASSWORD = "quite secret"
 DATABASE, USER = "yt8m_metadata", "yt8m"
 _ADMIN_S = 60
-
-
-def program(name: str) -> str:
-    found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/libexec")
-    if found is None:
-        pytest.fail(f"{name} is not installed: apt-get install mariadb-server", pytrace=False)
-    return found
 
 
 @pytest.fixture(scope="module")

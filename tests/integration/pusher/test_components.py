@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,13 @@ from tfx.orchestration.local.local_dag_runner import LocalDagRunner
 from tfx.orchestration.pipeline import Pipeline
 from tfx.types import standard_artifacts
 
+from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.baseline.component import Baseline
-from yt8m.components.baseline.config import BaselineConfig
+from yt8m.components.baseline.config import BaselineConfig, Choice
 from yt8m.components.pusher.component import Pusher
 from yt8m.components.pusher.config import PusherConfig
+from yt8m.components.pusher.record import create_record
+from yt8m.components.registry.digests import model_digest
 from yt8m.components.registry.versions import (
     DamagedVersionError,
     list_versions,
@@ -39,12 +43,14 @@ class World:
         self.root = tmp_path
         self.push_dir = tmp_path / "push"
         fake_model(tmp_path / "model" / "Format-Serving")
+        self.scored = ""  # the digest that the Evaluator wrote
         self.store = metadata.sqlite_metadata_connection_config(str(tmp_path / "metadata.db"))
 
     def run(self, *, blessed: bool, baseline: BaselineConfig | None = None) -> None:
         """One pipeline run, nothing cached."""
         decision = {
             "blessed": blessed,
+            "model_digest": self.scored,
             "reason": REASON,
             "metrics": {"gap": {"value": 0.5, "lower": 0.4, "upper": None}},
         }
@@ -116,7 +122,7 @@ def test_the_first_blessed_model_is_version_1_and_the_next_runs_baseline(world: 
 
     none = world.baseline()
     assert none.custom_properties["version"].int_value == 0
-    assert list(Path(none.uri).iterdir()) == []
+    assert [path.name for path in Path(none.uri).iterdir()] == ["in_service.json"]
     pushed = world.newest("PushedModel")
     assert pushed.custom_properties["pushed"].int_value == 1
     assert pushed.custom_properties["pushed_version"].string_value == "1"
@@ -181,3 +187,46 @@ def test_a_named_version_is_handed_on_and_never_replaced(world: World) -> None:
     (world.push_dir / "2" / "saved_model.pb").unlink()
     with pytest.raises(DamagedVersionError, match=r"saved_model\.pb is missing"):
         world.run(blessed=False, baseline=BaselineConfig(version=2))
+
+
+def test_a_model_that_was_exchanged_after_its_blessing_is_refused(world: World) -> None:
+    world.scored = model_digest(str(world.root / "model" / "Format-Serving"))
+    world.run(blessed=True)
+    assert list_versions(str(world.push_dir)) == (1,)
+
+    (world.root / "model" / "Format-Serving" / "saved_model.pb").write_bytes(b"another")
+    with pytest.raises(UserError, match="is not the model that was blessed"):
+        world.run(blessed=True)
+    assert list_versions(str(world.push_dir)) == (1,)
+
+
+def test_a_registry_whose_versions_are_all_damaged_stops_the_run(world: World) -> None:
+    push_fake(world.root, world.push_dir)
+    (world.push_dir / "1" / "saved_model.pb").unlink()
+    with pytest.raises(UserError, match=r"every version in .* is damaged.*baseline\.version=none"):
+        world.run(blessed=True)
+    world.run(blessed=True, baseline=BaselineConfig(version=Choice.NONE))
+    assert list_versions(str(world.push_dir)) == (1, 2)
+
+
+def test_what_came_into_service_meanwhile_is_not_replaced(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    push_fake(world.root, world.push_dir)
+
+    def create_record_late(**how: Any) -> VersionRecord:
+        push_fake(world.root, world.push_dir, run_key="another-run")  # while this run was judging
+        return create_record(**how)
+
+    monkeypatch.setattr("yt8m.components.pusher.executor.create_record", create_record_late)
+    world.run(blessed=True)
+
+    assert list_versions(str(world.push_dir)) == (1, 2)
+    pushed = world.newest("PushedModel")
+    assert pushed.custom_properties["pushed"].int_value == 0
+    outcome = json.loads(Path(pushed.uri, "pushed.json").read_text())
+    assert not outcome["pushed"]
+    held = r"version 2 is in service in .* now, and the model was compared while version 1 was"
+    assert re.match(held, outcome["record"]["reason"])
+    page = Path(world.newest(ReportArtifact.TYPE_NAME).uri, "report.html").read_text()
+    assert "version 2 is in service" in page

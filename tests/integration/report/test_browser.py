@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 from browser import chromium
-from report_facts import failed_facts, full_facts
+from run_reports import failed_report, full_report
 
-from yt8m.components.report.model import ReportFacts
+from yt8m.components.report.model import RunReport
 from yt8m.components.report.write import write_report
 
-PAGES = {"full": full_facts(), "failed": failed_facts(), "empty": ReportFacts()}
+pytestmark = pytest.mark.needs("chromium", "chromedriver")
+PAGES = {"full": full_report(), "failed": failed_report(), "empty": RunReport()}
 DESK, PHONE = 1280, 375
 
 # Texts of plots that reach out of their drawing, and elements that reach out of the window.
@@ -71,7 +72,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     root = tmp_path_factory.mktemp("reports")
-    return {name: write_report(facts, str(root / name)) for name, facts in PAGES.items()}
+    return {name: write_report(report, str(root / name)) for name, report in PAGES.items()}
 
 
 def show(browser: Any, page: str, *, width: int, scheme: str = "light", media: str = "") -> None:

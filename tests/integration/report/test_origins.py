@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from yt8m.components.report.inputs import Sources
+from yt8m.components.report.inputs import ReportInputs
 from yt8m.components.report.partial_report import ORIGINS
 from yt8m.pipeline.graph import create_pipeline
 from yt8m.pipeline.presets import load_config
@@ -20,4 +20,4 @@ def test_the_origins_are_those_that_the_graph_connects(tmp_path: Path) -> None:
         for name, channel in report.inputs.items()
     }
     assert connected == ORIGINS
-    assert set(ORIGINS) <= set(Sources.__dataclass_fields__)
+    assert set(ORIGINS) <= set(ReportInputs.__dataclass_fields__)

@@ -10,9 +10,9 @@ from tfx_runs import output, run
 
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import parse_manifest
-from yt8m.components.example_gen.component import create_example_gen
+from yt8m.components.example_gen.component import ExampleGen
 from yt8m.components.example_gen.config import DataConfig, Ingest
-from yt8m.components.validation.component import create_schema_gen, create_statistics_gen
+from yt8m.components.validation.component import SchemaGen, create_statistics_gen
 from yt8m.schemas.features import FeatureConfig, Level
 
 FEATURES = FeatureConfig(num_classes=1000)
@@ -23,8 +23,8 @@ def test_stock_components_read_the_sample_of_remote_records(tmp_path: Path) -> N
     with s3_server() as bucket:
         storage.copy_tree(str(data), f"{bucket}/yt8m")
         config = DataConfig(root=f"{bucket}/yt8m", ingest=Ingest.REFERENCE)
-        example_gen = create_example_gen(config, FEATURES)
-        schema_gen = create_schema_gen(Level.VIDEO, FEATURES)
+        example_gen = ExampleGen(config, FEATURES)
+        schema_gen = SchemaGen(Level.VIDEO, FEATURES)
         statistics_gen = create_statistics_gen(
             example_gen.outputs["sample"], schema_gen.outputs["schema"]
         )

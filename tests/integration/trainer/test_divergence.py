@@ -7,9 +7,9 @@ import pytest
 from cluster import newest_step
 from training import CLASSES, make_job, rows, train
 
-from yt8m.components.trainer.entry import run_job
+from yt8m.components.artifacts.training_curve import EVALUATION
+from yt8m.components.trainer.backends.in_process import run_job
 from yt8m.components.trainer.loop import Diverged
-from yt8m.components.trainer.metrics_file import EVALUATION
 from yt8m.components.trainer.warm_start import read_weights
 
 

@@ -4,9 +4,9 @@ import pytest
 from records import read_all
 from training import CLASSES, make_job
 
-from yt8m.components.export.load import load_model
-from yt8m.components.trainer.entry import run_job
-from yt8m.components.trainer.metrics_file import TRAINING, read_curve
+from yt8m.components.artifacts.training_curve import TRAINING, read_curve
+from yt8m.components.export.load import load_export
+from yt8m.components.trainer.backends.in_process import run_job
 
 LSTM = {"name": "rnn", "cells": 8, "layers": 1}
 CASES = {
@@ -56,7 +56,7 @@ def test_training_makes_a_model_better_on_unseen_records(tmp_path, data, case):
     assert trained[-1]["loss"] < trained[0]["loss"]
     if "num_epochs" in trainer:
         assert trained[-1]["step"] == round(1.5 * 400 / job.trainer.batch_size)
-    model = load_model(job.export_dir)
+    model = load_export(job.export_dir)
     records = read_all(sorted(data[level].glob("validate*"))[0])
     scores = model.score(examples=records)["scores"].numpy()
     assert scores.shape[1] == CLASSES

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from yt8m.components.trainer.local_cluster import free_ports
+from yt8m.components.trainer.backends.local import free_ports
 
 # Two servers, a worker and the chief, in a process of their own: TensorFlow never lets go of them.
 _PLACE = """

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from one_step import RATE, ROWS, make_batch, one_step
 
-from yt8m.components.trainer.optimizers import OptimizerConfig
+from yt8m.components.trainer.optimizers import NamedOptimizer, create_optimizer
+from yt8m.schemas.config_tree import to_dict
 
 EPSILON = 1e-5
 
@@ -101,8 +102,19 @@ def test_micro_batches_give_the_gradient_of_the_whole(batch, update, batch_size,
 def test_each_registered_optimiser_takes_a_step(batch, update):
     import typing
 
-    for config in typing.get_args(OptimizerConfig):
+    for config in typing.get_args(NamedOptimizer):
         name = config().name
         before, after, _ = update(batch, optimizer={"name": name, "learning_rate": 0.1})
         assert not np.array_equal(before[0], after[0]), name
         assert np.isfinite(after[0]).all(), name
+
+
+def test_each_optimiser_has_arguments_and_defaults_of_kerass_own():
+    import inspect
+    import typing
+
+    for config in typing.get_args(NamedOptimizer):
+        keras = inspect.signature(type(create_optimizer(config()))).parameters
+        own = to_dict(config())
+        for argument in own.keys() - {"name", "learning_rate"}:
+            assert own[argument] == keras[argument].default, (config, argument)

@@ -8,8 +8,8 @@ import pytest
 import tensorflow as tf
 from training import make_job
 
-from yt8m.components.trainer.entry import run_job
-from yt8m.components.trainer.metrics_file import EVALUATION, TRAINING, read_curve
+from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_curve
+from yt8m.components.trainer.backends.in_process import run_job
 
 STEPS, EVERY = 6, 2
 

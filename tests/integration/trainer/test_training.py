@@ -14,11 +14,10 @@ from checkpoint_values import assert_bitwise_equal, read_values
 from cluster import newest_step
 from training import CLASSES, make_job, rows, train
 
-from yt8m.components.export.load import load_model
-from yt8m.components.trainer.entry import run_job
-from yt8m.components.trainer.metrics_file import EVALUATION, TRAINING, read_curve
-from yt8m.components.trainer.warm_start import read_weights
-from yt8m.components.trainer.weights_source import weights_digest
+from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_curve
+from yt8m.components.export.load import load_export
+from yt8m.components.trainer.backends.in_process import run_job
+from yt8m.components.trainer.warm_start import read_weights, weights_digest
 from yt8m.schemas.errors import ConfigError, UserError
 
 
@@ -31,7 +30,7 @@ def data(tmp_path_factory):
 
 def test_a_training_exports_a_model_and_tells_its_curve(tmp_path, data):
     job = train(tmp_path, data, max_steps=5, log={"every_steps": 2, "tensorboard": True})
-    model = load_model(job.export_dir)
+    model = load_export(job.export_dir)
     assert model.info.features.num_classes == CLASSES
     curve = rows(job, "train")
     assert [row["step"] for row in curve] == [2, 4, 5]  # the last step is told in any case
@@ -209,7 +208,7 @@ def test_a_network_of_the_users_own_trains_by_its_own_loss_and_is_exported(tmp_p
     job = train(tmp_path, data, max_steps=20, **own, validation={"every_steps": 10})
     losses = [row["loss"] for row in rows(job, "validation")]
     assert losses == sorted(losses, reverse=True)
-    assert load_model(job.export_dir).info.features.num_classes == CLASSES
+    assert load_export(job.export_dir).info.features.num_classes == CLASSES
     with pytest.raises(ConfigError, match=r"network +there: own_losses.SquaresByLabel  now: \n"):
         train(tmp_path, data, max_steps=20)
 
@@ -388,7 +387,7 @@ def test_run_fn_trains_from_what_tfx_hands_over(tmp_path, data):
         },
     )
     run_fn(fn_args)
-    assert load_model(fn_args.serving_model_dir).info.config["max_steps"] == 6
+    assert load_export(fn_args.serving_model_dir).info.config["max_steps"] == 6
     assert read_curve(f"{fn_args.model_run_dir}/{TRAINING}")
     first = job_of(fn_args)
     assert newest_step(tmp_path / "checkpoints" / first.checkpoint_dir.rpartition("/")[2]) == 6

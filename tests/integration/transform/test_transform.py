@@ -10,18 +10,18 @@ import tensorflow_transform as tft
 from records import make_dataset, read_all
 from tfx_runs import output, published, run
 
-from yt8m.components.example_gen.component import create_example_gen
+from yt8m.components.example_gen.component import ExampleGen
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.records.decode import decode_record
 from yt8m.components.transform.component import create_transform
 from yt8m.components.transform.config import TransformConfig
-from yt8m.components.validation.component import create_schema_gen
+from yt8m.components.validation.component import SchemaGen
 from yt8m.schemas.features import FeatureConfig, Level
 
 
 def _run(root: Path, data: Path, config: TransformConfig, features: FeatureConfig) -> str:
-    example_gen = create_example_gen(DataConfig(root=str(data)), features)
-    schema_gen = create_schema_gen(Level.VIDEO, features)
+    example_gen = ExampleGen(DataConfig(root=str(data)), features)
+    schema_gen = SchemaGen(Level.VIDEO, features)
     transform = create_transform(
         config,
         features,

@@ -5,11 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from registry_models import push_fake
+from registry_models import fake_model, push_fake
 
 from yt8m.components.baseline.config import BaselineConfig, Choice
-from yt8m.components.baseline.select import select_baseline
-from yt8m.components.registry.versions import NO_VERSION, DamagedVersionError, registry_digest
+from yt8m.components.baseline.select import replaced_version, select_baseline
+from yt8m.components.registry.versions import (
+    NO_VERSION,
+    DamagedVersionError,
+    InService,
+    in_service,
+    registry_digest,
+)
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError, UserError
 
@@ -73,3 +79,42 @@ def test_a_choice_survives_the_way_to_json_and_back(version: str | int) -> None:
 def test_a_choice_that_is_none_is_refused(version: object) -> None:
     with pytest.raises(ConfigError, match=r"baseline\.version"):
         from_dict(BaselineConfig, {"version": version}, path="baseline")
+
+
+def test_a_registry_of_damaged_versions_alone_is_refused_and_none_replaces_it(
+    push_dir: str,
+) -> None:
+    for version in (1, 2, 3):
+        Path(push_dir, str(version), "saved_model.pb").unlink()
+    for digest in ("", NO_VERSION, "3-abc"):
+        with pytest.raises(UserError, match=r"every version in .* is damaged"):
+            number(BaselineConfig(), push_dir, digest)
+    assert number(BaselineConfig(version=Choice.NONE), push_dir) == 0
+
+
+def test_a_foreign_model_in_service_stops_what_would_replace_it(
+    push_dir: str, tmp_path: Path
+) -> None:
+    fake_model(Path(push_dir, "1700000000"))
+    with pytest.raises(UserError, match="another maker's model"):
+        number(BaselineConfig(), push_dir)
+    with pytest.raises(UserError, match="another maker's model"):
+        number(BaselineConfig(version=2), push_dir)
+    assert number(BaselineConfig(version=Choice.NONE), push_dir) == 0
+
+
+def test_a_push_replaces_what_the_baseline_was_chosen_over(push_dir: str, tmp_path: Path) -> None:
+    newest = BaselineConfig()
+    third = select_baseline(newest, push_dir, "")
+    assert replaced_version(newest, push_dir, third) == in_service(push_dir)
+    second = select_baseline(newest, push_dir, "2-abc")  # 3 was pushed after the run had begun
+    replaced = replaced_version(newest, push_dir, second)
+    assert replaced is not None
+    assert replaced.version == 2
+    named = BaselineConfig(version=1)
+    assert replaced_version(named, push_dir, select_baseline(named, push_dir, "")) == in_service(
+        push_dir
+    )
+    assert replaced_version(BaselineConfig(version=Choice.NONE), push_dir, None) is None
+    empty = str(tmp_path / "empty")
+    assert replaced_version(newest, empty, None) == InService()

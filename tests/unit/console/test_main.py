@@ -152,8 +152,8 @@ def test_overview_lists_every_command_or_its_group_once(capsys):
 def test_group_lists_its_commands(capsys):
     run(["models", "--help"])
     out = capsys.readouterr().out
-    for words in ("models list", "models show", "models rollback", "models import"):
-        assert f"  {words} " in out
+    for name in ("list", "show", "rollback", "import", "verify", "prune"):
+        assert f"  models {name} " in out
 
 
 def test_version_is_that_of_the_package(capsys):

@@ -10,10 +10,10 @@ import yaml
 from docs_blocks import PAGES, ROOT, SHELL, Block, blocks
 
 from yt8m.components.console.main import find, parse
-from yt8m.components.evaluator.gate import check_gate
+from yt8m.components.evaluator.thresholds import check_gate
 from yt8m.kubeflow.config import load_platform
 from yt8m.kubeflow.connection import load_connection
-from yt8m.pipeline.commands.arguments import configured
+from yt8m.pipeline.commands.arguments import config_of
 from yt8m.pipeline.presets import load_config
 
 BLOCKS = [block for page in PAGES for block in blocks(page)]
@@ -38,7 +38,7 @@ def test_every_shown_command_is_understood_and_its_configuration_is_right(block:
             preset = getattr(args, "preset", None) or getattr(args, "config", None)
             if preset is None or preset.endswith(".yaml"):  # a file that the page tells to write
                 continue
-            config = configured(args) if hasattr(args, "push") else load_config(preset, args.set)
+            config = config_of(args) if hasattr(args, "push") else load_config(preset, args.set)
             if command.words in SHIPPING:
                 assert check_gate(config.gate, config.evaluator) == []
         if words[0] == "make":

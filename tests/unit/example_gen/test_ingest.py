@@ -14,7 +14,7 @@ from ingesting import ingest_directory
 from records import make_dataset, read_all
 
 from yt8m.components.artifacts.manifest import parse_manifest
-from yt8m.components.example_gen import scan as scanning
+from yt8m.components.records import shard_reader
 
 
 @pytest.fixture(scope="module")
@@ -32,13 +32,13 @@ def _fingerprint(root: Path) -> dict[str, str]:
 
 def _count_opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     opened: list[str] = []
-    original = scanning.storage.open_file
+    original = shard_reader.storage.open_file
 
     def counting(uri: str) -> Any:
         opened.append(uri)
         return original(uri)
 
-    monkeypatch.setattr(scanning.storage, "open_file", counting)
+    monkeypatch.setattr(shard_reader.storage, "open_file", counting)
     return opened
 
 

@@ -22,7 +22,7 @@ from records import (
 )
 from sources import batches, make_source
 
-from yt8m.components.inputs.config import Slice, Source
+from yt8m.components.inputs.config import BatchSlice, Source
 from yt8m.components.inputs.dataset import dataset_for_scoring, dataset_for_training
 from yt8m.components.inputs.faults import explaining_faults, find_fault
 from yt8m.schemas.errors import DataError
@@ -32,9 +32,12 @@ Damage = Callable[[Path], None]
 RECORD = 4
 
 VIDEO_DAMAGE: dict[str, tuple[Damage, str]] = {
-    "checksum": (lambda p: flip_byte_in_record(p, RECORD), "wrong checksum of the record"),
-    "cut off": (lambda p: truncate(p, record_offsets(p)[RECORD] + 40), "cut off in a record"),
-    "not a record": (lambda p: replace_record(p, RECORD, b"\xff\xff\xff"), "not a record of level"),
+    "checksum": (lambda p: flip_byte_in_record(p, RECORD), "wrong checksum"),
+    "cut off": (lambda p: truncate(p, record_offsets(p)[RECORD] + 40), "the file is cut off here"),
+    "not a record": (
+        lambda p: replace_record(p, RECORD, b"\xff\xff\xff"),
+        "not a tf.Example",
+    ),
     "missing": (lambda p: edit_record(p, RECORD, drop_feature("mean_rgb")), "mean_rgb"),
     "size": (
         lambda p: edit_record(p, RECORD, set_feature("mean_rgb", np.zeros(3, np.float32))),
@@ -45,18 +48,18 @@ FRAME_DAMAGE: dict[str, tuple[Damage, str]] = {
     "checksum": VIDEO_DAMAGE["checksum"],
     "frame size": (
         lambda p: edit_record(p, RECORD, set_frames("rgb", np.zeros((9, 3), np.uint8))),
-        "not a record of level frame",
+        "frame 0 of feature rgb has 3 bytes, not 16",
     ),
     "frame count": (
         lambda p: edit_record(p, RECORD, set_frames("rgb", np.zeros((5, 16), np.uint8))),
-        "differ in their number of frames",
+        "differ in the number of frames",
     ),
 }
 
 
 def _read_until_it_fails(source: Source) -> None:
     with explaining_faults(source):
-        batches(dataset_for_training(source, Slice(global_batch_size=10)), 20)
+        batches(dataset_for_training(source, BatchSlice(global_batch_size=10)), 20)
 
 
 @pytest.mark.parametrize(

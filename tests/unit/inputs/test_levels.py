@@ -14,7 +14,7 @@ from records import edit_record, read_all, set_feature
 from sources import FEATURES, SIZES, batches, make_source
 
 from yt8m.components.artifacts.manifest import Manifest
-from yt8m.components.inputs.config import Choice, FrameSampling, Slice, source_of
+from yt8m.components.inputs.config import BatchSlice, FrameChoice, FrameSampling, source_of
 from yt8m.components.inputs.dataset import (
     dataset_for_scoring,
     dataset_for_training,
@@ -63,7 +63,7 @@ def test_frame_batches_hold_all_frames_and_zeros_after_them(tmp_path: Path) -> N
 def test_longer_videos_are_cut_to_the_frames_that_are_asked_for(tmp_path: Path) -> None:
     source = make_source(tmp_path, Level.FRAME, min_frames=9, max_frames=12)
     cut = dataclasses.replace(source, features=dataclasses.replace(source.features, max_frames=10))
-    taken = Slice(global_batch_size=25, seed=1)
+    taken = BatchSlice(global_batch_size=25, seed=1)
     for dataset in (dataset_for_scoring(cut, batch_size=64), dataset_for_training(cut, taken)):
         (batch,) = batches(dataset, 1)
         assert batch["num_frames"].max() == 10 == batch["rgb"].shape[1]
@@ -116,21 +116,21 @@ def test_a_split_without_records_is_an_error_that_names_the_splits(tmp_path: Pat
 @given(
     count=st.integers(1, 300),
     wanted=st.integers(1, 60),
-    choice=st.sampled_from(list(Choice)),
+    choice=st.sampled_from(list(FrameChoice)),
     seed=st.integers(0, 2**31),
 )
-def test_chosen_frames_are_there(count: int, wanted: int, choice: Choice, seed: int) -> None:
+def test_chosen_frames_are_there(count: int, wanted: int, choice: FrameChoice, seed: int) -> None:
     noise = tf.constant([seed, 7], tf.int64)
     sampling = FrameSampling(choice=choice, frames=wanted)
     chosen = choose_frames(tf.constant(count), sampling, noise).numpy()
     assert ((chosen >= 0) & (chosen < count)).all()
-    assert len(chosen) == (wanted if choice is Choice.RANDOM_FRAMES else min(count, wanted))
-    if choice is Choice.RANDOM_SEQUENCE:
+    assert len(chosen) == (wanted if choice is FrameChoice.RANDOM_FRAMES else min(count, wanted))
+    if choice is FrameChoice.RANDOM_SEQUENCE:
         assert (np.diff(chosen) == 1).all()
 
 
 def test_random_frames_reach_every_frame_equally_often() -> None:
-    sampling = FrameSampling(choice=Choice.RANDOM_FRAMES, frames=50)
+    sampling = FrameSampling(choice=FrameChoice.RANDOM_FRAMES, frames=50)
     seen = np.concatenate(
         [choose_frames(tf.constant(5), sampling, tf.constant([0, i], tf.int64)) for i in range(40)]
     )

@@ -13,14 +13,20 @@ import tensorflow as tf
 from records import compress
 from sources import assert_same, batches, make_source
 
-from yt8m.components.inputs.config import Choice, FrameSampling, InputConfig, Slice, Source
+from yt8m.components.inputs.config import (
+    BatchSlice,
+    FrameChoice,
+    FrameSampling,
+    InputConfig,
+    Source,
+)
 from yt8m.components.inputs.dataset import dataset_for_training
 from yt8m.components.inputs.order import create_order
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import Level
 
-RANDOM = FrameSampling(choice=Choice.RANDOM_FRAMES, frames=4)
-SEQUENCE = FrameSampling(choice=Choice.RANDOM_SEQUENCE, frames=4)
+RANDOM = FrameSampling(choice=FrameChoice.RANDOM_FRAMES, frames=4)
+SEQUENCE = FrameSampling(choice=FrameChoice.RANDOM_SEQUENCE, frames=4)
 BUCKETS = InputConfig(bucket_batches=3, bucket_multiple=4)
 CASES = {
     "video": (Level.VIDEO, None, None),
@@ -43,7 +49,7 @@ def test_a_stream_that_begins_later_is_the_rest_of_the_one_before(
     case: str, start: int, sources: dict[Level, Source]
 ) -> None:
     level, sampling, config = CASES[case]
-    taken = Slice(global_batch_size=8, seed=5)
+    taken = BatchSlice(global_batch_size=8, seed=5)
     whole = dataset_for_training(sources[level], taken, sampling=sampling, config=config)
     later = dataclasses.replace(taken, start_step=start)
     rest = dataset_for_training(sources[level], later, sampling=sampling, config=config)
@@ -65,7 +71,7 @@ def test_a_stream_that_begins_later_opens_no_shard_of_the_blocks_before(
         dataclasses.replace(shard, uri="/nowhere") if number in read_before else shard
         for number, shard in enumerate(source.shards)
     )
-    later = Slice(global_batch_size=8, seed=5, start_step=step)
+    later = BatchSlice(global_batch_size=8, seed=5, start_step=step)
     expected = batches(dataset_for_training(source, later, config=config), 1)
     without = dataclasses.replace(source, shards=shards)
     assert_same(batches(dataset_for_training(without, later, config=config), 1), expected)
@@ -78,7 +84,7 @@ def test_workers_take_disjoint_rows_of_the_same_global_batch(
     level, sampling, config = CASES[case]
 
     def read(**values: int) -> list[dict[str, np.ndarray]]:
-        taken = Slice(global_batch_size=8, seed=5, start_step=1, **values)
+        taken = BatchSlice(global_batch_size=8, seed=5, start_step=1, **values)
         return batches(
             dataset_for_training(sources[level], taken, sampling=sampling, config=config), 3
         )
@@ -99,7 +105,7 @@ def test_every_epoch_has_every_row_once_and_in_another_order(
     level: Level, sources: dict[Level, Source]
 ) -> None:
     rows = 50 if level is Level.VIDEO else 250
-    stream = dataset_for_training(sources[level], Slice(global_batch_size=10, seed=1))
+    stream = dataset_for_training(sources[level], BatchSlice(global_batch_size=10, seed=1))
     read = batches(stream, 2 * rows // 10)
     keys = [row.tobytes() for batch in read for row in batch["rgb"]]
     first, second = keys[:rows], keys[rows:]
@@ -111,7 +117,9 @@ def test_every_epoch_has_every_row_once_and_in_another_order(
 
 def test_the_seed_decides_the_order(sources: dict[Level, Source]) -> None:
     def read(seed: int) -> bytes:
-        stream = dataset_for_training(sources[Level.VIDEO], Slice(global_batch_size=50, seed=seed))
+        stream = dataset_for_training(
+            sources[Level.VIDEO], BatchSlice(global_batch_size=50, seed=seed)
+        )
         return batches(stream, 1)[0]["rgb"].tobytes()
 
     assert read(1) == read(1)
@@ -161,7 +169,7 @@ def test_a_position_is_found_without_reading(sources: dict[Level, Source]) -> No
 
 def test_shards_may_be_compressed_or_not(tmp_path: Path) -> None:
     source = make_source(tmp_path, Level.VIDEO)
-    taken = Slice(global_batch_size=25, seed=3)
+    taken = BatchSlice(global_batch_size=25, seed=3)
     plain = batches(dataset_for_training(source, taken), 2)
     first, *others = source.shards
     compress(Path(first.uri))
@@ -173,9 +181,9 @@ def test_shards_may_be_compressed_or_not(tmp_path: Path) -> None:
 
 def test_buckets_that_do_not_divide_are_refused(sources: dict[Level, Source]) -> None:
     with pytest.raises(ConfigError, match=r"inputs\.bucket_multiple = 4: must divide .*10 rows"):
-        dataset_for_training(sources[Level.FRAME], Slice(global_batch_size=10), config=BUCKETS)
+        dataset_for_training(sources[Level.FRAME], BatchSlice(global_batch_size=10), config=BUCKETS)
 
 
 def test_a_global_batch_must_divide_among_the_workers() -> None:
     with pytest.raises(ValueError, match="10 rows does not divide among 4"):
-        Slice(global_batch_size=10, num_workers=4)
+        BatchSlice(global_batch_size=10, num_workers=4)

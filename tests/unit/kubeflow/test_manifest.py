@@ -20,7 +20,7 @@ from yt8m.components.trainer.backends.kubernetes_manifest import (
     create_manifest,
 )
 from yt8m.components.trainer.config import TrainerConfig
-from yt8m.components.trainer.tf_config import Cluster, Kind
+from yt8m.components.trainer.tf_config import Cluster, ClusterKind
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
 
@@ -64,7 +64,7 @@ def test_a_jobset_tells_each_pod_its_part_of_the_cluster():
         for index in range(job["replicas"]):
             text = variables["TF_CONFIG"]["value"].replace("$(YT8M_TASK_INDEX)", str(index))
             cluster = Cluster.from_env({"TF_CONFIG": text})
-            assert cluster.kind is Kind.PARAMETER_SERVER
+            assert cluster.kind is ClusterKind.PARAMETER_SERVER
             assert cluster.address == f"{name}-{job['name']}-{index}-0.{name}:2222"
             seen.append(str(cluster))
             assert json.loads(text)["cluster"].keys() == roles.keys()

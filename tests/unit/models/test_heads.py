@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tensorflow as tf
-from batches import CLASSES, FEATURES, MODELS, make_batch
+from batches import CLASSES, FEATURES, MODELS, create_network, make_batch
 
 from yt8m.components.models.config import (
     EntitiesHeadConfig,
@@ -15,7 +15,6 @@ from yt8m.components.models.config import (
     VerticalsHeadConfig,
 )
 from yt8m.components.models.heads import create_heads, targets
-from yt8m.components.models.network import create_network
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import Level

@@ -44,7 +44,7 @@ FAMILIES = {
     },
 }
 
-OF_NO_FAMILY = {"google-crc32c", "pyyaml", "rich", "apscheduler", "boto3"}
+OF_NO_FAMILY = {"google-crc32c", "pyyaml", "rich", "tzdata", "boto3"}
 
 
 def locked(name):

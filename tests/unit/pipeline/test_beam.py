@@ -4,7 +4,8 @@ import pytest
 from apache_beam.runners import DirectRunner
 from apache_beam.runners.runner import create_runner
 
-from yt8m.pipeline.beam import IN_PROCESS_RUNNER, BeamConfig, BeamRunner, beam_arguments
+from yt8m.pipeline.beam import IN_PROCESS_RUNNER, beam_arguments
+from yt8m.pipeline.config import BeamConfig, BeamRunner
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import ConfigError
 

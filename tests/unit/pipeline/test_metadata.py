@@ -4,13 +4,8 @@ import sqlite3
 
 import pytest
 
-from yt8m.pipeline.metadata import (
-    MetadataConfig,
-    MySqlConfig,
-    check_metadata,
-    connection_config,
-    open_store,
-)
+from yt8m.pipeline.config import MetadataConfig, MySqlConfig
+from yt8m.pipeline.metadata import check_metadata, connection_config, open_store
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import ConfigError, UserError
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from registry_models import fake_model, push_fake
 
+from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.manifest import Manifest, Shard
-from yt8m.components.artifacts.version_record import MetricRecord, VersionRecord, parse_record
+from yt8m.components.artifacts.version_record import VersionRecord, parse_record
 from yt8m.components.pusher.config import PusherConfig
 from yt8m.components.pusher.record import create_record, metric_records
 from yt8m.schemas.config_tree import from_dict
@@ -85,9 +86,9 @@ def test_an_empty_baseline_is_none(tmp_path: Path) -> None:
 def test_what_is_no_number_is_recorded_as_undefined() -> None:
     found = metric_records({"a": float("inf"), "b": {"value": 1, "lower": "x"}, "c": True})
     assert found == {
-        "a": MetricRecord(value=None),
-        "b": MetricRecord(value=1.0),
-        "c": MetricRecord(value=None),
+        "a": Estimate(value=None),
+        "b": Estimate(value=1.0),
+        "c": Estimate(value=None),
     }
 
 

@@ -42,27 +42,33 @@ def test_generated_data_has_no_problem_and_right_figures(tmp_path, level):
 
 VIDEO_FAULTS = [
     (drop_feature("mean_rgb"), "feature mean_rgb is missing"),
-    (drop_feature("id"), "feature id is not one text"),
-    (set_feature("id", (b"a", b"b")), "feature id is not one text"),
-    (set_feature("mean_audio", np.ones(127, np.float32)), "has size 127, not 128"),
+    (drop_feature("id"), "feature id is missing"),
+    (set_feature("id", (b"a", b"b")), "feature id must be one text"),
+    (set_feature("mean_audio", np.ones(127, np.float32)), "has 127 values, not 128"),
     (set_feature("mean_rgb", np.full(1024, np.nan, np.float32)), "mean_rgb holds NaN"),
-    (set_feature("labels", [3, -1]), "labels holds -1, below 0"),
-    (set_feature("labels", [20]), "labels holds 20; the vocabulary ends at 19"),
-    (set_feature("labels", [4, 4]), "labels holds a class twice"),
-    (set_feature("labels", (b"Game",)), "labels does not hold integers"),
-    (set_feature("extra", np.ones(3, np.float32)), "extra is in this record and not in those"),
+    (set_feature("labels", [3, -1]), "label -1 is outside 0..19"),
+    (set_feature("labels", [20]), "label 20 is outside 0..19"),
+    (set_feature("labels", [4, 4]), "label 4 is given twice"),
+    (set_feature("labels", (b"Game",)), "labels must hold integers"),
+    (set_feature("labels", []), "no labels"),
 ]
 FRAME_FAULTS = [
-    (set_frames("rgb", np.zeros((7, 1024), np.uint8)), "number of frames (rgb 7, audio"),
-    (set_frames("audio", np.zeros((9, 100), np.uint8)), "feature audio has size 100, not 128"),
-    (set_frames("audio", ((b"x" * 128,), (b"y",))), "audio has frames of unequal size, not 128"),
+    (set_frames("rgb", np.zeros((7, 1024), np.uint8)), "in the number of frames (rgb 7, audio"),
+    (
+        set_frames("audio", np.zeros((9, 100), np.uint8)),
+        "audio has 100 bytes, not 128",
+    ),
+    (
+        set_frames("audio", ((b"x" * 128,), (b"y",))),
+        "audio has 1 bytes, not 128",
+    ),
     (drop_feature("audio"), "feature audio is missing"),
 ]
 SEGMENT_FAULTS = [
-    (set_feature("segment_labels", [1, 2]), "the ratings differ in length"),
-    (set_feature("segment_end_times", [9, 9, 9, 9, 9]), "has not 5 frames"),
-    (set_feature("segment_scores", np.full(5, 2.0, np.float32)), "is not between 0 and 1"),
-    (set_feature("segment_labels", [1, 2, 3, 4, 99]), "segment_labels holds 99"),
+    (set_feature("segment_labels", [1, 2]), "the segments' features differ in length"),
+    (set_feature("segment_end_times", [9, 9, 9, 9, 9]), "frames long, not 5"),
+    (set_feature("segment_scores", np.full(5, 2.0, np.float32)), "segment score 2 is outside 0..1"),
+    (set_feature("segment_labels", [1, 2, 3, 4, 99]), "segment label 99 is outside 0..19"),
 ]
 
 
@@ -88,7 +94,7 @@ def test_bytes_that_are_no_record_and_ids_given_twice_are_problems(tmp_path):
     replace_record(shard, 4, read_all(shard)[1])
     texts = [str(problem) for problem in inspect(shard).problems]
     assert [text.partition(":")[0].rpartition(" ")[2] for text in texts] == ["2", "4"]
-    assert "is not a tf.Example" in texts[0]
+    assert "not a tf.Example" in texts[0]
     assert "of record 1" in texts[1]
 
 
@@ -98,7 +104,7 @@ def test_frame_records_among_video_records_are_problems(tmp_path):
     found = inspect(videos, frames / "train0000.tfrecord")
     assert found.num_problems == 3
     assert dict(found.levels) == {"video": 2, "frame": 3}
-    assert "is with frames, where those before are video-level" in str(found.problems[0])
+    assert "a frame-level record, and the first record says level=video" in str(found.problems[0])
 
 
 def test_an_empty_shard_is_a_problem():

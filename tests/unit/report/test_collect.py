@@ -1,4 +1,4 @@
-"""Facts are read from what components leave; what is broken is named, and the rest still shown."""
+"""Reports are read from what components leave; what is broken is named, and the rest is shown."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from yt8m.components.artifacts.manifest import Manifest, Shard
 from yt8m.components.registry.push import push
 from yt8m.components.report.collect import collect
 from yt8m.components.report.config import ReportConfig
-from yt8m.components.report.inputs import Sources
-from yt8m.components.report.model import Outcome, parse_facts
+from yt8m.components.report.evaluation_views import best_and_worst
+from yt8m.components.report.inputs import ReportInputs
+from yt8m.components.report.model import Outcome
 from yt8m.components.report.partial_report import report_early
+from yt8m.components.report.summary import summary_json
 from yt8m.components.report.write import write_report
 from yt8m.schemas.features import Level
 
@@ -57,6 +59,8 @@ def metrics() -> dict[str, Any]:
         "difference": {},
     }
     return {
+        "level": "video",
+        "top_k": 20,
         "videos": 10,
         "examples": 12,
         "confidence": 0.9,
@@ -78,18 +82,18 @@ def metrics() -> dict[str, Any]:
 
 
 def test_nothing_at_all_gives_a_report_that_says_so(tmp_path: Path) -> None:
-    facts = collect(Sources())
-    assert facts.verdict.outcome is Outcome.UNFINISHED
-    assert facts.problems == ()
-    page = Path(write_report(facts, str(tmp_path / "report")))
-    assert "did not come to an end" in page.read_text()
+    report = collect(ReportInputs())
+    assert report.verdict.outcome is Outcome.UNFINISHED
+    assert report.problems == ()
+    page = Path(write_report(report, str(tmp_path / "report")))
+    assert "Run incomplete" in page.read_text()
     written = json.loads((page.parent / "report.json").read_text())
     assert written["verdict"]["outcome"] == "unfinished"
 
 
 def test_a_pushed_run_is_reported_with_its_decision(tmp_path: Path) -> None:
     record = {"version": 4, "reason": "gap 0.7 >= 0.6"}
-    sources = Sources(
+    sources = ReportInputs(
         model_blessing=write(tmp_path / "blessing" / "decision.json", decision()),
         evaluation=write(tmp_path / "evaluation" / "metrics.json", metrics()),
         pushed_model=write(
@@ -97,33 +101,48 @@ def test_a_pushed_run_is_reported_with_its_decision(tmp_path: Path) -> None:
             {"pushed": True, "destination": "/models/4", "record": record},
         ),
     )
-    facts = collect(sources, ReportConfig(classes=2))
-    assert facts.problems == ()
-    assert (facts.verdict.outcome, facts.verdict.version) == (Outcome.PUSHED, 4)
-    evaluation = facts.evaluation
-    assert [m.name for m in evaluation.metrics] == ["gap", "loss"]
-    assert evaluation.metrics[0].difference is not None
-    assert evaluation.metrics[0].difference.lower == 0.01
-    assert (evaluation.videos, evaluation.examples, evaluation.confidence) == (10, 12, 0.9)
-    assert [(s.name, s.examples) for s in evaluation.slices] == [("num_labels = 5+", 4)]
-    assert [c.name for c in evaluation.best_classes] == ["c6", "c5"]
-    assert [c.name for c in evaluation.worst_classes] == ["c0", "c1"]
-    assert evaluation.precision_recall["candidate"].x == (0.4,)
-    assert evaluation.calibration["candidate"].y == (0.6,)  # the empty bin is no point
+    report = collect(sources, ReportConfig(classes=2))
+    assert report.problems == ()
+    assert (report.verdict.outcome, report.verdict.version) == (Outcome.PUSHED, 4)
+    found = json.loads(summary_json(report))["evaluation"]
+    assert [m["name"] for m in found["metrics"]] == ["gap", "loss"]
+    assert found["metrics"][0]["difference"] == {"value": 0.05, "lower": 0.01, "upper": 0.09}
+    assert (found["videos"], found["examples"], found["confidence"]) == (10, 12, 0.9)
+    assert found["checks"][0] == {
+        "metric": "gap",
+        "needed": "gap >= 0.6",
+        "observed": 0.7,
+        "passed": True,
+        "applied": True,
+        "note": "",
+        "slice_name": "",
+    }
+    (part,) = found["slices"]
+    assert (part["name"], part["examples"], part["baseline"]) == ("num_labels = 5+", 4, None)
+    assert [c["name"] for c in found["best_classes"]] == ["c6", "c5"]
+    assert [c["name"] for c in found["worst_classes"]] == ["c0", "c1"]
+    assert found["precision_recall"]["candidate"]["x"] == [0.4]
+    assert found["calibration"]["candidate"]["y"] == [0.6]  # the empty bin is no point
 
 
 def test_few_classes_are_not_listed_twice(tmp_path: Path) -> None:
     evaluation = write(tmp_path / "metrics.json", metrics())
-    found = collect(Sources(evaluation=evaluation), ReportConfig(classes=50)).evaluation
-    listed = [c.class_id for c in (*found.best_classes, *found.worst_classes)]
-    assert sorted(listed) == list(range(7))
+    found = collect(ReportInputs(evaluation=evaluation), ReportConfig(classes=50))
+    best, worst = best_and_worst(found)
+    assert sorted(c.class_id for c in (*best, *worst)) == list(range(7))
+
+
+def test_an_evaluation_without_a_decision_is_shown_by_its_own_metrics(tmp_path: Path) -> None:
+    found = collect(ReportInputs(evaluation=write(tmp_path / "metrics.json", metrics())))
+    assert found.overall.candidate["gap"].value == 0.7
+    assert found.evaluated is found.evaluation
 
 
 def test_a_model_that_was_held_back(tmp_path: Path) -> None:
     blessing = write(tmp_path / "decision.json", decision(blessed=False, reason="gap too low"))
-    facts = collect(Sources(model_blessing=blessing))
-    assert facts.verdict.outcome is Outcome.HELD_BACK
-    assert facts.verdict.reason == "gap too low"
+    report = collect(ReportInputs(model_blessing=blessing))
+    assert report.verdict.outcome is Outcome.HELD_BACK
+    assert report.verdict.reason == "gap too low"
 
 
 @pytest.mark.parametrize(
@@ -137,32 +156,32 @@ def test_the_component_that_failed_is_the_verdict(
         {"name": node, "state": "failed", "error": "the reason\nand more"},
     ]
     write(tmp_path / "run.json", {"run_id": "r1", "nodes": nodes})
-    facts = collect(Sources(run_file=str(tmp_path / "run.json")))
-    assert facts.run_id == "r1"
-    assert (facts.verdict.outcome, facts.verdict.failed_component) == (outcome, node)
-    assert facts.verdict.reason == "the reason"
-    assert facts.components[0].seconds == 2.5
+    report = collect(ReportInputs(run_file=str(tmp_path / "run.json")))
+    assert report.run_id == "r1"
+    assert (report.verdict.outcome, report.verdict.failed_component) == (outcome, node)
+    assert report.verdict.reason == "the reason"
+    assert report.components[0].seconds == 2.5
 
 
 def test_the_component_that_writes_the_report_tells_its_time_so_far(tmp_path: Path) -> None:
     node = {"name": "Report", "state": "running", "started": time.time() - 60, "seconds": 0.0}
     write(tmp_path / "run.json", {"run_id": "r1", "nodes": [node]})
-    (report,) = collect(Sources(run_file=str(tmp_path / "run.json"))).components
+    (report,) = collect(ReportInputs(run_file=str(tmp_path / "run.json"))).components
     assert report.state == "writing this"
     assert report.seconds >= 60
 
 
 def test_a_broken_part_is_named_and_the_others_are_shown(tmp_path: Path) -> None:
-    sources = Sources(
+    sources = ReportInputs(
         model_blessing=write(tmp_path / "blessing" / "decision.json", decision()),
         examples=write(tmp_path / "examples" / "manifest.json", "{broken"),
         model_run=write(tmp_path / "model_run" / "training.jsonl", '{"kind": "train"}\n'),
     )
-    facts = collect(sources)
-    assert len(facts.problems) == 2
-    assert facts.problems[0].startswith("training cannot be shown: KeyError")
-    assert facts.problems[1].startswith("the data cannot be shown")
-    assert facts.evaluation.metrics
+    report = collect(sources)
+    assert len(report.problems) == 2
+    assert report.problems[0].startswith("training cannot be shown: KeyError")
+    assert report.problems[1].startswith("the data cannot be shown")
+    assert report.overall.candidate
 
 
 def test_training_curves_pass_over_gaps_and_a_line_cut_off(tmp_path: Path) -> None:
@@ -173,7 +192,7 @@ def test_training_curves_pass_over_gaps_and_a_line_cut_off(tmp_path: Path) -> No
         {"kind": "checkpoint", "step": 20},
     ]
     text = "".join(json.dumps(row) + "\n" for row in rows) + '{"kind": "tra'
-    found = collect(Sources(model_run=write(tmp_path / "training.jsonl", text)))
+    found = collect(ReportInputs(model_run=write(tmp_path / "training.jsonl", text)))
     assert found.problems == ()
     training = found.training
     assert (training.steps, training.examples) == (20, 640)
@@ -206,15 +225,15 @@ def test_data_labels_and_anomalies(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True)
         path.write_bytes(proto.SerializeToString())
 
-    facts = collect(
-        Sources(
+    report = collect(
+        ReportInputs(
             examples=write(tmp_path / "examples" / "manifest.json", manifest.to_json()),
             statistics=str(tmp_path / "statistics"),
             anomalies=str(tmp_path / "anomalies"),
         )
     )
-    assert facts.problems == ()
-    data = facts.data
+    assert report.problems == ()
+    data = report.data
     train = data.splits[0]
     assert (train.records, train.shards, train.labelled, train.quarantined) == (100, 2, 89, 1)
     assert data.spans == (1, 2)
@@ -241,11 +260,11 @@ def test_a_run_that_ended_early_is_reported_from_what_it_had_put_out(tmp_path: P
         pipeline="smoke",
         run_file=str(tmp_path / "run.json"),
     )
-    facts = parse_facts((Path(page).parent / "report.json").read_text())
-    assert facts.verdict.outcome is Outcome.UNFINISHED
-    assert facts.verdict.reason == "interrupted"
-    assert facts.evaluation.videos == 10
-    assert facts.problems == ()
+    found = json.loads((Path(page).parent / "report.json").read_text())
+    assert found["verdict"]["outcome"] == Outcome.UNFINISHED.value
+    assert found["verdict"]["reason"] == "interrupted"
+    assert found["evaluation"]["videos"] == 10
+    assert found["problems"] == []
 
 
 def test_differences_are_those_to_the_version_compared_with(tmp_path: Path) -> None:
@@ -258,9 +277,9 @@ def test_differences_are_those_to_the_version_compared_with(tmp_path: Path) -> N
     version = push(fake_model(tmp_path / "model"), str(tmp_path / "push"), record)
     shutil.copytree(version.path, tmp_path / "baseline" / "Format-Serving")
     now = {"trainer": {"steps": 7, "rate": 0.1, "new": 2}, "report": {"classes": 3}}
-    facts = collect(Sources(baseline=str(tmp_path / "baseline"), configuration=now))
-    assert facts.compared_with_version == 1
-    assert [(d.key, d.before, d.now) for d in facts.differences] == [
+    report = collect(ReportInputs(baseline=str(tmp_path / "baseline"), configuration=now))
+    assert report.compared_with_version == 1
+    assert [(d.key, d.before, d.now) for d in report.differences] == [
         ("trainer.new", "–", "2"),
         ("trainer.old", "1", "–"),
         ("trainer.steps", "5", "7"),

@@ -1,4 +1,4 @@
-"""The page is well-formed, says what the facts say, and needs nothing from outside."""
+"""The page is well-formed, says what the report holds, and needs nothing from outside."""
 
 from __future__ import annotations
 
@@ -9,23 +9,17 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
-from report_facts import estimate, failed_facts, full_facts
+from run_reports import estimate, failed_report, full_report
 
+from yt8m.components.artifacts.decision import Decision
+from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.report.charts import Axis, IntervalRow, Series, interval_chart, line_chart
 from yt8m.components.report.markup import element
-from yt8m.components.report.model import (
-    CurveFacts,
-    Estimate,
-    EvaluationFacts,
-    MetricFacts,
-    Outcome,
-    ReportFacts,
-    VerdictFacts,
-    parse_facts,
-)
+from yt8m.components.report.model import Curve, Outcome, RunOutcome, RunReport
 from yt8m.components.report.page import render
+from yt8m.components.report.summary import summary_json
 
-EVERY = {"full": full_facts(), "failed": failed_facts(), "empty": ReportFacts()}
+EVERY = {"full": full_report(), "failed": failed_report(), "empty": RunReport()}
 VOID = {"meta", "link"}
 
 
@@ -64,36 +58,31 @@ def outline(page: str) -> Outline:
     return found
 
 
-@pytest.mark.parametrize("facts", EVERY.values(), ids=EVERY)
-def test_a_page_is_well_formed_and_its_links_lead_somewhere(facts: ReportFacts) -> None:
-    found = outline(render(facts))
+@pytest.mark.parametrize("report", EVERY.values(), ids=EVERY)
+def test_a_page_is_well_formed_and_its_links_lead_somewhere(report: RunReport) -> None:
+    found = outline(render(report))
     assert len(set(found.ids)) == len(found.ids)
     assert {link.removeprefix("#") for link in found.links} <= set(found.ids)
 
 
-@pytest.mark.parametrize("facts", EVERY.values(), ids=EVERY)
-def test_a_page_names_no_address_on_the_network_and_has_no_script(facts: ReportFacts) -> None:
-    page = render(facts)
+@pytest.mark.parametrize("report", EVERY.values(), ids=EVERY)
+def test_a_page_names_no_address_on_the_network_and_has_no_script(report: RunReport) -> None:
+    page = render(report)
     assert not re.search(r"(https?:)?//[a-z]", page)
     assert "<script" not in page
     assert "url(" not in page
     assert "default-src 'none'" in html.unescape(page)
 
 
-@pytest.mark.parametrize("facts", EVERY.values(), ids=EVERY)
-def test_facts_survive_the_way_to_json_and_back(facts: ReportFacts) -> None:
-    assert parse_facts(facts.to_json()) == facts
-
-
 def test_the_verdict_and_its_reason_come_first() -> None:
-    texts = [text for text in outline(render(full_facts())).texts if text.strip()]
+    texts = [text for text in outline(render(full_report())).texts if text.strip()]
     body = texts[texts.index("Pushed as version 7") :]
     assert body[1].startswith("gap 0.7184 clears 0.65")
     assert "Compared with version 6." in body[2]
 
 
 def test_names_from_the_data_are_text_and_never_markup() -> None:
-    page = render(full_facts())
+    page = render(full_report())
     assert "<b>Video" not in page
     assert "&lt;b&gt;Video &amp; game&lt;/b&gt;" in page
     assert element("a", "x", href='"><script>') == '<a href="&quot;&gt;&lt;script&gt;">x</a>'
@@ -102,34 +91,39 @@ def test_names_from_the_data_are_text_and_never_markup() -> None:
 @pytest.mark.parametrize(
     ("verdict", "says"),
     [
-        (VerdictFacts(outcome=Outcome.HELD_BACK, reason="gap 0.5 < 0.7"), "Held back by the gate"),
-        (VerdictFacts(outcome=Outcome.STOPPED, reason="no labels"), "did not pass validation"),
-        (VerdictFacts(outcome=Outcome.FAILED, failed_component="Trainer"), "Failed in Trainer"),
-        (VerdictFacts(), "did not come to an end"),
+        (RunOutcome(outcome=Outcome.HELD_BACK, reason="gap 0.5 < 0.7"), "Held back by the gate"),
+        (RunOutcome(outcome=Outcome.STOPPED, reason="no labels"), "did not pass validation"),
+        (RunOutcome(outcome=Outcome.FAILED, failed_component="Trainer"), "Failed in Trainer"),
+        (RunOutcome(), "Run incomplete"),
     ],
 )
-def test_each_outcome_is_said_with_its_reason(verdict: VerdictFacts, says: str) -> None:
-    found = outline(render(ReportFacts(verdict=verdict)))
+def test_each_outcome_is_said_with_its_reason(verdict: RunOutcome, says: str) -> None:
+    found = outline(render(RunReport(verdict=verdict)))
     assert any(says in text for text in found.texts)
     assert verdict.reason in "".join(found.texts)
 
 
 def test_undefined_metrics_are_shown_as_such() -> None:
-    metric = MetricFacts(name="gap", candidate=Estimate(), baseline=Estimate())
-    facts = ReportFacts(evaluation=EvaluationFacts(videos=0, metrics=(metric,)))
-    page = render(facts)
+    undefined = {"gap": Estimate()}
+    decision = Decision(
+        blessed=False, reason="", metrics=undefined, baseline_metrics=undefined, videos=0
+    )
+    page = render(RunReport(decision=decision))
     assert not re.search(r"\bnan\b", page, re.IGNORECASE)
     assert "–" in "".join(outline(page).texts)
 
 
 def test_what_is_worse_than_the_baseline_is_marked_as_down_and_loss_the_other_way() -> None:
-    metrics = tuple(
-        MetricFacts(
-            name=name, candidate=estimate(1), baseline=estimate(2), difference=Estimate(value=-1)
-        )
-        for name in ("gap", "loss")
+    names = ("gap", "loss")
+    decision = Decision(
+        blessed=True,
+        reason="",
+        videos=1,
+        metrics=dict.fromkeys(names, estimate(1)),
+        baseline_metrics=dict.fromkeys(names, estimate(2)),
+        differences=dict.fromkeys(names, Estimate(value=-1)),
     )
-    page = render(ReportFacts(evaluation=EvaluationFacts(videos=1, metrics=metrics)))
+    page = render(RunReport(decision=decision))
     tiles = page.split('class="tile"')[1:]
     assert 'class="down"' in tiles[0]
     assert 'class="up"' in tiles[1]
@@ -147,7 +141,7 @@ def points_of(figure: str) -> list[tuple[float, float]]:
 
 
 def test_a_line_lies_where_its_values_are() -> None:
-    curve = CurveFacts(x=(0.0, 0.5, 1.0), y=(0.0, 1.0, 0.5))
+    curve = Curve(x=(0.0, 0.5, 1.0), y=(0.0, 1.0, 0.5))
     series = [Series(name="one", style="candidate", curve=curve)]
     unit = {"low": 0.0, "high": 1.0}
     found = points_of(line_chart("t", series, x=Axis(label="x", **unit), y=Axis(label="y", **unit)))
@@ -159,7 +153,7 @@ def test_a_line_lies_where_its_values_are() -> None:
 
 def test_what_cannot_be_drawn_is_left_out() -> None:
     nan, inf = float("nan"), float("inf")
-    curve = CurveFacts(x=(0.0, 1.0, 2.0, 3.0), y=(1.0, nan, inf, 2.0))
+    curve = Curve(x=(0.0, 1.0, 2.0, 3.0), y=(1.0, nan, inf, 2.0))
     series = [Series(name="one", style="candidate", curve=curve)]
     figure = line_chart("t", series, x=Axis(label="x"), y=Axis(label="y"))
     assert len(points_of(figure)) == 2
@@ -171,7 +165,7 @@ def test_what_cannot_be_drawn_is_left_out() -> None:
 def test_a_long_curve_is_thinned_and_keeps_its_spike() -> None:
     values = [1.0] * 100_000
     values[54_321] = 9.0
-    curve = CurveFacts(x=tuple(map(float, range(100_000))), y=tuple(values))
+    curve = Curve(x=tuple(map(float, range(100_000))), y=tuple(values))
     series = [Series(name="one", style="candidate", curve=curve)]
     found = points_of(line_chart("t", series, x=Axis(label="x"), y=Axis(label="y")))
     assert len(found) <= 400
@@ -186,7 +180,7 @@ def test_plots_are_described_for_those_who_do_not_see_them() -> None:
     assert "few 0.5000" in svg.attrib["aria-label"]
 
 
-def test_facts_refuse_nan() -> None:
-    facts = dataclasses.replace(full_facts(), configuration={"x": float("nan")})
+def test_the_summary_refuses_nan() -> None:
+    report = dataclasses.replace(full_report(), configuration={"x": float("nan")})
     with pytest.raises(ValueError, match="not JSON compliant"):
-        facts.to_json()
+        summary_json(report)

@@ -3,7 +3,6 @@ import json
 
 import pytest
 
-from yt8m.components.trainer.buckets import check_buckets
 from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.tf_config import Cluster
@@ -42,7 +41,7 @@ GOOD = [
 
 @pytest.mark.parametrize(("job", "cluster", "local_replicas"), GOOD)
 def test_buckets_that_can_be_shared_out_are_taken(job, cluster, local_replicas):
-    check_buckets(job, cluster, local_replicas=local_replicas)
+    job.check_buckets(replicas=cluster.gradient_processes * local_replicas)
 
 
 BAD = [
@@ -59,6 +58,6 @@ BAD = [
 @pytest.mark.parametrize(("job", "cluster", "local_replicas", "named"), BAD)
 def test_buckets_that_cannot_be_shared_out_are_refused(job, cluster, local_replicas, named):
     with pytest.raises(ConfigError) as error:
-        check_buckets(job, cluster, local_replicas=local_replicas)
+        job.check_buckets(replicas=cluster.gradient_processes * local_replicas)
     for words in named:
         assert words in str(error.value)

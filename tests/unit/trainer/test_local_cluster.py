@@ -2,9 +2,14 @@ import json
 
 import pytest
 
-from yt8m.components.trainer.local_cluster import free_ports
-from yt8m.components.trainer.processes import cluster_configs, parse_processes
-from yt8m.components.trainer.tf_config import Cluster, Kind, Role
+from yt8m.components.trainer.backends.local import free_ports
+from yt8m.components.trainer.tf_config import (
+    Cluster,
+    ClusterKind,
+    Role,
+    cluster_configs,
+    parse_processes,
+)
 from yt8m.schemas.errors import ConfigError
 
 
@@ -52,7 +57,7 @@ def test_each_process_gets_its_own_tf_config_of_one_cluster():
     for (role, index), text in configs.items():
         parsed = Cluster.from_env({"TF_CONFIG": text})
         assert (parsed.role, parsed.index) == (role, index)
-        assert parsed.kind is Kind.PARAMETER_SERVER
+        assert parsed.kind is ClusterKind.PARAMETER_SERVER
 
 
 def test_ports_are_free_and_distinct():

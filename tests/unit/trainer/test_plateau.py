@@ -1,7 +1,7 @@
 import pytest
 
 from yt8m.components.trainer.config import InTrainingValidationConfig, ValidationMetric
-from yt8m.components.trainer.plateau import PlateauState, is_due, judge, parse_state
+from yt8m.components.trainer.plateau import PlateauState, decide, is_due, parse_state
 
 
 def run(values, **config):
@@ -9,7 +9,7 @@ def run(values, **config):
     node = InTrainingValidationConfig(every_steps=10, **config)
     state, verdicts = PlateauState(), []
     for number, value in enumerate(values):
-        verdict = judge(node, state, value=value, step=10 * number)
+        verdict = decide(node, state, value=value, step=10 * number)
         state = verdict.state
         verdicts.append(verdict)
     return verdicts

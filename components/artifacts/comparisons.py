@@ -1,0 +1,35 @@
+"""How far features are apart, as ValidationGate measured it: `comparisons.json`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from yt8m.schemas.config_tree import from_dict, to_dict
+
+FILE_NAME = "comparisons.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Divergence:
+    """Jensen-Shannon divergence of one feature between two datasets, and its limit."""
+
+    feature: str
+    distance: float
+    threshold: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparisons:
+    """Both comparisons; one that was not made is empty."""
+
+    drift: tuple[Divergence, ...] = ()  # train against the data of the baseline
+    skew: tuple[Divergence, ...] = ()  # train against eval
+
+    def to_json(self) -> str:
+        return json.dumps(to_dict(self))
+
+
+def parse_comparisons(text: str) -> Comparisons:
+    """The inverse of `Comparisons.to_json`."""
+    return from_dict(Comparisons, json.loads(text))

@@ -1,0 +1,24 @@
+"""A metric's value with its confidence interval, wherever one is kept or shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """A number with its interval; None where undefined or not worked out."""
+
+    value: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+
+
+def estimate_text(estimate: Estimate, *, sign: str = "") -> str:
+    """`0.7012 [0.6950, 0.7071]`."""
+    if estimate.value is None:
+        return "undefined"
+    text = f"{estimate.value:{sign}.4f}"
+    if estimate.lower is not None and estimate.upper is not None:
+        text += f" [{estimate.lower:{sign}.4f}, {estimate.upper:{sign}.4f}]"
+    return text

@@ -1,0 +1,81 @@
+"""The metrics of one evaluation.
+
+`metrics.json` in the evaluation artifact is `Evaluation` as JSON:
+
+    level, top_k       video | frame | segment; classes of each video that count
+    videos, examples   evaluated; examples are rows: segments at segment level, else videos
+    spans              that the evaluated shards are of; empty where data have none
+    confidence         level of all intervals, null without
+    overall            {examples, candidate, baseline, difference}: each a mapping from metric
+                       (gap, map, perr, hit_at_1, loss) to {value, lower, upper}, null where
+                       undefined; only gap has bounds; baseline and difference are {} without one
+    slices             a list of the same, with `column` and `value`
+    classes            {class_id, name, positives, candidate, baseline}: average precision of
+                       every class that has positives
+    precision_recall   model -> points {score, precision, recall}, by rising recall
+    calibration        model -> bins {low, high, count, mean_score, hit_rate}
+    notes              what a reader must know
+    broken             model -> why it cannot be evaluated (predictions that are no numbers)
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.metrics.curves import CalibrationBin, CurvePoint
+from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.features import Level
+
+FILE_NAME = "metrics.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SliceMetrics:
+    """All data, or one slice of it."""
+
+    column: str = ""
+    value: str = ""
+    examples: int = 0
+    candidate: dict[str, Estimate] = field(default_factory=dict)
+    baseline: dict[str, Estimate] = field(default_factory=dict)
+    difference: dict[str, Estimate] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassMetrics:
+    """One class."""
+
+    class_id: int
+    name: str
+    positives: int
+    candidate: float
+    baseline: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """Everything that was found."""
+
+    level: Level
+    top_k: int
+    videos: int
+    examples: int
+    overall: SliceMetrics
+    spans: tuple[int, ...] = ()
+    confidence: float | None = None
+    slices: tuple[SliceMetrics, ...] = ()
+    classes: tuple[ClassMetrics, ...] = ()
+    precision_recall: dict[str, tuple[CurvePoint, ...]] = field(default_factory=dict)
+    calibration: dict[str, tuple[CalibrationBin, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    broken: dict[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        return json.dumps(to_dict(self), allow_nan=False)
+
+
+def parse_evaluation(text: str) -> Evaluation:
+    """The inverse of `Evaluation.to_json`."""
+    return from_dict(Evaluation, json.loads(text))

@@ -1,0 +1,173 @@
+"""Reads a shard in large blocks, verifying its framing, and goes on after a bad record if it can.
+
+`read_records` of the records package stops at the first fault, as a reader should; here all
+faults of a file are wanted, and speed: a few microseconds a record. Offsets are those of the
+uncompressed stream.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import BinaryIO, NamedTuple, cast
+
+import google_crc32c
+
+from yt8m.components import storage
+from yt8m.components.records.tfrecord import FOOTER_BYTES, GZIP_MAGIC, HEADER_BYTES
+
+BLOCK_BYTES = 4 << 20
+UNKNOWN = -1  # in place of an offset
+_HEADER = struct.Struct("<QI")
+_CHECKSUM = struct.Struct("<I")
+_DELTA = 0xA282EAD8
+_ALL = 0xFFFFFFFF
+_CUT_OFF = "the file is cut off here"
+_NOT_TFRECORD = "not a TFRecord file"
+_LENGTH = "wrong checksum of the length; the rest of the file cannot be read"
+_CONTENT = "wrong checksum"
+_GZIP_FAULTS = (EOFError, zlib.error, gzip.BadGzipFile)
+
+
+class Problem(NamedTuple):
+    """What is wrong with one record."""
+
+    record: int
+    offset: int
+    reason: str
+
+
+@dataclass
+class Block:
+    """Some consecutive records of a shard, and the faults met among them."""
+
+    records: list[bytes] = field(default_factory=list)
+    indices: list[int] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    framing: list[bytes] = field(default_factory=list)  # lengths and checksums, for a digest
+    broken: bool = False  # after its last problem nothing more of the shard can be read
+
+
+@contextmanager
+def open_shard(uri: str) -> Iterator[tuple[BinaryIO, str]]:
+    """The uncompressed content of a shard, and its compression as tf.data names it."""
+    with storage.open_file(uri) as file:
+        magic = file.read(len(GZIP_MAGIC))
+        file.seek(0)
+        if magic == GZIP_MAGIC:
+            yield cast(BinaryIO, gzip.GzipFile(fileobj=file)), "GZIP"
+        else:
+            yield file, ""
+
+
+def scan(file: BinaryIO, *, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:
+    """All records of `file`, block by block, each with both checksums verified.
+
+    A record with a wrong checksum is a problem and is passed over. After a wrong length or a cut
+    nothing more can be found: what is left is one problem, and the block is `broken`.
+    """
+    buffer, base, index, ended = b"", 0, 0, False
+    while not ended:
+        more, fault = _read(file, block_bytes)
+        ended = not more or fault is not None
+        buffer += more
+        block, used, broken = _split(buffer, base, index)
+        index += len(block.indices) + len(block.problems)
+        base += used
+        buffer = buffer[used:]
+        if broken or (ended and (buffer or fault)):
+            reason = broken or fault or _CUT_OFF
+            block.problems.append(Problem(index, base, reason))
+            block.broken = ended = True
+        yield block
+
+
+def count_records(uri: str) -> tuple[int, str, Problem | None]:
+    """Number of records and compression by walking the lengths, without reading the contents."""
+    with open_shard(uri) as (file, compression):
+        size = None if compression else file.seek(0, io.SEEK_END)
+        file.seek(0)
+        count, offset, fault = _walk(file, size)
+    return count, compression, Problem(count, offset, fault) if fault else None
+
+
+def first_record(uri: str) -> bytes:
+    """The first record of a shard that has one; its content may be damaged."""
+    with open_shard(uri) as (file, _):
+        length, _ = _HEADER.unpack(file.read(HEADER_BYTES))
+        return file.read(length)
+
+
+def _walk(file: BinaryIO, size: int | None) -> tuple[int, int, str | None]:
+    count = offset = 0
+    try:
+        while header := file.read(HEADER_BYTES):
+            if fault := _header_fault(header, index=count):
+                return count, offset, fault
+            end = offset + HEADER_BYTES + _HEADER.unpack(header)[0] + FOOTER_BYTES
+            if (size if size is not None else file.seek(end)) < end:
+                return count, offset, _CUT_OFF
+            count, offset = count + 1, file.seek(end)
+    except _GZIP_FAULTS as error:
+        return count, offset, _gzip_fault(error)
+    return count, offset, None
+
+
+def _split(buffer: bytes, base: int, first: int) -> tuple[Block, int, str | None]:
+    """The whole records at the head of `buffer`, how far they reach, and what broke them off."""
+    block = Block()
+    crc, header, footer = google_crc32c.value, _HEADER.unpack_from, _CHECKSUM.unpack_from
+    at, index, end = 0, first, len(buffer)
+    while at + HEADER_BYTES <= end:
+        length, check = header(buffer, at)
+        value = crc(buffer[at : at + 8])
+        if ((value >> 15 | value << 17) + _DELTA) & _ALL != check:
+            return block, at, (_LENGTH if index else _NOT_TFRECORD)
+        stop = at + HEADER_BYTES + length
+        if stop + FOOTER_BYTES > end:
+            break
+        record = buffer[at + HEADER_BYTES : stop]
+        value = crc(record)
+        if ((value >> 15 | value << 17) + _DELTA) & _ALL == footer(buffer, stop)[0]:
+            block.records.append(record)
+            block.indices.append(index)
+            block.offsets.append(base + at)
+            block.framing.append(buffer[at : at + 8] + buffer[stop : stop + FOOTER_BYTES])
+        else:
+            block.problems.append(Problem(index, base + at, _CONTENT))
+        index += 1
+        at = stop + FOOTER_BYTES
+    return block, at, None
+
+
+def _header_fault(header: bytes, *, index: int) -> str | None:
+    if len(header) < HEADER_BYTES:
+        return _CUT_OFF
+    value = google_crc32c.value(header[:8])
+    if ((value >> 15 | value << 17) + _DELTA) & _ALL != _HEADER.unpack(header)[1]:
+        return _LENGTH if index else _NOT_TFRECORD
+    return None
+
+
+def _read(file: BinaryIO, count: int) -> tuple[bytes, str | None]:
+    """Up to `count` bytes; of a damaged gzip stream what still comes out, and the fault."""
+    if not isinstance(file, gzip.GzipFile):
+        return file.read(count), None
+    pieces = []
+    try:
+        while count > 0 and (piece := file.read1(count)):
+            pieces.append(piece)
+            count -= len(piece)
+    except _GZIP_FAULTS as error:
+        return b"".join(pieces), _gzip_fault(error)
+    return b"".join(pieces), None
+
+
+def _gzip_fault(error: Exception) -> str:
+    return f"the gzip stream is damaged or cut off ({error})"

@@ -1,0 +1,112 @@
+"""Does a version hold what its record says? Model, record, decision, configuration, data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from yt8m.components.artifacts import manifest
+from yt8m.components.artifacts.export_info import FILE_NAME as EXPORT_FILE
+from yt8m.components.artifacts.export_info import load_info
+from yt8m.components.artifacts.saved_model import MODEL_FILE
+from yt8m.components.artifacts.version_record import RECORD_FILE, VersionRecord
+from yt8m.components.registry.versions import (
+    DamagedVersionError,
+    ForeignVersionError,
+    load_record,
+    version_path,
+    wrong_files,
+)
+from yt8m.components.storage import files
+from yt8m.schemas.config_tree import to_dict
+from yt8m.schemas.errors import UserError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verification:
+    """What came of comparing one version with its record."""
+
+    number: int
+    foreign: bool = False  # it has none
+    problems: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()  # what nothing is left to compare with
+
+
+def verify_version(push_dir: str, number: int) -> Verification:
+    """Read every file of `number`, and whatever its record names that is still there."""
+    try:
+        record = load_record(push_dir, number)
+    except ForeignVersionError:
+        return Verification(number=number, foreign=True)
+    except DamagedVersionError as error:
+        return Verification(number=number, problems=(str(error),))
+    path = version_path(push_dir, number)
+    problems = [
+        *_identity(record, number),
+        *wrong_files(path, record, verify=True),
+        *_unlisted_files(path, record),
+        *_decision(record),
+        *_configuration(path, record),
+    ]
+    data_problems, unchecked = _data(record)
+    return Verification(
+        number=number, problems=(*problems, *data_problems), unchecked=tuple(unchecked)
+    )
+
+
+def _identity(record: VersionRecord, number: int) -> Iterator[str]:
+    if record.version != number:
+        yield f"it calls itself {record.version}"
+    if MODEL_FILE not in record.files:
+        yield f"its record does not list {MODEL_FILE}"
+
+
+def _unlisted_files(path: str, record: VersionRecord) -> Iterator[str]:
+    for name in files.walk_files(path):
+        if name not in record.files and name != RECORD_FILE:
+            yield f"{name} was not pushed"
+
+
+def _decision(record: VersionRecord) -> Iterator[str]:
+    """What the gate decided must be of these bytes, and say what the record says."""
+    decision = record.decision
+    scored = decision.get("model_digest", "")
+    if scored and scored != record.model_digest:
+        yield "the gate decided about another model (its SHA-256 differs)"
+    if decision and bool(decision.get("blessed", record.blessed)) != record.blessed:
+        yield "its record and the gate's decision disagree on whether it is blessed"
+
+
+def _configuration(path: str, record: VersionRecord) -> Iterator[str]:
+    """The model carries the trainer's configuration itself."""
+    then = record.configuration.get("trainer")
+    if then is None or not files.exists(files.join(path, EXPORT_FILE)):
+        return
+    try:
+        info = load_info(path)
+    except UserError as error:
+        yield str(error)
+        return
+    trained = info.config
+    other = [f"trainer.{k}" for k in then if k in trained and trained[k] != then[k]]
+    if other:
+        yield f"the model was trained with another configuration: {', '.join(other)}"
+    features = record.configuration.get("features")
+    if features is not None and features != to_dict(info.features):
+        yield "the model was exported for other features than its record has"
+
+
+def _data(record: VersionRecord) -> tuple[list[str], list[str]]:
+    """The manifest of the data it was made from, where that still is."""
+    if not record.data.manifest_digest:
+        return [], ["data: none on record"]
+    path = files.join(record.lineage.get("examples", ""), manifest.FILE_NAME)
+    if not record.lineage.get("examples") or not files.exists(path):
+        return [], [f"data: {path} is gone"]
+    try:
+        found = manifest.parse_manifest(files.read_text(path))
+    except (UserError, ValueError, OSError) as error:
+        return [f"data: {path} cannot be read ({error})"], []
+    if found.digest != record.data.manifest_digest:
+        return [f"data: {path} is of other data (digest {found.digest})"], []
+    return [], []

@@ -1,0 +1,64 @@
+"""`report.json`: what the page shows, for scripts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from yt8m.components.report.evaluation_views import (
+    best_and_worst,
+    calibration_curves,
+    gap_by_slice,
+    metric_rows,
+    precision_recall_curves,
+)
+from yt8m.components.report.model import DataSummary, RunReport
+from yt8m.schemas.config_tree import to_dict
+
+_CHECK_KEYS = ("metric", "needed", "observed", "passed", "applied", "note")
+
+
+def summary_json(report: RunReport) -> str:
+    """The report as JSON."""
+    found = to_dict(report)
+    del found["decision"], found["shown_classes"]
+    found |= {"evaluation": _evaluation(report), "data": _data(report.data)}
+    return json.dumps(found, indent=1, allow_nan=False)
+
+
+def _evaluation(report: RunReport) -> dict[str, Any]:
+    evaluated, evaluation, decision = report.evaluated, report.evaluation, report.decision
+    best, worst = best_and_worst(report)
+    rows = metric_rows(report.overall)
+    slices = [
+        {
+            "name": row.name,
+            "examples": part.examples,
+            "candidate": to_dict(row.candidate),
+            "baseline": to_dict(row.baseline),
+        }
+        for part, row in gap_by_slice(evaluation)
+    ]
+    return {
+        "videos": evaluated.videos if evaluated else 0,
+        "examples": evaluated.examples if evaluated else 0,
+        "spans": to_dict(evaluated.spans if evaluated else ()),
+        "confidence": evaluation.confidence if evaluation else None,
+        "notes": to_dict(evaluated.notes if evaluated else ()),
+        "metrics": [{key: to_dict(value) for key, value in row._asdict().items()} for row in rows],
+        "checks": [
+            {**{key: getattr(check, key) for key in _CHECK_KEYS}, "slice_name": check.slice}
+            for check in (decision.checks if decision else ())
+        ],
+        "slices": slices,
+        "best_classes": to_dict(best),
+        "worst_classes": to_dict(worst),
+        "classes": len(evaluation.classes) if evaluation else 0,
+        "precision_recall": to_dict(precision_recall_curves(evaluation)),
+        "calibration": to_dict(calibration_curves(evaluation)),
+    }
+
+
+def _data(data: DataSummary) -> dict[str, Any]:
+    found: dict[str, Any] = to_dict(data)
+    return found | found.pop("comparisons")

@@ -1,0 +1,41 @@
+"""Training in the process that asks for it: TF_CONFIG says which part of the cluster it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from yt8m.components.trainer.job import TrainingJob
+from yt8m.components.trainer.tf_config import Cluster, ClusterKind, Role
+
+
+class InProcess:
+    """Runs the part of the job that TF_CONFIG gives to this process."""
+
+    def run(self, job: TrainingJob, environ: Mapping[str, str]) -> None:
+        run_job(job, environ)
+
+
+def run_job(job: TrainingJob, environ: Mapping[str, str]) -> None:
+    """Do what TF_CONFIG of `environ` asks of this process. It is checked before anything starts."""
+    cluster = Cluster.from_env(environ)
+    job.check_buckets(replicas=cluster.gradient_processes)
+    # TensorFlow takes seconds to import; mistakes are reported before.
+    from yt8m.components.trainer.errors import explaining_storage_faults
+
+    with explaining_storage_faults():
+        _run_role(job, cluster)
+
+
+def _run_role(job: TrainingJob, cluster: Cluster) -> None:
+    if cluster.role is Role.EVALUATOR:
+        from yt8m.components.trainer.checkpoint_scorer import evaluate_continuously
+
+        evaluate_continuously(job)
+    elif cluster.kind is ClusterKind.PARAMETER_SERVER and not cluster.is_chief:
+        from yt8m.components.trainer.parameter_server import serve
+
+        serve(job, cluster)
+    else:
+        from yt8m.components.trainer.training import train
+
+        train(job, cluster)

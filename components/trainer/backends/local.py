@@ -1,0 +1,194 @@
+"""Training by a cluster of processes on this machine: loopback, TF_CONFIG, one log file each."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from yt8m.components.trainer.backends.config import LocalBackend
+from yt8m.components.trainer.job import TrainingJob
+from yt8m.components.trainer.tf_config import (
+    LOOPBACK,
+    VARIABLE,
+    Cluster,
+    Role,
+    cluster_configs,
+    parse_processes,
+)
+from yt8m.schemas.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_TERMINATED,
+    EXIT_USER,
+    Terminated,
+    UserError,
+    Yt8mError,
+)
+
+_POLL_S = 0.2
+_GRACE_S = 30.0  # to save a checkpoint after SIGTERM
+_LINES_SHOWN = 12
+
+# Called with each change: a process's name, and what became of it.
+Show = Callable[[str, str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member:
+    """One process that was started."""
+
+    role: Role
+    index: int
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    @property
+    def name(self) -> str:
+        return f"{self.role.value} {self.index}"
+
+
+class LocalProcesses:
+    """Starts the processes, waits for them, and ends them together."""
+
+    def __init__(self, config: LocalBackend) -> None:
+        self._config = config
+
+    def run(self, job: TrainingJob, environ: Mapping[str, str]) -> None:
+        is_remote = "://" in job.log_dir
+        logs = None if is_remote else Path(job.log_dir) / "processes"
+        run_cluster(job, self._config.processes, environ=environ, log_dir=logs)
+
+
+def run_cluster(
+    job: TrainingJob,
+    processes: str,
+    *,
+    environ: Mapping[str, str],
+    log_dir: Path | None = None,
+    show: Show = lambda name, state: None,
+) -> None:
+    """Train with the processes that the text describes; returns when all have ended well.
+
+    Signals are handed on to all of them. When one fails the others are ended, and the error shows
+    the end of its log; under a parameter server a lost worker is only reported.
+    """
+    configs = cluster_configs(parse_processes(processes), free_ports(processes))
+    cluster = Cluster.from_env({VARIABLE: next(iter(configs.values()))})
+    job.check_buckets(replicas=cluster.gradient_processes)
+    logs = log_dir or Path(tempfile.mkdtemp(prefix="yt8m-cluster-"))
+    logs.mkdir(parents=True, exist_ok=True)
+    path = logs / "job.json"
+    path.write_text(job.to_json(), encoding="utf-8")
+    members: list[Member] = []
+    with _forwarding_signals(members):
+        try:
+            for (role, index), config in configs.items():
+                members.append(_start(path, role, index, {**environ, VARIABLE: config}))
+                show(members[-1].name, f"started, pid {members[-1].process.pid}")
+            _watch(members, show)
+        finally:
+            _end(members)
+
+
+def free_ports(processes: str) -> list[int]:
+    """As many ports that nobody listens on as there are processes."""
+    sockets = [socket.create_server((LOOPBACK, 0)) for _ in range(_total(processes))]
+    try:
+        return [s.getsockname()[1] for s in sockets]
+    finally:
+        for s in sockets:
+            s.close()
+
+
+def _total(processes: str) -> int:
+    return sum(parse_processes(processes).values())
+
+
+def _start(job: Path, role: Role, index: int, environ: Mapping[str, str]) -> Member:
+    log = job.parent / f"{role.value}-{index}.log"
+    with log.open("wb") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "yt8m.components.trainer", "--config", str(job)],
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            env=dict(environ),
+            # Its own group: a terminal's Ctrl-C reaches it once, through us.
+            start_new_session=True,
+        )
+    return Member(role=role, index=index, process=process, log=log)
+
+
+def _watch(members: Sequence[Member], show: Show) -> None:
+    is_ps = any(member.role is Role.PS for member in members)
+    running = list(members)
+    while running:
+        for member in [m for m in running if m.process.poll() is not None]:
+            running.remove(member)
+            code = member.process.returncode
+            show(member.name, "done" if code == 0 else f"ended with {code}")
+            if code == 0:
+                continue
+            if is_ps and member.role is Role.WORKER and _workers(running):
+                show(member.name, "lost; the other workers do its work")
+                continue
+            raise _failure(member)
+        time.sleep(_POLL_S)
+
+
+def _workers(members: Sequence[Member]) -> bool:
+    return any(member.role is Role.WORKER for member in members)
+
+
+def _failure(member: Member) -> BaseException:
+    code = member.process.returncode
+    tail = member.log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LINES_SHOWN:]
+    text = "\n".join(f"  {line}" for line in tail)
+    message = f"{member.name} ended with {code}; the end of {member.log}:\n{text}"
+    if code in (EXIT_TERMINATED, -signal.SIGTERM):
+        return Terminated(message)
+    if code in (EXIT_INTERRUPTED, -signal.SIGINT):
+        return KeyboardInterrupt(message)
+    return UserError(message) if code == EXIT_USER else Yt8mError(message)
+
+
+def _end(members: Sequence[Member]) -> None:
+    """No process is left: SIGTERM first, then SIGKILL."""
+    for member in members:
+        _send(member, signal.SIGTERM)
+    deadline = time.monotonic() + _GRACE_S
+    for member in members:
+        try:
+            member.process.wait(timeout=max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            _send(member, signal.SIGKILL)
+            member.process.wait()
+
+
+def _send(member: Member, number: int) -> None:
+    if member.process.poll() is None:
+        with suppress(ProcessLookupError):
+            os.kill(member.process.pid, number)
+
+
+@contextmanager
+def _forwarding_signals(members: Sequence[Member]) -> Iterator[None]:
+    """SIGTERM and SIGINT go to every process; they save and end, and so do we."""
+
+    def forward(number: int, frame: object) -> None:
+        for member in members:
+            _send(member, number)
+
+    before = {n: signal.signal(n, forward) for n in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

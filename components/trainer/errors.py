@@ -1,0 +1,74 @@
+"""What TensorFlow says of another process, or of the machine, in sentences that say what to do."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import tensorflow as tf
+
+from yt8m.components.trainer.tf_config import Cluster, ClusterKind
+from yt8m.schemas.errors import Yt8mError
+
+_LOST_PEER = (
+    tf.errors.UnavailableError,
+    tf.errors.AbortedError,
+    tf.errors.CancelledError,
+    tf.errors.DeadlineExceededError,
+)
+# TensorFlow's errors end with the system's words for what its file system met.
+_STORAGE = {
+    os.strerror(number): advice
+    for number, advice in {
+        errno.ENOSPC: "make room there",
+        errno.EDQUOT: "make room there, or raise the quota",
+        errno.EFBIG: "allow larger files there (ulimit -f)",
+        errno.EACCES: "give this user the right to read and write there",
+        errno.EPERM: "give this user the right to read and write there",
+        errno.EROFS: "mount it for writing",
+        errno.EMFILE: "allow more open files (ulimit -n)",
+        errno.EIO: "look at the disk or the mount",
+        errno.ESTALE: "mount it again",
+        errno.ENOTCONN: "mount it again",
+        errno.ENODEV: "mount it again",
+        errno.ENOENT: "something removed it, or its mount has gone: bring it back",
+    }.items()
+}
+
+
+class StorageFault(Yt8mError):  # noqa: N818  (names what was found)
+    """The machine's storage cannot be read or written; nothing is wrong with the training."""
+
+
+@contextmanager
+def explaining_lost_peers(cluster: Cluster) -> Iterator[None]:
+    """TensorFlow's words for a dead peer as one sentence that says what to do."""
+    try:
+        yield
+    except _LOST_PEER as error:
+        if cluster.kind is ClusterKind.LOCAL:
+            raise
+        raise Yt8mError(
+            f"{cluster}: lost contact with another process of the cluster. Its log says why; start "
+            "all processes again, and training continues from the newest checkpoint"
+        ) from error
+
+
+@contextmanager
+def explaining_storage_faults() -> Iterator[None]:
+    """A full disk, a missing right or a mount that has gone as what they are."""
+    try:
+        yield
+    except (tf.errors.OpError, OSError) as error:
+        text = str(error.message if isinstance(error, tf.errors.OpError) else error)
+        found = [(words, advice) for words, advice in _STORAGE.items() if words in text]
+        if not found:
+            raise
+        words, advice = found[0]
+        where = next(line for line in text.splitlines() if words in line)
+        raise StorageFault(
+            f"storage: {where.strip()}. This is the machine's, not the training's: {advice}, and "
+            "give the same command again, which continues from the newest checkpoint"
+        ) from error

@@ -1,0 +1,46 @@
+"""What a job describes of its model: vocabulary, heads, and the network with new weights."""
+
+from __future__ import annotations
+
+from yt8m.components.models.heads import Head, create_heads
+from yt8m.components.models.layers import Recipe
+from yt8m.components.models.network import Network, find_network_type
+from yt8m.components.records.vocabulary import load_vocabulary
+from yt8m.components.trainer.job import TrainingJob
+from yt8m.schemas.vocabulary import Vocabulary
+
+
+def heads_of(job: TrainingJob) -> tuple[Head, ...]:
+    """The heads that the job's configuration names."""
+    return create_heads(
+        job.trainer.heads,
+        features=job.features,
+        level=job.level,
+        vocabulary=vocabulary_of(job),
+    )
+
+
+def vocabulary_of(job: TrainingJob) -> Vocabulary | None:
+    """The vocabulary, where the job names one."""
+    if not job.vocabulary:
+        return None
+    return load_vocabulary(job.vocabulary, num_classes=job.features.num_classes)
+
+
+def network_type_of(job: TrainingJob, heads: tuple[Head, ...]) -> type[Network]:
+    """The class of the job's network; ConfigError if it cannot be had, or does not suit `heads`."""
+    return find_network_type(job.trainer.network, heads)
+
+
+def network_of(
+    job: TrainingJob, heads: tuple[Head, ...], *, compute_dtype: str, fuse: bool = False
+) -> Network:
+    """The job's network, with new weights."""
+    return network_type_of(job, heads)(
+        job.trainer.model,
+        features=job.features,
+        level=job.level,
+        heads=heads,
+        sharing=job.trainer.sharing,
+        recipe=Recipe(seed=job.trainer.seed, compute_dtype=compute_dtype, fuse=fuse),
+    )

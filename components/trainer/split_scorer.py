@@ -1,0 +1,97 @@
+"""SplitScores a network on a split, outside any strategy; used in training and by the evaluator."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+
+from yt8m.components.metrics.accumulator import VideoMetrics
+from yt8m.components.metrics.batch import BrokenPredictions
+from yt8m.components.models.network import Network
+from yt8m.components.trainer.training_log import metrics_batch
+from yt8m.schemas.errors import ConfigError
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitScores:
+    """What a pass over a split found; NaN where the network predicts what is no number."""
+
+    loss: float  # weighted over the heads that count
+    gap: float  # of the first head that counts, as are the others
+    hit_at_1: float
+    perr: float
+    loss_by_head: Mapping[str, float]
+    videos: int
+
+    @property
+    def is_finite(self) -> bool:
+        return math.isfinite(self.gap) and math.isfinite(self.loss)
+
+    def to_dict(self) -> dict[str, Any]:
+        losses = {f"loss_{name}": value for name, value in self.loss_by_head.items()}
+        names = ("loss", "gap", "hit_at_1", "perr", "videos")
+        return {**{name: getattr(self, name) for name in names}, **losses}
+
+
+class SplitScorer:
+    """A network of its own, whose weights are set before each pass."""
+
+    def __init__(self, network: Network, *, excluded_heads: Sequence[str] = ()) -> None:
+        known = [head.name for head in network.heads]
+        for name in excluded_heads:
+            if name not in known:
+                raise ConfigError(f"trainer.validation.excluded_heads: no head {name!r} in {known}")
+        self.network = network
+        self._heads = [head for head in network.heads if head.name not in excluded_heads]
+        if not self._heads:
+            raise ConfigError("trainer.validation.excluded_heads: no head is left to validate")
+        self._forward = tf.function(self._call, autograph=False, reduce_retracing=True)
+
+    def score(self, batches: Iterable[Mapping[str, tf.Tensor]]) -> SplitScores:
+        """One pass over `batches`."""
+        sums = dict.fromkeys([head.name for head in self._heads], (0.0, 0.0))
+        metrics = VideoMetrics.empty(self._heads[0].num_classes)
+        for batch in batches:
+            numeric = {k: v for k, v in batch.items() if v.dtype != tf.string}
+            scores, parts = self._forward(numeric)
+            try:
+                metrics.update(metrics_batch(self._heads[0], batch, scores))
+            except BrokenPredictions as error:
+                _log.warning("validation: %s", error)
+                return self._broken()
+            for head, (total, count) in zip(self._heads, parts, strict=True):
+                before = sums[head.name]
+                sums[head.name] = (before[0] + float(total), before[1] + float(count))
+        found = metrics.result()
+        losses = {name: total / count if count else 0.0 for name, (total, count) in sums.items()}
+        return SplitScores(
+            loss=sum(head.weight * losses[head.name] for head in self._heads),
+            gap=found.gap,
+            hit_at_1=found.hit_at_1 or 0.0,
+            perr=found.perr or 0.0,
+            loss_by_head=losses,
+            videos=found.videos,
+        )
+
+    def _broken(self) -> SplitScores:
+        nan = math.nan
+        by_head = {head.name: nan for head in self._heads}
+        return SplitScores(
+            loss=nan, gap=nan, hit_at_1=nan, perr=nan, loss_by_head=by_head, videos=0
+        )
+
+    def _call(self, batch: Mapping[str, tf.Tensor]) -> Any:
+        outputs = self.network(batch, training=False)
+        network = self.network
+        parts = [
+            (network.head_loss(head, batch, outputs[head.name]), network.normaliser(head, batch))
+            for head in self._heads
+        ]
+        return outputs[self._heads[0].name], parts

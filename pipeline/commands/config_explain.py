@@ -1,0 +1,133 @@
+"""Explain a value of the configuration: type, default, limits, meaning, and presets that set it.
+
+PATH is written as for --set. Of a node such as `trainer` every value is listed; without PATH, the
+nodes. Where `name` chooses (a model, an optimiser), the values of each choice are shown.
+
+examples:
+  yt8m config explain trainer.clip_gradient_norm
+  yt8m config explain trainer.model
+  yt8m config explain gate --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from yt8m.components.console.console import Console
+from yt8m.schemas.config_docs import NODE, FieldDoc, NodeDoc, describe, find
+from yt8m.schemas.errors import UserError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What is to be explained."""
+    parser.add_argument(
+        "path", nargs="?", default="", metavar="PATH", help="a value or node, e.g. trainer.seed"
+    )
+
+
+def run(args: argparse.Namespace, console: Console) -> None:
+    """Print what is known of the path."""
+    from yt8m.pipeline.config import PipelineConfig
+
+    documented = describe(PipelineConfig)
+    fields, nodes = find(documented, args.path)
+    if not fields and not nodes:
+        raise UserError(f"{args.path}: unknown key{_nearest(args.path, documented)}")
+    values = [
+        (field, choices, _presets(field.path, choices)) for field, choices in _grouped(fields)
+    ]
+    blocks = [_explanation(*value) for value in values]
+    blocks += [_listing(node, console, heading=len(nodes) > 1) for node in nodes]
+    plain = [
+        {**dataclasses.asdict(field), "choice": choices, "presets": presets}
+        for field, choices, presets in values
+    ]
+    answer = {"path": args.path, "values": plain, "nodes": list(map(dataclasses.asdict, nodes))}
+    console.result(answer, "\n\n".join(blocks))
+
+
+def _nearest(path: str, documented: Sequence[NodeDoc]) -> str:
+    import difflib
+
+    known = [field.path for node in documented for field in node.fields]
+    key = path.rpartition(".")[2]
+    elsewhere = [place for place in known if place.rpartition(".")[2] == key]
+    close = elsewhere or difflib.get_close_matches(path, known, n=1, cutoff=0.5)
+    if not close:  # of a path that is short beside those that are known
+        by_key = {place.rpartition(".")[2]: place for place in reversed(known)}
+        close = [by_key[key] for key in difflib.get_close_matches(key, by_key, n=1)]
+    return f"; did you mean {close[0]}?" if close else "; `yt8m config explain` lists the nodes"
+
+
+def _grouped(fields: Sequence[tuple[str, FieldDoc]]) -> list[tuple[FieldDoc, list[str]]]:
+    """Fields that are the same but for the choice that they belong to, with these choices."""
+    groups: list[tuple[FieldDoc, list[str]]] = []
+    for choice, field in fields:
+        same = next((choices for other, choices in groups if other == field), None)
+        if same is None:
+            groups.append((field, [choice] if choice else []))
+        else:
+            same.append(choice)
+    return groups
+
+
+def _presets(path: str, choices: Sequence[str]) -> dict[str, Any]:
+    """The presets that set the value, with what they set it to."""
+    from yt8m.pipeline.presets import preset_values
+
+    *above, key = path.split(".")
+    found = {}
+    for preset, values in preset_values().items():
+        node: Any = values
+        for part in above:
+            node = node.get(part, {}) if isinstance(node, Mapping) else {}
+        if isinstance(node, Mapping) and key in node:
+            chosen = node.get("name")
+            if not choices or chosen is None or chosen in choices:
+                found[preset] = node[key]
+    return found
+
+
+def _explanation(field: FieldDoc, choices: Sequence[str], presets: Mapping[str, Any]) -> str:
+    title = f"{field.path}  ({', '.join(choices)})" if choices else field.path
+    if field.type == NODE:
+        return f"{title}\n  {field.meaning}"
+    shown = {
+        "type": field.type,
+        "default": field.default_text,
+        "limits": field.limits,
+        "choices": _aligned(field.choices) if any(field.choices.values()) else "",
+        "presets": _aligned({preset: json.dumps(value) for preset, value in presets.items()}),
+    }
+    lines = [title, f"  {field.meaning}", ""]
+    for name, text in shown.items():
+        if text:
+            first, *rest = text.split("\n")
+            lines += [f"  {name:<8} {first}", *(f"  {'':<8} {line}" for line in rest)]
+    return "\n".join(lines)
+
+
+def _listing(node: NodeDoc, console: Console, *, heading: bool) -> str:
+    columns = ("key", "type", "default", "limits", "meaning")
+    rows = [
+        (
+            field.path.rpartition(".")[2],
+            field.type,
+            field.default_text,
+            field.limits,
+            field.meaning,
+        )
+        for field in node.fields
+    ]
+    title = f"{node.path}, name: {node.choice}" if node.choice else node.path
+    above = f"{title}: {node.meaning}\n\n" if heading else ""
+    return above + console.table(columns, rows)
+
+
+def _aligned(texts: Mapping[str, str]) -> str:
+    width = max(map(len, texts), default=0)
+    return "\n".join(f"{name:<{width}}  {text}".rstrip() for name, text in texts.items())

@@ -1,0 +1,15 @@
+"""The keys of a batch, between those who read records and those who compute on them.
+
+Beside these a batch holds each feature under its name, and `id` and `labels` under the keys that
+they have in a record (`schemas/features.py`).
+"""
+
+from __future__ import annotations
+
+NUM_FRAMES = "num_frames"  # [rows] int32, at frame and segment level
+POSITION = "position"  # [rows] int64, of the row in the training stream; decides dropout
+RATED = "rated"  # [rows, any] int64, at segment level: the classes somebody rated
+VIDEO_LABELS = "video_labels"  # at segment level, where `labels` are the segment's
+SEGMENT_START = "segment_start"  # [rows] int64, in frames
+
+NO_LABEL = -1  # fills up rows of class numbers

@@ -1,0 +1,138 @@
+"""Of several pushers that compared with one version, one takes its place; the others hold back."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import judged_push
+import pytest
+from registry_models import blessed_record, fake_model
+from s3_server import s3_server
+
+from yt8m.components import storage
+from yt8m.components.registry import object_store
+from yt8m.components.registry.object_store import HEAD_FILE, UPLOADS_DIR, ObjectStore
+from yt8m.components.registry.push import StaleBaselineError, push
+from yt8m.components.registry.versions import in_service, list_versions, load_version, newest
+
+PUSHERS = 4
+
+
+@pytest.fixture(scope="module")
+def bucket() -> Iterator[str]:
+    with s3_server() as uri:
+        yield uri
+
+
+@pytest.fixture(params=["local", "s3"])
+def registry(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "local":
+        return str(tmp_path / "push")
+    return f"{request.getfixturevalue('bucket')}/{uuid.uuid4().hex}/push"
+
+
+def start(model: str, registry: str) -> subprocess.Popen[str]:
+    """A process that has looked at what is in service, and waits."""
+    script = str(judged_push.__file__)
+    process = subprocess.Popen(
+        [sys.executable, script, model, registry],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(script).parent)},
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def answers(pushers: list[subprocess.Popen[str]]) -> list[str]:
+    """All are let go at once."""
+    for pusher in pushers:
+        assert pusher.stdin is not None
+        pusher.stdin.write("\n")
+        pusher.stdin.flush()
+    return sorted(pusher.communicate(timeout=120)[0].strip() for pusher in pushers)
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["over a version", "into an empty registry"])
+def test_of_pushers_that_saw_the_same_version_one_replaces_it(
+    tmp_path: Path, registry: str, first: bool
+) -> None:
+    if first:
+        push(fake_model(tmp_path / "first"), registry, blessed_record())
+    before = list_versions(registry)
+    models = [fake_model(tmp_path / f"model-{i}") for i in range(PUSHERS)]
+    pushers = [start(model, registry) for model in models]
+
+    said = answers(pushers)
+
+    assert said[1:] == ["held"] * (PUSHERS - 1)
+    assert list_versions(registry) == (*before, int(said[0]))
+    load_version(registry, int(said[0]), verify=True)
+
+
+def test_a_model_is_not_pushed_over_one_that_it_was_never_compared_with(
+    tmp_path: Path, registry: str
+) -> None:
+    for name in ("v1", "v2"):
+        push(fake_model(tmp_path / name), registry, blessed_record(gap=0.5))
+    judged = in_service(registry)
+    push(fake_model(tmp_path / "better"), registry, blessed_record(gap=0.81))
+    with pytest.raises(StaleBaselineError, match=r"in service .* now, and the model was compared"):
+        push(fake_model(tmp_path / "worse"), registry, blessed_record(gap=0.53), replaces=judged)
+    found = newest(registry, verify=True)
+    assert found is not None
+    assert found.record.metrics["gap"].value == 0.81
+    assert len(list_versions(registry)) == 3
+
+
+def test_what_a_run_pushed_itself_does_not_hold_it_back(tmp_path: Path, registry: str) -> None:
+    push(fake_model(tmp_path / "v1"), registry, blessed_record())
+    judged = in_service(registry)
+    for name in ("a", "b"):  # the second time its training gave other bytes
+        record = blessed_record(run_key="mine")
+        push(fake_model(tmp_path / name), registry, record, replaces=judged)
+    assert len(list_versions(registry)) == 3
+
+
+def test_a_version_whose_pusher_was_killed_while_publishing_is_finished_by_the_next(
+    tmp_path: Path, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry = f"{bucket}/{uuid.uuid4().hex}/push"
+    push(fake_model(tmp_path / "v1"), registry, blessed_record())
+    judged = in_service(registry)
+    with monkeypatch.context() as patched:
+        # Published, and killed before the last file is in its place.
+        real, finished = ObjectStore._finish, []
+
+        def finish(store: ObjectStore, number: int) -> None:
+            if finished:
+                raise KeyboardInterrupt
+            real(store, number)
+
+        def write_if(uri: str, data: bytes, *, tag: str | None) -> bool:
+            finished.append(uri)
+            return real_write(uri, data, tag=tag)
+
+        real_write = object_store.write_if
+        patched.setattr(object_store, "write_if", write_if)
+        patched.setattr(ObjectStore, "_finish", finish)
+        with pytest.raises(KeyboardInterrupt):
+            push(fake_model(tmp_path / "v2"), registry, blessed_record(), replaces=judged)
+    assert in_service(registry) == judged  # servers have not seen it yet
+
+    with pytest.raises(StaleBaselineError):
+        push(fake_model(tmp_path / "v3"), registry, blessed_record(), replaces=judged)
+
+    second = list_versions(registry)[-1]
+    load_version(registry, second, verify=True)
+    assert in_service(registry).version == second
+    assert len(list_versions(registry)) == 2
+    assert not storage.exists(f"{registry}/{UPLOADS_DIR}")
+    assert storage.exists(f"{registry}/{HEAD_FILE}")

@@ -1,0 +1,56 @@
+"""What the shell that starts the tests hands down does not reach them."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+TESTS = Path(__file__).parents[2]
+CHECKED = """
+import os, subprocess, sys
+
+def test_nothing_foreign_is_left():
+    import yt8m
+    assert "another checkout" not in str(yt8m.__path__)
+    assert not [n for n in os.environ if n.startswith(("AWS_", "KUBE", "TF_CONFIG", "YT8M_"))]
+    made = os.open("made", os.O_CREAT, 0o777)
+    assert os.fstat(made).st_mode & 0o777 == 0o755
+
+def test_a_process_can_be_interrupted():
+    child = "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+    assert subprocess.check_output([sys.executable, "-c", child], text=True) == "True\\n"
+"""
+FOREIGN = {
+    "AWS_PROFILE": "nobody",
+    "KUBECONFIG": "/nowhere",
+    "LC_ALL": "C",
+    "TF_CONFIG": "{",
+    "YT8M_KUBEFLOW_HOST": "http://nowhere",
+    "YT8M_WORK_DIR": "/nowhere",
+}
+
+
+def test_started_in_a_background_from_another_place_the_tests_see_none_of_it(
+    tmp_path: Path,
+) -> None:
+    suite = tmp_path / "a suite"
+    suite.mkdir()
+    shutil.copy(TESTS / "conftest.py", suite)
+    (suite / "test_some.py").write_text(CHECKED)
+    (suite / "pytest.ini").write_text(f"[pytest]\npythonpath = '{TESTS / 'support'}'\n")
+    (tmp_path / "another checkout" / "yt8m").mkdir(parents=True)
+    (tmp_path / "another checkout" / "yt8m" / "__init__.py").touch()
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
+    pytest = [sys.executable, "-m", "pytest", "-n", "0", "test_some.py"]
+    done = subprocess.run(
+        # What a shell does for `command &`: Ctrl-C is ignored there.
+        ["sh", "-c", "trap '' INT; umask 077; exec \"$@\"", "sh", *pytest],
+        cwd=suite,
+        env={**kept, **FOREIGN, "PYTHONPATH": str(tmp_path / "another checkout")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,99 @@
+"""Programs and rights beside Python that some tests need: how each is found, what installs it.
+
+A test says what it needs by `@pytest.mark.needs("chromium", ...)`; `tests/conftest.py` skips it
+where that is missing, and says at the end of a run how many were skipped, of what, and what to do.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+REQUIRE_ALL = "YT8M_REQUIRE_ALL"  # set to 1: what is missing is a failure
+APT = "apt-get install -y --no-install-recommends"
+# Where Debian puts servers; an ordinary user's PATH does not lead there.
+_SERVER_PATH = "/usr/sbin:/usr/libexec"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requirement:
+    """Something outside Python; Debian's `package` that brings it, or what to do `otherwise`."""
+
+    find: Callable[[], object]
+    package: str = ""
+    otherwise: str = ""
+
+
+def program(*names: str) -> str | None:
+    """The first of these programs that is installed."""
+    found = (shutil.which(name) or shutil.which(name, path=_SERVER_PATH) for name in names)
+    return next(filter(None, found), None)
+
+
+def chromium_program() -> str | None:
+    return program("chromium", "chromium-browser", "google-chrome")
+
+
+def _succeeds(*command: str) -> bool:
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+REQUIREMENTS: dict[str, Requirement] = {
+    "chromium": Requirement(find=chromium_program, package="chromium"),
+    "chromedriver": Requirement(find=lambda: program("chromedriver"), package="chromium-driver"),
+    "mariadbd": Requirement(find=lambda: program("mariadbd"), package="mariadb-server"),
+    "go": Requirement(find=lambda: program("go"), package="golang-go"),
+    "java": Requirement(find=lambda: program("java"), package="default-jre-headless"),
+    "network namespaces": Requirement(
+        find=lambda: _succeeds("unshare", "--net", "true"),
+        otherwise="run as root, in a container with CAP_SYS_ADMIN",
+    ),
+    "tmpfs mounts": Requirement(
+        find=lambda: _succeeds("unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"),
+        otherwise="run as root, in a container with CAP_SYS_ADMIN",
+    ),
+    "root": Requirement(find=lambda: os.geteuid() == 0, otherwise="run as root"),
+}
+
+
+@cache
+def is_there(name: str) -> bool:
+    return bool(REQUIREMENTS[name].find())
+
+
+def missing(names: tuple[str, ...]) -> list[str]:
+    """Those of `names` that this machine lacks; a name that nobody defined is a KeyError."""
+    return [name for name in names if not is_there(name)]
+
+
+def remedy(names: list[str]) -> str:
+    """The one command that brings all of `names`, and what to do for those without a package."""
+    wanted = [REQUIREMENTS[name] for name in names]
+    packages = sorted({one.package for one in wanted if one.package})
+    steps = [f"{APT} {' '.join(packages)}"] if packages else []
+    return "; ".join([*steps, *dict.fromkeys(one.otherwise for one in wanted if one.otherwise)])
+
+
+def summary(skipped: Mapping[str, int]) -> list[str]:
+    """The last lines of a run: how many tests were skipped for want of what, and what to do."""
+    if not skipped:
+        return []
+    counts = ", ".join(f"{count} without {name}" for name, count in sorted(skipped.items()))
+    return [f"tests skipped: {counts}", f"to run them: {remedy(sorted(skipped))}"]
+
+
+def missing_packages() -> list[str]:
+    """Debian's packages that bring what this machine lacks."""
+    return sorted({REQUIREMENTS[name].package for name in missing(tuple(REQUIREMENTS))} - {""})
+
+
+if __name__ == "__main__":  # for .ci/run, which installs them
+    print(*missing_packages())

@@ -1,0 +1,54 @@
+"""What a caller's shell hands down and tests must not depend on, set as tests expect it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+# What our commands, boto3, kfp, Kubernetes' client, TensorFlow and Python read.
+_FOREIGN = (
+    "AWS_",
+    "CLOUDSDK_",
+    "GOOGLE_",
+    "KFP_",
+    "KF_PIPELINES_",
+    "KUBE",
+    "PYTHONDONTWRITEBYTECODE",
+    "TF_CONFIG",
+    "TF_USE_LEGACY_KERAS",
+    "YT8M_",
+)
+# By these a caller speaks to the tests.
+_FOR_TESTS = (
+    "YT8M_IMAGE",
+    "YT8M_KFP_PYTHON",
+    "YT8M_REAL_DATA",
+    "YT8M_REAL_SPECS",
+    "YT8M_REQUIRE_ALL",
+)
+
+
+def settle() -> None:
+    """For this process and those that it starts, before any of them imports yt8m."""
+    # A shell's background job ignores Ctrl-C, and so would every process that it starts.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.umask(0o022)
+    _forget_other_checkouts(os.environ.pop("PYTHONPATH", ""))
+    for name in list(os.environ):
+        if name.startswith(_FOREIGN) and name not in _FOR_TESTS:
+            del os.environ[name]
+
+
+def _forget_other_checkouts(path: str) -> None:
+    """Python has put PYTHONPATH before everything; the installed yt8m is the one to test."""
+    kept = []
+    for folder in filter(None, path.split(os.pathsep)):
+        if not Path(folder, "yt8m").is_dir():
+            kept.append(folder)
+        elif folder in sys.path:
+            sys.path.remove(folder)
+    if kept:
+        os.environ["PYTHONPATH"] = os.pathsep.join(kept)

@@ -1,0 +1,149 @@
+"""What the gate refuses before a run starts, and the operator's thresholds."""
+
+import pytest
+
+from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
+from yt8m.components.evaluator.thresholds import (
+    LimitKind,
+    check_gate,
+    expand_thresholds,
+    resolve_gate,
+)
+from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.errors import ConfigError
+
+SLICES = {"slices": [{"by": "num_labels", "edges": [2, 5]}]}
+
+
+def gate(**values):
+    return from_dict(GateConfig, values, path="gate")
+
+
+def evaluator(**values):
+    return from_dict(EvaluatorConfig, values, path="evaluator")
+
+
+@pytest.mark.parametrize(
+    ("values", "passes"),
+    [
+        ({}, False),
+        ({"gap_threshold": 0.5}, True),
+        ({"gap_change_threshold": 0.0}, False),
+        ({"gap_relative_change_threshold": 0.01}, False),
+        ({"gap_threshold": 0.5, "gap_change_threshold": 0.0}, True),
+        ({"mode": "none"}, True),
+        ({"thresholds": [{"metric": "map", "minimum": 0.3}]}, True),
+        ({"thresholds": [{"metric": "loss", "maximum": 9}]}, True),
+        ({"thresholds": [{"metric": "map", "min_change": 0.0}]}, False),
+        ({"thresholds": [{"metric": "gap", "minimum": 0.3, "slice": "num_labels=<2"}]}, False),
+    ],
+)
+def test_a_value_threshold_on_all_data_is_required_unless_the_gate_is_off(values, passes):
+    problems = check_gate(gate(**values))
+    assert (problems == []) is passes
+    assert all("gate.mode: none" in problem for problem in problems)
+
+
+@pytest.mark.parametrize(
+    ("values", "node", "words"),
+    [
+        (
+            {"thresholds": [{"metric": "gpa", "minimum": 1}]},
+            {},
+            "metric = 'gpa': must be one of gap",
+        ),
+        (
+            {"thresholds": [{"metric": "gap", "minimum": 1, "slice": "vertical=Pets"}]},
+            SLICES,
+            "no such slice; known: num_labels",
+        ),
+        ({"confident": True}, {"bootstrap": {"replicates": 0}}, "no interval without a bootstrap"),
+    ],
+)
+def test_what_will_not_exist_is_found_before_the_run(values, node, words):
+    problems = check_gate(gate(gap_threshold=0.5, **values), evaluator(**node))
+    assert len(problems) == 1
+    assert words in problems[0]
+
+
+def test_a_metric_of_the_users_own_eval_config_is_not_refused():
+    values = {"thresholds": [{"metric": "auc", "minimum": 1}]}
+    assert check_gate(gate(gap_threshold=0.5, **values), evaluator(eval_config="x")) == []
+
+
+def test_an_operators_thresholds_win_and_empty_is_as_configured():
+    configured = gate(gap_threshold=0.5, gap_change_threshold=0.01)
+    assert resolve_gate(configured) == configured
+    given = resolve_gate(configured, gap_threshold=" 0.7 ", gap_change_threshold="1e-3")
+    assert (given.gap_threshold, given.gap_change_threshold) == (0.7, 0.001)
+
+
+@pytest.mark.parametrize("text", ["high", "1.5", "nan"])
+def test_an_operators_nonsense_is_refused(text):
+    with pytest.raises(ConfigError, match="gap_threshold"):
+        resolve_gate(gate(gap_threshold=0.5), gap_threshold=text)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"gap_threshold": 1.5}, "gate.gap_threshold = 1.5: must be between 0 and 1"),
+        ({"min_examples": 0}, "gate.min_examples = 0: must be 1 or more"),
+        ({"mode": "off"}, "gate.mode = 'off': must be one of enforce, none"),
+        ({"thresholds": [{"metric": "gap"}]}, "minimum = None: must be given"),
+        (
+            {"thresholds": [{"metric": "map", "minimum": 1, "confident": True}]},
+            "confident = True: must be false",
+        ),
+        (
+            {"thresholds": [{"metric": "gap", "minimum": 1, "slice": "labels"}]},
+            "must be written name=value",
+        ),
+    ],
+)
+def test_wrong_values_name_their_place(values, words):
+    with pytest.raises(ConfigError) as error:
+        gate(**values)
+    assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"slices": [{"by": "num_labels"}]}, "edges"),
+        ({"slices": [{"by": "num_labels", "edges": [5, 2]}]}, "ascending"),
+        ({"slices": [{"by": "feature"}]}, "the name of a feature"),
+        ({"slices": [{"by": "vertical"}]}, "vocabulary.csv"),
+        ({"slices": SLICES["slices"] * 2}, "distinct"),
+        ({"bootstrap": {"replicates": 5}}, "0, or 20 or more"),
+        ({"top_k": 0}, "1 or more"),
+    ],
+)
+def test_wrong_evaluator_values_say_what_is_allowed(values, words):
+    with pytest.raises(ConfigError, match=words):
+        evaluator(**values)
+
+
+def test_configurations_survive_json():
+    whole = gate(gap_threshold=0.5, thresholds=[{"metric": "map", "minimum": 0.3}])
+    assert from_dict(GateConfig, to_dict(whole)) == whole
+    node = evaluator(**SLICES, bootstrap={"seed": 4})
+    assert from_dict(EvaluatorConfig, to_dict(node)) == node
+
+
+def test_limits_on_bounds_are_numbers_of_their_own():
+    asked = expand_thresholds(
+        gate(gap_threshold=0.5, gap_change_threshold=0.0, confident=True, min_examples=7)
+    )
+    assert [(a.number, a.kind, a.limit) for a in asked] == [
+        ("example_count", LimitKind.AT_LEAST, 7),
+        ("gap_lower", LimitKind.AT_LEAST, 0.5),
+        ("gap_diff_lower", LimitKind.CHANGE_AT_LEAST, 0.0),
+    ]
+    assert [a.is_change for a in asked] == [False, False, False]
+    plain = expand_thresholds(gate(gap_threshold=0.5, gap_change_threshold=0.0))
+    assert [a.is_change for a in plain] == [False, False, True]
+
+
+def test_no_gate_asks_nothing():
+    assert expand_thresholds(gate(mode="none", gap_threshold=0.9)) == []

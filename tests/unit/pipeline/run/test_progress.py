@@ -1,0 +1,89 @@
+"""What the user sees of a run: key metrics, lines, the table."""
+
+import io
+import json
+import os
+import select
+
+import pytest
+
+from yt8m.pipeline.lineage import ArtifactFacts
+from yt8m.pipeline.run.progress import Table, key_metric
+from yt8m.pipeline.run.record import (
+    NodeRecord,
+    RunRecord,
+    State,
+)
+
+RECORD = RunRecord(
+    run_id="20260301-1",
+    started=1.0,
+    nodes=(NodeRecord(name="ExampleGen"), NodeRecord(name="Trainer")),
+)
+
+
+def artifact(key="out", uri="/nowhere", **properties):
+    return ArtifactFacts(artifact_id=1, key=key, type_name="T", uri=uri, properties=properties)
+
+
+@pytest.mark.parametrize(
+    ("properties", "figure"),
+    [
+        ({"records": 12345}, "12,345 records"),
+        ({"anomalies": 2}, "2 anomalies"),
+        ({"gap": 0.5}, "GAP 0.5000"),
+        ({"gap": 0.5, "gap_baseline": 0.25}, "GAP 0.5000, baseline 0.2500"),
+        ({"pushed": 1, "pushed_version": "7"}, "version 7"),
+        ({"pushed": 0}, "not pushed"),
+        ({"version": 0}, "none"),
+        ({"unknown": 1}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_figure_of_a_component_comes_from_its_properties(properties, figure):
+    assert key_metric([artifact(**properties)]) == figure
+
+
+def test_the_trainers_figure_is_the_last_loss_of_its_log(tmp_path):
+    rows = [{"kind": "train", "loss": 3.0}, {"kind": "train", "loss": 1.5}, {"kind": "checkpoint"}]
+    (tmp_path / "training.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert key_metric([artifact("model_run", str(tmp_path))]) == "loss 1.5000"
+
+
+def test_in_a_log_each_event_is_one_line_once():
+    terminal = io.StringIO()
+    with Table(terminal) as table:
+        running = RECORD.with_node(NodeRecord(name="ExampleGen", state=State.RUNNING))
+        table.show(running)
+        table.show(running)
+        done = NodeRecord(name="ExampleGen", state=State.DONE, seconds=2.5, figure="9 records")
+        table.show(running.with_node(done))
+    lines = terminal.getvalue().splitlines()
+    assert [" ".join(line.split()[2:]) for line in lines] == [
+        "ExampleGen running",
+        "ExampleGen done 2.5 s 9 records",
+    ]
+
+
+def test_hidden_means_silent():
+    terminal = io.StringIO()
+    with Table(terminal, hidden=True) as table:
+        table.show(RECORD.with_node(NodeRecord(name="Trainer", state=State.FAILED)))
+    assert terminal.getvalue() == ""
+
+
+def test_on_a_terminal_it_is_a_table_with_every_component():
+    import pty
+
+    master, slave = pty.openpty()
+    with os.fdopen(slave, "w") as terminal:
+        with Table(terminal) as table:
+            node = NodeRecord(name="ExampleGen", state=State.DONE, seconds=2.5, figure="9 records")
+            table.show(RECORD.with_node(node))
+        terminal.flush()
+        shown = ""
+        while select.select([master], [], [], 0.5)[0]:  # all that has arrived, however parted
+            shown += os.read(master, 100_000).decode()
+    os.close(master)
+    for text in ("component", "ExampleGen", "9 records", "2.5 s", "Trainer", "waiting"):
+        assert text in shown

@@ -1,0 +1,43 @@
+"""The record of a run, on disk and back."""
+
+import dataclasses
+
+from yt8m.pipeline.run.record import (
+    NodeRecord,
+    RunRecord,
+    Verdict,
+    begin_record,
+    read_record,
+    read_records,
+    write_record,
+)
+from yt8m.pipeline.run.workspace import Layout
+
+RECORD = RunRecord(
+    run_id="20260301-1",
+    started=1.0,
+    nodes=(NodeRecord(name="ExampleGen"), NodeRecord(name="Trainer")),
+)
+
+
+def test_a_record_comes_back_as_it_was_written(tmp_path):
+    record = dataclasses.replace(
+        RECORD, verdict=Verdict.PUSHED, version=3, gap=0.5, spans=(1, 2), config={"a": {"b": 1}}
+    )
+    write_record(Layout(tmp_path), record)
+    assert read_record(Layout(tmp_path), RECORD.run_id) == record
+
+
+def test_records_come_newest_first_and_broken_ones_are_passed_over(tmp_path):
+    layout = Layout(tmp_path)
+    for name in ("20260301-1", "20260302-1", "20260303-1"):
+        begin_record(layout, dataclasses.replace(RECORD, run_id=name))
+    (layout.run("20260303-1") / "run.json").write_text('{"run_id": ')
+    assert [record.run_id for record in read_records(layout)] == ["20260302-1", "20260301-1"]
+    assert layout.newest.resolve().name == "20260303-1"
+
+
+def test_the_link_to_the_newest_run_holds_where_the_root_is_moved(tmp_path):
+    begin_record(Layout(tmp_path / "here"), RECORD)
+    (tmp_path / "here").rename(tmp_path / "there")
+    assert (Layout(tmp_path / "there").newest / "run.json").is_file()

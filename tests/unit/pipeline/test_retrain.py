@@ -1,0 +1,94 @@
+"""When there is something to retrain on, from a real metadata store and a real registry."""
+
+import dataclasses
+import json
+
+import pytest
+from ml_metadata import MetadataStore
+from ml_metadata.proto import metadata_store_pb2
+from records import make_dataset
+
+from yt8m.components.example_gen.sources import source_digest
+from yt8m.pipeline.config import MetadataConfig
+from yt8m.pipeline.lineage import RUN_CONTEXT, Lineage
+from yt8m.pipeline.metadata import connection_config
+from yt8m.pipeline.presets import load_config
+from yt8m.pipeline.retrain import find_news, prepared, windowed
+from yt8m.pipeline.run.workspace import Layout
+
+SPLITS = "data.splits={train: ['span-{SPAN}/train*'], eval: ['span-{SPAN}/validate*'], test: []}"
+
+
+@pytest.fixture
+def config(tmp_path):
+    make_dataset(tmp_path / "data", spans=3)
+    (tmp_path / "root").mkdir()
+    places = {"root": "root", "data.root": "data", "pusher.push_dir": "push"}
+    texts = [f"{path}={json.dumps(str(tmp_path / name))}" for path, name in places.items()]
+    return load_config("smoke", [*texts, SPLITS])
+
+
+def remember(tmp_path, config, *, verdict="pushed", run_id="one"):
+    """What the runner notes of a run, in MLMD."""
+    database = Layout(tmp_path / "root").database
+    store = MetadataStore(connection_config(MetadataConfig(), database))
+    kind = metadata_store_pb2.ContextType(name=RUN_CONTEXT)
+    type_id = store.put_context_type(kind, can_add_fields=True)
+    store.put_contexts([metadata_store_pb2.Context(type_id=type_id, name=run_id)])
+    digest = source_digest(config.data)
+    Lineage(store).note(run_id, {"verdict": verdict, "source_digest": digest})
+
+
+def spanned(config, span):
+    return dataclasses.replace(config, data=dataclasses.replace(config.data, span=span))
+
+
+def test_the_first_time_everything_is_new(config):
+    news = find_news(windowed(config))
+    assert news.is_new
+    assert news.text == "retraining on span 3"
+
+
+def test_what_a_complete_run_was_made_from_is_not_new(config, tmp_path):
+    remember(tmp_path, windowed(config))
+    news = find_news(windowed(config))
+    assert not news.is_new
+    assert "run one (pushed) was made from span 3 already" in news.text
+
+
+@pytest.mark.parametrize("verdict", ["failed", "interrupted", "terminated"])
+def test_what_a_run_did_not_finish_is_still_new(config, tmp_path, verdict):
+    remember(tmp_path, windowed(config), verdict=verdict)
+    assert find_news(windowed(config)).is_new
+
+
+def test_a_model_that_was_held_back_has_been_judged(config, tmp_path):
+    remember(tmp_path, windowed(config), verdict="held back")
+    assert not find_news(windowed(config)).is_new
+
+
+def test_a_newer_span_is_new(config, tmp_path):
+    remember(tmp_path, spanned(config, "2"))
+    assert find_news(windowed(config)).is_new
+
+
+def test_a_file_that_arrives_late_is_new(config, tmp_path):
+    remember(tmp_path, windowed(config))
+    shard = sorted((tmp_path / "data" / "span-3").glob("train*"))[0]
+    (shard.parent / "train9999.tfrecord").write_bytes(shard.read_bytes())
+    assert find_news(windowed(config)).is_new
+
+
+@pytest.mark.parametrize(
+    ("span", "expected"), [("latest", "last:2"), ("1", "1"), ("last:3", "last:3")]
+)
+def test_the_window_gives_way_to_spans_that_are_named(config, span, expected):
+    wide = dataclasses.replace(config, retrain=dataclasses.replace(config.retrain, window=2))
+    assert windowed(spanned(wide, span)).data.span == expected
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_a_retraining_starts_from_the_newest_model_unless_told_not_to(config, warm):
+    told = dataclasses.replace(config, retrain=dataclasses.replace(config.retrain, warm_start=warm))
+    assert prepared(told).trainer.start_from_base is warm
+    assert prepared(told).data.span == "last:1"

@@ -1,0 +1,274 @@
+"""The schedule of retrainings, by a clock that the test holds, with real processes as runs."""
+
+import datetime
+import json
+import signal
+import sys
+import threading
+import time
+
+import pytest
+
+from yt8m.components.console.console import Console
+from yt8m.pipeline import retrain
+from yt8m.pipeline.config import RetrainConfig
+from yt8m.pipeline.presets import load_config
+from yt8m.pipeline.retrain import RetrainScheduler, backoff, run_with_retries
+from yt8m.pipeline.retrain_status import is_scheduled, read_status
+from yt8m.pipeline.run.record import RunRecord, begin_record
+from yt8m.pipeline.run.signals import Interrupted
+from yt8m.pipeline.run.workspace import Layout, RootBusyError, run_lock
+from yt8m.schemas.cron import parse_cron
+from yt8m.schemas.errors import Terminated
+
+UTC = datetime.timezone.utc
+
+
+class StopError(Exception):
+    """Ends a schedule under test."""
+
+
+class Clock:
+    """Moves only when the scheduler waits, or the test says so."""
+
+    def __init__(self, now="2026-03-01T01:30+00:00"):
+        self.time = datetime.datetime.fromisoformat(now)
+
+    def now(self):
+        return self.time
+
+    def advance(self, **delta):
+        self.time += datetime.timedelta(**delta)
+
+    def sleep(self, seconds):
+        self.advance(seconds=seconds)
+
+
+@pytest.fixture
+def scheduler_on(tmp_path):
+    """A scheduler on a root; runs are this Python with `code`, instead of `yt8m retrain`."""
+
+    def create(expression, clock, *settings, zone="UTC"):
+        config = load_config("smoke", [f"root={tmp_path}", *settings])
+        cron = parse_cron(expression, zone=zone, cluster_zone=zone)
+        return RetrainScheduler([], config, cron, Console(), now=clock.now, sleep=clock.sleep)
+
+    return create
+
+
+def starts(scheduler, clock, *, takes, times):
+    """When the first runs are started, each of which takes some time."""
+    started = []
+
+    def run_once():
+        started.append(clock.time.strftime("%d %H:%M"))
+        if len(started) == times:
+            raise StopError
+        clock.advance(**takes)
+
+    scheduler.run_once = run_once
+    with pytest.raises(StopError):
+        scheduler.run_forever()
+    return started
+
+
+def test_it_runs_at_every_time_of_the_expression(scheduler_on):
+    clock = Clock()
+    started = starts(scheduler_on("0 3 * * *", clock), clock, takes={"minutes": 5}, times=3)
+    assert started == ["01 03:00", "02 03:00", "03 03:00"]
+
+
+def test_monday_is_monday(scheduler_on):
+    clock = Clock()  # a Sunday
+    started = starts(scheduler_on("0 3 * * 1", clock), clock, takes={"minutes": 5}, times=2)
+    assert started == ["02 03:00", "09 03:00"]
+
+
+def test_times_missed_during_a_long_run_make_one_run(scheduler_on):
+    clock = Clock()
+    takes = {"hours": 3, "minutes": 20}
+    started = starts(scheduler_on("0 * * * *", clock), clock, takes=takes, times=3)
+    # From 2:00 to 5:20 the times 3, 4 and 5 pass: one run follows, at once.
+    assert started == ["01 02:00", "01 05:20", "01 08:40"]
+
+
+def test_a_short_run_is_not_repeated_within_its_own_minute(scheduler_on):
+    clock = Clock()
+    started = starts(scheduler_on("*/30 * * * *", clock), clock, takes={"seconds": 1}, times=3)
+    assert started == ["01 02:00", "01 02:30", "01 03:00"]
+
+
+def test_local_time_keeps_its_hour_when_the_clocks_change(scheduler_on):
+    clock = Clock("2026-03-28T00:00+00:00")  # Berlin: +1, then +2 hours
+    scheduler = scheduler_on("0 3 * * *", clock, zone="Europe/Berlin")
+    started = starts(scheduler, clock, takes={"minutes": 5}, times=3)
+    assert started == ["28 02:00", "29 01:00", "30 01:00"]
+
+
+def test_a_clock_set_back_does_not_repeat_a_run(scheduler_on):
+    clock = Clock()
+    scheduler = scheduler_on("0 3 * * *", clock)
+    started = starts(scheduler, clock, takes={"hours": -2}, times=2)
+    assert started == ["01 03:00", "02 03:00"]
+
+
+def test_a_machine_that_slept_past_the_time_runs_once_when_it_wakes(scheduler_on):
+    clock = Clock()
+    scheduler = scheduler_on("0 3 * * *", clock)
+    naps = iter([{"days": 3}])
+    scheduler._sleep = lambda s: clock.advance(**next(naps, {"seconds": s}))
+    started = starts(scheduler, clock, takes={"minutes": 5}, times=2)
+    assert started == ["04 01:30", "04 03:00"]
+
+
+_NEXT_CODE = """
+import pathlib, sys
+file = pathlib.Path({!r})
+code, _, rest = file.read_text().partition(" ")
+file.write_text(rest)
+sys.exit(int(code))
+"""
+
+
+@pytest.fixture
+def ends_with(monkeypatch, tmp_path):
+    """The processes that are started end with these codes, in place of a retraining."""
+
+    def set_codes(*codes):
+        file = tmp_path / "codes"
+        file.write_text(" ".join(map(str, codes)))
+        monkeypatch.setattr(retrain, "_START", _NEXT_CODE.format(str(file)))
+
+    return set_codes
+
+
+@pytest.mark.parametrize(
+    ("codes", "attempts", "failures"),
+    [((0,), 1, 0), ((3,), 1, 0), ((4,), 1, 0), ((1, 0), 2, 0), ((1, 1, 1), 3, 1), ((2,), 1, 1)],
+)
+def test_failures_are_retried_and_what_was_given_wrong_is_not(
+    scheduler_on, ends_with, tmp_path, codes, attempts, failures
+):
+    clock = Clock()
+    ends_with(*codes)
+    scheduler = scheduler_on("0 3 * * *", clock, "retrain.retries=2", "retrain.backoff_s=10")
+    scheduler.run_once()
+    status = read_status(Layout(tmp_path))
+    assert (status.last_exit_code, status.failures) == (codes[-1], failures)
+    assert status.last_end - status.last_run == [0, 10, 30][attempts - 1]
+
+
+def test_failures_in_a_row_are_counted_until_one_is_none(scheduler_on, ends_with, tmp_path):
+    ends_with(2, 2, 4)
+    scheduler = scheduler_on("0 3 * * *", Clock())
+    counted = []
+    for _ in range(3):
+        scheduler.run_once()
+        counted.append(read_status(Layout(tmp_path)).failures)
+    assert counted == [1, 2, 0]
+
+
+def test_the_status_says_when_the_last_run_was_and_when_the_next_is(
+    scheduler_on, ends_with, tmp_path
+):
+    ends_with(4)
+    clock, layout = Clock(), Layout(tmp_path)
+    scheduler = scheduler_on("0 3 * * *", clock)
+    seen = []
+
+    def sleep(seconds):
+        clock.advance(seconds=seconds)
+        if clock.time.day == 1 and clock.time.hour > 3:
+            seen.append((is_scheduled(layout), read_status(layout)))
+            seen.append(layout.schedule_metrics.read_text())
+            raise StopError
+
+    scheduler._sleep = sleep
+    with pytest.raises(StopError):
+        scheduler.run_forever()
+    (alive, status), metrics = seen
+    assert alive
+    assert not is_scheduled(layout)
+    last, due = (datetime.datetime(2026, 3, day, 3, tzinfo=UTC).timestamp() for day in (1, 2))
+    assert (status.last_run, status.next_run, status.last_exit_code) == (last, due, 4)
+    lines = metrics.splitlines()
+    assert f"yt8m_retrain_last_run_timestamp_seconds {last:.0f}" in lines
+    assert f"yt8m_retrain_next_run_timestamp_seconds {due:.0f}" in lines
+    assert "# TYPE yt8m_retrain_last_exit_code gauge" in lines
+    assert "next_run" not in layout.schedule_metrics.read_text()  # it has ended: there is none
+
+
+def test_one_root_has_one_schedule(scheduler_on, tmp_path):
+    with (
+        run_lock(Layout(tmp_path).schedule_lock),
+        pytest.raises(RootBusyError, match="is in use"),
+    ):
+        scheduler_on("0 3 * * *", Clock()).run_forever()
+
+
+def test_an_alarm_is_raised_where_nothing_new_came_for_too_long(scheduler_on, ends_with, tmp_path):
+    heard = tmp_path / "heard"
+    code = f"import sys; open({str(heard)!r}, 'w').write(sys.stdin.read())"
+    hook = f"notify.command={json.dumps([sys.executable, '-c', code])}"
+    clock = Clock()
+    begin_record(Layout(tmp_path), RunRecord(run_id="1", started=clock.time.timestamp()))
+    ends_with(4, 4)
+    scheduler = scheduler_on("0 3 * * *", clock, hook, "retrain.alarm_days=7")
+    clock.advance(days=6)
+    scheduler.run_once()
+    assert not heard.exists()
+    clock.advance(days=2)
+    scheduler.run_once()
+    outcome = json.loads(heard.read_text())
+    assert outcome["verdict"] == "alarm"
+    assert "no new data for 8.0 days" in outcome["reason"]
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"), [(signal.SIGTERM, Terminated), (signal.SIGINT, Interrupted)]
+)
+def test_a_signal_ends_the_schedule_as_what_it_is(scheduler_on, number, kind):
+    scheduler = scheduler_on("0 3 1 1 *", Clock())
+    scheduler._now = lambda: datetime.datetime.now(UTC)
+    scheduler._sleep = time.sleep
+    timer = threading.Timer(0.5, signal.pthread_kill, [threading.main_thread().ident, number])
+    timer.start()
+    begun = time.monotonic()
+    with pytest.raises(kind):
+        scheduler.run_forever()
+    assert time.monotonic() - begun < 10
+
+
+def test_real_seconds_pass_too(scheduler_on):
+    scheduler = scheduler_on("* * * * * *", Clock())
+    scheduler._now = lambda: datetime.datetime.now(UTC)
+    scheduler._sleep = time.sleep
+    started = []
+
+    def run_once():
+        started.append(time.time())
+        if len(started) == 3:
+            raise StopError
+
+    scheduler.run_once = run_once
+    with pytest.raises(StopError):
+        scheduler.run_forever()
+    assert len({int(at) for at in started}) == 3
+
+
+@pytest.mark.parametrize(
+    ("codes", "waits", "last"),
+    [([0], [], 0), ([1, 0], [10], 0), ([1, 1, 0], [10, 20], 0), ([1] * 4, [10, 20, 25], 1)],
+)
+def test_retries_wait_longer_each_time_and_end(codes, waits, last):
+    slept = []
+    remaining = iter(codes)
+    config = RetrainConfig(retries=3, backoff_s=10, backoff_max_s=25)
+    assert run_with_retries(lambda: next(remaining), config, sleep=slept.append) == last
+    assert slept == waits
+    assert next(remaining, None) is None
+
+
+def test_backoff_never_passes_its_limit():
+    config = RetrainConfig(backoff_s=1, backoff_max_s=100)
+    assert [backoff(config, retry) for retry in (0, 1, 6, 7, 60)] == [1, 2, 64, 100, 100]

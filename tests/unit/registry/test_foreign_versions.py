@@ -1,0 +1,188 @@
+"""What has no record of ours belongs to somebody else: it is never changed, renamed or removed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from registry_models import blessed_record, fake_model, push_fake
+
+from yt8m.components.artifacts.version_record import RECORD_FILE
+from yt8m.components.registry.push import find_damaged, prune, push, rollback
+from yt8m.components.registry.versions import (
+    ForeignVersionError,
+    check_usable,
+    in_service,
+    list_versions,
+    load_version,
+    newest,
+)
+from yt8m.schemas.errors import UserError
+
+FOREIGN = (1, 2, 1_700_000_000)
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Path:
+    """Three models of another maker, as TensorFlow Serving loads them."""
+    for number in FOREIGN:
+        model = Path(fake_model(tmp_path / "push" / str(number), content=b"theirs"))
+        (model / "assets.extra" / "yt8m_export.json").unlink()
+    return tmp_path / "push"
+
+
+def contents(registry: Path, *numbers: int) -> dict[str, tuple[bytes, int]]:
+    """Every byte and time of the versions."""
+    files = [p for n in numbers for p in (registry / str(n)).rglob("*") if p.is_file()]
+    return {str(p): (p.read_bytes(), p.stat().st_mtime_ns) for p in files}
+
+
+def test_pushes_leave_every_foreign_version_as_it_was(tmp_path: Path, registry: Path) -> None:
+    before = contents(registry, *FOREIGN)
+    for _ in range(4):
+        push_fake(tmp_path, registry, keep=2)
+    assert contents(registry, *FOREIGN) == before
+    ours = (1_700_000_003, 1_700_000_004)
+    assert list_versions(str(registry)) == (*FOREIGN, *ours)
+
+
+def test_a_foreign_version_that_is_a_link_stays_with_what_it_leads_to(
+    tmp_path: Path, registry: Path
+) -> None:
+    theirs = Path(fake_model(tmp_path / "elsewhere"))
+    (registry / "7").symlink_to(theirs)
+    for _ in range(4):
+        push_fake(tmp_path, registry, keep=2)
+    assert (registry / "7").is_symlink()
+    assert (theirs / "saved_model.pb").read_bytes() == b"model"
+
+
+def test_hidden_directories_of_others_stay(tmp_path: Path, registry: Path) -> None:
+    for name in (".staging-area", ".removed-things", ".git"):
+        (registry / name).mkdir()
+        (registry / name / "file").write_text("theirs")
+    push_fake(tmp_path, registry)
+    for name in (".staging-area", ".removed-things", ".git"):
+        assert (registry / name / "file").read_text() == "theirs"
+
+
+def test_a_version_that_lost_its_record_is_foreign_and_stays(tmp_path: Path) -> None:
+    registry = tmp_path / "ours"
+    for _ in range(2):
+        push_fake(tmp_path, registry)
+    (registry / "1" / RECORD_FILE).unlink()
+    for _ in range(4):
+        push_fake(tmp_path, registry, keep=2)
+    assert 1 in list_versions(str(registry))
+    with pytest.raises(ForeignVersionError, match="another maker's model"):
+        load_version(str(registry), 1)
+    assert prune(str(registry)) == {}
+
+
+def test_a_foreign_model_in_service_hides_the_versions_below_it(
+    tmp_path: Path, registry: Path
+) -> None:
+    for number in FOREIGN[1:]:
+        (registry / str(number)).rename(tmp_path / str(number))
+    push_fake(tmp_path, registry)
+    found = newest(str(registry))
+    assert found is not None
+    assert found.number == 2
+    (tmp_path / "1700000000").rename(registry / "1700000000")
+    assert newest(str(registry)) is None
+    assert in_service(str(registry)).foreign
+    with pytest.raises(
+        UserError,
+        match=r"1700000000 in .* models import \S+/1700000000 --push .*baseline\.version=none",
+    ):
+        check_usable(str(registry))
+
+
+def test_numbers_as_large_as_nanoseconds_are_seen(tmp_path: Path, registry: Path) -> None:
+    number = 1_700_000_000_000_000_000
+    fake_model(registry / str(number))
+    assert in_service(str(registry)).version == number
+    assert push_fake(tmp_path, registry).number == number + 1
+
+
+def test_an_empty_directory_is_no_model(tmp_path: Path) -> None:
+    registry = tmp_path / "push"
+    push_fake(tmp_path, registry)
+    (registry / "9").mkdir()
+    check_usable(str(registry))
+    assert in_service(str(registry)).version == 1
+    found = newest(str(registry))
+    assert found is not None
+    assert found.number == 1
+
+
+def test_nothing_is_removed_until_more_than_those_to_keep_are_sound(tmp_path: Path) -> None:
+    registry = tmp_path / "push"
+    for _ in range(4):
+        push_fake(tmp_path, registry)
+    for number in (2, 3):  # as many bytes as before
+        (registry / str(number) / "saved_model.pb").write_bytes(b"MODEL")
+    push_fake(tmp_path, registry, keep=3)
+    assert list_versions(str(registry)) == (1, 2, 3, 4, 5)
+    push_fake(tmp_path, registry, keep=3)
+    assert list_versions(str(registry)) == (2, 3, 4, 5, 6)
+
+
+def test_damaged_versions_go_only_when_somebody_says_so(tmp_path: Path) -> None:
+    registry = tmp_path / "push"
+    for _ in range(3):
+        push_fake(tmp_path, registry)
+    (registry / "1" / "saved_model.pb").unlink()
+    (registry / "2" / RECORD_FILE).write_text("{")
+    fake_model(registry / "4")
+    for _ in range(3):
+        push_fake(tmp_path, registry, keep=2)
+    assert set(list_versions(str(registry))) >= {1, 2, 4}
+    assert set(find_damaged(str(registry))) == {1, 2}
+    assert set(prune(str(registry))) == {1, 2}
+    assert 4 in list_versions(str(registry))
+    assert not list(registry.glob(".yt8m*"))
+
+
+def test_a_registry_whose_versions_are_all_damaged_is_not_an_empty_one(tmp_path: Path) -> None:
+    registry = tmp_path / "push"
+    check_usable(str(registry))
+    for _ in range(2):
+        push_fake(tmp_path, registry)
+    for number in (1, 2):
+        (registry / str(number) / "saved_model.pb").unlink()
+    with pytest.raises(UserError) as refused:
+        check_usable(str(registry))
+    text = str(refused.value)
+    assert re.search(r"every version in \S+ is damaged", text)
+    for word in ("version 1 in", "version 2 in", "saved_model.pb is missing"):
+        assert word in text
+    for remedy in ("baseline.version=none", "models import", "models verify"):
+        assert remedy in text
+
+
+def test_an_import_that_is_not_served_lies_where_no_model_server_looks(
+    tmp_path: Path, registry: Path
+) -> None:
+    version = push(fake_model(tmp_path / "m"), str(registry), blessed_record(), served=False)
+    assert version.number == 1_700_000_001
+    assert version.path == str(registry / ".baselines" / "1700000001")
+    assert list_versions(str(registry)) == FOREIGN
+    check_usable(str(registry))
+    assert newest(str(registry), verify=True) == version
+    with pytest.raises(UserError, match="a baseline that nobody has scored"):
+        rollback(str(registry), version.number)
+    assert push_fake(tmp_path, registry).number == 1_700_000_002
+    found = newest(str(registry))
+    assert found is not None
+    assert found.number == 1_700_000_002
+
+
+def test_a_version_in_service_is_never_hidden_by_an_import_that_is_not(tmp_path: Path) -> None:
+    registry = tmp_path / "push"
+    push_fake(tmp_path, registry)
+    push(fake_model(tmp_path / "m"), str(registry), blessed_record(), served=False)
+    found = newest(str(registry))
+    assert found is not None
+    assert found.number == 1
