@@ -3,6 +3,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Without compiled bytecode every process that imports TFX starts three times slower.
 export PYTHONDONTWRITEBYTECODE =
+# Another checkout there would be run in this one's place.
+unexport PYTHONPATH
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 BIN := .venv/bin
 # Whole files go to one worker, for their tests share pipelines that take half a minute to make.

@@ -33,28 +33,35 @@ EOF
   exit 1
 }
 
+say() { echo "install: $*" >&2; }
+# uv tells of each large download and of what it builds; the list of 300 packages says nothing.
+without_list() { sed -u '/^ [-+~] /d' >&2; }
+
 any=$(first_that_runs 3.10 || first_that_runs any) || give_up
+"$any" lock/check_machine.py
 if ! $venv/uv/bin/uv --version >/dev/null 2>&1; then
-  echo "install: uv" >&2
+  say "uv"
   rm -rf $venv/uv
   "$any" -m venv $venv/uv
   $venv/uv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r lock/uv.txt
 fi
 uv=$PWD/$venv/uv/bin/uv
-export VIRTUAL_ENV=$PWD/$venv UV_PYTHON_INSTALL_DIR=$PWD/$venv/python UV_NO_PROGRESS=1
+export VIRTUAL_ENV=$PWD/$venv UV_PYTHON_INSTALL_DIR=$PWD/$venv/python
 
 if ! runs $venv/bin/python 3.10; then
   if ! python=$(first_that_runs 3.10); then
-    echo "install: no Python 3.10 here, uv fetches one" >&2
-    "$uv" python install --quiet 3.10 || give_up
+    say "no Python 3.10 here, uv fetches one"
+    "$uv" python install 3.10 || give_up
     python=$("$uv" python find --managed-python 3.10) || give_up
   fi
-  echo "install: environment with $("$python" --version)" >&2
+  say "environment with $("$python" --version)"
   "$uv" venv --quiet --allow-existing --python "$python" $venv
 fi
-echo "install: packages from $lock" >&2
-"$uv" pip sync --quiet --require-hashes "$lock"
+say "packages from $lock (3.6 GB in .venv; what uv's cache has is not downloaded)"
+"$uv" pip sync --require-hashes "$lock" 2>&1 | without_list
 "$uv" pip install --quiet --no-deps --no-build-isolation --editable .
 # Compiled once here, a process that imports TFX starts in a third of the time.
+say "bytecode, once (half a minute)"
 $venv/bin/python -m compileall -q -j 0 $venv/lib >/dev/null 2>&1 || true
 echo "$wanted" >$stamp
+say "done"

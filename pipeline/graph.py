@@ -25,17 +25,19 @@ from yt8m.pipeline.run.workspace import ARTIFACTS, CHECKPOINTS, VERIFIED
 from yt8m.schemas.config_tree import to_dict
 
 
-def create_pipeline(config: PipelineConfig, outside: ExternalInputs) -> Pipeline:
-    """From records to a pushed model and a report; `outside` is what the run sees of the world."""
+def create_pipeline(config: PipelineConfig, external: ExternalInputs) -> Pipeline:
+    """From records to a pushed model and a report; `external` is what it depends on beyond them."""
     level, features, push_dir = config.data.level, config.features, config.pusher.push_dir
     vocabulary = config.evaluator.vocabulary
 
-    baseline = Baseline(config.baseline, push_dir=push_dir, registry_digest=outside.registry_digest)
+    baseline = Baseline(
+        config.baseline, push_dir=push_dir, registry_digest=external.registry_digest
+    )
     examples = ExampleGen(
         config.data,
         features,
         cache_dir=storage.join(config.root, VERIFIED),
-        source_digest=outside.source_digest,
+        source_digest=external.source_digest,
     )
     schema = SchemaGen(level, features)
     statistics = create_statistics_gen(examples.outputs["sample"], schema.outputs["schema"])
@@ -61,8 +63,8 @@ def create_pipeline(config: PipelineConfig, outside: ExternalInputs) -> Pipeline
         level,
         checkpoint_root=storage.join(config.root, CHECKPOINTS),
         vocabulary=vocabulary,
-        vocabulary_digest=outside.vocabulary_digest,
-        warm_start_digest=outside.warm_start_digest,
+        vocabulary_digest=external.vocabulary_digest,
+        warm_start_digest=external.warm_start_digest,
         examples=examples.outputs["examples"],
         transform_graph=transform.outputs["transform_graph"],
         schema=schema.outputs["schema"],
@@ -75,12 +77,12 @@ def create_pipeline(config: PipelineConfig, outside: ExternalInputs) -> Pipeline
         examples=examples.outputs["examples"],
         model=trainer.outputs["model"],
         baseline_model=baseline.outputs["model"],
-        vocabulary_digest=outside.vocabulary_digest,
+        vocabulary_digest=external.vocabulary_digest,
     )
     pusher = Pusher(
         config.pusher,
         push_dir=push_dir,
-        run_key=outside.run_key,
+        run_key=external.run_key,
         configuration=to_dict(config),
         model=trainer.outputs["model"],
         model_blessing=evaluator.outputs["blessing"],
@@ -93,7 +95,7 @@ def create_pipeline(config: PipelineConfig, outside: ExternalInputs) -> Pipeline
         config.report,
         configuration=to_dict(config),
         pipeline=config.name,
-        run_file=outside.run_file,
+        run_file=external.run_file,
         examples=examples.outputs["examples"],
         statistics=statistics.outputs["statistics"],
         anomalies=anomalies.outputs["anomalies"],

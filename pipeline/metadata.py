@@ -94,7 +94,7 @@ def _check_server(config: MetadataConfig, database: Path) -> list[str]:
     from ml_metadata import MetadataStore
 
     server = config.mysql
-    assert server is not None  # asked only then
+    assert server is not None  # the caller has checked
     try:
         MetadataStore(connection_config(config, database))
     except Exception as error:  # its client raises many kinds, all of them about this connection

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import difflib
 import re
 from collections.abc import Iterable, Mapping
@@ -53,6 +54,7 @@ def load_config(preset_or_file: str, overrides: Iterable[str] = ()) -> PipelineC
     plain = to_dict(PipelineConfig())
     for layer in (values, settings):
         plain = overlay(PipelineConfig, plain, layer)
+    plain = _with_span_as_text(plain)
     try:
         return from_dict(PipelineConfig, plain)
     except ConfigError as error:
@@ -63,6 +65,14 @@ def load_config(preset_or_file: str, overrides: Iterable[str] = ()) -> PipelineC
                 for problem in error.problems
             ]
         ) from None
+
+
+def _with_span_as_text(plain: dict[str, Any]) -> dict[str, Any]:
+    """A span is written as 7 or as 2026-11-20, which YAML reads as a number and as a date."""
+    data = plain.get("data")
+    if not isinstance(data, dict) or type(data.get("span")) not in (int, datetime.date):
+        return plain
+    return {**plain, "data": {**data, "span": str(data["span"])}}
 
 
 def _read(preset_or_file: str) -> tuple[str, dict[str, Any]]:

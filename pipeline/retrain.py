@@ -21,7 +21,7 @@ from yt8m.pipeline.metadata import open_store
 from yt8m.pipeline.retrain_status import RetrainStatus, write_status
 from yt8m.pipeline.run.finish import notify, summary
 from yt8m.pipeline.run.record import RunRecord, Verdict, read_records
-from yt8m.pipeline.run.signals import Interrupted, signals_as_errors
+from yt8m.pipeline.run.signals import GRACE_S, Interrupted, signals_as_errors
 from yt8m.pipeline.run.workspace import Layout, run_lock
 from yt8m.schemas.cron import Cron
 from yt8m.schemas.errors import (
@@ -38,8 +38,9 @@ _START = "from yt8m.components.console.main import main; main()"
 _SETTLED = (EXIT_DONE, EXIT_HELD_BACK, EXIT_NOTHING_NEW)
 _NOT_RETRIED = (*_SETTLED, EXIT_USER)  # what was given is wrong, and stays wrong a minute later
 _ENDED_BY_SIGNAL = (EXIT_INTERRUPTED, EXIT_TERMINATED)
+_ONE_SCHEDULE = "it retrains on a schedule: a root has one, so stop it first, or use another --root"
 _CLOCK_CHECK_S = 30.0  # the machine may sleep, and its clock may be set
-_CHILD_ENDS_WITHIN_S = 40.0
+_CHILD_ENDS_WITHIN_S = GRACE_S + 3
 _DAY_S = 86400.0
 _NEWEST_SPAN = ("", "latest")
 
@@ -182,7 +183,8 @@ class RetrainScheduler:
 
     def run_forever(self) -> None:
         """Until a signal comes, which is raised as what it is."""
-        with run_lock(self._layout.schedule_lock), signals_as_errors() as signals:
+        lock = run_lock(self._layout.schedule_lock, advice=_ONE_SCHEDULE)
+        with lock, signals_as_errors() as signals:
             self._console.info(f"retraining at {self._cron.explain(self._now())}")
             try:
                 self._run_when_due()

@@ -17,6 +17,11 @@ from typing import Any
 
 from yt8m.components.console.console import Console
 
+_STATES = {
+    "DamagedVersionError": "damaged",
+    "ForeignVersionError": "foreign",
+    "UnreadableVersionError": "unreadable",
+}
 _COLUMNS = ("version", "pushed", "origin", "GAP", "interval", "spans", "state")
 
 
@@ -50,7 +55,6 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
 def _row(push_dir: str, number: int) -> dict[str, Any]:
     from yt8m.components.registry.versions import (
-        ForeignVersionError,
         UnusableVersionError,
         load_version,
     )
@@ -58,8 +62,7 @@ def _row(push_dir: str, number: int) -> dict[str, Any]:
     try:
         record = load_version(push_dir, number).record
     except UnusableVersionError as error:
-        state = "foreign" if isinstance(error, ForeignVersionError) else "damaged"
-        return {"version": number, "state": state, "problem": str(error)}
+        return {"version": number, "state": _STATES[type(error).__name__], "problem": str(error)}
     gap = record.metrics.get("gap")
     return {
         "version": number,

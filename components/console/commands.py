@@ -61,4 +61,7 @@ COMMANDS = (
     Command("kubeflow unschedule", "stop doing so", f"{_KUBEFLOW}unschedule"),
     Command("kubeflow list", "pipelines, versions, runs, schedules", f"{_KUBEFLOW}list"),
     Command("kubeflow wait", "follow a run to its end", f"{_KUBEFLOW}wait"),
+    Command("help", "explain a command", f"{_COMPONENTS}help"),
+    Command("version", "which version is installed", f"{_COMPONENTS}version"),
+    Command("completion", "a script for bash, zsh or fish", f"{_COMPONENTS}completion"),
 )

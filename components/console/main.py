@@ -21,7 +21,7 @@ Train, gate and ship YouTube-8M models: one pipeline, run locally, on Kubeflow o
 """
 _HOW_IT_ENDS = """\
 exit codes:
-  0 done   1 failed   2 your mistake (the message says which)   3 the gate held the model back
+  0 done   1 failed   2 user error (the message says which)   3 the gate held the model back
   4 nothing new to retrain on
   130 interrupted   143 ended by SIGTERM after a checkpoint; the same command continues
 
@@ -47,12 +47,12 @@ def run(argv: Sequence[str]) -> int:
     found = find(argv)
     if isinstance(found, str):
         print(found, end="", file=sys.stdout if found.startswith("usage:") else sys.stderr)
-        asked = found.startswith("usage:") and argv[-1] in ("-h", "--help")
-        return EXIT_DONE if asked else EXIT_USER
-    return _end(lambda: _do(*found), debug="--debug" in argv)
+        is_help = found.startswith("usage:") and argv[-1] in ("-h", "--help")
+        return EXIT_DONE if is_help else EXIT_USER
+    return _end(lambda: _run_command(*found), debug="--debug" in argv)
 
 
-def _do(command: Command, rest: Sequence[str]) -> int | None:
+def _run_command(command: Command, rest: Sequence[str]) -> int | None:
     module, args = parse(command, rest)
     code: int | None = module.run(args, Console(quiet=args.quiet, as_json=args.json))
     return code
@@ -90,7 +90,7 @@ def _explanation(error: Exception) -> str:
     if isinstance(error, OSError) and error.errno is not None:
         return f"{error}\n--debug shows where"
     what = f"{type(error).__name__}: {error}"
-    return f"{what}\nThis is a fault of yt8m, not yours; --debug shows where it happened."
+    return f"{what}\nThis is a bug in yt8m; --debug shows where it happened."
 
 
 def find(argv: Sequence[str]) -> tuple[Command, list[str]] | str:

@@ -99,7 +99,7 @@ def rows_of_records(
 
 def _videos(source: Source, taken: BatchSlice, order: BlockOrder) -> tf.data.Dataset:
     size, start = _local_size(taken), taken.start_step * taken.global_batch_size
-    rows = ordered_rows(order, start=start, expand=_as_they_are)
+    rows = ordered_rows(order, start=start, expand=_unchanged)
 
     def parse(step: tf.Tensor, records: tf.Tensor) -> dict[str, tf.Tensor]:
         first = step * taken.global_batch_size + taken.worker_index
@@ -119,7 +119,7 @@ def _frames(
         row = parse_frames(record, source.features, sampling=sampling, noise=noise)
         return {POSITION: position, **row}
 
-    rows = _own_rows(order, taken, expand=_as_they_are)
+    rows = _own_rows(order, taken, expand=_unchanged)
     return _padded(rows.map(parse, num_parallel_calls=_PARALLEL), _local_size(taken), full=True)
 
 
@@ -153,7 +153,7 @@ def _bucketed_frames(
             f"be divided by the number of workers ({taken.num_workers})"
         )
     window, skipped = divmod(taken.start_step, count)
-    rows = _numbered_rows(order, start=window * count * size, expand=_as_they_are)
+    rows = _numbered_rows(order, start=window * count * size, expand=_unchanged)
     groups = bucketed(
         rows,
         window=count * size,
@@ -189,7 +189,7 @@ def _numbered_rows(order: BlockOrder, *, start: int, expand) -> tf.data.Dataset:
     return ordered_rows(order, start=start, expand=expand).enumerate(start)
 
 
-def _as_they_are(records: tf.data.Dataset) -> tf.data.Dataset:
+def _unchanged(records: tf.data.Dataset) -> tf.data.Dataset:
     return records
 
 

@@ -14,6 +14,7 @@ from tfx.types import artifact_utils
 from yt8m.components.artifacts import push_outcome
 from yt8m.components.artifacts.push_outcome import PushOutcome
 from yt8m.components.artifacts.version_record import VersionRecord
+from yt8m.components.console.signals import signal_received
 from yt8m.components.pusher.config import PusherConfig
 from yt8m.components.pusher.record import create_record
 from yt8m.components.registry.baseline_artifact import read_in_service
@@ -49,6 +50,8 @@ class Executor(tfx_pusher.Executor):
         if not blessed:
             self._hold_back(pushed, record)
             return
+        if signal_received() is not None:  # Ctrl-C or SIGTERM, whoever swallowed it on its way
+            raise KeyboardInterrupt
         config = from_dict(PusherConfig, json.loads(exec_properties["config"]), path="pusher")
         if not record.decision.get("model_digest"):
             _log.warning("the blessing does not say which bytes it is of: any would be pushed")

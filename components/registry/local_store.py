@@ -76,15 +76,14 @@ class LocalStore:
             raise Yt8mError(f"the model changed while it was copied: {'; '.join(wrong)}")
         place = self._root if served else self._root / NOT_SERVED_DIR
         place.mkdir(exist_ok=True)
-        number = next_number(str(self._root))
         while True:
+            check()  # somebody who does not take our lock may have been faster
+            number = next_number(str(self._root))
             text = dataclasses.replace(record, version=number).to_json()
             files.write_text(str(staging / RECORD_FILE), text)
             _flush_directories(staging)
             if self._reveal(staging, place / str(number)):
                 return number
-            check()  # somebody who does not take our lock was faster
-            number += 1
 
     def remove(self, path: str) -> None:
         """The version's name vanishes at once; its files go when the transaction ends."""

@@ -85,9 +85,10 @@ class ObjectStore:
             self._discard(number)
 
     def remove(self, path: str) -> None:
-        """Remove a version, beginning with the file that makes it one."""
-        with contextlib.suppress(FileNotFoundError):
-            files.remove(files.join(path, MODEL_FILE))
+        """Remove a version: first the file that makes it one, last the one that makes it ours."""
+        names = [name for name in files.walk_files(path) if name != RECORD_FILE]
+        for name in sorted(names, key=lambda name: name != MODEL_FILE):
+            files.remove(files.join(path, name))
         files.remove_tree(path)
 
     def _publish(self, number: int, check: Callable[[], None]) -> bool:

@@ -44,6 +44,10 @@ class DamagedVersionError(UnusableVersionError):
     """A version that is not what was pushed."""
 
 
+class UnreadableVersionError(UnusableVersionError):
+    """A version that the storage does not give out now: that says nothing about what it is."""
+
+
 class ForeignVersionError(UnusableVersionError):
     """A version of another maker: there is no record of ours."""
 
@@ -129,9 +133,11 @@ def load_record(push_dir: str, version: int) -> VersionRecord:
     path = files.join(version_path(push_dir, version), RECORD_FILE)
     try:
         return parse_record(files.read_text(path))
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise ForeignVersionError(_no_record(push_dir, version)) from error
-    except (BrokenRecordError, OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise UnreadableVersionError(f"version {version} in {push_dir}: {error}") from error
+    except (BrokenRecordError, UnicodeDecodeError) as error:
         raise DamagedVersionError(f"version {version} in {push_dir}: {error}") from error
 
 
@@ -268,7 +274,10 @@ def _holds_foreign_model(path: str) -> bool:
     Not an empty one, nor an upload of ours that was broken off before its record: yt8m wrote the
     record last but one in object stores until it began to write it first.
     """
-    names = set(files.walk_files(path))
+    try:
+        names = set(files.walk_files(path))
+    except FileNotFoundError:  # retention took one of ours away while we looked
+        return False
     broken_off = export_info.FILE_NAME in names and MODEL_FILE not in names
     return bool(names) and not broken_off
 
@@ -284,7 +293,11 @@ def _damages(push_dir: str, numbers: Iterable[int]) -> Iterator[str]:
 
 
 def wrong_files(path: str, record: VersionRecord, *, verify: bool) -> Iterator[str]:
-    """The files below `path` that are not as the record has them, each with what is wrong."""
+    """The files below `path` that are not as the record has them, each with what is wrong.
+
+    A fault of the storage is UnreadableVersionError: it must not pass for damage, which is passed
+    over, and removed where somebody says so.
+    """
     for name, expected in record.files.items():
         file = files.join(path, name)
         try:
@@ -293,10 +306,10 @@ def wrong_files(path: str, record: VersionRecord, *, verify: bool) -> Iterator[s
                 yield f"{name} has {size} bytes instead of {expected.bytes}"
             elif verify and file_sha256(file) != expected.sha256:
                 yield f"{name} is not what was pushed (wrong SHA-256)"
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             yield f"{name} is missing"
         except OSError as error:
-            yield f"{name} cannot be read ({error})"
+            raise UnreadableVersionError(f"{file} cannot be read now: {error}") from error
 
 
 def _no_record(push_dir: str, version: int) -> str:

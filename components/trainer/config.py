@@ -16,7 +16,11 @@ from yt8m.components.models.config import (
     Sharing,
     VerticalsHeadConfig,
 )
-from yt8m.components.trainer.backends.config import BackendConfig, InProcessBackend, LocalBackend
+from yt8m.components.trainer.backends.config import (
+    BackendConfig,
+    InProcessBackend,
+    LocalProcessesBackend,
+)
 from yt8m.components.trainer.backends.kubernetes_config import KubernetesBackend, TFJobBackend
 from yt8m.components.trainer.optimizers import NamedOptimizer, default_optimizer
 from yt8m.components.trainer.schedule import Schedule, StaircaseSchedule
@@ -268,7 +272,7 @@ class TrainerConfig(ConfigNode):
             return
         enabled = self.evaluation.enabled
         require(enabled, "evaluation.enabled", enabled, f"true with {waiting}")
-        if isinstance(self.backend, LocalBackend):
+        if isinstance(self.backend, LocalProcessesBackend):
             processes = self.backend.processes
             problem = find_processes_problem(processes, waiting=waiting)
             require(not problem, "backend.processes", processes, f"as in evaluator=1 ({problem})")

@@ -22,7 +22,7 @@ from yt8m.components.trainer.strategy import local_replicas
 _PS_CHUNK_S = 2.0  # signals are looked at when a chunk is through
 
 
-class Engine(Protocol):
+class StepEngine(Protocol):
     """Carries out steps under one kind of strategy."""
 
     rows: int  # of one update, over all replicas
@@ -79,14 +79,29 @@ class Synchronous:
         return float(self._sum(tf.constant([value], tf.float64), only_first=True).numpy()[0])
 
     def _sum_over_replicas(self, values: tf.Tensor, only_first: bool = False) -> tf.Tensor:
-        def mine() -> tf.Tensor:
-            first = tf.distribute.get_replica_context().replica_id_in_sync_group == 0
-            # Not `values` itself: equal tensors of several replicas would count as one.
-            taken = first if only_first else tf.constant(True)
-            return tf.where(taken, values, tf.zeros_like(values))
+        return _sum_over_replicas(self._strategy, values, only_first)
 
-        per_replica = self._strategy.run(mine)
-        return self._strategy.reduce(tf.distribute.ReduceOp.SUM, per_replica, axis=None)
+
+def broadcast_from_chief(strategy: tf.distribute.Strategy, value: float) -> float:
+    """The chief's `value` in every process, where there is no engine yet."""
+    if strategy.num_replicas_in_sync == local_replicas(strategy):
+        return value
+    values = tf.constant([value], tf.float64)
+    summed = tf.function(lambda: _sum_over_replicas(strategy, values, True), autograph=False)
+    return float(summed().numpy()[0])
+
+
+def _sum_over_replicas(
+    strategy: tf.distribute.Strategy, values: tf.Tensor, only_first: bool
+) -> tf.Tensor:
+    def mine() -> tf.Tensor:
+        first = tf.distribute.get_replica_context().replica_id_in_sync_group == 0
+        # Not `values` itself: equal tensors of several replicas would count as one.
+        taken = first if only_first else tf.constant(True)
+        return tf.where(taken, values, tf.zeros_like(values))
+
+    per_replica = strategy.run(mine)
+    return strategy.reduce(tf.distribute.ReduceOp.SUM, per_replica, axis=None)
 
 
 class Stagger:

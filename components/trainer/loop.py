@@ -13,7 +13,7 @@ import numpy as np
 from yt8m.components.trainer import plateau
 from yt8m.components.trainer.checkpoints import Checkpoints, TrainingProgress
 from yt8m.components.trainer.config import TrainerConfig
-from yt8m.components.trainer.engine import Engine
+from yt8m.components.trainer.engine import StepEngine
 from yt8m.components.trainer.schedule import multiplier
 from yt8m.components.trainer.split_scorer import SplitScores
 from yt8m.components.trainer.step import StepResult
@@ -59,7 +59,7 @@ class Loop:
         self,
         config: TrainerConfig,
         *,
-        engine: Engine,
+        engine: StepEngine,
         network: Any,  # tf_keras publishes no types
         checkpoints: Checkpoints,
         hooks: Hooks,

@@ -28,7 +28,12 @@ from yt8m.components.trainer.checkpoints import (
 )
 from yt8m.components.trainer.config import NoEarlyStopping, Switch, TrainerConfig
 from yt8m.components.trainer.continuous_eval import InProcessEvaluation
-from yt8m.components.trainer.engine import Engine, ParameterServers, Synchronous
+from yt8m.components.trainer.engine import (
+    ParameterServers,
+    StepEngine,
+    Synchronous,
+    broadcast_from_chief,
+)
 from yt8m.components.trainer.errors import explaining_lost_peers
 from yt8m.components.trainer.input import TrainingData, load_data
 from yt8m.components.trainer.job import TrainingJob
@@ -53,6 +58,7 @@ from yt8m.schemas.features import Level
 _log = logging.getLogger(__name__)
 _AUTO_STEPS_PER_LOOP = 5
 _NO_STEP = -1
+_BF16 = "bfloat16"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +117,7 @@ class _Training:
         total = 1 if is_ps else strategy.num_replicas_in_sync
         self._replicas = Replicas(total=total, local=local)
         self._is_ps = is_ps
+        self._dtype = self._compute_dtype()
 
     def run(self, stop: StopSignal) -> None:
         job, config = self._job, self._job.trainer
@@ -160,20 +167,28 @@ class _Training:
             )
         engine.any_process([True])  # a barrier: nobody leaves while the chief still writes
 
+    def _compute_dtype(self) -> str:
+        """The chief's, for machines may differ, and gradients of two precisions must not mix."""
+        own = compute_dtype(self._job.trainer.precision)
+        if self._is_ps:
+            return own  # workers run what the chief has traced
+        is_bf16 = broadcast_from_chief(self._strategy, float(own == _BF16))
+        return _BF16 if is_bf16 else "float32"
+
     def _create_model(self) -> Model:
         config = self._job.trainer
         with variable_scope(self._strategy):
             network = network_of(
                 self._job,
                 self._heads,
-                compute_dtype=compute_dtype(config.precision),
+                compute_dtype=self._dtype,
                 fuse=self._uses_xla(),
             )
             optimizer = create_optimizer(config.optimizer)
             optimizer.build(network.trainable_variables)
         return Model(network=network, optimizer=optimizer)
 
-    def _create_engine(self, model: Model, progress: TrainingProgress) -> Engine:
+    def _create_engine(self, model: Model, progress: TrainingProgress) -> StepEngine:
         config = self._job.trainer
         step = TrainStep(
             config,
@@ -256,7 +271,7 @@ class _Training:
         model: Model,
         checkpoints: Checkpoints,
         progress: TrainingProgress,
-        engine: Engine,
+        engine: StepEngine,
         *,
         scorer: checkpoint_scorer.CheckpointScorer | None,
     ) -> None:
@@ -274,7 +289,7 @@ class _Training:
             scorer.export(weights, self._job.export_dir)
             copy_curves(self._job.checkpoint_dir, self._job.log_dir)
 
-    def _restore_best_evaluated(self, model: Model, engine: Engine) -> None:
+    def _restore_best_evaluated(self, model: Model, engine: StepEngine) -> None:
         """Under early stopping the weights with the best evaluation; all processes take the same.
 
         Evaluations may still come in while the chief looks: what it sees counts.
@@ -299,7 +314,7 @@ class _Training:
             self._cluster.kind.value,
             name_of(self._strategy),
             self._replicas.total,
-            compute_dtype(self._job.trainer.precision),
+            self._dtype,
             progress.step,
             max_steps,
         )

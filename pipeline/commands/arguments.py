@@ -29,7 +29,7 @@ DEFAULT_CONFIG = "smoke"
 
 
 def add_config_argument(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
-    """`PRESET|FILE` and `--set`: how every command is told its configuration."""
+    """`PRESET|FILE` and `--set`: how every command is given its configuration."""
     what = "a preset, a YAML file, or `defaults`"
     if required:
         parser.add_argument("config", metavar="PRESET|FILE", help=what)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from yt8m.pipeline.lineage import ExecutionFacts
     from yt8m.pipeline.run.record import RunRecord
 
-_COLUMNS = ("component", "state", "execution", "time", "peak", "figure")
+_COLUMNS = ("component", "state", "execution", "time", "peak", "key metric")
 _SHORT = 100
 
 
@@ -91,18 +91,18 @@ def _schedule(args: argparse.Namespace) -> tuple[dict[str, object], str]:
 
 
 def _moment(seconds: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+    return time.strftime("%Y-%m-%d %H:%M %Z", time.localtime(seconds))
 
 
 def _row(record: RunRecord, execution: ExecutionFacts) -> tuple[str, ...]:
     from yt8m.pipeline.run.record import State
 
-    ended_from_outside = (State.KILLED, State.STOPPED)
+    ended_externally = (State.KILLED, State.STOPPED)
     node = next((n for n in record.nodes if n.name == execution.node), None)
     return (
         execution.node,
         # MLMD calls both failed.
-        node.state.value if node and node.state in ended_from_outside else execution.state.lower(),
+        node.state.value if node and node.state in ended_externally else execution.state.lower(),
         str(execution.execution_id),
         f"{node.seconds if node else execution.ended - execution.started:.1f} s",
         f"{node.peak_mib / 1024:.1f} GB" if node and node.peak_mib else "",

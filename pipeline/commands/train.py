@@ -63,7 +63,8 @@ def run(args: argparse.Namespace, console: Console) -> int | None:
     from yt8m.pipeline.presets import load_config
 
     if args.processes is None:
-        cluster = Cluster.from_env(os.environ)  # a wrong TF_CONFIG is told before anything is read
+        # A wrong TF_CONFIG is reported before anything is read.
+        cluster = Cluster.from_env(os.environ)
         silence_tensorflow(but_errors=cluster.kind is not ClusterKind.LOCAL)
     else:
         silence_tensorflow(but_errors=True)

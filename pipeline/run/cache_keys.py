@@ -1,4 +1,4 @@
-"""What a run is about to see of the world: source files, registry, vocabulary, our own code.
+"""What a run depends on beyond its configuration: source files, registry, vocabulary, our code.
 
 Worked out just before `create_pipeline`, so that it enters TFX's cache keys as parameters.
 """
@@ -35,7 +35,7 @@ _MODEL_NODES = ("data", "features", "transform", "baseline", "trainer", "models"
 
 @dataclass(frozen=True, kw_only=True)
 class ExternalInputs:
-    """Empty on Kubeflow, where the components that look outside are not cached."""
+    """Empty on Kubeflow, where components with external inputs are not cached."""
 
     source_digest: str = ""
     registry_digest: str = ""
@@ -63,16 +63,16 @@ def resolve_external_inputs(config: PipelineConfig, layout: Layout) -> ExternalI
     )
 
 
-def fingerprint(config: PipelineConfig, outside: ExternalInputs) -> str:
+def fingerprint(config: PipelineConfig, external: ExternalInputs) -> str:
     """Equal for two runs exactly when the second would find everything in the cache."""
     libraries = {name: version(name) for name in _LIBRARIES}
-    return _digest(to_dict(config), to_dict(outside), code_version(_ALL_CODE), libraries)
+    return _digest(to_dict(config), to_dict(external), code_version(_ALL_CODE), libraries)
 
 
 def _run_key(config: PipelineConfig, *world: str) -> str:
     """Names the model that a run makes: its own versions are no baseline for it.
 
-    Without this a repeated run would find the version it pushed itself, and train anew on it.
+    Without this a repeated run would find the version it pushed itself, and train again on it.
     """
     nodes = {key: node for key, node in to_dict(config).items() if key in _MODEL_NODES}
     return _digest(nodes, *world, code_version(*_MODEL_CODE))

@@ -5,16 +5,23 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from yt8m.components import storage
 from yt8m.components.artifacts.decision import GateMode
 from yt8m.components.baseline.select import check_registry
 from yt8m.components.evaluator.shard_selection import choose_shards
-from yt8m.components.example_gen.config import Ingest
-from yt8m.components.example_gen.sources import resolve_sources
-from yt8m.components.records.shard_reader import count_records
+from yt8m.components.example_gen.config import BadInput, Ingest
+from yt8m.components.example_gen.sources import Sources, resolve_sources
+from yt8m.components.records.decode import MalformedRecord, Record, decode_record
+from yt8m.components.records.shard_reader import count_records, open_shard
+from yt8m.components.records.tfrecord import BrokenRecord, read_records
+from yt8m.components.records.validation import Expected, level_fault
 from yt8m.components.records.vocabulary import load_vocabulary
 from yt8m.components.trainer.tf_config import Cluster
 from yt8m.components.trainer.warm_start import weights_digest
@@ -24,12 +31,15 @@ from yt8m.pipeline.metadata import check_metadata
 from yt8m.pipeline.run.memory_estimate import available_bytes, training_bytes
 from yt8m.pipeline.run.workspace import Layout
 from yt8m.schemas.errors import ConfigError, UserError
-from yt8m.schemas.features import Level
+from yt8m.schemas.features import LABELS, SEGMENT_LABELS, Level
 
 # Statistics, logs, metadata and a small model; what is copied from the sources comes on top.
 _BASE_DISK_BYTES = 300 << 20
 _COPYING = (Ingest.COPY, Ingest.REWRITE)
 _GB = 1e9
+# Of the first shard of each split: enough to see that the configuration means other data.
+_PEEKED_RECORDS = 100
+_PEEKED_BYTES = 4 << 20
 
 Check = Callable[[PipelineConfig, Mapping[str, str]], Iterator[str]]
 
@@ -85,8 +95,93 @@ def _unwritable(directory: Path) -> str:
 
 def _data(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     sources = resolve_sources(config.data)
+    if (problem := _span_problem(config, sources)) or not sources.shards:
+        yield problem or f"data.root {config.data.root}: there are no records"
+        return
     choose_shards(config.evaluator, sources.shards)
-    return iter(())
+    yield from _places_of_records(config, sources)
+    yield from _other_data(config, sources)
+
+
+def _span_problem(config: PipelineConfig, sources: Sources) -> str:
+    span = config.data.span
+    if sources.spans or not span[:1].isdigit():
+        return ""
+    if any(shard.span is None for shard in sources.shards):
+        return (
+            f"data.span = {span}: no pattern of data.splits has {{SPAN}} or a date, so there "
+            "are none to choose from; write one, e.g. span-{SPAN}/train*, or leave data.span out"
+        )
+    return f"data.span = {span}: there is no span that every split has"
+
+
+def _places_of_records(config: PipelineConfig, sources: Sources) -> Iterator[str]:
+    """Where records lie nothing else is written: the next run might take it for records."""
+    taken = {Path(s.uri).parent.resolve() for s in sources.shards if storage.is_local(s.uri)}
+    if config.data.root and storage.is_local(config.data.root):
+        taken.add(Path(config.data.root).resolve())
+    for name, option, place in (
+        ("root", "--root", config.root),
+        ("pusher.push_dir", "--push", config.pusher.push_dir),
+    ):
+        if place and storage.is_local(place) and Path(place).resolve() in taken:
+            yield f"{name} {place}: the records lie there; choose another directory ({option} DIR)"
+
+
+def _other_data(config: PipelineConfig, sources: Sources) -> Iterator[str]:
+    """Where the first records are of another level or have other classes, so are all the others."""
+    for split in sorted({shard.split for shard in sources.shards}):
+        expected = Expected(
+            config.data.level, {}, None, labelled=split not in config.data.unlabelled
+        )
+        uri = min(shard.uri for shard in sources.split(split))
+        records = _first_records(uri)
+        other = [r.level for r in records if level_fault(r, expected)]
+        if other and len(other) == len(records):
+            yield (
+                f"data.level = {config.data.level.value}: {uri} holds {other[0].value}-level "
+                f"records; choose a preset of that level (yt8m config list), or other records"
+            )
+            return
+        largest = [max(map(int, _classes(record)), default=-1) for record in records]
+        beyond = [number for number in largest if number >= config.features.num_classes]
+        tolerated = config.data.max_quarantined if _quarantines(config) else 0.0
+        if len(beyond) > tolerated * len(records):
+            yield (
+                f"features.num_classes = {config.features.num_classes}: {len(beyond)} of the first "
+                f"{len(records)} records of {uri} have classes from there up to {max(beyond)}; set "
+                f"it to the number of classes of your vocabulary, {max(beyond) + 1} or more"
+            )
+            return
+
+
+def _quarantines(config: PipelineConfig) -> bool:
+    return config.data.bad_input is BadInput.QUARANTINE
+
+
+def _first_records(uri: str) -> list[Record]:
+    """As far as they can be read; what is damaged is told by ExampleGen, with its place."""
+    records: list[Record] = []
+    damage = (BrokenRecord, MalformedRecord, OSError, EOFError, zlib.error)
+    with contextlib.suppress(*damage), open_shard(uri) as (file, _):
+        for offset, data in read_records(file):
+            records.append(decode_record(data))
+            if len(records) == _PEEKED_RECORDS or offset > _PEEKED_BYTES:
+                break
+    return records
+
+
+def _classes(record: Record) -> Iterable[Any]:
+    for key in (LABELS, SEGMENT_LABELS):
+        values = record.features.get(key)
+        if isinstance(values, np.ndarray) and values.dtype == np.int64:
+            yield from values
+
+
+def _notify(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
+    command = config.notify.command
+    if command and shutil.which(command[0]) is None:
+        yield f"notify.command {command[0]}: no such program, or it may not be executed"
 
 
 def _disk(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
@@ -179,4 +274,5 @@ _CHECKS: tuple[Check, ...] = (
     _cluster,
     _beam,
     _metadata,
+    _notify,
 )

@@ -86,7 +86,7 @@ class Table:
         if self._record is None or not self._record.nodes:
             return _BEFORE
         table = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        for column in ("component", "state", "time", "peak", "figure"):
+        for column in ("component", "state", "time", "peak", "key metric"):
             table.add_column(column, justify="right" if column in ("time", "peak") else "left")
         for node in self._record.nodes:
             colour = _COLOURS[node.state]
@@ -156,7 +156,7 @@ _MIB = 1 << 20
 
 
 def reset_peak() -> None:
-    """Start counting anew, where the kernel offers it (Linux); elsewhere the peak only grows."""
+    """Reset the peak, where the kernel offers it (Linux); elsewhere the peak only grows."""
     try:
         _CLEAR.write_text(_RESET_PEAK, encoding="ascii")
     except OSError:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import enum
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from yt8m.components.storage import files
 from yt8m.pipeline.run.workspace import Layout, is_held
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import (
@@ -133,10 +133,7 @@ def display_status(verdict: str, reason: str) -> str:
 def write_record(layout: Layout, record: RunRecord) -> None:
     """Replace the run's record, in one rename."""
     path = layout.run(record.run_id) / FILE_NAME
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{FILE_NAME}.{os.getpid()}")
-    partial.write_text(json.dumps(to_dict(record), indent=1), encoding="utf-8")
-    partial.replace(path)
+    files.write_text(str(path), json.dumps(to_dict(record), indent=1))
 
 
 def begin_record(layout: Layout, record: RunRecord) -> None:
@@ -188,14 +185,14 @@ def mark_killed(record: RunRecord) -> RunRecord:
         record,
         verdict=Verdict.KILLED,
         nodes=nodes,
-        reason=f"{_where(record)} and could not say why (kill -9, out of memory, a power cut)",
+        reason=f"{_where(record)} (kill -9, out of memory, power loss)",
     )
 
 
 def _where(record: RunRecord) -> str:
     running = [node.name for node in record.nodes if node.state is State.RUNNING]
     if running:
-        return f"in {running[0]}"
+        return f"while {running[0]} was running"
     ended = [node for node in record.nodes if node.state is not State.WAITING]
     if not ended:
         return "before its first component"

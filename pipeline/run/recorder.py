@@ -10,7 +10,7 @@ from typing import Any
 from yt8m.pipeline.lineage import ArtifactFacts, Lineage
 from yt8m.pipeline.run.capture import Capture
 from yt8m.pipeline.run.progress import Table, key_metric, peak_mib, reset_peak
-from yt8m.pipeline.run.record import NodeRecord, RunRecord, State, write_record
+from yt8m.pipeline.run.record import NodeRecord, RunRecord, State, Verdict, write_record
 from yt8m.pipeline.run.signals import Interrupted, Signals
 from yt8m.pipeline.run.workspace import Layout
 from yt8m.schemas.errors import Terminated, Yt8mError
@@ -41,8 +41,7 @@ class Recorder:
         self._lineage, self._signals = lineage, signals
 
     def started(self, node: str) -> None:
-        if self._signals.received is not None:
-            raise self._signals.received  # it was lost on its way out of the last component
+        self._signals.refuse_after_signal()  # it was lost on its way out of the last component
         self._capture.to(self._layout.log(self.record.run_id, node))
         reset_peak()
         self._put(NodeRecord(name=node, state=State.RUNNING, started=time.time()))
@@ -68,6 +67,19 @@ class Recorder:
         for node in self.record.nodes:
             if node.state is State.RUNNING:
                 self.failed(node.name, error)
+
+    def abandon(self, error: Interrupted | Terminated) -> None:
+        """The last words of a process that a signal ends in a call which hears none."""
+        running = [node.name for node in self.record.nodes if node.state is State.RUNNING]
+        where = f"{running[0]} could not be interrupted" if running else "it was about to end"
+        if self.record.verdict is Verdict.RUNNING:
+            verdict = Verdict.TERMINATED if isinstance(error, Terminated) else Verdict.INTERRUPTED
+            self.update(verdict=verdict, reason=f"{error} ({where})")
+        for node in self.record.nodes:
+            if node.state is State.RUNNING:
+                stopped = dataclasses.replace(node, state=State.STOPPED, error=str(error))
+                self.update(nodes=self.record.with_node(stopped).nodes)
+        print(f"error: {error} ({where})", file=self._capture.terminal, flush=True)
 
     def update(self, **values: Any) -> None:
         """Change fields of the run's record."""

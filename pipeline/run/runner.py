@@ -39,7 +39,7 @@ from yt8m.pipeline.run.record import (
     write_record,
 )
 from yt8m.pipeline.run.recorder import RUNNER_LOG, Recorder
-from yt8m.pipeline.run.signals import Interrupted, Signals, signals_as_errors
+from yt8m.pipeline.run.signals import GRACE_S, Interrupted, Signals, signals_as_errors
 from yt8m.pipeline.run.workspace import Layout, run_lock
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import Terminated
@@ -62,22 +62,22 @@ def run(config: PipelineConfig, options: RunOptions, console: Console) -> Result
     preflight(config, os.environ)
     layout = Layout(Path(config.root))
     with run_lock(layout.lock, wait_s=options.wait_s):
-        outside = resolve_external_inputs(config, layout)
-        print_ = fingerprint(config, outside)
-        known = find_up_to_date_run(layout, config, print_)
+        external = resolve_external_inputs(config, layout)
+        cache_key = fingerprint(config, external)
+        known = find_up_to_date_run(layout, config, cache_key)
         if known is not None:
-            console.info(f"nothing has changed since run {known.run_id}: its outcome stands")
+            console.info(f"nothing has changed since run {known.run_id}, which is up to date")
             return Result(known, is_new=False)
-        dead = _dead_runs(layout)
+        dead = _mark_killed_runs(layout)
         for killed in dead:
-            then = "; this one continues it" if killed.fingerprint == print_ else ""
+            then = "; this one continues it" if killed.fingerprint == cache_key else ""
             console.info(f"run {killed.run_id} was killed {killed.reason}{then}")
-        record = _new_record(config, options, outside, print_)
+        record = _new_record(config, options, external, cache_key)
         begin_record(layout, record)
         console.info(f"run {record.run_id}; the full logs are in {layout.logs(record.run_id)}")
         with signals_as_errors() as signals:
-            this = _Run(config, options, outside, layout)
-            return Result(this.to_its_end(record, dead, signals, quiet=console.quiet))
+            this = _Run(config, options, external, layout)
+            return Result(this.execute(record, dead, signals, quiet=console.quiet))
 
 
 def with_absolute_paths(config: PipelineConfig) -> PipelineConfig:
@@ -107,10 +107,10 @@ def with_absolute_paths(config: PipelineConfig) -> PipelineConfig:
 class _Run:
     config: PipelineConfig
     options: RunOptions
-    outside: ExternalInputs
+    external: ExternalInputs
     layout: Layout
 
-    def to_its_end(
+    def execute(
         self, record: RunRecord, dead: list[RunRecord], signals: Signals, *, quiet: bool
     ) -> RunRecord:
         with (
@@ -122,7 +122,7 @@ class _Run:
             connection = connection_config(self.config.metadata, self.layout.database)
             lineage = Lineage(MetadataStore(connection))
             for killed in dead:
-                _settle(lineage, killed)
+                _sync_metadata(lineage, killed)
             recorder = Recorder(
                 record,
                 layout=self.layout,
@@ -131,8 +131,9 @@ class _Run:
                 lineage=lineage,
                 signals=signals,
             )
+            signals.end_process_after(GRACE_S, recorder.abandon)
             try:
-                self._execute(recorder, connection)
+                self._run_components(recorder, connection)
                 recorder.update(**read_outcome(recorder.outputs))
             except (Exception, KeyboardInterrupt, SystemExit) as error:
                 # Beam tells it again in its own words; the component's error says it best.
@@ -141,7 +142,7 @@ class _Run:
                 recorder.update(**_early_end(recorder, error, signals))
                 recorder.update(report=self._early_report(recorder))
             recorder.update(seconds=time.time() - record.started)
-            _settle(lineage, recorder.record)
+            _sync_metadata(lineage, recorder.record)
             return recorder.record
 
     def _early_report(self, recorder: Recorder) -> str:
@@ -165,11 +166,11 @@ class _Run:
             _log.warning("there is no report: %s", error)
             return ""
 
-    def _execute(self, recorder: Recorder, connection: object) -> None:
+    def _run_components(self, recorder: Recorder, connection: object) -> None:
         from yt8m.pipeline.graph import create_pipeline
         from yt8m.pipeline.run.engine import Engine, run_pipeline
 
-        pipeline = create_pipeline(self.config, self.outside)
+        pipeline = create_pipeline(self.config, self.external)
         pipeline.metadata_connection_config = connection
         names = [component.id for component in pipeline.components]
         recorder.update(nodes=tuple(NodeRecord(name=name) for name in names))
@@ -182,22 +183,22 @@ class _Run:
 
 
 def _new_record(
-    config: PipelineConfig, options: RunOptions, outside: ExternalInputs, print_: str
+    config: PipelineConfig, options: RunOptions, external: ExternalInputs, cache_key: str
 ) -> RunRecord:
     now = datetime.datetime.now(datetime.timezone.utc)
     return RunRecord(
         run_id=now.strftime("%Y%m%d-%H%M%S-%f"),
         started=now.timestamp(),
         push_dir=config.pusher.push_dir,
-        fingerprint=print_,
-        source_digest=outside.source_digest,
-        run_key=outside.run_key,
+        fingerprint=cache_key,
+        source_digest=external.source_digest,
+        run_key=external.run_key,
         retraining=options.retraining,
         config=to_dict(config),
     )
 
 
-def _dead_runs(layout: Layout) -> list[RunRecord]:
+def _mark_killed_runs(layout: Layout) -> list[RunRecord]:
     """Runs that were killed: they say that they are running, and we hold the lock."""
     dead = [mark_killed(r) for r in read_records(layout) if r.verdict is Verdict.RUNNING]
     for record in dead:
@@ -217,7 +218,7 @@ def _early_end(
     return {"verdict": Verdict.FAILED, "reason": recorder.why(error)}
 
 
-def _settle(lineage: Lineage, record: RunRecord) -> None:
+def _sync_metadata(lineage: Lineage, record: RunRecord) -> None:
     """Leave the metadata store in order; where it cannot be written, the next run will."""
     try:
         lineage.mark_ended(record.run_id)

@@ -2,17 +2,25 @@
 
 They raise a KeyboardInterrupt, which no library swallows: logging, for one, drops any ordinary
 exception that is raised while it writes. Around a component it becomes an ordinary exception, so
-that TFX cleans up after it as after any failure (see `engine`).
+that TFX cleans up after it as after any failure (see `engine`). From the moment that a signal
+arrives no component is started, and what cannot be interrupted is ended with the process.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from types import FrameType
 
+from yt8m.components.console.signals import SignalRecord
 from yt8m.schemas.errors import EXIT_INTERRUPTED, Terminated, Yt8mError
+
+# A call into TensorFlow may take minutes and hears no signal; a run ends within 30 s of one.
+GRACE_S = 25.0
+_LOOK_S = 0.5
 
 
 class Interrupted(Yt8mError):  # noqa: N818  (the user asked for it)
@@ -24,7 +32,39 @@ class Interrupted(Yt8mError):  # noqa: N818  (the user asked for it)
 class Signals:
     """Which signal ended the run, whatever became of the exception on its way."""
 
-    received: Interrupted | Terminated | None = None
+    def __init__(self) -> None:
+        self.record = SignalRecord()
+
+    @property
+    def received(self) -> Interrupted | Terminated | None:
+        """The first signal, as the error that the run ends with."""
+        match self.record.number:
+            case signal.SIGINT:
+                return Interrupted("interrupted; the same command continues")
+            case signal.SIGTERM:
+                return Terminated("ended by SIGTERM; the same command continues")
+        return None
+
+    def refuse_after_signal(self) -> None:
+        """Raise what was received: nothing is begun after it."""
+        if self.received is not None:
+            raise self.received
+
+    def end_process_after(
+        self, grace_s: float, last_words: Callable[[Interrupted | Terminated], None]
+    ) -> None:
+        """From now on a process that still runs so long after a signal is ended, in this way."""
+
+        def watch() -> None:
+            pause = threading.Event()
+            while (error := self.received) is None or self.record.seconds_ago < grace_s:
+                pause.wait(_LOOK_S)
+            try:
+                last_words(error)
+            finally:
+                os._exit(error.exit_code)
+
+        threading.Thread(target=watch, name="end-after-signal", daemon=True).start()
 
 
 @contextlib.contextmanager
@@ -33,19 +73,14 @@ def signals_as_errors() -> Iterator[Signals]:
     signals = Signals()
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        signals.received = Interrupted("interrupted; the same command continues")
-        raise KeyboardInterrupt
-
-    def terminate(number: int, frame: FrameType | None) -> None:
-        signals.received = Terminated("ended by SIGTERM; the same command continues")
         raise KeyboardInterrupt
 
     before = {
-        signal.SIGINT: signal.signal(signal.SIGINT, interrupt),
-        signal.SIGTERM: signal.signal(signal.SIGTERM, terminate),
+        number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
-        yield signals
+        with signals.record.recording():
+            yield signals
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

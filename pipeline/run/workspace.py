@@ -76,6 +76,7 @@ class Layout:
         return self.logs(run_id) / f"{node}.log"
 
 
+_ADVICE = "wait for it (--wait SECONDS), stop it, or use another --root"
 _POLL_S = 0.5
 _GLANCE_S = 0.2  # waited for in any case: `is_held` takes the lock for a moment
 
@@ -85,10 +86,10 @@ class RootBusyError(Yt8mError):
 
 
 @contextlib.contextmanager
-def run_lock(path: Path, *, wait_s: float = 0.0) -> Iterator[None]:
+def run_lock(path: Path, *, wait_s: float = 0.0, advice: str = _ADVICE) -> Iterator[None]:
     """Hold `path` for the time of the block; wait up to `wait_s` for another holder to end."""
     with path.open("a+", encoding="utf-8") as file:
-        _take(file, path, wait_s)
+        _take(file, path, wait_s, advice)
         _sign(file)
         try:
             yield
@@ -108,7 +109,7 @@ def is_held(path: Path) -> bool:
     return False
 
 
-def _take(file: TextIO, path: Path, wait_s: float) -> None:
+def _take(file: TextIO, path: Path, wait_s: float, advice: str) -> None:
     deadline = time.monotonic() + max(wait_s, _GLANCE_S)
     while True:
         try:
@@ -116,7 +117,7 @@ def _take(file: TextIO, path: Path, wait_s: float) -> None:
             return
         except BlockingIOError:
             if time.monotonic() >= deadline:
-                raise RootBusyError(_message(file, path)) from None
+                raise RootBusyError(_message(file, path, advice)) from None
             time.sleep(min(_POLL_S, max(deadline - time.monotonic(), 0.0)))
 
 
@@ -129,14 +130,11 @@ def _sign(file: TextIO) -> None:
     file.flush()
 
 
-def _message(file: TextIO, path: Path) -> str:
+def _message(file: TextIO, path: Path, advice: str) -> str:
     file.seek(0)
     try:
         holder = json.loads(file.read())
         who = "process {pid} on {host}, started {started}".format(**holder)
     except (ValueError, KeyError):  # the holder has the lock and has not signed yet
         who = "a process that has just started"
-    return (
-        f"{path.parent} is in use: {who}, is running there; wait for it (--wait SECONDS), "
-        "stop it, or use another --root"
-    )
+    return f"{path.parent} is in use: {who}, is running there; {advice}"

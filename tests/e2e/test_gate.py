@@ -15,6 +15,7 @@ from records import make_dataset, read_all, truncate, write_all
 from tfx.components.util.model_utils import is_model_blessed
 
 from yt8m.components.artifacts.decision import GateMode, decision_text
+from yt8m.components.registry.digests import model_digest
 from yt8m.pipeline.presets import list_presets, load_config
 from yt8m.schemas.errors import ConfigError, DataError, UserError
 from yt8m.schemas.features import Level
@@ -176,6 +177,21 @@ def test_a_model_that_predicts_nan_is_not_blessed_even_without_a_gate(world, tmp
     broken = world.model("broken", broken_from=0.9)
     outcome = run_evaluator(world, tmp_path, model=broken, gate={"mode": "none"})
     assert not outcome.blessed
+
+
+def test_a_baseline_that_predicts_nan_holds_nobody_back_and_names_its_remedy(world, good, tmp_path):
+    broken = world.model("broken", broken_from=0.9)
+    gate = {"gap_threshold": 0.5, "gap_change_threshold": 0.0}
+    outcome = run_evaluator(world, tmp_path, model=good, baseline=broken, gate=gate)
+    assert outcome.blessed
+    assert outcome.decision.baseline is None
+    [note] = [note for note in outcome.decision.notes if "the baseline" in note]
+    for said in ("cannot be judged", "video ", "models rollback", "baseline.version=none"):
+        assert said in note
+    assert outcome.decision.model_digest == model_digest(str(good / "Format-Serving"))
+    assert outcome.blessing.get_string_custom_property("model_digest") == model_digest(
+        str(good / "Format-Serving")
+    )
 
 
 def test_an_empty_eval_set_blesses_nothing(world, good, tmp_path):

@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
@@ -246,6 +247,25 @@ def test_ctrl_c_ends_with_130_and_the_same_command_continues(place):
     done = place.run("--set", "trainer.seed=8")
     assert done.returncode == 0, done.stderr
     assert place.states()["ValidationGate"] == "cached"
+
+
+def test_sigterm_while_the_trainer_finishes_is_never_followed_by_a_push(place):
+    run = place.start("--set", "trainer.seed=9")
+    run.until("Trainer running")
+    log = place.root / "logs" / place.records()[0]["run_id"] / "Trainer.log"
+    deadline = time.monotonic() + 200
+    while not (log.is_file() and "30/30 steps" in log.read_text()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    begun = time.monotonic()
+    assert run.end(signal.SIGTERM) == 143
+    assert time.monotonic() - begun < 30
+    assert place.versions() == [1]
+    assert place.records()[0]["verdict"] == "terminated"
+    assert {place.states()[name] for name in JUDGING} == {"waiting"}
+    done = place.run("--set", "trainer.seed=9")
+    assert done.returncode == 0, done.stderr
+    assert place.versions() == [1, 2]
 
 
 def test_everything_wrong_is_listed_before_anything_starts(tmp_path):

@@ -57,7 +57,7 @@ def test_killed_and_started_again_the_outcome_is_the_same(tmp_path, data, uninte
 
     again = place.run()
     assert again.returncode == 0, again.stderr
-    assert f"was killed in {node}" in again.stderr
+    assert f"was killed while {node} was running" in again.stderr
     assert "this one continues it" in again.stderr
     assert place.outcome() == uninterrupted
     assert done_before - place.executed() == done_before  # all of it came from the cache
@@ -68,17 +68,17 @@ def test_killed_and_started_again_the_outcome_is_the_same(tmp_path, data, uninte
         ).fetchone()
     assert running == 0  # what the dead run left is called failed
     history = json.loads(yt8m("history", "--root", place.root, "--json").stdout)["runs"]
-    assert f"in {node}" in history[1]["reason"]
+    assert f"while {node} was running" in history[1]["reason"]
 
 
 def _is_told_as_killed(place: Place, node: str) -> None:
     """Though its record says that it is under way, and nothing has run since."""
     assert place.records()[0]["verdict"] == "running"
     status = yt8m("status", "--root", place.root).stdout
-    first = f"run {place.records()[0]['run_id']}: killed in {node} and could not say why"
+    first = f"run {place.records()[0]['run_id']}: killed while {node} was running"
     assert status.startswith(first)
     history = yt8m("history", "--root", place.root).stdout
-    assert f"killed in {node}" in history
+    assert f"killed while {node} was running" in history
     report = yt8m("report", "--root", place.root)
     assert report.returncode == 2
-    assert f"it was killed in {node}" in report.stderr
+    assert f"it was killed while {node} was running" in report.stderr

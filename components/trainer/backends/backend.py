@@ -8,24 +8,24 @@ from typing import Protocol
 from yt8m.components.trainer.backends.config import (
     BackendConfig,
     InProcessBackend,
-    LocalBackend,
+    LocalProcessesBackend,
 )
 from yt8m.components.trainer.job import TrainingJob
 
 
-class Backend(Protocol):
+class TrainingBackend(Protocol):
     """Runs a job to its end: returns when the export is written, raises Yt8mError if it fails."""
 
     def run(self, job: TrainingJob, environ: Mapping[str, str]) -> None: ...
 
 
-def create_backend(config: BackendConfig) -> Backend:
+def create_backend(config: BackendConfig) -> TrainingBackend:
     """The backend that `config` chooses; what it needs is imported only then."""
     if isinstance(config, InProcessBackend):
         from yt8m.components.trainer.backends.in_process import InProcess
 
         return InProcess()
-    if isinstance(config, LocalBackend):
+    if isinstance(config, LocalProcessesBackend):
         from yt8m.components.trainer.backends.local import LocalProcesses
 
         return LocalProcesses(config)

@@ -18,7 +18,7 @@ class InProcessBackend(ConfigNode):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocalBackend(ConfigNode):
+class LocalProcessesBackend(ConfigNode):
     """A cluster of processes on this machine, over loopback."""
 
     name: Literal["local"] = "local"
@@ -30,4 +30,4 @@ class LocalBackend(ConfigNode):
         require(not problem, "processes", self.processes, f"as in chief=1,worker=2 ({problem})")
 
 
-BackendConfig = InProcessBackend | LocalBackend | TFJobBackend | JobSetBackend
+BackendConfig = InProcessBackend | LocalProcessesBackend | TFJobBackend | JobSetBackend

@@ -47,9 +47,8 @@ class KubernetesBackend(ConfigNode):
     restarts: NonNegativeInt = 3  # of the job, before it has failed
     start_timeout_s: PositiveFloat = 900.0  # for the chief's pod to run: image, volumes, free nodes
     poll_s: PositiveFloat = 5.0  # between two looks at the job
-    # An API server that is away for less ends nothing: the pods train on.
-    api_timeout_s: PositiveFloat = 600.0
-    keep_finished_s: int = 86400  # then Kubernetes removes the finished job
+    api_timeout_s: PositiveFloat = 600.0  # an API server that is away for less ends nothing
+    keep_finished_s: NonNegativeInt = 86400  # then Kubernetes removes the finished job
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from yt8m.components.trainer.backends.config import LocalBackend
+from yt8m.components.trainer.backends.config import LocalProcessesBackend
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.tf_config import (
     LOOPBACK,
@@ -58,7 +58,7 @@ class Member:
 class LocalProcesses:
     """Starts the processes, waits for them, and ends them together."""
 
-    def __init__(self, config: LocalBackend) -> None:
+    def __init__(self, config: LocalProcessesBackend) -> None:
         self._config = config
 
     def run(self, job: TrainingJob, environ: Mapping[str, str]) -> None:

@@ -14,7 +14,7 @@ from records import read_all, truncate
 from sources import FEATURES, make_source
 
 from yt8m.components.artifacts.manifest import Shard
-from yt8m.components.evaluator.scoring import Scorer, ScoringPlan, grouped
+from yt8m.components.evaluator.scoring import Scorer, ScoringPlan, group_shards
 from yt8m.components.export.load import load_export
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.models.heads import create_heads
@@ -154,7 +154,7 @@ def test_small_shards_are_scored_together_and_each_once(megabytes):
         Shard(uri=str(n), split="eval", records=1, bytes=size << 20, digest=str(n))
         for n, size in enumerate(megabytes)
     ]
-    groups = grouped(shards)
+    groups = group_shards(shards)
     assert [shard for group in groups for shard in group] == shards
     for group in groups[:-1]:
         assert sum(s.bytes for s in group) >= 64 << 20

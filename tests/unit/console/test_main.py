@@ -78,12 +78,12 @@ def test_debug_shows_the_traceback_and_keeps_the_exit_code(trial, capsys):
 def test_a_fault_of_our_own_is_called_so_and_a_full_disk_is_not(trial, capsys):
     trial.outcome = ValueError("unforeseen")
     run(["trial"])
-    assert "ValueError: unforeseen\n       This is a fault of yt8m" in capsys.readouterr().err
+    assert "ValueError: unforeseen\n       This is a bug in yt8m" in capsys.readouterr().err
     trial.outcome = OSError(28, "No space left on device", "/data/x")
     run(["trial"])
     err = capsys.readouterr().err
     assert "No space left on device: '/data/x'" in err
-    assert "fault of yt8m" not in err
+    assert "bug in yt8m" not in err
 
 
 def test_several_problems_stand_below_one_another(trial, capsys):

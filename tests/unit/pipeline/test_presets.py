@@ -191,3 +191,20 @@ def test_file_that_is_no_configuration_is_refused(tmp_path, text, message):
         load_config(str(path))
     assert str(path) in str(error.value)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("written", "span"),
+    [("7", "7"), ("2026-11-20", "2026-11-20"), ("'7'", "7"), ("last:3", "last:3")],
+)
+def test_a_span_needs_no_quotes(written, span, tmp_path):
+    assert load_config("smoke", [f"data.span={written}"]).data.span == span
+    file = tmp_path / "spans.yaml"
+    file.write_text(f"data: {{span: {written}}}")
+    assert load_config(str(file)).data.span == span
+
+
+@pytest.mark.parametrize("written", ["true", "1.5", "-7"])
+def test_what_is_no_span_is_refused(written):
+    with pytest.raises(ConfigError, match="span"):
+        load_config("smoke", [f"data.span={written}"])

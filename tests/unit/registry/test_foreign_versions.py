@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from registry_models import blessed_record, fake_model, push_fake
@@ -12,12 +13,14 @@ from yt8m.components.artifacts.version_record import RECORD_FILE
 from yt8m.components.registry.push import find_damaged, prune, push, rollback
 from yt8m.components.registry.versions import (
     ForeignVersionError,
+    UnreadableVersionError,
     check_usable,
     in_service,
     list_versions,
     load_version,
     newest,
 )
+from yt8m.components.storage import files
 from yt8m.schemas.errors import UserError
 
 FOREIGN = (1, 2, 1_700_000_000)
@@ -186,3 +189,23 @@ def test_a_version_in_service_is_never_hidden_by_an_import_that_is_not(tmp_path:
     found = newest(str(registry))
     assert found is not None
     assert found.number == 1
+
+
+def test_a_fault_of_the_storage_is_no_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry = tmp_path / "push"
+    for _ in range(2):
+        push_fake(tmp_path, registry)
+    real = files.open_file
+
+    def open_file(uri: str) -> BinaryIO:
+        if "/2/" in uri:
+            raise TimeoutError("the server does not answer")
+        return real(uri)
+
+    monkeypatch.setattr("yt8m.components.storage.files.open_file", open_file)
+    for use in (newest, prune, in_service, find_damaged):
+        with pytest.raises(UnreadableVersionError, match="does not answer"):
+            use(str(registry))
+    assert list_versions(str(registry)) == (1, 2)

@@ -6,7 +6,7 @@ from yt8m.components.trainer.config import (
     StopWhenReached,
     ValidationMetric,
 )
-from yt8m.components.trainer.early_stopping import should_stop
+from yt8m.components.trainer.early_stopping import best_step, should_stop
 from yt8m.schemas.errors import UserError
 
 
@@ -47,3 +47,15 @@ def test_policies_decide_from_the_history_of_evaluations(policy, evaluations, st
 def test_a_metric_that_evaluations_do_not_give_is_named():
     with pytest.raises(UserError, match=r"'gap'.*give loss"):
         should_stop(StopWhenReached(value=1.0), [(0, {"loss": 1.0})])
+
+
+def test_the_best_step_is_the_first_of_equals_and_never_one_without_a_number():
+    policy = StopWhenNotBetter(metric=ValidationMetric.LOSS)
+    found = [(2, 0.9), (4, 0.5), (6, None), (8, 0.5), (10, 0.7)]
+    history = [(step, {"loss": value}) for step, value in found]
+    assert best_step(policy, history) == 4
+    assert best_step(policy, [(2, {"loss": None})]) is None
+    assert best_step(policy, []) is None
+    assert best_step(NoEarlyStopping(), history) is None
+    gap = StopWhenReached(metric=ValidationMetric.GAP, value=0.9)
+    assert best_step(gap, [(1, {"gap": 0.0}), (2, {"gap": 0.3}), (3, {"gap": 0.2})]) == 2

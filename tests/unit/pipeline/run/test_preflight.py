@@ -2,11 +2,13 @@
 
 import json
 import os
+import re
 import shutil
 import socket
 
 import pytest
-from records import make_dataset
+from records import edit_record, make_dataset, set_feature
+from registry_models import fake_model, push_fake
 
 from yt8m.pipeline.presets import list_presets, load_config
 from yt8m.pipeline.run import preflight as subject
@@ -64,6 +66,21 @@ def test_one_thing_that_is_wrong_is_named(configured, setting, environ, said):
     assert said in problems(config, **environ)
 
 
+def test_a_registry_that_a_push_would_spoil_stops_the_run(configured, tmp_path):
+    fake_model(tmp_path / "p" / "1700000000")
+    said = problems(configured())
+    assert "version 1700000000" in said
+    assert "yt8m models import" in said
+    preflight(configured("baseline.version=none"), {})
+
+    shutil.rmtree(tmp_path / "p")
+    push_fake(tmp_path, tmp_path / "p")
+    preflight(configured(), {})
+    (tmp_path / "p" / "1" / "saved_model.pb").unlink()
+    assert "every version in" in problems(configured())
+    preflight(configured("baseline.version=none"), {})
+
+
 def test_everything_wrong_is_listed_at_once(configured):
     settings = [setting for setting, environ, _ in WRONG.values() if not environ]
     settings = [s for s in settings if "gs://" not in s]
@@ -97,6 +114,92 @@ def test_a_newest_span_without_a_shard_to_judge_by_is_named(configured, tmp_path
     config = configured(f"data.root={tmp_path}/spans", *settings)
     assert "span 9, the newest, has no shard in split eval" in problems(config)
     preflight(configured(f"data.root={tmp_path}/spans", *settings, "evaluator.spans=all"), {})
+
+
+SPANS = "data.splits={train: ['span-{SPAN}/train*'], eval: ['span-{SPAN}/validate*'], test: []}"
+
+
+@pytest.mark.parametrize(
+    ("preset", "level"),
+    [
+        ("smoke", "frame"),
+        ("frame_logistic", "video"),
+        ("segment_finetune", "video"),
+        ("smoke", "segment"),
+    ],
+)
+def test_a_preset_of_another_level_is_named_with_that_of_the_records(
+    configured, tmp_path, preset, level
+):
+    make_dataset(tmp_path / "other", level=level)
+    config = configured(
+        f"data.root={tmp_path}/other", "features.num_classes=20", "gate.mode=none", preset=preset
+    )
+    found = problems(config)
+    assert f"holds {level}-level records; choose a preset of that level" in found
+
+
+def test_too_few_classes_are_named_with_the_number_that_fits(configured):
+    found = problems(configured("features.num_classes=10"))
+    assert "features.num_classes = 10: " in found
+    assert re.search(
+        r"set it to the number of classes of your vocabulary, (1[1-9]|20) or more", found
+    )
+    preflight(configured("features.num_classes=20"), {})
+
+
+def test_a_few_records_of_other_classes_are_left_to_the_quarantine(configured, tmp_path):
+    shard = sorted((tmp_path / "data").glob("train*"))[0]
+    edit_record(shard, 0, set_feature("labels", [49]))
+    tolerant = ("data.bad_input=quarantine", "data.max_quarantined=0.2")
+    preflight(configured("features.num_classes=20", *tolerant), {})
+    assert "have classes from there up to 49" in problems(configured("features.num_classes=20"))
+
+
+def test_damaged_records_are_left_to_those_who_say_where_they_are(configured, tmp_path):
+    for shard in (tmp_path / "data").glob("train*"):
+        shard.write_bytes(b"no record" * 40)
+    preflight(configured("gate.mode=none"), {})
+
+
+@pytest.mark.parametrize("place", ["root", "pusher.push_dir"])
+def test_the_records_own_directory_is_no_place_for_anything_else(configured, tmp_path, place):
+    assert "the records lie there" in problems(configured(f"{place}={tmp_path}/data"))
+    (tmp_path / "link").symlink_to(tmp_path / "data")
+    assert "the records lie there" in problems(configured(f"{place}={tmp_path}/link"))
+    make_dataset(tmp_path / "spans", spans=2)
+    spans = (f"data.root={tmp_path}/spans", SPANS, f"{place}={tmp_path}/spans/span-2")
+    assert "the records lie there" in problems(configured(*spans))
+
+
+@pytest.mark.parametrize("span", ["7", "2026-11-20"])
+def test_a_span_where_no_pattern_has_one_is_refused(configured, span):
+    """It was ignored."""
+    assert f"data.span = {span}: no pattern" in problems(configured(f"data.span={span}"))
+
+
+def test_a_span_that_is_not_there_is_named_with_those_that_are(configured, tmp_path):
+    make_dataset(tmp_path / "spans", spans=2)
+    places = (f"data.root={tmp_path}/spans", SPANS)
+    assert "span 7 is not there; the newest that are: 1, 2" in problems(
+        configured(*places, "data.span=7")
+    )
+    preflight(configured(*places, "data.span=2"), {})
+
+
+def test_splits_without_a_common_span_are_named(configured, tmp_path):
+    make_dataset(tmp_path / "spans", spans=2)
+    for one in (tmp_path / "spans" / "span-2").glob("train*"):
+        one.unlink()
+    for one in (tmp_path / "spans" / "span-1").glob("validate*"):
+        one.unlink()
+    found = problems(configured(f"data.root={tmp_path}/spans", SPANS, "data.span=1"))
+    assert "data.span = 1: there is no span that every split has" in found
+
+
+def test_a_hook_that_is_not_there_is_named_before_it_is_needed(configured):
+    found = problems(configured("notify.command=[/no/such/program]"))
+    assert "notify.command /no/such/program: no such program" in found
 
 
 def test_a_root_that_is_a_file_or_below_one_is_named(configured, tmp_path):

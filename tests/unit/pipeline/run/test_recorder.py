@@ -1,20 +1,36 @@
 """What the record of a run says when a signal comes at the worst moment."""
 
+import contextlib
 import io
 import os
 import signal
 
 import pytest
 
+from yt8m.components.trainer.stop_signal import StopSignal
 from yt8m.pipeline.lineage import Lineage
 from yt8m.pipeline.run.capture import Capture
 from yt8m.pipeline.run.progress import Table
-from yt8m.pipeline.run.record import NodeRecord, RunRecord, State, read_record
+from yt8m.pipeline.run.record import NodeRecord, RunRecord, State, Verdict, read_record
 from yt8m.pipeline.run.recorder import Recorder
 from yt8m.pipeline.run.signals import signals_as_errors
 from yt8m.pipeline.run.workspace import Layout
+from yt8m.schemas.errors import Terminated
 
 RUN = RunRecord(run_id="one", started=1.0, nodes=(NodeRecord(name="Trainer"),))
+
+
+@contextlib.contextmanager
+def recorder_of(layout, terminal):
+    with (
+        signals_as_errors() as signals,
+        Capture(layout.log("one", "runner")) as capture,
+        Table(terminal) as table,
+    ):
+        nothing = Lineage(store=None)  # of no use before a component ends
+        yield Recorder(
+            RUN, layout=layout, capture=capture, table=table, lineage=nothing, signals=signals
+        )
 
 
 class CtrlCWhenToldOf(io.StringIO):
@@ -28,17 +44,31 @@ class CtrlCWhenToldOf(io.StringIO):
 
 def test_interrupted_while_its_start_is_told_a_component_is_stopped(tmp_path):
     layout = Layout(tmp_path)
-    with (
-        signals_as_errors() as signals,
-        Capture(layout.log("one", "runner")) as capture,
-        Table(CtrlCWhenToldOf()) as table,
-    ):
-        nothing = Lineage(store=None)  # of no use before a component ends
-        recorder = Recorder(
-            RUN, layout=layout, capture=capture, table=table, lineage=nothing, signals=signals
-        )
+    with recorder_of(layout, CtrlCWhenToldOf()) as recorder:
         with pytest.raises(KeyboardInterrupt) as caught:
             recorder.started("Trainer")
         assert read_record(layout, "one").node("Trainer").state is State.RUNNING
         recorder.ended_early(caught.value)
     assert read_record(layout, "one").node("Trainer").state is State.STOPPED
+
+
+def test_after_a_signal_that_a_component_kept_to_itself_no_further_one_starts(tmp_path):
+    """As when it came while the Trainer exported: the run went on, and pushed."""
+    layout = Layout(tmp_path)
+    with recorder_of(layout, io.StringIO()) as recorder:
+        with StopSignal():
+            os.kill(os.getpid(), signal.SIGTERM)
+        with pytest.raises(Terminated):
+            recorder.started("Trainer")
+        assert recorder.record.node("Trainer").state is State.WAITING
+
+
+def test_the_last_words_of_a_process_that_is_ended_name_the_component(tmp_path):
+    layout = Layout(tmp_path)
+    with recorder_of(layout, io.StringIO()) as recorder:
+        recorder.started("Trainer")
+        recorder.abandon(Terminated("ended by SIGTERM; the same command continues"))
+    record = read_record(layout, "one")
+    assert record.verdict is Verdict.TERMINATED
+    assert record.reason.endswith("(Trainer could not be interrupted)")
+    assert record.node("Trainer").state is State.STOPPED

@@ -1,0 +1,65 @@
+"""The first SIGINT or SIGTERM that came, whichever part of the program has the handler just then.
+
+A component may take the signals for itself (Trainer finishes its step), and a library may swallow
+the exception that a handler raises. What is asked here is written by Python's own C handler, before
+any of them: so nobody need be trusted to pass it on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class SignalRecord:
+    """Which signal came first, and when."""
+
+    def __init__(self) -> None:
+        self._read, self._write = socket.socketpair()
+        for end in (self._read, self._write):
+            end.setblocking(False)
+        self._lock = threading.Lock()
+        self._number: int | None = None
+        self._at = 0.0
+
+    @property
+    def number(self) -> int | None:
+        """The signal's number; None while there was none."""
+        with self._lock, contextlib.suppress(BlockingIOError, OSError):
+            for number in self._read.recv(4096):
+                if number in _SIGNALS and self._number is None:
+                    self._number, self._at = number, time.monotonic()
+        return self._number
+
+    @property
+    def seconds_ago(self) -> float:
+        """How long ago it was noticed; 0 while there was none."""
+        return 0.0 if self.number is None else time.monotonic() - self._at
+
+    @contextlib.contextmanager
+    def recording(self) -> Iterator[None]:
+        """In the block, which the main thread runs, signals are noted."""
+        before = signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
+        _records.append(self)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(before)
+            _records.remove(self)
+            self.number  # noqa: B018  (what came in the last moment)
+            self._read.close()
+            self._write.close()
+
+
+_records: list[SignalRecord] = []
+
+
+def signal_received() -> int | None:
+    """The signal that the run under way has received; None in a process without a run."""
+    return next((number for record in _records if (number := record.number) is not None), None)

@@ -1,0 +1,79 @@
+"""From the moment a signal arrives nothing is begun, and the process ends in time."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from yt8m.components.console.signals import signal_received
+from yt8m.components.trainer.stop_signal import StopSignal
+from yt8m.pipeline.run.signals import Interrupted, signals_as_errors
+from yt8m.schemas.errors import Terminated
+
+BOTH = pytest.mark.parametrize(
+    ("number", "kind"), [(signal.SIGTERM, Terminated), (signal.SIGINT, Interrupted)]
+)
+
+
+@BOTH
+def test_a_signal_raises_and_is_told_apart(number, kind):
+    with signals_as_errors() as signals, pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(number)
+    assert isinstance(signals.received, kind)
+
+
+@BOTH
+def test_a_signal_that_trainer_takes_for_itself_is_known_all_the_same(number, kind):
+    """As during its export, when its loop obeys no more."""
+    with signals_as_errors() as signals:
+        assert signal_received() is None
+        with StopSignal():
+            os.kill(os.getpid(), number)
+        assert signal_received() == number
+        with pytest.raises(kind):
+            signals.refuse_after_signal()
+    assert signal_received() is None
+
+
+def test_the_first_signal_counts():
+    with signals_as_errors() as signals, StopSignal():
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert isinstance(signals.received, Terminated)
+
+
+def test_what_python_swallows_is_known_all_the_same(monkeypatch):
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+
+    class Swallows:
+        def __del__(self):  # an exception in here is printed, and dropped
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(1)
+
+    with signals_as_errors() as signals:
+        Swallows()
+        assert isinstance(signals.received, Terminated)
+
+
+DEAF = """
+import hashlib, sys
+from yt8m.pipeline.run.signals import signals_as_errors
+with signals_as_errors() as signals:
+    signals.end_process_after(1.0, lambda error: print(f"last words: {error}", flush=True))
+    print("busy", flush=True)
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)  # hears no signal, for half an hour
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_call_that_hears_no_signal_is_ended_with_its_process(number, code):
+    with subprocess.Popen([sys.executable, "-c", DEAF], stdout=subprocess.PIPE, text=True) as busy:
+        assert busy.stdout.readline() == "busy\n"
+        busy.send_signal(number)
+        begun = time.monotonic()
+        assert busy.wait(timeout=30) == code
+        assert 0.9 < time.monotonic() - begun < 10
+        assert busy.stdout.read().startswith("last words: ")
