@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 LAYERS = ("schemas", "components", "pipeline", "kubeflow")
-DATA = ("*.pbtxt", "configs/*.yaml", "py.typed")
+DATA = ("*.pbtxt", "configs/*.yaml", "py.typed", "rbac.yaml")
 
 
 def run(*command, **options):
