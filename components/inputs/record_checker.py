@@ -218,8 +218,9 @@ def _has_twins(values: tf.Tensor) -> tf.Tensor:
 
 def _twice_in(labels: tf.RaggedTensor, num_classes: int) -> tf.Tensor:
     """`[batch] bool`: whether a record holds a class twice."""
-    # Equal classes of one record are neighbours when sorted by (record, class).
+    rows = labels.value_rowids()
     classes = tf.clip_by_value(labels.values, 0, num_classes - 1)  # others are suspect anyway
-    keys = tf.sort(tf.cast(labels.value_rowids(), tf.int64) * num_classes + classes)
-    twins = tf.cast(keys[1:] == keys[:-1], tf.int32)
-    return tf.math.unsorted_segment_max(twins, keys[1:] // num_classes, labels.nrows()) > 0
+    distinct, key_of_label = tf.unique(tf.cast(rows, tf.int64) * num_classes + classes)
+    # How often the key of each label comes: of a record's labels the most is more than one.
+    often = tf.gather(tf.math.bincount(key_of_label, minlength=tf.size(distinct)), key_of_label)
+    return tf.math.unsorted_segment_max(often, rows, labels.nrows()) > 1

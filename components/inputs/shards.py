@@ -22,7 +22,7 @@ def read_shards(shards: Sequence[Shard], chosen: tf.Tensor | None = None) -> tf.
     if chosen is not None:
         uris, compressions = tf.gather(uris, chosen), tf.gather(compressions, chosen)
     files = tf.data.Dataset.from_tensor_slices((uris, compressions))
-    if any(_is_remote(shard.uri) for shard in shards):
+    if any(is_remote(shard.uri) for shard in shards):
         # The next shard is fetched while this one is read.
         files = files.map(lambda uri, kind: (_local_copy(uri), kind)).prefetch(1)
     return files.flat_map(
@@ -32,7 +32,8 @@ def read_shards(shards: Sequence[Shard], chosen: tf.Tensor | None = None) -> tf.
     )
 
 
-def _is_remote(uri: str) -> bool:
+def is_remote(uri: str) -> bool:
+    """Whether TensorFlow cannot read `uri` itself."""
     return "://" in uri.removeprefix("file://") and not uri.startswith(_READ_BY_TENSORFLOW)
 
 

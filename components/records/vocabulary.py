@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from yt8m.components.storage import files
+from yt8m.components import storage
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.vocabulary import Vocabulary, parse_vocabulary
 
@@ -28,7 +28,7 @@ def vocabulary_digest(uri: str) -> str:
 
 def _read(uri: str) -> bytes:
     try:
-        return files.read_bytes(uri)
+        return storage.read_bytes(uri)
     except OSError as error:
         reason = error.strerror or error
         raise DataError(f"{uri}: cannot be read as a vocabulary ({reason})") from error
