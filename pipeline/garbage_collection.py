@@ -11,7 +11,7 @@ from pathlib import Path
 from yt8m.components.registry.versions import UnusableVersionError, list_versions, load_record
 from yt8m.pipeline.config import RetentionConfig
 from yt8m.pipeline.lineage import Lineage
-from yt8m.pipeline.run.record import RunRecord, Verdict, read_records
+from yt8m.pipeline.run.record import RunRecord, Verdict, read_run_records
 from yt8m.pipeline.run.workspace import Layout
 
 _DAY_S = 86400.0
@@ -33,7 +33,7 @@ class Waste:
 
 def find_waste(layout: Layout, lineage: Lineage, policy: RetentionConfig, *, now: float) -> Waste:
     """What `policy` lets go of. Artifacts that a kept run used too, from the cache, stay."""
-    records = list(read_records(layout))
+    records = list(read_run_records(layout))
     old = _old_runs(records, policy, now=now)
     kept_artifacts = {
         output.artifact_id

@@ -20,7 +20,7 @@ from yt8m.pipeline.lineage import Lineage
 from yt8m.pipeline.metadata import open_store
 from yt8m.pipeline.retrain_status import RetrainStatus, write_status
 from yt8m.pipeline.run.finish import notify, summary
-from yt8m.pipeline.run.record import RunRecord, Verdict, read_records
+from yt8m.pipeline.run.record import RunRecord, Verdict, read_run_records
 from yt8m.pipeline.run.signals import GRACE_S, Interrupted, signals_as_errors
 from yt8m.pipeline.run.workspace import Layout, run_lock
 from yt8m.schemas.cron import Cron
@@ -126,7 +126,7 @@ def stale_data(config: PipelineConfig, layout: Layout, *, now: float) -> str:
 
 def _last_made(config: PipelineConfig, layout: Layout) -> float | None:
     """When a model was last made from new data; on an empty root the registry knows."""
-    known = next(read_records(layout), None)
+    known = next(read_run_records(layout), None)
     if known is not None:
         return known.started
     version = newest(config.pusher.push_dir) if config.pusher.push_dir else None
@@ -247,7 +247,7 @@ class RetrainScheduler:
             self._notify({"verdict": "alarm", "reason": alarm})
 
     def _newest_run(self) -> RunRecord | None:
-        return next(read_records(self._layout), None)
+        return next(read_run_records(self._layout), None)
 
     def _notify(self, outcome: Mapping[str, Any]) -> None:
         if problem := notify(self._config.notify, outcome):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from yt8m.components.storage import files
+from yt8m.components import storage
 from yt8m.components.storage.lock import is_held
 from yt8m.pipeline.run.workspace import Layout
 from yt8m.schemas.config_tree import from_dict, to_dict
@@ -47,8 +47,8 @@ class RetrainStatus:
 
 def write_status(layout: Layout, status: RetrainStatus, metrics_file: str = "") -> None:
     """Replace both files; Prometheus' is `metrics_file`, or below the root."""
-    files.write_text(str(layout.schedule_status), json.dumps(to_dict(status), indent=1))
-    files.write_text(metrics_file or str(layout.schedule_metrics), status.to_prometheus())
+    storage.write_text(str(layout.schedule_status), json.dumps(to_dict(status), indent=1))
+    storage.write_text(metrics_file or str(layout.schedule_metrics), status.to_prometheus())
 
 
 def read_status(layout: Layout) -> RetrainStatus | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from yt8m.components import storage
 from yt8m.components.artifacts.saved_model import SERVING_DIR
 from yt8m.components.artifacts.version_record import RECORD_FILE
 from yt8m.components.baseline.config import BaselineConfig, Choice
@@ -18,7 +19,6 @@ from yt8m.components.registry.versions import (
     load_version,
     newest,
 )
-from yt8m.components.storage import files
 from yt8m.schemas.errors import UserError
 
 
@@ -74,10 +74,12 @@ def hand_over(
     A copy, because Kubeflow takes artifacts below its pipeline root only, and because damage or
     removal in the registry must not reach a run that has begun.
     """
-    files.make_dirs(artifact_uri)
+    storage.make_dirs(artifact_uri)
     if replaces is not None:
         write_in_service(artifact_uri, replaces)
     if version is None:
         return
     for name in (*version.record.files, RECORD_FILE):
-        files.copy(files.join(version.path, name), files.join(artifact_uri, SERVING_DIR, name))
+        storage.copy(
+            storage.join(version.path, name), storage.join(artifact_uri, SERVING_DIR, name)
+        )

@@ -85,18 +85,18 @@ def evaluate_files(
 
 
 def _shards(pattern: str) -> list[Shard]:
+    from yt8m.components import storage
     from yt8m.components.artifacts.manifest import Shard
     from yt8m.components.records.tfrecord import GZIP_MAGIC
-    from yt8m.components.storage import files
 
-    uris = [uri for uri in files.glob(pattern) if not files.is_dir(uri)]
+    uris = [uri for uri in storage.glob(pattern) if not storage.is_dir(uri)]
     if not uris:
         raise UserError(f"--data {pattern}: no file matches; quote the pattern")
     shards = []
     for uri in uris:
-        with files.open_file(uri) as file:
+        with storage.open_file(uri) as file:
             zipped = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
-        size = files.stat(uri).size
+        size = storage.stat(uri).size
         shards.append(
             Shard(
                 uri=uri,

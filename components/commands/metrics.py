@@ -53,7 +53,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
 
 def _result(args: argparse.Namespace) -> MetricValues:
-    from yt8m.components.metrics import Batch, VideoMetrics
+    from yt8m.components.metrics import Batch, MetricAccumulator
 
     arrays = _load(args.file)
     predictions = arrays["predictions"]
@@ -68,7 +68,7 @@ def _result(args: argparse.Namespace) -> MetricValues:
         )
     ids = arrays.get("ids")
     names = [str(name) for name in ids] if ids is not None else _numbers(len(predictions))
-    metrics = VideoMetrics.empty(predictions.shape[1], top_k=args.top_k)
+    metrics = MetricAccumulator.empty(predictions.shape[1], top_k=args.top_k)
     step = 4096  # bounds what is held beside the arrays
     for start in range(0, len(predictions), step):
         part = slice(start, start + step)

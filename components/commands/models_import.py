@@ -112,8 +112,8 @@ def _described(model: LoadedModel, level: Level) -> Iterator[tuple[str, ExportIn
     """A directory with the model and what it says of itself, a copy where that was missing."""
     import tempfile
 
+    from yt8m.components import storage
     from yt8m.components.artifacts.export_info import FILE_NAME, ExportInfo
-    from yt8m.components.storage import files
 
     if model.level is not None:
         yield model.directory, model.info
@@ -133,6 +133,6 @@ def _described(model: LoadedModel, level: Level) -> Iterator[tuple[str, ExportIn
         has_transform_graph=False,
     )
     with tempfile.TemporaryDirectory(prefix="yt8m-import-") as copy:
-        files.copy_tree(model.directory, copy)
-        files.write_text(files.join(copy, FILE_NAME), info.to_json())
+        storage.copy_tree(model.directory, copy)
+        storage.write_text(storage.join(copy, FILE_NAME), info.to_json())
         yield copy, info

@@ -12,6 +12,7 @@ from typing import Any
 
 import apache_beam as beam
 
+from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.evaluator import score_table as pieces
 from yt8m.components.evaluator.score_table import ScoreTable
@@ -22,7 +23,6 @@ from yt8m.components.evaluator.scoring import (
     group_shards,
 )
 from yt8m.components.evaluator.tfma_user_metrics import Extracts
-from yt8m.components.storage import files
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import DataError, Yt8mError
 
@@ -52,10 +52,10 @@ class ScoreShards(beam.DoFn):
                     for example in self._extracts.of(batch, part):
                         yield beam.pvalue.TaggedOutput(EXAMPLES, example)
         except Yt8mError as error:  # Beam would bury the message in a traceback
-            files.write_text(files.join(self._directory, f"{number:05d}.error"), str(error))
+            storage.write_text(storage.join(self._directory, f"{number:05d}.error"), str(error))
         else:
             data = pieces.to_bytes(whole.result())
-            files.write_bytes(files.join(self._directory, f"{number:05d}.npz"), data)
+            storage.write_bytes(storage.join(self._directory, f"{number:05d}.npz"), data)
         yield number
 
 
@@ -68,9 +68,9 @@ def add_scoring(
     extracts: Extracts | None = None,
 ) -> beam.PCollection:
     """Put the pass into `pipeline`; gives single examples, none unless `extracts` are wanted."""
-    directory = files.join(evaluation_uri, _PIECES_DIR)
-    files.remove_tree(directory)
-    files.make_dirs(directory)
+    directory = storage.join(evaluation_uri, _PIECES_DIR)
+    storage.remove_tree(directory)
+    storage.make_dirs(directory)
     groups = [[to_dict(shard) for shard in group] for group in group_shards(shards)]
     elements = [(number, json.dumps(group)) for number, group in enumerate(groups)]
     outputs = (
@@ -85,11 +85,11 @@ def add_scoring(
 
 def collect(empty: ScoreTable, shards: Sequence[Shard], evaluation_uri: str) -> ScoreTable:
     """What all groups left, merged; the pieces are removed."""
-    directory = files.join(evaluation_uri, _PIECES_DIR)
-    names = set(files.list_dir(directory))
+    directory = storage.join(evaluation_uri, _PIECES_DIR)
+    names = set(storage.list_dir(directory))
     errors = sorted(name for name in names if name.endswith(".error"))
     if errors:
-        raise DataError(files.read_text(files.join(directory, errors[0])))
+        raise DataError(storage.read_text(storage.join(directory, errors[0])))
     groups = group_shards(shards)
     expected = [f"{number:05d}.npz" for number in range(len(groups))]
     missing = [
@@ -100,6 +100,6 @@ def collect(empty: ScoreTable, shards: Sequence[Shard], evaluation_uri: str) -> 
     ]
     if missing:
         raise Yt8mError(f"{len(missing)} shards were not scored, the first is {missing[0]}")
-    found = [pieces.from_bytes(files.read_bytes(files.join(directory, n))) for n in expected]
-    files.remove_tree(directory)
+    found = [pieces.from_bytes(storage.read_bytes(storage.join(directory, n))) for n in expected]
+    storage.remove_tree(directory)
     return pieces.merge_tables([empty, *found])

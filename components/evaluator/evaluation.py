@@ -15,7 +15,7 @@ from yt8m.components.evaluator.config import GAP, BootstrapConfig, EvaluatorConf
 from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE, ScoreTable
 from yt8m.components.evaluator.slices import MAX_VALUES, slices_of
 from yt8m.components.evaluator.thresholds import KNOWN_METRICS
-from yt8m.components.metrics import VideoMetrics
+from yt8m.components.metrics import MetricAccumulator
 from yt8m.components.metrics.bootstrap import GapDraws, draw_gap
 from yt8m.components.metrics.curves import calibration, precision_recall
 from yt8m.schemas.features import Level
@@ -66,7 +66,7 @@ def evaluate(
     )
 
 
-def _part(models: Mapping[str, VideoMetrics], bootstrap: BootstrapConfig) -> SliceMetrics:
+def _part(models: Mapping[str, MetricAccumulator], bootstrap: BootstrapConfig) -> SliceMetrics:
     results = {name: _estimates(model) for name, model in models.items()}
     candidate, baseline = results[CANDIDATE], results.get(BASELINE, {})
     difference = {name: _minus(candidate[name], baseline[name]) for name in baseline}
@@ -86,7 +86,7 @@ def _part(models: Mapping[str, VideoMetrics], bootstrap: BootstrapConfig) -> Sli
     )
 
 
-def _draws(models: Mapping[str, VideoMetrics], bootstrap: BootstrapConfig) -> GapDraws | None:
+def _draws(models: Mapping[str, MetricAccumulator], bootstrap: BootstrapConfig) -> GapDraws | None:
     if not bootstrap.replicates:
         return None
     return draw_gap(
@@ -113,7 +113,7 @@ def _bounded(
     return Estimate(value=estimate.value, lower=max(lower, low), upper=min(upper, 1.0))
 
 
-def _estimates(metrics: VideoMetrics) -> dict[str, Estimate]:
+def _estimates(metrics: MetricAccumulator) -> dict[str, Estimate]:
     result = metrics.result()
     values = {
         "gap": result.gap,

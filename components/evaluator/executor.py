@@ -15,6 +15,7 @@ from tfx.dsl.components.base import base_beam_executor
 from tfx.types import artifact_utils
 from tfx.utils import path_utils
 
+from yt8m.components import storage
 from yt8m.components.artifacts import decision as decision_file
 from yt8m.components.artifacts import evaluation as evaluation_file
 from yt8m.components.artifacts import manifest
@@ -55,7 +56,6 @@ from yt8m.components.evaluator.thresholds import check_gate, expand_thresholds, 
 from yt8m.components.records.vocabulary import load_vocabulary
 from yt8m.components.registry.baseline_artifact import baseline_model
 from yt8m.components.registry.digests import model_digest
-from yt8m.components.storage import files
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import ConfigError, DataError, UserError
 from yt8m.schemas.features import FeatureConfig, Level
@@ -108,8 +108,8 @@ class Executor(base_beam_executor.BaseBeamExecutor):
         if model_digest(job.plan.model) != digest:
             raise DataError(f"{job.plan.model}: its files changed while it was scored; run again")
         decision = dataclasses.replace(_judge(job, evaluation), model_digest=digest)
-        metrics_file = files.join(job.evaluation_uri, evaluation_file.FILE_NAME)
-        files.write_text(metrics_file, evaluation.to_json())
+        metrics_file = storage.join(job.evaluation_uri, evaluation_file.FILE_NAME)
+        storage.write_text(metrics_file, evaluation.to_json())
         _write_blessing(decision, inputs=input_dict, outputs=output_dict)
         for line in decision_text(decision).splitlines():
             _log.info("%s", line)
@@ -241,13 +241,13 @@ def _numbers_of(user_metrics: UserMetrics, key: SliceKey) -> Metrics:
 
 
 def _read_manifest(examples_uri: str) -> manifest.Manifest:
-    place = files.join(examples_uri, manifest.FILE_NAME)
-    if not files.exists(place):
+    place = storage.join(examples_uri, manifest.FILE_NAME)
+    if not storage.exists(place):
         raise UserError(
             f"{examples_uri}: no {manifest.FILE_NAME}; examples come from yt8m's ExampleGen, "
             "which lists the shards there"
         )
-    return manifest.parse_manifest(files.read_text(place))
+    return manifest.parse_manifest(storage.read_text(place))
 
 
 def _model_path(inputs: Artifacts) -> str:
@@ -276,7 +276,7 @@ def _write_blessing(decision: Decision, *, inputs: Artifacts, outputs: Artifacts
     """The blessing as TFX's own Evaluator leaves it, and the whole decision beside it."""
     blessing = artifact_utils.get_single_instance(outputs["blessing"])
     model = artifact_utils.get_single_instance(inputs["model"])
-    files.write_text(files.join(blessing.uri, decision_file.FILE_NAME), decision.to_json())
+    storage.write_text(storage.join(blessing.uri, decision_file.FILE_NAME), decision.to_json())
     blessing.set_string_custom_property(
         constants.ARTIFACT_PROPERTY_CURRENT_MODEL_URI_KEY, model.uri
     )
@@ -300,5 +300,5 @@ def _write_blessing(decision: Decision, *, inputs: Artifacts, outputs: Artifacts
         if decision.blessed
         else (constants.NOT_BLESSED_FILE_NAME, constants.NOT_BLESSED_VALUE)
     )
-    files.write_text(files.join(blessing.uri, file_name), "")
+    storage.write_text(storage.join(blessing.uri, file_name), "")
     blessing.set_int_custom_property(constants.ARTIFACT_PROPERTY_BLESSED_KEY, value)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from yt8m.components.metrics import VideoMetrics
+from yt8m.components.metrics import MetricAccumulator
 
 CANDIDATE = "candidate"
 BASELINE = "baseline"
@@ -37,7 +37,7 @@ class TextColumn:
 class ScoreTable:
     """Rows of all models in one order; a model's rows hold the labels too."""
 
-    models: dict[str, VideoMetrics]
+    models: dict[str, MetricAccumulator]
     num_frames: np.ndarray | None = None  # [N] uint16
     values: dict[str, TextColumn] = field(default_factory=dict)
     # Why a model cannot be evaluated (predictions that are no numbers): its metrics are undefined.
@@ -47,12 +47,12 @@ class ScoreTable:
         return len(self.candidate)
 
     @property
-    def candidate(self) -> VideoMetrics:
+    def candidate(self) -> MetricAccumulator:
         """The metrics of the model under evaluation."""
         return self.models[CANDIDATE]
 
     @property
-    def baseline(self) -> VideoMetrics | None:
+    def baseline(self) -> MetricAccumulator | None:
         """The metrics of what it is compared with."""
         return self.models.get(BASELINE)
 
@@ -68,7 +68,7 @@ def merge_tables(parts: Sequence[ScoreTable]) -> ScoreTable:
     models = {}
     broken = {name: why for part in reversed(parts) for name, why in part.broken.items()}
     for name, metrics in first.models.items():
-        models[name] = VideoMetrics.empty(metrics.num_classes, top_k=metrics.top_k)
+        models[name] = MetricAccumulator.empty(metrics.num_classes, top_k=metrics.top_k)
         for part in parts:
             models[name].merge(part.models[name])
     frames = [part.num_frames for part in parts if part.num_frames is not None]
@@ -104,7 +104,7 @@ def from_bytes(data: bytes) -> ScoreTable:
     tables = _below("table", arrays)
     return ScoreTable(
         models={
-            name: VideoMetrics.from_bytes(array.tobytes())
+            name: MetricAccumulator.from_bytes(array.tobytes())
             for name, array in _below("model", arrays).items()
         },
         num_frames=arrays.get("num_frames"),

@@ -21,7 +21,7 @@ from yt8m.components.evaluator.score_table import (
 )
 from yt8m.components.export.load import LoadedModel, Scores, load_model, tf_reason
 from yt8m.components.inputs.shards import read_shards
-from yt8m.components.metrics import Batch, BrokenPredictions, VideoMetrics
+from yt8m.components.metrics import Batch, BrokenPredictions, MetricAccumulator
 from yt8m.components.models.config import LossConfig
 from yt8m.components.models.heads import Targets
 from yt8m.components.models.losses import example_losses
@@ -74,7 +74,7 @@ def empty_table(plan: ScoringPlan) -> ScoreTable:
     names = (CANDIDATE, BASELINE) if plan.baseline else (CANDIDATE,)
     classes, k = plan.features.num_classes, plan.top_k
     return ScoreTable(
-        models={name: VideoMetrics.empty(classes, top_k=k) for name in names},
+        models={name: MetricAccumulator.empty(classes, top_k=k) for name in names},
         num_frames=np.empty(0, np.uint16) if plan.num_frames else None,
         values={name: TextColumn.of(np.empty(0, str)) for name in plan.values},
     )

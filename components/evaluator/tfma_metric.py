@@ -78,7 +78,7 @@ class _Accumulator:
     """Full batches as metrics, the rest as examples."""
 
     def __init__(self, num_classes: int, top_k: int) -> None:
-        self.done = core.VideoMetrics.empty(num_classes, top_k=top_k)
+        self.done = core.MetricAccumulator.empty(num_classes, top_k=top_k)
         self.waiting: list[tuple[np.ndarray, np.ndarray, float]] = []
 
     def flush(self, weighted: bool) -> None:

@@ -15,13 +15,13 @@ from tensorflow_model_analysis.proto import (
 )
 from tensorflow_model_analysis.writers import metrics_plots_and_validations_writer as writer
 
+from yt8m.components import storage
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
 from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE
 from yt8m.components.evaluator.tfma_gate import SliceKey, metrics_of, model_names
 from yt8m.components.metrics.curves import CalibrationBin, CurvePoint
 from yt8m.components.records.tfrecord import frame
-from yt8m.components.storage import files
 
 METRICS_FILE = "metrics-00000-of-00001.tfrecord"
 PLOTS_FILE = "plots-00000-of-00001.tfrecord"
@@ -45,7 +45,7 @@ def write_metrics(
         if user_metrics and key in user_metrics:
             record.metric_keys_and_values.extend(user_metrics[key].metric_keys_and_values)
         records.append(record)
-    _write_records(files.join(uri, METRICS_FILE), records)
+    _write_records(storage.join(uri, METRICS_FILE), records)
 
 
 def write_plots(uri: str, evaluation: Evaluation, user_plots: UserPlots) -> None:
@@ -57,12 +57,12 @@ def write_plots(uri: str, evaluation: Evaluation, user_plots: UserPlots) -> None
     if evaluation.calibration:
         overall = by_slice.setdefault((), writer.convert_slice_plots_to_proto(((), {}), None))
         _add_ours(overall, evaluation)
-    _write_records(files.join(uri, PLOTS_FILE), by_slice.values())
+    _write_records(storage.join(uri, PLOTS_FILE), by_slice.values())
 
 
 def write_validation(uri: str, verdict: validation_result_pb2.ValidationResult) -> None:
     """TFMA's verdict."""
-    _write_records(files.join(uri, VALIDATION_FILE), [verdict])
+    _write_records(storage.join(uri, VALIDATION_FILE), [verdict])
 
 
 def write_eval_config(
@@ -76,7 +76,7 @@ def write_eval_config(
         file_format="tfrecords",
         model_locations=models,
     )
-    files.write_text(files.join(uri, CONFIG_FILE), json_format.MessageToJson(run))
+    storage.write_text(storage.join(uri, CONFIG_FILE), json_format.MessageToJson(run))
 
 
 def _bounded(
@@ -105,7 +105,7 @@ def _bounded_value(estimate: Estimate) -> metrics_for_slice_pb2.BoundedValue:
 
 
 def _write_records(uri: str, messages: Iterable[Any]) -> None:
-    files.write_bytes(uri, b"".join(frame(m.SerializeToString()) for m in messages))
+    storage.write_bytes(uri, b"".join(frame(m.SerializeToString()) for m in messages))
 
 
 def _copy(plots: metrics_for_slice_pb2.PlotsForSlice) -> metrics_for_slice_pb2.PlotsForSlice:

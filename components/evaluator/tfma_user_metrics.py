@@ -16,6 +16,7 @@ from tensorflow_model_analysis.proto import config_pb2, metrics_for_slice_pb2
 from tensorflow_model_analysis.slicer import slicer_lib
 from tensorflow_model_analysis.writers import metrics_plots_and_validations_writer as writer
 
+from yt8m.components import storage
 from yt8m.components.evaluator.config import SliceConfig
 from yt8m.components.evaluator.score_table import CANDIDATE, ScoreTable
 from yt8m.components.evaluator.scoring import ScoredBatch
@@ -23,7 +24,6 @@ from yt8m.components.evaluator.slices import slices_of
 from yt8m.components.evaluator.tfma_gate import Metrics, SliceKey, model_names
 from yt8m.components.evaluator.tfma_output import UserMetrics, UserPlots
 from yt8m.components.records.tfrecord import frame, read_records
-from yt8m.components.storage import files
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.vocabulary import Vocabulary
 
@@ -107,7 +107,7 @@ def add_user_metrics(
     )
     for key, name, as_proto in kept:
         if key in evaluation:
-            place = files.join(evaluation_uri, name)
+            place = storage.join(evaluation_uri, name)
             _ = evaluation[key] | f"Keep {key}" >> _Keep(place, as_proto)
 
 
@@ -124,31 +124,32 @@ class _Keep(beam.PTransform):
             slices
             | "AsBytes" >> beam.Map(lambda part: as_proto(part, None).SerializeToString())
             | "Together" >> beam.combiners.ToList()
-            | "Write" >> beam.Map(lambda rows: files.write_bytes(place, b"".join(map(frame, rows))))
+            | "Write"
+            >> beam.Map(lambda rows: storage.write_bytes(place, b"".join(map(frame, rows))))
         )
 
 
 def collect_user_metrics(evaluation_uri: str) -> UserMetrics:
     """The metrics that TFMA computed, by slice; none where the user configured none."""
     kind = metrics_for_slice_pb2.MetricsForSlice
-    return _collect(files.join(evaluation_uri, _METRICS_FILE), kind)
+    return _collect(storage.join(evaluation_uri, _METRICS_FILE), kind)
 
 
 def collect_user_plots(evaluation_uri: str) -> UserPlots:
     """The plots that TFMA computed, by slice; none where the user configured none."""
-    return _collect(files.join(evaluation_uri, _PLOTS_FILE), metrics_for_slice_pb2.PlotsForSlice)
+    return _collect(storage.join(evaluation_uri, _PLOTS_FILE), metrics_for_slice_pb2.PlotsForSlice)
 
 
 def _collect(place: str, kind: Any) -> dict[SliceKey, Any]:
     """The messages of `kind` at `place`, which is removed."""
     found: dict[SliceKey, Any] = {}
-    if not files.exists(place):
+    if not storage.exists(place):
         return found
-    with files.open_file(place) as file:
+    with storage.open_file(place) as file:
         for _, data in read_records(file):
             message = kind.FromString(data)
             found[slicer_lib.deserialize_slice_key(message.slice_key)] = message
-    files.remove(place)
+    storage.remove(place)
     return found
 
 

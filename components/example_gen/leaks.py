@@ -13,7 +13,7 @@ import numpy as np
 
 from yt8m.components.example_gen.verify import ShardReport
 from yt8m.components.records.decode import Record, decode_record
-from yt8m.components.records.shard_reader import Problem, open_shard, scan
+from yt8m.components.records.shard_reader import RecordProblem, open_shard, scan
 from yt8m.schemas.features import ID, LABELS
 
 TRAIN, EVAL = "train", "eval"
@@ -66,7 +66,7 @@ def _hashes(reports: Sequence[ShardReport], split: str) -> np.ndarray:
     return np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
 
-def _located(report: ShardReport, hashes: np.ndarray) -> Iterator[tuple[Record, Problem]]:
+def _located(report: ShardReport, hashes: np.ndarray) -> Iterator[tuple[Record, RecordProblem]]:
     """Content and place of each good record of `report` whose hash is one of `hashes`."""
     if report.ids is None or report.indices is None:
         return
@@ -79,7 +79,7 @@ def _located(report: ShardReport, hashes: np.ndarray) -> Iterator[tuple[Record, 
                 block.indices, block.offsets, block.records, strict=True
             ):
                 if index in wanted:
-                    yield decode_record(record), Problem(index, offset, "")
+                    yield decode_record(record), RecordProblem(index, offset, "")
 
 
 def _id(record: Record) -> bytes:

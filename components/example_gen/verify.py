@@ -23,7 +23,7 @@ from yt8m.components.records.decode import MalformedRecord, decode_record
 from yt8m.components.records.shard_reader import (
     UNKNOWN,
     Block,
-    Problem,
+    RecordProblem,
     count_records,
     first_record,
     open_shard,
@@ -40,7 +40,7 @@ from yt8m.components.storage.errors import storage_failures_explained
 from yt8m.schemas.features import FeatureConfig
 
 SAMPLED_RECORDS = 256  # of each shard, under the policy `sample`
-_EMPTY = Problem(0, 0, "the shard holds no record")
+_EMPTY = RecordProblem(0, 0, "the shard holds no record")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ class ShardReport:
     labels: int = 0
     frames: int = 0
     segments: int = 0
-    problems: tuple[Problem, ...] = ()  # one for each bad record
+    problems: tuple[RecordProblem, ...] = ()  # one for each bad record
     broken: bool = False  # it ends in an unreadable rest
     lost: int = 0  # records that this rest held besides the one that is counted, by estimate
     warnings: dict[str, int] = field(default_factory=dict)  # number of records each is said of
@@ -155,12 +155,12 @@ class _Verifier:
                     return self._checksums(shard)
                 return self._lengths(shard, sampled=self._policy is Verify.SAMPLE)
         except OSError as error:  # of the file itself: gone, or not allowed
-            problem = Problem(0, 0, f"cannot be read ({error})")
+            problem = RecordProblem(0, 0, f"cannot be read ({error})")
             return ShardReport(source=shard, records=1, digest="", problems=(problem,))
 
     def _checksums(self, shard: SourceShard) -> ShardReport:
         digest, records, broken = hashlib.sha256(), 0, False
-        problems: list[Problem] = []
+        problems: list[RecordProblem] = []
         with open_shard(shard.uri) as (file, compression):
             fault: str | None = None
             for block in scan(file):
@@ -194,7 +194,9 @@ class _Verifier:
         records, compression, fault = count_records(shard.uri)
         problems = [fault] if fault else []
         if not fault and records and (wrong := self._level_fault(first_record(shard.uri), shard)):
-            problems = [Problem(at, 0 if at == 0 else UNKNOWN, wrong) for at in range(records)]
+            problems = [
+                RecordProblem(at, 0 if at == 0 else UNKNOWN, wrong) for at in range(records)
+            ]
         elif sampled:
             problems += [p for p in self._sampled(shard) if not fault or p.record != fault.record]
         known = f"{shard.size} {shard.mtime} {shard.tag}"
@@ -207,7 +209,7 @@ class _Verifier:
             broken=bool(fault) or not records,
         )
 
-    def _sampled(self, shard: SourceShard) -> tuple[Problem, ...]:
+    def _sampled(self, shard: SourceShard) -> tuple[RecordProblem, ...]:
         total = _Totals()
         with open_shard(shard.uri) as (file, _):
             for block in scan(file):
@@ -249,7 +251,7 @@ class _Totals:
 
     def __init__(self) -> None:
         self.records = self.labels = self.frames = self.segments = 0
-        self.problems: list[Problem] = []
+        self.problems: list[RecordProblem] = []
         self.broken = False
         self.warnings: Counter[str] = Counter()
         self.of_all: list[str] = []  # warnings that hold for each record
@@ -290,6 +292,6 @@ class _Totals:
         )
 
 
-def _located(block: Block, bad: dict[int, str]) -> Iterator[Problem]:
+def _located(block: Block, bad: dict[int, str]) -> Iterator[RecordProblem]:
     for at, reason in bad.items():
-        yield Problem(block.indices[at], block.offsets[at], reason)
+        yield RecordProblem(block.indices[at], block.offsets[at], reason)

@@ -3,9 +3,16 @@
 from yt8m.components.metrics.accumulator import (
     TOP_K,
     ClassPrecision,
+    MetricAccumulator,
     MetricValues,
-    VideoMetrics,
 )
 from yt8m.components.metrics.batch import Batch, BrokenPredictions
 
-__all__ = ["TOP_K", "Batch", "BrokenPredictions", "ClassPrecision", "MetricValues", "VideoMetrics"]
+__all__ = [
+    "TOP_K",
+    "Batch",
+    "BrokenPredictions",
+    "ClassPrecision",
+    "MetricAccumulator",
+    "MetricValues",
+]

@@ -1,7 +1,7 @@
 """Hit@1, PERR, GAP@k, MAP and loss: empty, update, merge, result.
 
-`VideoMetrics` may be filled in any order, in any number of pieces, in any processes; the result
-of the merged whole is the same to the last bit.
+`MetricAccumulator` may be filled in any order, in any number of pieces, in any processes; the
+result of the merged whole is the same to the last bit.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ClassPrecision:
     positives: np.ndarray  # [C] sum of weights of the videos that have the label
 
 
-class VideoMetrics:
+class MetricAccumulator:
     """The accumulator. `update` and `merge` change it; `result` does not."""
 
     def __init__(self, num_classes: int, top_k: int = TOP_K, parts: list[Rows] | None = None):
@@ -50,7 +50,7 @@ class VideoMetrics:
         self._by_class: dict[int | None, ClassPrecision] = {}  # by `top_n`; requested twice
 
     @classmethod
-    def empty(cls, num_classes: int, *, top_k: int = TOP_K) -> VideoMetrics:
+    def empty(cls, num_classes: int, *, top_k: int = TOP_K) -> MetricAccumulator:
         """No videos yet."""
         return cls(num_classes, top_k)
 
@@ -59,7 +59,7 @@ class VideoMetrics:
         self._parts.append(rows.rows_of(batch, num_classes=self.num_classes, k=self.top_k))
         self._by_class.clear()
 
-    def merge(self, other: VideoMetrics) -> None:
+    def merge(self, other: MetricAccumulator) -> None:
         """Take in all that `other` holds."""
         if (self.num_classes, self.top_k) != (other.num_classes, other.top_k):
             raise ValueError(
@@ -83,9 +83,9 @@ class VideoMetrics:
     def __len__(self) -> int:
         return sum(len(part) for part in self._parts)
 
-    def select(self, chosen: np.ndarray) -> VideoMetrics:
+    def select(self, chosen: np.ndarray) -> MetricAccumulator:
         """The metrics of the videos where the mask `chosen` is true: a slice."""
-        return VideoMetrics(self.num_classes, self.top_k, [rows.select(self.rows, chosen)])
+        return MetricAccumulator(self.num_classes, self.top_k, [rows.select(self.rows, chosen)])
 
     def result(self, *, top_n: int | None = None) -> MetricValues:
         """All metrics; MAP looks at each class's `top_n` best predictions only, where given."""
@@ -142,7 +142,7 @@ class VideoMetrics:
         return rows.to_bytes(self.rows, num_classes=self.num_classes, top_k=self.top_k)
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> VideoMetrics:
+    def from_bytes(cls, data: bytes) -> MetricAccumulator:
         """The inverse of `to_bytes`."""
         content, facts = rows.from_bytes(data)
         return cls(facts["num_classes"], facts["top_k"], [content])

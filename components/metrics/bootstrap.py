@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from yt8m.components.metrics.accumulator import VideoMetrics
+from yt8m.components.metrics.accumulator import MetricAccumulator
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,7 +35,7 @@ class GapDraws:
 
 
 def draw_gap(
-    models: Sequence[VideoMetrics], *, replicates: int, max_videos: int, seed: int
+    models: Sequence[MetricAccumulator], *, replicates: int, max_videos: int, seed: int
 ) -> GapDraws | None:
     """Resample the videos of all `models` at once; None where there are no two videos."""
     videos = np.unique(models[0].rows.keys)
@@ -82,7 +82,7 @@ class _Pool:
         return float(of_hits @ precision) / positives
 
 
-def _pool(model: VideoMetrics, chosen: np.ndarray) -> _Pool:
+def _pool(model: MetricAccumulator, chosen: np.ndarray) -> _Pool:
     rows = model.rows
     place = np.searchsorted(chosen, rows.keys)
     place[place == len(chosen)] = 0

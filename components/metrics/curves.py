@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from yt8m.components.metrics.accumulator import VideoMetrics
+from yt8m.components.metrics.accumulator import MetricAccumulator
 
 _ROWS_AT_ONCE = 1 << 16
 
@@ -31,7 +31,7 @@ class CalibrationBin:
     hit_rate: float | None
 
 
-def precision_recall(metrics: VideoMetrics, *, points: int = 101) -> list[CurvePoint]:
+def precision_recall(metrics: MetricAccumulator, *, points: int = 101) -> list[CurvePoint]:
     """At evenly spaced recall; recall is of all positives, so it ends where the top k does."""
     rows = metrics.rows
     positives = len(rows.labels)
@@ -49,7 +49,7 @@ def precision_recall(metrics: VideoMetrics, *, points: int = 101) -> list[CurveP
     ]
 
 
-def calibration(metrics: VideoMetrics, *, bins: int = 20) -> list[CalibrationBin]:
+def calibration(metrics: MetricAccumulator, *, bins: int = 20) -> list[CalibrationBin]:
     """How often predictions of about equal score are right; scores outside [0, 1] join the ends."""
     rows = metrics.rows
     totals = np.zeros((3, bins))  # predictions, sum of scores, hits

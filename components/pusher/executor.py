@@ -11,6 +11,7 @@ from tfx import types
 from tfx.components.pusher import executor as tfx_pusher
 from tfx.types import artifact_utils
 
+from yt8m.components import storage
 from yt8m.components.artifacts import push_outcome
 from yt8m.components.artifacts.push_outcome import PushOutcome
 from yt8m.components.artifacts.version_record import VersionRecord
@@ -19,7 +20,6 @@ from yt8m.components.pusher.config import PusherConfig
 from yt8m.components.pusher.record import create_record
 from yt8m.components.registry.baseline_artifact import read_in_service
 from yt8m.components.registry.push import StaleBaselineError, push
-from yt8m.components.storage import files
 from yt8m.schemas.config_tree import from_dict
 
 _log = logging.getLogger(__name__)
@@ -82,4 +82,4 @@ class Executor(tfx_pusher.Executor):
 
 
 def _write_outcome(uri: str, outcome: PushOutcome) -> None:
-    files.write_text(files.join(uri, push_outcome.FILE_NAME), outcome.to_json())
+    storage.write_text(storage.join(uri, push_outcome.FILE_NAME), outcome.to_json())

@@ -34,7 +34,7 @@ _CONTENT = "wrong checksum"
 _GZIP_FAULTS = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
-class Problem(NamedTuple):
+class RecordProblem(NamedTuple):
     """What is wrong with one record."""
 
     record: int
@@ -49,7 +49,7 @@ class Block:
     records: list[bytes] = field(default_factory=list)
     indices: list[int] = field(default_factory=list)
     offsets: list[int] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[RecordProblem] = field(default_factory=list)
     framing: list[bytes] = field(default_factory=list)  # lengths and checksums, for a digest
     broken: bool = False  # after its last problem nothing more of the shard can be read
 
@@ -83,18 +83,18 @@ def scan(file: BinaryIO, *, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:
         buffer = buffer[used:]
         if broken or (ended and (buffer or fault)):
             reason = broken or fault or _CUT_OFF
-            block.problems.append(Problem(index, base, reason))
+            block.problems.append(RecordProblem(index, base, reason))
             block.broken = ended = True
         yield block
 
 
-def count_records(uri: str) -> tuple[int, str, Problem | None]:
+def count_records(uri: str) -> tuple[int, str, RecordProblem | None]:
     """Number of records and compression by walking the lengths, without reading the contents."""
     with open_shard(uri) as (file, compression):
         size = None if compression else file.seek(0, io.SEEK_END)
         file.seek(0)
         count, offset, fault = _walk(file, size)
-    return count, compression, Problem(count, offset, fault) if fault else None
+    return count, compression, RecordProblem(count, offset, fault) if fault else None
 
 
 def first_record(uri: str) -> bytes:
@@ -140,7 +140,7 @@ def _split(buffer: bytes, base: int, first: int) -> tuple[Block, int, str | None
             block.offsets.append(base + at)
             block.framing.append(buffer[at : at + 8] + buffer[stop : stop + FOOTER_BYTES])
         else:
-            block.problems.append(Problem(index, base + at, _CONTENT))
+            block.problems.append(RecordProblem(index, base + at, _CONTENT))
         index += 1
         at = stop + FOOTER_BYTES
     return block, at, None

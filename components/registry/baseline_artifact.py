@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 
+from yt8m.components import storage
 from yt8m.components.artifacts.saved_model import MODEL_FILE, SERVING_DIR
 from yt8m.components.artifacts.version_record import (
     RECORD_FILE,
@@ -15,7 +16,6 @@ from yt8m.components.artifacts.version_record import (
     parse_record,
 )
 from yt8m.components.registry.versions import InService
-from yt8m.components.storage import files
 from yt8m.schemas.config_tree import from_dict, to_dict
 
 _IN_SERVICE_FILE = "in_service.json"
@@ -23,28 +23,30 @@ _IN_SERVICE_FILE = "in_service.json"
 
 def baseline_model(artifact_uri: str) -> str | None:
     """The SavedModel directory in the artifact; None when there is no baseline."""
-    path = files.join(artifact_uri, SERVING_DIR)
-    return path if files.exists(files.join(path, MODEL_FILE)) else None
+    path = storage.join(artifact_uri, SERVING_DIR)
+    return path if storage.exists(storage.join(path, MODEL_FILE)) else None
 
 
 def baseline_statistics(artifact_uri: str) -> str | None:
     """The directory of the statistics that the baseline was pushed with, or None."""
-    path = files.join(artifact_uri, SERVING_DIR, STATISTICS_DIR)
-    return path if files.is_dir(path) else None
+    path = storage.join(artifact_uri, SERVING_DIR, STATISTICS_DIR)
+    return path if storage.is_dir(path) else None
 
 
 def baseline_record(artifact_uri: str) -> VersionRecord | None:
     """The baseline's record, or None when there is no baseline."""
-    path = files.join(artifact_uri, SERVING_DIR, RECORD_FILE)
-    return parse_record(files.read_text(path)) if files.exists(path) else None
+    path = storage.join(artifact_uri, SERVING_DIR, RECORD_FILE)
+    return parse_record(storage.read_text(path)) if storage.exists(path) else None
 
 
 def write_in_service(artifact_uri: str, found: InService) -> None:
     """Keep what was in service when the baseline was chosen."""
-    files.write_text(files.join(artifact_uri, _IN_SERVICE_FILE), json.dumps(to_dict(found)))
+    storage.write_text(storage.join(artifact_uri, _IN_SERVICE_FILE), json.dumps(to_dict(found)))
 
 
 def read_in_service(artifact_uri: str) -> InService | None:
     """What was in service then; None where a person chose to replace whatever there is."""
-    path = files.join(artifact_uri, _IN_SERVICE_FILE)
-    return from_dict(InService, json.loads(files.read_text(path))) if files.exists(path) else None
+    path = storage.join(artifact_uri, _IN_SERVICE_FILE)
+    return (
+        from_dict(InService, json.loads(storage.read_text(path))) if storage.exists(path) else None
+    )

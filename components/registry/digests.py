@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
+from yt8m.components import storage
 from yt8m.components.artifacts.version_record import tree_digest
-from yt8m.components.storage import files
 
 _CHUNK_BYTES = 1 << 20
 
@@ -13,7 +13,7 @@ _CHUNK_BYTES = 1 << 20
 def file_sha256(path: str) -> str:
     """The digest of a file's content, read in pieces."""
     digest = hashlib.sha256()
-    with files.open_file(path) as file:
+    with storage.open_file(path) as file:
         while chunk := file.read(_CHUNK_BYTES):
             digest.update(chunk)
     return digest.hexdigest()
@@ -21,5 +21,5 @@ def file_sha256(path: str) -> str:
 
 def model_digest(model_dir: str) -> str:
     """Names the bytes of the model in `model_dir`; every file is read."""
-    names = files.walk_files(model_dir)
-    return tree_digest({name: file_sha256(files.join(model_dir, name)) for name in names})
+    names = storage.walk_files(model_dir)
+    return tree_digest({name: file_sha256(storage.join(model_dir, name)) for name in names})

@@ -16,9 +16,9 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from yt8m.components import storage
 from yt8m.components.artifacts.version_record import RECORD_FILE, VersionRecord
 from yt8m.components.registry.versions import NOT_SERVED_DIR, next_number, wrong_files
-from yt8m.components.storage import files
 from yt8m.components.storage.lock import LockedError, file_lock
 from yt8m.schemas.errors import UserError, Yt8mError
 
@@ -68,7 +68,7 @@ class LocalStore:
         staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=self._root))
         staging.chmod(0o755)  # mkdtemp's 0700 would lock a model server out
         for name, source in contents.items():
-            files.copy(source, str(staging / name))
+            storage.copy(source, str(staging / name))
         if wrong := list(wrong_files(str(staging), record, verify=True)):
             raise Yt8mError(f"the model changed while it was copied: {'; '.join(wrong)}")
         place = self._root if served else self._root / NOT_SERVED_DIR
@@ -77,7 +77,7 @@ class LocalStore:
             check()  # somebody who does not take our lock may have been faster
             number = next_number(str(self._root))
             text = dataclasses.replace(record, version=number).to_json()
-            files.write_text(str(staging / RECORD_FILE), text)
+            storage.write_text(str(staging / RECORD_FILE), text)
             _flush_directories(staging)
             if self._reveal(staging, place / str(number)):
                 return number
@@ -101,7 +101,7 @@ class LocalStore:
         """What killed pushes left; who calls this holds the lock, so nobody is at it now."""
         for path in self._root.iterdir():
             if path.name.startswith((_STAGING, _REMOVED)):
-                files.remove_tree(str(path))
+                storage.remove_tree(str(path))
 
 
 @contextlib.contextmanager

@@ -19,6 +19,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 
+from yt8m.components import storage
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.version_record import RECORD_FILE, VersionRecord
 from yt8m.components.registry.versions import (
@@ -27,7 +28,6 @@ from yt8m.components.registry.versions import (
     list_versions,
     next_number,
 )
-from yt8m.components.storage import files
 from yt8m.components.storage.conditional import read_tagged, write_if
 
 HEAD_FILE = ".head"
@@ -48,7 +48,7 @@ class ObjectStore:
         """Finish what a killed pusher had published; clear uploads broken off long ago."""
         head, _ = self._read_head()
         self._finish(head)
-        for number in list_versions(files.join(self._root, UPLOADS_DIR)):
+        for number in list_versions(storage.join(self._root, UPLOADS_DIR)):
             if number != head and _is_stale(self._staged(number)):
                 self._discard(number)
         yield
@@ -69,11 +69,11 @@ class ObjectStore:
         while True:
             number = max(time.time_ns() // 1000, next_number(self._root))
             if not served:
-                place = files.join(self._root, NOT_SERVED_DIR, str(number))
-                _upload(contents, record, number, place, last=files.join(place, MODEL_FILE))
+                place = storage.join(self._root, NOT_SERVED_DIR, str(number))
+                _upload(contents, record, number, place, last=storage.join(place, MODEL_FILE))
                 return number
             # The file in `.uploads/` goes up first: it marks the directory as an upload.
-            files.copy(contents[MODEL_FILE], self._staged(number))
+            storage.copy(contents[MODEL_FILE], self._staged(number))
             _upload(contents, record, number, self._path(number), last=None)
             try:
                 published = self._publish(number, check)
@@ -86,10 +86,10 @@ class ObjectStore:
 
     def remove(self, path: str) -> None:
         """Remove a version: first the file that makes it one, last the one that makes it ours."""
-        names = [name for name in files.walk_files(path) if name != RECORD_FILE]
+        names = [name for name in storage.walk_files(path) if name != RECORD_FILE]
         for name in sorted(names, key=lambda name: name != MODEL_FILE):
-            files.remove(files.join(path, name))
-        files.remove_tree(path)
+            storage.remove(storage.join(path, name))
+        storage.remove_tree(path)
 
     def _publish(self, number: int, check: Callable[[], None]) -> bool:
         """Whether `number` became the version in service; not if a higher one did meanwhile."""
@@ -100,7 +100,7 @@ class ObjectStore:
             if in_service(self._root).version > number:
                 return False
             data = json.dumps({"version": number}).encode()
-            if write_if(files.join(self._root, HEAD_FILE), data, tag=tag):
+            if write_if(storage.join(self._root, HEAD_FILE), data, tag=tag):
                 break
             _log.info("another push into %s was faster: looking again", self._root)
         self._finish(number)
@@ -110,32 +110,32 @@ class ObjectStore:
         """Put the last file of a published version in its place, whoever published it."""
         staged, path = self._staged(number), self._path(number)
         # Without its record a version was removed: one file must not come back alone.
-        if not (files.exists(staged) and files.exists(files.join(path, RECORD_FILE))):
+        if not (storage.exists(staged) and storage.exists(storage.join(path, RECORD_FILE))):
             return
         with contextlib.suppress(FileNotFoundError):  # another pusher was faster
-            files.copy(staged, files.join(path, MODEL_FILE))
-            files.remove(staged)
+            storage.copy(staged, storage.join(path, MODEL_FILE))
+            storage.remove(staged)
 
     def _discard(self, number: int) -> None:
         """An upload that was not published; a complete version only loses its upload's mark."""
-        if not files.exists(files.join(self._path(number), MODEL_FILE)):
-            files.remove_tree(self._path(number))
+        if not storage.exists(storage.join(self._path(number), MODEL_FILE)):
+            storage.remove_tree(self._path(number))
         with contextlib.suppress(FileNotFoundError):
-            files.remove(self._staged(number))
+            storage.remove(self._staged(number))
 
     def _read_head(self) -> tuple[int, str | None]:
         """The version that was published last (0: none yet), and the tag to replace it by."""
-        found = read_tagged(files.join(self._root, HEAD_FILE))
+        found = read_tagged(storage.join(self._root, HEAD_FILE))
         if found is None:
             return 0, None
         data, tag = found
         return int(json.loads(data)["version"]), tag
 
     def _path(self, number: int) -> str:
-        return files.join(self._root, str(number))
+        return storage.join(self._root, str(number))
 
     def _staged(self, number: int) -> str:
-        return files.join(self._root, UPLOADS_DIR, str(number), MODEL_FILE)
+        return storage.join(self._root, UPLOADS_DIR, str(number), MODEL_FILE)
 
 
 def _upload(
@@ -143,16 +143,16 @@ def _upload(
 ) -> None:
     """The record first, which says whose directory it is; the model file last or not at all."""
     text = dataclasses.replace(record, version=number).to_json()
-    files.write_text(files.join(place, RECORD_FILE), text)
+    storage.write_text(storage.join(place, RECORD_FILE), text)
     for name, source in contents.items():
         if name != MODEL_FILE:
-            files.copy(source, files.join(place, name))
+            storage.copy(source, storage.join(place, name))
     if last is not None:
-        files.copy(contents[MODEL_FILE], last)
+        storage.copy(contents[MODEL_FILE], last)
 
 
 def _is_stale(path: str) -> bool:
     try:
-        return files.stat(path).mtime < time.time() - _STALE_AFTER_S
+        return storage.stat(path).mtime < time.time() - _STALE_AFTER_S
     except FileNotFoundError:  # somebody finished it just now
         return False

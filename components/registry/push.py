@@ -6,6 +6,7 @@ import dataclasses
 import datetime
 import logging
 
+from yt8m.components import storage
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.version_record import (
     RECORD_FILE,
@@ -31,7 +32,6 @@ from yt8m.components.registry.versions import (
     require_version,
     version_path,
 )
-from yt8m.components.storage import files
 from yt8m.schemas.errors import EXIT_HELD_BACK, UserError, Yt8mError
 
 KEEP_VERSIONS = 5
@@ -63,7 +63,7 @@ def push(
     model was judged: anything else there now is StaleBaselineError. `model_digest` names the bytes
     that were judged; others are refused. Not `served`: it is a baseline alone.
     """
-    if not files.exists(files.join(model_dir, MODEL_FILE)):
+    if not storage.exists(storage.join(model_dir, MODEL_FILE)):
         raise UserError(f"{model_dir} holds no {MODEL_FILE}: it is not a SavedModel")
     contents = _contents(model_dir, statistics_dir)
     record = dataclasses.replace(
@@ -80,7 +80,7 @@ def push(
         if replaces is not None:
             _check_replaced(push_dir, replaces, record)
 
-    store = open_store(push_dir)
+    store = open_registry(push_dir)
     try:
         with store.transaction():
             version = _held_already(push_dir, record) if served else None
@@ -99,9 +99,9 @@ def push(
         ) from error
 
 
-def open_store(push_dir: str) -> LocalStore | ObjectStore:
+def open_registry(push_dir: str) -> LocalStore | ObjectStore:
     """The store that `push_dir` is in."""
-    return LocalStore(push_dir) if files.is_local(push_dir) else ObjectStore(push_dir)
+    return LocalStore(push_dir) if storage.is_local(push_dir) else ObjectStore(push_dir)
 
 
 def rollback(push_dir: str, version: int, *, keep: int = KEEP_VERSIONS) -> Version:
@@ -125,7 +125,7 @@ def rollback(push_dir: str, version: int, *, keep: int = KEEP_VERSIONS) -> Versi
 
 def prune(push_dir: str) -> dict[int, str]:
     """Remove what `find_damaged` finds, which is the answer."""
-    store = open_store(push_dir)
+    store = open_registry(push_dir)
     with store.transaction():
         damaged = find_damaged(push_dir)
         for number in damaged:
@@ -149,17 +149,17 @@ def find_damaged(push_dir: str) -> dict[int, str]:
 def _contents(model_dir: str, statistics_dir: str | None) -> dict[str, str]:
     """Where each file of the version to be comes from."""
     found = {
-        name: files.join(model_dir, name)
-        for name in files.walk_files(model_dir)
+        name: storage.join(model_dir, name)
+        for name in storage.walk_files(model_dir)
         if name != RECORD_FILE
     }
-    for name in files.walk_files(statistics_dir) if statistics_dir is not None else ():
-        found[f"{STATISTICS_DIR}/{name}"] = files.join(str(statistics_dir), name)
+    for name in storage.walk_files(statistics_dir) if statistics_dir is not None else ():
+        found[f"{STATISTICS_DIR}/{name}"] = storage.join(str(statistics_dir), name)
     return found
 
 
 def _file(path: str) -> FileRecord:
-    return FileRecord(bytes=files.stat(path).size, sha256=file_sha256(path))
+    return FileRecord(bytes=storage.stat(path).size, sha256=file_sha256(path))
 
 
 def _check_replaced(push_dir: str, judged: InService, record: VersionRecord) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from yt8m.components import storage
 from yt8m.components.artifacts import manifest
 from yt8m.components.artifacts.export_info import FILE_NAME as EXPORT_FILE
 from yt8m.components.artifacts.export_info import load_info
@@ -17,7 +18,6 @@ from yt8m.components.registry.versions import (
     version_path,
     wrong_files,
 )
-from yt8m.components.storage import files
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import UserError
 
@@ -62,7 +62,7 @@ def _identity(record: VersionRecord, number: int) -> Iterator[str]:
 
 
 def _unlisted_files(path: str, record: VersionRecord) -> Iterator[str]:
-    for name in files.walk_files(path):
+    for name in storage.walk_files(path):
         if name not in record.files and name != RECORD_FILE:
             yield f"{name} was not pushed"
 
@@ -80,7 +80,7 @@ def _decision(record: VersionRecord) -> Iterator[str]:
 def _configuration(path: str, record: VersionRecord) -> Iterator[str]:
     """The model carries the trainer's configuration itself."""
     then = record.configuration.get("trainer")
-    if then is None or not files.exists(files.join(path, EXPORT_FILE)):
+    if then is None or not storage.exists(storage.join(path, EXPORT_FILE)):
         return
     try:
         info = load_info(path)
@@ -105,11 +105,11 @@ def _data(record: VersionRecord) -> tuple[list[str], list[str]]:
     """The manifest of the data it was made from, where that still is."""
     if not record.data.manifest_digest:
         return [], ["data: none on record"]
-    path = files.join(record.lineage.get("examples", ""), manifest.FILE_NAME)
-    if not record.lineage.get("examples") or not files.exists(path):
+    path = storage.join(record.lineage.get("examples", ""), manifest.FILE_NAME)
+    if not record.lineage.get("examples") or not storage.exists(path):
         return [], [f"data: {path} is gone"]
     try:
-        found = manifest.parse_manifest(files.read_text(path))
+        found = manifest.parse_manifest(storage.read_text(path))
     except (UserError, ValueError, OSError) as error:
         return [f"data: {path} cannot be read ({error})"], []
     if found.digest != record.data.manifest_digest:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from yt8m.components import storage
 from yt8m.components.artifacts import export_info
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.version_record import (
@@ -22,7 +23,6 @@ from yt8m.components.artifacts.version_record import (
     parse_record,
 )
 from yt8m.components.registry.digests import file_sha256, model_digest
-from yt8m.components.storage import files
 from yt8m.schemas.errors import UserError
 
 NO_VERSION = "none"
@@ -63,8 +63,8 @@ class Version:
     @property
     def statistics_dir(self) -> str | None:
         """Where the statistics of its data are, when it was pushed with them."""
-        path = files.join(self.path, STATISTICS_DIR)
-        return path if files.is_dir(path) else None
+        path = storage.join(self.path, STATISTICS_DIR)
+        return path if storage.is_dir(path) else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,17 +81,17 @@ class InService:
 
 def version_path(push_dir: str, version: int) -> str:
     """The directory of `version`, in the registry or among the baselines that are not served."""
-    path = files.join(push_dir, str(version))
-    if not files.is_dir(path):
-        hidden = files.join(push_dir, NOT_SERVED_DIR, str(version))
-        return hidden if files.is_dir(hidden) else path
+    path = storage.join(push_dir, str(version))
+    if not storage.is_dir(path):
+        hidden = storage.join(push_dir, NOT_SERVED_DIR, str(version))
+        return hidden if storage.is_dir(hidden) else path
     return path
 
 
 def list_versions(push_dir: str) -> tuple[int, ...]:
     """Every number that a model server sees, smallest first: sound, damaged and foreign."""
     try:
-        names = files.list_dir(push_dir)
+        names = storage.list_dir(push_dir)
     except FileNotFoundError:
         return ()
     except NotADirectoryError as error:
@@ -102,14 +102,14 @@ def list_versions(push_dir: str) -> tuple[int, ...]:
             for name in names
             if _NUMBER.fullmatch(name)
             and int(name) <= _LARGEST
-            and files.is_dir(files.join(push_dir, name))
+            and storage.is_dir(storage.join(push_dir, name))
         )
     )
 
 
 def list_baselines(push_dir: str) -> tuple[int, ...]:
     """The numbers of imported models that are not served."""
-    return list_versions(files.join(push_dir, NOT_SERVED_DIR))
+    return list_versions(storage.join(push_dir, NOT_SERVED_DIR))
 
 
 def next_number(push_dir: str) -> int:
@@ -130,9 +130,9 @@ def require_version(push_dir: str, version: int) -> None:
 
 def load_record(push_dir: str, version: int) -> VersionRecord:
     """The record of `version`; UnusableVersionError where it is foreign, or cannot be read."""
-    path = files.join(version_path(push_dir, version), RECORD_FILE)
+    path = storage.join(version_path(push_dir, version), RECORD_FILE)
     try:
-        return parse_record(files.read_text(path))
+        return parse_record(storage.read_text(path))
     except (FileNotFoundError, NotADirectoryError) as error:
         raise ForeignVersionError(_no_record(push_dir, version)) from error
     except OSError as error:
@@ -205,7 +205,7 @@ def in_service(push_dir: str, *, exclude_run_key: str = "") -> InService:
         except DamagedVersionError:
             return InService(version=number, digest="its record is damaged")
         own = bool(exclude_run_key) and record.run_key == exclude_run_key
-        if not own and files.exists(files.join(path, MODEL_FILE)):
+        if not own and storage.exists(storage.join(path, MODEL_FILE)):
             return InService(version=number, digest=record.model_digest)
     return InService()
 
@@ -263,7 +263,7 @@ def _highest_foreign(push_dir: str) -> int:
     """The highest number of another maker's model; 0 where there is none."""
     for number in reversed(list_versions(push_dir)):
         path = version_path(push_dir, number)
-        if not files.exists(files.join(path, RECORD_FILE)) and _holds_foreign_model(path):
+        if not storage.exists(storage.join(path, RECORD_FILE)) and _holds_foreign_model(path):
             return number
     return 0
 
@@ -275,7 +275,7 @@ def _holds_foreign_model(path: str) -> bool:
     record last but one in object stores until it began to write it first.
     """
     try:
-        names = set(files.walk_files(path))
+        names = set(storage.walk_files(path))
     except FileNotFoundError:  # retention took one of ours away while we looked
         return False
     broken_off = export_info.FILE_NAME in names and MODEL_FILE not in names
@@ -299,9 +299,9 @@ def wrong_files(path: str, record: VersionRecord, *, verify: bool) -> Iterator[s
     over, and removed where somebody says so.
     """
     for name, expected in record.files.items():
-        file = files.join(path, name)
+        file = storage.join(path, name)
         try:
-            size = files.stat(file).size
+            size = storage.stat(file).size
             if size != expected.bytes:
                 yield f"{name} has {size} bytes instead of {expected.bytes}"
             elif verify and file_sha256(file) != expected.sha256:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from yt8m.components import storage
 from yt8m.components.artifacts import comparisons
 from yt8m.components.artifacts.comparisons import Comparisons, parse_comparisons
 from yt8m.components.artifacts.manifest import FILE_NAME, Manifest, parse_manifest
 from yt8m.components.artifacts.read import read_if_present
 from yt8m.components.report.inputs import ReportInputs
 from yt8m.components.report.model import AnomalyRow, Curve, DataSummary, SplitSummary
-from yt8m.components.storage import files
 from yt8m.schemas.features import LABELS, SEGMENT_LABELS
 
 STATISTICS_FILE = "FeatureStats.pb"  # TFX's names
@@ -63,12 +63,12 @@ def _split_order(name: str) -> tuple[int, str]:
 
 def _label_statistics(statistics: str) -> Any:
     """TFDV's FeatureNameStatistics of the labels, or None."""
-    path = files.join(statistics, _TRAIN, STATISTICS_FILE) if statistics else ""
-    if not path or not files.exists(path):
+    path = storage.join(statistics, _TRAIN, STATISTICS_FILE) if statistics else ""
+    if not path or not storage.exists(path):
         return None
     from tensorflow_metadata.proto.v0 import statistics_pb2
 
-    found = statistics_pb2.DatasetFeatureStatisticsList.FromString(files.read_bytes(path))
+    found = statistics_pb2.DatasetFeatureStatisticsList.FromString(storage.read_bytes(path))
     for feature in found.datasets[0].features:
         if ".".join(feature.path.step) in _LABEL_FEATURES:
             return feature
@@ -95,11 +95,11 @@ def _label_counts(labels: Any) -> Curve | None:
 def _anomalies(uri: str) -> Iterator[AnomalyRow]:
     from tensorflow_metadata.proto.v0 import anomalies_pb2
 
-    for name in files.list_dir(uri):
-        path = files.join(uri, name, ANOMALIES_FILE)
-        if not name.startswith("Split-") or not files.exists(path):
+    for name in storage.list_dir(uri):
+        path = storage.join(uri, name, ANOMALIES_FILE)
+        if not name.startswith("Split-") or not storage.exists(path):
             continue
-        found = anomalies_pb2.Anomalies.FromString(files.read_bytes(path))
+        found = anomalies_pb2.Anomalies.FromString(storage.read_bytes(path))
         for feature, info in sorted(found.anomaly_info.items()):
             severity = anomalies_pb2.AnomalyInfo.Severity.Name(info.severity).lower()
             yield AnomalyRow(

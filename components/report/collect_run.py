@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from yt8m.components import storage
 from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.push_outcome import PushOutcome
 from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.report.model import ComponentRow, ConfigChange, Outcome, RunOutcome
-from yt8m.components.storage import files
 from yt8m.schemas.config_tree import flatten
 
 _STOP = "ValidationGate"
@@ -36,9 +36,9 @@ class RunFile:
 
 def read_run_file(path: str, *, now: float) -> RunFile:
     """The runner's `run.json`; empty where there is none, as on Kubeflow."""
-    if not path or not files.exists(path):
+    if not path or not storage.exists(path):
         return RunFile()
-    content = json.loads(files.read_text(path))
+    content = json.loads(storage.read_text(path))
     return RunFile(
         run_id=content.get("run_id", ""),
         reason=content.get("reason", ""),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from yt8m.components import storage
 from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_curve
 from yt8m.components.report.model import Curve, TrainingCurves
-from yt8m.components.storage import files
 
 _TRAIN, _VALIDATION = "train", ("validation", "evaluation")
 _SHOWN = ("loss", "learning_rate", "gap", "hit_at_1", "perr", "examples_per_s")
@@ -20,7 +20,7 @@ def collect_training(directory: str) -> TrainingCurves:
         row
         for name in (TRAINING, EVALUATION)
         if directory
-        for row in read_curve(files.join(directory, name))
+        for row in read_curve(storage.join(directory, name))
     ]
     trained = [row for row in rows if row.get("kind") == _TRAIN]
     validated = [row for row in rows if row.get("kind") in _VALIDATION]

@@ -1,4 +1,4 @@
-"""Files by URI: local paths, gs:// and s3://, through one set of functions.
+"""Files by URI (local paths, gs://, s3://) through one set of functions: `storage.read_text(uri)`.
 
 Writing is atomic everywhere: a file is complete or absent. Nothing here follows a symbolic link
 when it removes. `tf.data` reads local and gs:// paths itself; for s3:// see `cache.py`.

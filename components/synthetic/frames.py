@@ -17,7 +17,7 @@ from yt8m.components.records.wire import (
 from yt8m.components.synthetic.labels import BLOCK, Stream
 from yt8m.components.synthetic.spec import RATED_SEGMENTS, DatasetSpec
 from yt8m.components.synthetic.video import label_signs, label_strengths, scales
-from yt8m.components.synthetic.world import Kind, World
+from yt8m.components.synthetic.world import ClassKind, World
 from yt8m.schemas.features import (
     DEQUANTISE_BIAS,
     DEQUANTISE_SCALE,
@@ -93,7 +93,7 @@ class FrameRecords:
         now = (np.arange(count) + 0.5) / count
         on_screen = (starts[:, None] <= now) & (now <= (starts + lengths)[:, None])
         own = np.stack([_course(kind, on, rng) for kind, on in zip(kinds, on_screen, strict=True)])
-        shared = np.where((kinds < Kind.BURST)[:, None], on_screen, 0)
+        shared = np.where((kinds < ClassKind.BURST)[:, None], on_screen, 0)
         return _Shown(
             shared=(shared * strengths).astype(np.float32),
             own=(own * signs * strengths).astype(np.float32),
@@ -151,17 +151,17 @@ def _course(kind: int, on_screen: np.ndarray, rng: np.random.Generator) -> np.nd
     For burst and order classes it sums to zero, so that a mean over the frames cannot see it.
     """
     count = len(on_screen)
-    if kind == Kind.BURST:
+    if kind == ClassKind.BURST:
         length = max(1, round(count * _BURST))
         start = int(rng.integers(0, count - length + 1))
         course = np.full(count, -_BURST_GAIN * length / (count - length))
         course[start : start + length] = _BURST_GAIN
         return course
-    if kind in (Kind.ORDER_FIRST, Kind.ORDER_SECOND):
+    if kind in (ClassKind.ORDER_FIRST, ClassKind.ORDER_SECOND):
         course = np.where(np.arange(count) < count // 2, 1.0, -1.0)
         if count % 2:
             course[count // 2] = 0.0  # the middle one, so that both halves weigh the same
-        return course if kind == Kind.ORDER_FIRST else -course
+        return course if kind == ClassKind.ORDER_FIRST else -course
     return on_screen.astype(np.float64)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from yt8m.components import storage
 from yt8m.components.records.tfrecord import write_records
 from yt8m.components.synthetic.frames import FrameRecords
 from yt8m.components.synthetic.labels import BLOCK, LabelSampler, Stream
@@ -23,7 +24,8 @@ from yt8m.schemas.vocabulary import FILE_NAME as VOCABULARY_FILE
 
 SPEC_FILE = "dataset.json"
 RATED_FILE = "segment_label_ids.csv"
-_TEMPORARY = ".part"
+# No random name as storage would choose: the next try overwrites what a kill left half-written.
+_PARTIAL = ".part"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +33,7 @@ class Generated:
     """What is in the directory now."""
 
     out: Path
-    files: tuple[Path, ...]  # every shard, those that stood there already included
+    files: tuple[Path, ...]  # every shard, those that were there already included
     records: int
     bytes: int
     vocabulary: Path
@@ -55,7 +57,7 @@ def generate(
     """Write the data set into the directory `out`, and complete it where it was interrupted.
 
     The same `spec` gives the same bytes. More spans may be added later to those that are there;
-    anything else in `out` is refused. `advance` is told of records as they are done.
+    anything else in `out` is refused. `advance` is called with the number of records written.
     """
     out = Path(out)
     _claim(out, spec)
@@ -73,9 +75,10 @@ def generate(
             advance(shard.end - shard.first)
         else:
             _write_shard(shard, sampler, make_records, counted, advance)
-    _write(out / VOCABULARY_FILE, vocabulary_csv(world, counts))
+    storage.write_text(str(out / VOCABULARY_FILE), vocabulary_csv(world, counts))
     if spec.level is Level.SEGMENT:
-        _write(out / RATED_FILE, "".join(f"{line}\n" for line in ("Index", *world.rated.tolist())))
+        rated = "".join(f"{line}\n" for line in ("Index", *world.rated.tolist()))
+        storage.write_text(str(out / RATED_FILE), rated)
     files = tuple(shard.path for shard in shards)
     return Generated(
         out=out,
@@ -86,7 +89,7 @@ def generate(
     )
 
 
-def read_spec(out: Path) -> DatasetSpec | None:
+def read_dataset_spec(out: Path) -> DatasetSpec | None:
     """The spec of the data set that was generated in `out`, None if there is none."""
     try:
         return from_dict(DatasetSpec, json.loads((out / SPEC_FILE).read_text()))
@@ -99,7 +102,7 @@ def read_spec(out: Path) -> DatasetSpec | None:
 def _claim(out: Path, spec: DatasetSpec) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
-        before = read_spec(out)
+        before = read_dataset_spec(out)
         others = sorted(path.name for path in out.iterdir())
     except OSError as error:
         raise UserError(f"{out}: cannot be written to ({error})") from error
@@ -114,7 +117,7 @@ def _claim(out: Path, spec: DatasetSpec) -> None:
             f"{out}: holds a data set generated with another {', '.join(changed)}; "
             "generate into a new directory, or remove this one"
         )
-    _write(out / SPEC_FILE, json.dumps(to_dict(spec), indent=1) + "\n")
+    storage.write_text(str(out / SPEC_FILE), json.dumps(to_dict(spec), indent=1) + "\n")
 
 
 def _extends(spec: DatasetSpec, before: DatasetSpec) -> bool:
@@ -163,16 +166,10 @@ def _write_shard(
     advance: Callable[[int], None],
 ) -> None:
     shard.path.parent.mkdir(exist_ok=True)
-    temporary = shard.path.with_name(shard.path.name + _TEMPORARY)
-    with temporary.open("wb") as file:
+    partial = shard.path.with_name(shard.path.name + _PARTIAL)
+    with partial.open("wb") as file:
         for stream, block, labels, rows in _blocks(shard, sampler):
             records = make_records(stream, block, rows, labels, labelled=shard.labelled)
             advance(write_records(file, records))
             _count(counts, labels, rows)
-    temporary.replace(shard.path)
-
-
-def _write(path: Path, text: str) -> None:
-    temporary = path.with_name(path.name + _TEMPORARY)
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
+    partial.replace(shard.path)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from yt8m.components.synthetic.spec import MAX_SPANS, SPLITS
-from yt8m.components.synthetic.world import Kind, World
+from yt8m.components.synthetic.world import ClassKind, World
 
 BLOCK = 64  # videos that share one random stream
 _MORE_LABELS = 2.0  # beside the first
@@ -93,6 +93,6 @@ class LabelSampler:
 
     def _partner(self, label: int) -> int | None:
         kind = self._world.kinds[label]
-        if kind == Kind.ORDER_FIRST:
+        if kind == ClassKind.ORDER_FIRST:
             return label + 1
-        return label - 1 if kind == Kind.ORDER_SECOND else None
+        return label - 1 if kind == ClassKind.ORDER_SECOND else None

@@ -14,7 +14,7 @@ from yt8m.components.records.wire import (
 )
 from yt8m.components.synthetic.labels import BLOCK, Stream
 from yt8m.components.synthetic.spec import DatasetSpec
-from yt8m.components.synthetic.world import Kind, World
+from yt8m.components.synthetic.world import ClassKind, World
 from yt8m.schemas.features import (
     DEQUANTISE_BIAS,
     DEQUANTISE_SCALE,
@@ -51,7 +51,7 @@ def label_strengths(rng: np.random.Generator, count: int) -> np.ndarray:
 def label_signs(rng: np.random.Generator, kinds: np.ndarray) -> np.ndarray:
     """[count] float32: -1 or 1 for labels of two-sided classes, 1 for the others."""
     drawn = rng.integers(0, 2, len(kinds))
-    return np.where((kinds == Kind.TWO_SIDED) & (drawn == 1), -1, 1).astype(np.float32)
+    return np.where((kinds == ClassKind.TWO_SIDED) & (drawn == 1), -1, 1).astype(np.float32)
 
 
 class VideoRecords:

@@ -7,7 +7,7 @@ import io
 
 import numpy as np
 
-from yt8m.components.synthetic.world import Kind, World
+from yt8m.components.synthetic.world import ClassKind, World
 from yt8m.schemas.vocabulary import COLUMNS, VERTICALS
 
 _QUALITIES = (
@@ -27,7 +27,7 @@ def vocabulary_csv(world: World, train_counts: np.ndarray) -> str:
     writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\n")
     writer.writeheader()
     for index, count in enumerate(train_counts.tolist()):
-        kind = Kind(int(world.kinds[index])).name.lower().replace("_", " ")
+        kind = ClassKind(int(world.kinds[index])).name.lower().replace("_", " ")
         writer.writerow(
             {
                 "Index": index,

@@ -28,7 +28,7 @@ _ZIPF_SHIFT = 2.0  # flattens the head, as in the published counts
 _VERTICAL_SHARE = 0.12  # of a class's energy comes from its vertical
 
 
-class Kind(enum.IntEnum):
+class ClassKind(enum.IntEnum):
     """How a class shows itself."""
 
     PLAIN = 0
@@ -39,8 +39,8 @@ class Kind(enum.IntEnum):
 
 
 # Of every four classes in a row; index 0 is the most frequent one of the four.
-_KINDS = (Kind.PLAIN, Kind.TWO_SIDED, Kind.PLAIN, Kind.PLAIN)
-_TEMPORAL_KINDS = (Kind.PLAIN, Kind.BURST, Kind.ORDER_FIRST, Kind.ORDER_SECOND)
+_KINDS = (ClassKind.PLAIN, ClassKind.TWO_SIDED, ClassKind.PLAIN, ClassKind.PLAIN)
+_TEMPORAL_KINDS = (ClassKind.PLAIN, ClassKind.BURST, ClassKind.ORDER_FIRST, ClassKind.ORDER_SECOND)
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class World:
 
     probabilities: np.ndarray  # [classes] float64, of being a video's first label
     verticals: np.ndarray  # [classes] int64
-    kinds: np.ndarray  # [classes] int64, of Kind
+    kinds: np.ndarray  # [classes] int64, of ClassKind
     shared: np.ndarray  # [NUM_VERTICALS, total size] float32
     own: np.ndarray  # [classes, total size] float32
     rated: np.ndarray  # sorted class ids that segments are rated for
@@ -60,11 +60,13 @@ def create_world(spec: DatasetSpec) -> World:
     rng = np.random.default_rng([spec.seed, 0])
     kinds = _kinds(spec.classes, temporal=spec.temporal)
     own = _directions(rng, spec.classes, spec.sizes)
-    second = np.flatnonzero(kinds == Kind.ORDER_SECOND)
+    second = np.flatnonzero(kinds == ClassKind.ORDER_SECOND)
     own[second] = own[second - 1]
     ranks = np.arange(spec.classes)
     weights = 1.0 / (ranks + 1 + _ZIPF_SHIFT) ** _ZIPF_EXPONENT
-    on_screen = np.flatnonzero(kinds < Kind.BURST)  # at certain times, so that raters could tell
+    on_screen = np.flatnonzero(
+        kinds < ClassKind.BURST
+    )  # at certain times, so that raters could tell
     rated = min(len(on_screen), max(10, round(spec.classes * RATED_CLASSES / NUM_CLASSES)))
     return World(
         probabilities=weights / weights.sum(),
@@ -79,8 +81,8 @@ def create_world(spec: DatasetSpec) -> World:
 def _kinds(classes: int, *, temporal: bool) -> np.ndarray:
     pattern = _TEMPORAL_KINDS if temporal else _KINDS
     kinds = np.resize(np.array(pattern, dtype=np.int64), classes)
-    if kinds[-1] == Kind.ORDER_FIRST:  # its partner would be beyond the end
-        kinds[-1] = Kind.PLAIN
+    if kinds[-1] == ClassKind.ORDER_FIRST:  # its partner would be beyond the end
+        kinds[-1] = ClassKind.PLAIN
     return kinds
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from yt8m.components import storage
 from yt8m.components.artifacts.training_curve import EVALUATION, read_curve
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.models.heads import Head
@@ -19,7 +20,7 @@ from yt8m.components.trainer.early_stopping import EvaluatedStep, best_step
 from yt8m.components.trainer.exporters import Exporter
 from yt8m.components.trainer.input import TrainingData, load_data
 from yt8m.components.trainer.job import TrainingJob
-from yt8m.components.trainer.metrics_file import Curve, copy_curves
+from yt8m.components.trainer.metrics_file import CurveWriter, copy_curves
 from yt8m.components.trainer.network import heads_of, network_of, vocabulary_of
 from yt8m.components.trainer.split_scorer import SplitScorer, SplitScores
 from yt8m.components.trainer.stop_signal import StopSignal
@@ -135,7 +136,7 @@ class CheckpointScorer:
         export_model(self.network, directory, spec)
 
     def _write_down(self, step: int, row: dict[str, Any]) -> None:
-        curve = Curve(f"{self._job.checkpoint_dir}/{EVALUATION}", step=step - 1)
+        curve = CurveWriter(f"{self._job.checkpoint_dir}/{EVALUATION}", step=step - 1)
         curve.add("evaluation", step, row)
         curve.close()
         name = self._job.trainer.evaluation.name
@@ -170,9 +171,7 @@ def evaluate_continuously(job: TrainingJob) -> None:
 
 def _read_index(path: str) -> bytes:
     """The checkpoint's table of contents, in which every tensor has a checksum."""
-    with tf.io.gfile.GFile(f"{path}.index", "rb") as file:
-        content: bytes = file.read()
-    return content
+    return storage.read_bytes(f"{path}.index")
 
 
 def read_history(job: TrainingJob) -> list[EvaluatedStep]:

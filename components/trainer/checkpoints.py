@@ -15,6 +15,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from yt8m.components import storage
 from yt8m.components.trainer.plateau import PlateauState, parse_state
 from yt8m.components.trainer.warm_start import list_checkpoints
 from yt8m.schemas.config_tree import flatten
@@ -142,7 +143,7 @@ class Checkpoints:
             return str(manager.save(checkpoint_number=step))
         scratch = f"{self.directory}/.elsewhere-{uuid.uuid4().hex}"
         checkpoint.write(f"{scratch}/{_PREFIX}")
-        tf.io.gfile.rmtree(scratch)
+        storage.remove_tree(scratch)
         return path
 
 
@@ -161,24 +162,23 @@ def prepare(
     `settings` may change from one start to the next, which is logged.
     With `start_new` they are wiped, and with them `exports`, what exporters made of them.
     """
-    gfile = tf.io.gfile
     path = f"{directory}/{_MODEL_FILE}"
     if start_new:
         for old in (directory, exports) if is_writer else ():
-            if old and gfile.exists(old):
-                gfile.rmtree(old)
-    elif gfile.exists(path):
-        with gfile.GFile(path) as file:
-            _check_same_model(json.load(file), json.loads(json.dumps(model)), directory)
+            if old:
+                storage.remove_tree(old)
+    elif storage.exists(path):
+        there = json.loads(storage.read_text(path))
+        _check_same_model(there, json.loads(json.dumps(model)), directory)
     if not is_writer:
         return
-    gfile.makedirs(directory)
+    storage.make_dirs(directory)
     _restore_state_file(directory)
     _log_changed_settings(directory, json.loads(json.dumps(settings)))
-    write_text(path, json.dumps(model, indent=1))
-    write_text(f"{directory}/{_SETTINGS_FILE}", json.dumps(settings, indent=1))
-    if gfile.exists(f"{directory}/{_DONE_FILE}"):
-        gfile.remove(f"{directory}/{_DONE_FILE}")
+    storage.write_text(path, json.dumps(model, indent=1))
+    storage.write_text(f"{directory}/{_SETTINGS_FILE}", json.dumps(settings, indent=1))
+    if storage.exists(f"{directory}/{_DONE_FILE}"):
+        storage.remove(f"{directory}/{_DONE_FILE}")
 
 
 def _restore_state_file(directory: str) -> None:
@@ -191,7 +191,7 @@ def _restore_state_file(directory: str) -> None:
     for name in names:  # TensorFlow forgets those without a time
         lines += [f'all_model_checkpoint_paths: "{name}"']
         lines += [f"all_model_checkpoint_timestamps: {time.time()}"]
-    write_text(f"{directory}/{_STATE_FILE}", "\n".join([*lines, ""]))
+    storage.write_text(f"{directory}/{_STATE_FILE}", "\n".join([*lines, ""]))
     _log.warning(
         "%s: the file `%s`, which names the checkpoints, is missing or damaged; it is written "
         "again from the checkpoints that are there: %s",
@@ -203,10 +203,9 @@ def _restore_state_file(directory: str) -> None:
 
 def _log_changed_settings(directory: str, wanted: Mapping[str, Any]) -> None:
     path = f"{directory}/{_SETTINGS_FILE}"
-    if not tf.io.gfile.exists(path) or not list_checkpoints(directory):
+    if not storage.exists(path) or not list_checkpoints(directory):
         return
-    with tf.io.gfile.GFile(path) as file:
-        rows = _differences(json.load(file), wanted, prefix="trainer.")
+    rows = _differences(json.loads(storage.read_text(path)), wanted, prefix="trainer.")
     if rows:
         _log.warning(
             "%s: training continues with other settings than at its last start. Rates follow the "
@@ -256,16 +255,15 @@ class Done:
 def mark_done(directory: str, done: Done) -> None:
     """Tell the other processes that the last checkpoint is written."""
     text = {"step": done.step, "limits": done.stopping_criteria, "id": uuid.uuid4().hex}
-    write_text(f"{directory}/{_DONE_FILE}", json.dumps(text))
+    storage.write_text(f"{directory}/{_DONE_FILE}", json.dumps(text))
 
 
 def read_done(directory: str) -> Done | None:
     """The marker, if training has ended."""
     path = f"{directory}/{_DONE_FILE}"
-    if not tf.io.gfile.exists(path):
+    if not storage.exists(path):
         return None
-    with tf.io.gfile.GFile(path) as file:
-        data = json.load(file)
+    data = json.loads(storage.read_text(path))
     return Done(step=data["step"], stopping_criteria=data["limits"], id=data.get("id", ""))
 
 
@@ -290,8 +288,7 @@ def restore_best_evaluated(directory: str, network: Any, step: int) -> None:
 
 def has_best_evaluated(directory: str, step: int) -> bool:
     """Whether the weights of `step` were kept; an earlier version kept none."""
-    path = f"{directory}/{_BEST_EVALUATED}/{_PREFIX}-{step}.index"
-    return bool(tf.io.gfile.exists(path))
+    return storage.exists(f"{directory}/{_BEST_EVALUATED}/{_PREFIX}-{step}.index")
 
 
 def newest_checkpoint(directory: str) -> str | None:
@@ -309,11 +306,3 @@ def step_of(path: str) -> int:
     if not number.isdigit():
         raise UserError(f"{path}: not a checkpoint of this trainer ({_PREFIX}-<step>)")
     return int(number)
-
-
-def write_text(path: str, text: str) -> None:
-    """`text` at `path`, complete or not at all."""
-    scratch = f"{path}.{uuid.uuid4().hex}"
-    with tf.io.gfile.GFile(scratch, "w") as file:
-        file.write(text)
-    tf.io.gfile.rename(scratch, path, overwrite=True)

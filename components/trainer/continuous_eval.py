@@ -109,7 +109,7 @@ def watch(
             if throttle.admits(step, now, final=final):
                 try:
                     evaluate(path, final)
-                except tf.errors.NotFoundError:
+                except (tf.errors.NotFoundError, FileNotFoundError):
                     if newest_checkpoint(directory) == path:
                         raise
                     continue  # newer ones have taken its place before it was read

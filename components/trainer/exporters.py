@@ -6,9 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import tensorflow as tf
-
-from yt8m.components.trainer.checkpoints import write_text
+from yt8m.components import storage
 from yt8m.components.trainer.config import (
     BestExporterConfig,
     ExporterConfig,
@@ -61,26 +59,21 @@ class Exporter:
 
     def _best(self) -> float | None:
         path = f"{self.directory}/{_BEST_FILE}"
-        if not tf.io.gfile.exists(path):
-            return None
-        with tf.io.gfile.GFile(path) as file:
-            return float(json.load(file)["value"])
+        return float(json.loads(storage.read_text(path))["value"]) if storage.exists(path) else None
 
     def _remember(self, step: int, metrics: Mapping[str, Any]) -> None:
         assert isinstance(self._config, BestExporterConfig)
         metric = self._config.metric.value
         text = json.dumps({"step": step, "metric": metric, "value": metrics[metric]})
-        write_text(f"{self.directory}/{_BEST_FILE}", text)
+        storage.write_text(f"{self.directory}/{_BEST_FILE}", text)
 
     def _forget_old(self, newest: int) -> None:
         if isinstance(self._config, FinalExporterConfig):
             return
         for step in self._steps()[: -self._config.keep]:
             if step != newest:
-                tf.io.gfile.rmtree(f"{self.directory}/{step}")
+                storage.remove_tree(f"{self.directory}/{step}")
 
     def _steps(self) -> list[int]:
-        if not tf.io.gfile.isdir(self.directory):
-            return []
-        names = [name.rstrip("/") for name in tf.io.gfile.listdir(self.directory)]
+        names = storage.list_dir(self.directory) if storage.is_dir(self.directory) else []
         return sorted(int(name) for name in names if name.isdigit())

@@ -13,20 +13,19 @@ from typing import Any
 
 import tensorflow as tf
 
+from yt8m.components import storage
 from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_curve
-from yt8m.components.trainer.checkpoints import write_text
 
 
-class Curve:
+class CurveWriter:
     """Appends rows to a file; opened at a step, it forgets what came after that step."""
 
     def __init__(self, path: str, *, step: int) -> None:
         self.path = path
         kept = [row for row in read_curve(path) if row["step"] <= step]
         text = "".join(_line(row) for row in kept)
-        tf.io.gfile.makedirs(path.rpartition("/")[0])
-        write_text(path, text)  # a disk that fills up now must not cost the rows before
-        self._file = tf.io.gfile.GFile(path, "a")
+        storage.write_text(path, text)  # a disk that fills up now must not cost the rows before
+        self._file = tf.io.gfile.GFile(path, "a")  # the one file that grows: storage only replaces
 
     def add(self, kind: str, step: int, values: Mapping[str, Any]) -> None:
         """One more row, readable at once."""
@@ -39,10 +38,9 @@ class Curve:
 
 def copy_curves(source: str, target: str) -> None:
     """The curves of the directory `source`, those that exist, to the directory `target`."""
-    tf.io.gfile.makedirs(target)
     for name in (TRAINING, EVALUATION):
-        if tf.io.gfile.exists(f"{source}/{name}"):
-            tf.io.gfile.copy(f"{source}/{name}", f"{target}/{name}", overwrite=True)
+        if storage.exists(f"{source}/{name}"):
+            storage.copy(f"{source}/{name}", f"{target}/{name}")
 
 
 def _line(row: Mapping[str, Any]) -> str:

@@ -6,8 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-import tensorflow as tf
-
+from yt8m.components import storage
 from yt8m.components.artifacts.manifest import FILE_NAME, parse_manifest
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.records.vocabulary import vocabulary_digest
@@ -63,16 +62,15 @@ def _find_manifest(train_files: list[str]) -> str:
     """The manifest above the patterns of files that TFX hands over."""
     for pattern in train_files:
         path = f"{pattern.rpartition('/')[0].rpartition('/')[0]}/{FILE_NAME}"
-        if tf.io.gfile.exists(path):
+        if storage.exists(path):
             return path
     raise UserError(f"no {FILE_NAME} above {train_files}; our ExampleGen writes one")
 
 
 def _data_digest(manifest: str) -> str:
-    with tf.io.gfile.GFile(manifest) as file:
-        return parse_manifest(file.read()).digest
+    return parse_manifest(storage.read_text(manifest)).digest
 
 
 def _existing_model(path: str | None) -> str:
     """Baseline's artifact is empty while no model was blessed; TFX hands its path over anyway."""
-    return path if path and tf.io.gfile.exists(f"{path}/{MODEL_FILE}") else ""
+    return path if path and storage.exists(f"{path}/{MODEL_FILE}") else ""

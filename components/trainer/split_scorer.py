@@ -10,7 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from yt8m.components.metrics.accumulator import VideoMetrics
+from yt8m.components.metrics.accumulator import MetricAccumulator
 from yt8m.components.metrics.batch import BrokenPredictions
 from yt8m.components.models.network import Network
 from yt8m.components.trainer.training_log import metrics_batch
@@ -57,7 +57,7 @@ class SplitScorer:
     def score(self, batches: Iterable[Mapping[str, tf.Tensor]]) -> SplitScores:
         """One pass over `batches`."""
         sums = dict.fromkeys([head.name for head in self._heads], (0.0, 0.0))
-        metrics = VideoMetrics.empty(self._heads[0].num_classes)
+        metrics = MetricAccumulator.empty(self._heads[0].num_classes)
         for batch in batches:
             numeric = {k: v for k, v in batch.items() if v.dtype != tf.string}
             scores, parts = self._forward(numeric)

@@ -284,7 +284,7 @@ class _Training:
         weights = model.network.get_weights()
         if not are_finite(weights):
             raise diverged(progress)
-        _log.info("weights %s", weights_digest(weights))  # equal in all processes in step
+        _log.info("weights %s", digest_of_weights(weights))  # equal in all processes in step
         if scorer is not None:
             scorer.export(weights, self._job.export_dir)
             copy_curves(self._job.checkpoint_dir, self._job.log_dir)
@@ -320,7 +320,7 @@ class _Training:
         )
 
 
-def weights_digest(weights: Sequence[Any]) -> str:
+def digest_of_weights(weights: Sequence[Any]) -> str:
     """Names the weights' bits."""
     digest = hashlib.sha256()
     for weight in weights:

@@ -13,11 +13,11 @@ from tensorboard.plugins.scalar.summary_v2 import scalar_pb
 
 from yt8m.components.artifacts.training_curve import TRAINING
 from yt8m.components.console.progress import Progress as Bar
-from yt8m.components.metrics.accumulator import MetricValues, VideoMetrics
+from yt8m.components.metrics.accumulator import MetricAccumulator, MetricValues
 from yt8m.components.metrics.batch import Batch, BrokenPredictions
 from yt8m.components.models.heads import Head, targets
 from yt8m.components.trainer.config import LogConfig
-from yt8m.components.trainer.metrics_file import Curve
+from yt8m.components.trainer.metrics_file import CurveWriter
 from yt8m.components.trainer.step import StepResult
 
 
@@ -35,7 +35,7 @@ class TrainingLog:
         max_steps: int,
     ) -> None:
         self._config, self._heads = config, heads
-        self._curve = Curve(f"{curve_directory}/{TRAINING}", step=step)
+        self._curve = CurveWriter(f"{curve_directory}/{TRAINING}", step=step)
         self._board = (
             tf.summary.create_file_writer(f"{directory}/train") if config.tensorboard else None
         )
@@ -122,7 +122,7 @@ class TrainingLog:
 
 def shown_metrics(head: Head, result: StepResult) -> MetricValues | None:
     """Hit@1, PERR and GAP of the rows that the step handed out; None if scores are no numbers."""
-    metrics = VideoMetrics.empty(head.num_classes)
+    metrics = MetricAccumulator.empty(head.num_classes)
     try:
         metrics.update(metrics_batch(head, result.shown, result.scores))
     except BrokenPredictions:

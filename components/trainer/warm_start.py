@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from yt8m.components import storage
-from yt8m.components.storage import files
 from yt8m.schemas.errors import UserError
 
 _log = logging.getLogger(__name__)
@@ -102,10 +101,10 @@ def list_checkpoints(directory: str) -> list[str]:
 
     TensorFlow looks at its `checkpoint` file alone, which a copy may lack and a crash may empty.
     """
-    if not files.is_dir(directory):
+    if not storage.is_dir(directory):
         return []
     steps = {}
-    for name in files.list_dir(directory):
+    for name in storage.list_dir(directory):
         if found := _INDEX.fullmatch(name):
             steps[int(found["step"])] = storage.join(directory, name.removesuffix(".index"))
     return [steps[step] for step in sorted(steps)]
@@ -114,10 +113,10 @@ def list_checkpoints(directory: str) -> list[str]:
 def find_checkpoint(source: str) -> str:
     """The checkpoint that `source` (an export, a checkpoint, a directory of them) is or holds."""
     for path in (storage.join(source, "variables", "variables"), source):
-        if files.exists(f"{path}.index"):
+        if storage.exists(f"{path}.index"):
             return path
     newest = None
-    if files.exists(storage.join(source, "checkpoint")):
+    if storage.exists(storage.join(source, "checkpoint")):
         import tensorflow as tf
 
         with suppress(ValueError):  # an empty or damaged file
@@ -138,5 +137,5 @@ def weights_digest(source: str) -> str:
     """
     if not source:
         return ""
-    index = files.read_bytes(f"{find_checkpoint(source)}.index")
+    index = storage.read_bytes(f"{find_checkpoint(source)}.index")
     return hashlib.sha256(index).hexdigest()[:16]

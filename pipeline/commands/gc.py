@@ -32,12 +32,12 @@ def run(args: argparse.Namespace, console: Console) -> None:
     import time
 
     from yt8m.pipeline.garbage_collection import find_waste, remove
-    from yt8m.pipeline.run.record import read_records
+    from yt8m.pipeline.run.record import read_run_records
     from yt8m.pipeline.run.workspace import run_lock
 
     layout = layout_of(args)
     with run_lock(layout.lock):
-        newest = next(read_records(layout), None)
+        newest = next(read_run_records(layout), None)
         lineage = lineage_of(layout, newest) if newest else None
         if newest is None or lineage is None:
             console.result({"runs": [], "paths": [], "bytes": 0}, _NOTHING)

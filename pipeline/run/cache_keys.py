@@ -17,7 +17,7 @@ from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.registry.versions import UnusableVersionError, load_version, registry_digest
 from yt8m.components.trainer.warm_start import weights_digest
 from yt8m.pipeline.config import PipelineConfig
-from yt8m.pipeline.run.record import FILE_NAME, RunRecord, Verdict, read_records
+from yt8m.pipeline.run.record import FILE_NAME, RunRecord, Verdict, read_run_records
 from yt8m.pipeline.run.workspace import Layout
 from yt8m.schemas.code_version import code_version
 from yt8m.schemas.config_tree import to_dict
@@ -87,7 +87,7 @@ def find_up_to_date_run(
     layout: Layout, config: PipelineConfig, fingerprint: str
 ) -> RunRecord | None:
     """The newest run, when it was complete, the same, and what it left is still there."""
-    newest = next(read_records(layout), None)
+    newest = next(read_run_records(layout), None)
     if newest is None or newest.fingerprint != fingerprint or not newest.verdict.is_complete:
         return None
     if config.metadata.mysql is None and not layout.database.is_file():

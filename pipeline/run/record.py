@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from yt8m.components.storage import files
+from yt8m.components import storage
 from yt8m.components.storage.lock import is_held
 from yt8m.pipeline.run.workspace import Layout
 from yt8m.schemas.config_tree import from_dict, to_dict
@@ -134,7 +134,7 @@ def display_status(verdict: str, reason: str) -> str:
 def write_record(layout: Layout, record: RunRecord) -> None:
     """Replace the run's record, in one rename."""
     path = layout.run(record.run_id) / FILE_NAME
-    files.write_text(str(path), json.dumps(to_dict(record), indent=1))
+    storage.write_text(str(path), json.dumps(to_dict(record), indent=1))
 
 
 def begin_record(layout: Layout, record: RunRecord) -> None:
@@ -156,7 +156,7 @@ def read_record(layout: Layout, run_id: str) -> RunRecord | None:
         return None
 
 
-def read_records(layout: Layout) -> Iterator[RunRecord]:
+def read_run_records(layout: Layout) -> Iterator[RunRecord]:
     """All runs of the root, the newest first."""
     if not layout.runs.is_dir():
         return
@@ -169,7 +169,7 @@ def read_records(layout: Layout) -> Iterator[RunRecord]:
 def list_runs(layout: Layout) -> list[RunRecord]:
     """All runs of the root, the newest first; what nobody runs any more is called killed."""
     held = is_held(layout.lock)
-    records = list(read_records(layout))
+    records = list(read_run_records(layout))
     held = held or is_held(layout.lock)  # one may have begun meanwhile
     return records if held else [mark_killed(record) for record in records]
 

@@ -37,7 +37,7 @@ from yt8m.pipeline.run.record import (
     Verdict,
     begin_record,
     mark_killed,
-    read_records,
+    read_run_records,
     write_record,
 )
 from yt8m.pipeline.run.recorder import RUNNER_LOG, Recorder
@@ -204,7 +204,7 @@ def _new_record(
 
 def _mark_killed_runs(layout: Layout) -> list[RunRecord]:
     """Runs that were killed: they say that they are running, and we hold the lock."""
-    dead = [mark_killed(r) for r in read_records(layout) if r.verdict is Verdict.RUNNING]
+    dead = [mark_killed(r) for r in read_run_records(layout) if r.verdict is Verdict.RUNNING]
     for record in dead:
         write_record(layout, record)
     return dead

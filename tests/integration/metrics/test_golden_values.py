@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from yt8m.components.metrics import Batch, VideoMetrics
+from yt8m.components.metrics import Batch, MetricAccumulator
 
 ROOT = Path(__file__).parents[3]
 FOLDER = Path(os.environ.get("YT8M_REAL_DATA", ROOT.parent / "shared" / "data")) / "metrics"
@@ -37,7 +37,7 @@ def test_equals_googles_values(name):
         pytest.skip(f"no golden values in {FOLDER}; set YT8M_REAL_DATA to where they are")
     case = json.loads((FOLDER / "golden.json").read_text())["cases"][name]
     data = np.load(FOLDER / f"{name}.npz")
-    metrics = VideoMetrics.empty(case["num_classes"], top_k=case["top_k"])
+    metrics = MetricAccumulator.empty(case["num_classes"], top_k=case["top_k"])
     for rows in np.split(np.arange(case["num_examples"]), np.cumsum(data["batch_sizes"])[:-1]):
         metrics.update(Batch(predictions=data["predictions"][rows], multi_hot=data["labels"][rows]))
     result = metrics.result(top_n=case["top_n"])

@@ -10,7 +10,7 @@ BUDGET = 300_000_000
 SCORE_A_MILLION = """
 import pathlib
 import numpy as np
-from yt8m.components.metrics import Batch, VideoMetrics
+from yt8m.components.metrics import Batch, MetricAccumulator
 
 VIDEOS, CLASSES, AT_ONCE = 1_100_000, 3862, 512
 
@@ -28,9 +28,9 @@ def update(metrics, start):
 rng = np.random.default_rng(0)
 block = rng.random((AT_ONCE, CLASSES), np.float32)
 labels = rng.integers(0, CLASSES, (AT_ONCE, 3))
-update(VideoMetrics.empty(CLASSES), 0)  # what one batch takes is no part of it
+update(MetricAccumulator.empty(CLASSES), 0)  # what one batch takes is no part of it
 before = peak()
-metrics = VideoMetrics.empty(CLASSES)
+metrics = MetricAccumulator.empty(CLASSES)
 for start in range(0, VIDEOS, AT_ONCE):
     update(metrics, start)
 result = metrics.result()

@@ -51,7 +51,7 @@ def break_off(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
             raise KeyboardInterrupt
         real(source, target)
 
-    monkeypatch.setattr("yt8m.components.storage.files.copy", copy)
+    monkeypatch.setattr("yt8m.components.storage.copy", copy)
 
 
 def test_versions_are_pushed_found_and_retained(tmp_path: Path, registry: str) -> None:

@@ -7,7 +7,7 @@ from yt8m.components.evaluator import score_table as pieces
 from yt8m.components.evaluator.config import SliceBy, SliceConfig
 from yt8m.components.evaluator.score_table import CANDIDATE, ScoreTable, TextColumn
 from yt8m.components.evaluator.slices import MAX_VALUES, range_names, slices_of
-from yt8m.components.metrics import Batch, VideoMetrics
+from yt8m.components.metrics import Batch, MetricAccumulator
 from yt8m.schemas.vocabulary import VERTICALS, Vocabulary
 
 LABELS = np.array([[0, -1, -1], [1, 2, -1], [0, 1, 2], [3, -1, -1], [-1, -1, -1]])
@@ -15,7 +15,7 @@ LABELS = np.array([[0, -1, -1], [1, 2, -1], [0, 1, 2], [3, -1, -1], [-1, -1, -1]
 
 def piece(rows, *, texts=None, frames=None, broken=None):
     rng = np.random.default_rng(0)
-    metrics = VideoMetrics.empty(4)
+    metrics = MetricAccumulator.empty(4)
     scores = rng.random((len(LABELS), 4)).astype(np.float32)
     ids = [f"v{i}" for i in rows]
     metrics.update(Batch(predictions=scores[rows], labels=LABELS[rows], ids=ids))
@@ -94,7 +94,7 @@ def test_slices_by_a_feature():
 def test_rare_values_of_a_feature_share_a_slice():
     count = MAX_VALUES + 10
     labels = np.zeros((count + 1, 1), np.int64)
-    metrics = VideoMetrics.empty(4)
+    metrics = MetricAccumulator.empty(4)
     metrics.update(Batch(predictions=np.ones((count + 1, 4)), labels=labels))
     texts = np.array([f"c{i:03d}" for i in range(count)] + ["c055"])
     scored = ScoreTable(models={CANDIDATE: metrics}, values={"c": TextColumn.of(texts)})

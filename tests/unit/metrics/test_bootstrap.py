@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from yt8m.components.metrics import Batch, VideoMetrics
+from yt8m.components.metrics import Batch, MetricAccumulator
 from yt8m.components.metrics.bootstrap import draw_gap
 
 
@@ -16,7 +16,7 @@ def model_of(seed, videos=300, *, skill=0.4, order=None, repeat=1):
 
 def filled(scores, hot, *, order=None, repeat=1):
     order = np.arange(len(scores)) if order is None else order
-    metrics = VideoMetrics.empty(25)
+    metrics = MetricAccumulator.empty(25)
     for part in np.array_split(order, 3):
         ids = [f"v{i // repeat}" for i in part]
         metrics.update(Batch(predictions=scores[part], multi_hot=hot[part], ids=ids))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yt8m.components.records.shard_reader import Problem, count_records, open_shard, scan
+from yt8m.components.records.shard_reader import RecordProblem, count_records, open_shard, scan
 from yt8m.components.records.tfrecord import BrokenRecord, frame, read_records
 
 RECORDS = st.lists(st.binary(max_size=300), max_size=20)
@@ -66,7 +66,7 @@ def test_after_a_wrong_checksum_the_next_records_are_read() -> None:
     frames[2] = frames[2][:-6] + b"\xff" + frames[2][-5:]
     (*_, block) = [b for b in scan(io.BytesIO(b"".join(frames))) if b.indices or b.problems]
     assert block.indices == [0, 1, 3, 4]
-    assert block.problems == [Problem(2, len(frames[0]) * 2, "wrong checksum")]
+    assert block.problems == [RecordProblem(2, len(frames[0]) * 2, "wrong checksum")]
 
 
 @pytest.mark.parametrize("gzipped", [False, True])

@@ -9,6 +9,7 @@ from typing import BinaryIO
 import pytest
 from registry_models import blessed_record, fake_model, push_fake
 
+from yt8m.components import storage
 from yt8m.components.artifacts.version_record import RECORD_FILE
 from yt8m.components.registry.push import find_damaged, prune, push, rollback
 from yt8m.components.registry.versions import (
@@ -20,7 +21,6 @@ from yt8m.components.registry.versions import (
     load_version,
     newest,
 )
-from yt8m.components.storage import files
 from yt8m.schemas.errors import UserError
 
 FOREIGN = (1, 2, 1_700_000_000)
@@ -197,7 +197,7 @@ def test_a_fault_of_the_storage_is_no_damage(
     registry = tmp_path / "push"
     for _ in range(2):
         push_fake(tmp_path, registry)
-    real = files.open_file
+    real = storage.open_file
 
     def open_file(uri: str) -> BinaryIO:
         if "/2/" in uri:

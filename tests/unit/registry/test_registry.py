@@ -267,7 +267,7 @@ def test_a_push_that_fails_leaves_the_registry_as_it_was(
 ) -> None:
     push_fake(tmp_path, registry)
     model = Path(fake_model(tmp_path / "model"))
-    monkeypatch.setattr("yt8m.components.storage.files.write_text", _full_disk)
+    monkeypatch.setattr("yt8m.components.storage.write_text", _full_disk)
     with pytest.raises(Yt8mError, match=r"nothing was left half-written: .*No space left"):
         push(str(model), str(registry), blessed_record())
     assert visible(registry) == {"1"}

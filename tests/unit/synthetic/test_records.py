@@ -6,7 +6,7 @@ from records import make_dataset, read_all
 
 from yt8m.components.records.decode import decode_record
 from yt8m.components.synthetic.spec import DatasetSpec
-from yt8m.components.synthetic.world import Kind, create_world
+from yt8m.components.synthetic.world import ClassKind, create_world
 from yt8m.schemas.features import FeatureConfig, Level
 
 LOWEST, HIGHEST = 4 / 512 - 2, 4 / 512 + 2
@@ -102,8 +102,8 @@ def test_a_linear_model_learns_the_classes_far_above_chance_and_not_all_of_them(
     chance = gap(np.tile(y.mean(axis=0), (len(y_held), 1)), y_held)
     assert gap(scores, y_held) > 3 * chance
     world = create_world(DatasetSpec(train=1, classes=100))
-    two_sided = world.kinds == Kind.TWO_SIDED
-    plain = (world.kinds == Kind.PLAIN) & (np.arange(100) < 40)
+    two_sided = world.kinds == ClassKind.TWO_SIDED
+    plain = (world.kinds == ClassKind.PLAIN) & (np.arange(100) < 40)
     two_sided &= np.arange(100) < 40
     assert (
         gap(scores[:, two_sided], y_held[:, two_sided])
@@ -113,7 +113,7 @@ def test_a_linear_model_learns_the_classes_far_above_chance_and_not_all_of_them(
 
 def test_the_sign_of_a_two_sided_class_is_what_a_linear_model_misses(videos):
     world = create_world(DatasetSpec(train=1, classes=100))
-    index = int(np.flatnonzero(world.kinds == Kind.TWO_SIDED)[0])
+    index = int(np.flatnonzero(world.kinds == ClassKind.TWO_SIDED)[0])
     train = decoded(videos)
     present = targets(train, 100)[:, index] == 1
     along = vectors(train) @ world.own[index]
@@ -159,7 +159,7 @@ def test_five_distinct_segments_a_video_are_rated_and_their_scores_show_in_the_f
             strict=True,
         ):
             assert label in record.features["labels"] or score == 0
-            if world.kinds[label] == Kind.PLAIN:
+            if world.kinds[label] == ClassKind.PLAIN:
                 along[float(score)].append(frames[start : start + 5].mean(0) @ world.own[label])
     assert len(along[0.0]) > 100
     assert len(along[1.0]) > 100
@@ -195,18 +195,18 @@ def test_the_mean_over_frames_does_not_see_temporal_classes(temporal):
     records, world = temporal
     means = np.array([dequantised(record).mean(axis=0) for record in records])
     y = targets(records, 8)
-    for index in np.flatnonzero(world.kinds >= Kind.BURST):
+    for index in np.flatnonzero(world.kinds >= ClassKind.BURST):
         along = means @ world.own[index]
         present, absent = along[y[:, index] == 1], along[y[:, index] == 0]
-        assert abs(present.mean() - absent.mean()) < 0.25, Kind(world.kinds[index])
-    plain = int(np.flatnonzero(world.kinds == Kind.PLAIN)[0])
+        assert abs(present.mean() - absent.mean()) < 0.25, ClassKind(world.kinds[index])
+    plain = int(np.flatnonzero(world.kinds == ClassKind.PLAIN)[0])
     along = means @ world.own[plain]
     assert along[y[:, plain] == 1].mean() - along[y[:, plain] == 0].mean() > 0.8
 
 
 def test_single_frames_see_a_burst(temporal):
     records, world = temporal
-    index = int(np.flatnonzero(world.kinds == Kind.BURST)[0])
+    index = int(np.flatnonzero(world.kinds == ClassKind.BURST)[0])
     highest = np.array([(dequantised(record) @ world.own[index]).max() for record in records])
     present = targets(records, 8)[:, index] == 1
     assert highest[present].mean() > highest[~present].mean() + 1.5
@@ -214,7 +214,7 @@ def test_single_frames_see_a_burst(temporal):
 
 def test_only_the_order_of_frames_tells_the_two_classes_of_a_pair(temporal):
     records, world = temporal
-    first = int(np.flatnonzero(world.kinds == Kind.ORDER_FIRST)[0])
+    first = int(np.flatnonzero(world.kinds == ClassKind.ORDER_FIRST)[0])
     second = first + 1
     y = targets(records, 8)
     assert not (y[:, first] * y[:, second]).any()

@@ -8,7 +8,7 @@ from yt8m.pipeline.run.record import (
     Verdict,
     begin_record,
     read_record,
-    read_records,
+    read_run_records,
     write_record,
 )
 from yt8m.pipeline.run.workspace import Layout
@@ -33,7 +33,7 @@ def test_records_come_newest_first_and_broken_ones_are_passed_over(tmp_path):
     for name in ("20260301-1", "20260302-1", "20260303-1"):
         begin_record(layout, dataclasses.replace(RECORD, run_id=name))
     (layout.run("20260303-1") / "run.json").write_text('{"run_id": ')
-    assert [record.run_id for record in read_records(layout)] == ["20260302-1", "20260301-1"]
+    assert [record.run_id for record in read_run_records(layout)] == ["20260302-1", "20260301-1"]
     assert layout.newest.resolve().name == "20260303-1"
 
 
