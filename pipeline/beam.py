@@ -105,7 +105,7 @@ def _reachable(what: str, address: str) -> Iterator[str]:
     try:
         socket.create_connection((host, port), timeout=_CONNECT_S).close()
     except OSError as error:
-        yield f"{what}: nothing answers there ({error.strerror or error}); start it first; {_DOC}"
+        yield f"{what}: nothing listens there ({error.strerror or error}); start it first; {_DOC}"
 
 
 def _dataflow(options: dict[str, str]) -> Iterator[str]:

@@ -49,7 +49,7 @@ class BeamConfig(ConfigNode):
     """The Beam engine and its options."""
 
     runner: BeamRunner = BeamRunner.LOCAL
-    options: tuple[BeamOption, ...] = ()  # handed to Beam as they are, e.g. "--parallelism=4"
+    options: tuple[BeamOption, ...] = ()  # passed to Beam as they are, e.g. "--parallelism=4"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +98,7 @@ class RetrainConfig(ConfigNode):
 
 @dataclass(frozen=True, kw_only=True)
 class NotifyConfig(ConfigNode):
-    """Who is told the outcome of a run."""
+    """Who is notified of the outcome of a run."""
 
     command: tuple[str, ...] = ()  # gets the outcome as JSON on its standard input
     timeout_s: PositiveFloat = 60.0  # after which the command is stopped

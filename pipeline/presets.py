@@ -16,7 +16,7 @@ from yt8m.schemas.config_layers import overlay, parse_overrides, parse_yaml
 from yt8m.schemas.config_tree import flatten, from_dict, to_dict
 from yt8m.schemas.errors import ConfigError, UserError
 
-DEFAULTS = "defaults"  # names the code's defaults where a preset is asked for
+DEFAULTS = "defaults"  # names the code's defaults where a preset is expected
 _SUFFIX = ".yaml"
 _FILE_SUFFIXES = (".yaml", ".yml", ".json")
 _PATH = re.compile(r"[\w.]+")

@@ -1,4 +1,4 @@
-"""Retraining: is there new data, with which spans; and the schedule that asks again and again."""
+"""Retraining: is there new data, with which spans; and the schedule of it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.console.console import Console
 from yt8m.components.example_gen.sources import Sources, resolve_sources
 from yt8m.components.registry.versions import newest
@@ -20,7 +21,7 @@ from yt8m.pipeline.lineage import Lineage
 from yt8m.pipeline.metadata import open_store
 from yt8m.pipeline.retrain_status import RetrainStatus, write_status
 from yt8m.pipeline.run.finish import notify, summary
-from yt8m.pipeline.run.record import RunRecord, Verdict, read_run_records
+from yt8m.pipeline.run.record import read_run_records
 from yt8m.pipeline.run.signals import GRACE_S, Interrupted, signals_as_errors
 from yt8m.pipeline.run.workspace import Layout, run_lock
 from yt8m.schemas.cron import Cron
@@ -221,7 +222,7 @@ class RetrainScheduler:
             reason = "the run could not start; its message is in the schedule's output"
             self._notify({"verdict": Verdict.FAILED.value, "reason": reason})
         if failed:
-            self._console.warn("retraining failed; it is tried again the next time it is due")
+            self._console.warn("retraining failed; the next scheduled run tries again")
         if code == EXIT_NOTHING_NEW:
             self._raise_alarm()
 
@@ -238,7 +239,7 @@ class RetrainScheduler:
         return code
 
     def _pause(self, seconds: float) -> None:
-        self._console.warn(f"retraining failed; it is tried again in {seconds:g} s")
+        self._console.warn(f"retraining failed; trying again in {seconds:g} s")
         self._sleep(seconds)
 
     def _raise_alarm(self) -> None:

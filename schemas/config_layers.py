@@ -77,7 +77,7 @@ def _is_node(hint: Any) -> bool:
 
 
 class _NoDoubles(yaml.SafeLoader):
-    """YAML's safe loader, which refuses a key that stands twice instead of dropping the first."""
+    """YAML's safe loader, which refuses a key given twice instead of dropping the first."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
@@ -85,7 +85,7 @@ class _NoDoubles(yaml.SafeLoader):
             key = self.construct_object(key_node, deep=True)
             if isinstance(key, str) and key in seen:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key!r} stands twice", key_node.start_mark
+                    None, None, f"the key {key!r} is given twice", key_node.start_mark
                 )
             seen.add(key)
         return super().construct_mapping(node, deep)

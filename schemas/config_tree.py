@@ -1,8 +1,8 @@
 """Frozen dataclasses from plain dictionaries and back, with errors that name the dotted path.
 
 Types understood: bool, int, float, str, Enum, Literal, X | None, tuple[X, ...], dict[str, X],
-nested dataclasses, unions of dataclasses told apart by their Literal field `name`, and any of these
-as `Annotated[X, limit, ...]` with the limits of `schemas/limits.py`.
+nested dataclasses, unions of dataclasses distinguished by their Literal field `name`, and any of
+these as `Annotated[X, limit, ...]` with the limits of `schemas/limits.py`.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _value(hint: Any, value: Any, path: str, problems: list[str]) -> Any:
 
 @functools.cache
 def type_hints(cls: type) -> dict[str, Any]:
-    """The types of a dataclass's fields; worked out once, for they stand there as text."""
+    """The types of a dataclass's fields; computed once, for they stand there as text."""
     return typing.get_type_hints(cls, include_extras=True)
 
 

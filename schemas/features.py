@@ -49,7 +49,7 @@ class Level(enum.Enum):
 
 
 def record_key(name: str, level: Level) -> str:
-    """The key under which feature `name` stands in a record of `level`."""
+    """The key under which feature `name` is stored in a record of `level`."""
     return name if level.is_sequence else f"mean_{name}"
 
 

@@ -1,7 +1,7 @@
 """The vocabulary: the classes' names, and the verticals that they are grouped into.
 
 `vocabulary.csv` as published has nine columns; a copy without WikiUrl and WikiDescription is read
-as well. Its rows stand in no particular order (the published ones do not follow the Index).
+as well. Its rows are in no particular order (the published ones do not follow the Index).
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _rows(text: str, source: str) -> Iterator[_Row]:
         where = f"{source}, line {reader.line_num}"
         if None in row or None in row.values():
             fields = len(reader.fieldnames or ())
-            raise DataError(f"{where}: has not the {fields} fields that line 1 announces")
+            raise DataError(f"{where}: does not have the {fields} fields that line 1 names")
         if not row[_INDEX].strip().isdecimal():
             raise DataError(f"{where}: Index is {row[_INDEX]!r}, must be a class id from 0 on")
         verticals = _verticals((row[column] for column in _VERTICALS), where)
@@ -127,7 +127,7 @@ def _verticals(names: Iterable[str], where: str) -> tuple[int, ...]:
     present = [name.strip() for name in names if name.strip()]
     for name in present:
         if name not in _VERTICAL_IDS:
-            raise DataError(f"{where}: {name!r} is none of the {len(VERTICALS)} verticals")
+            raise DataError(f"{where}: {name!r} is not one of the {len(VERTICALS)} verticals")
     ids = dict.fromkeys(_VERTICAL_IDS[name] for name in present)
     return tuple(ids) or (_VERTICAL_IDS[UNKNOWN_VERTICAL],)
 

@@ -1,1 +1,1 @@
-"""Baseline: the newest blessed model, handed to Trainer and Evaluator."""
+"""Baseline: the newest blessed model, passed to Trainer and Evaluator."""

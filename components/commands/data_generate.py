@@ -5,7 +5,7 @@ OUT gets train*.tfrecord, validate*.tfrecord and, without labels, test*.tfrecord
 it was made from. With --spans there is one such set in each of span-1/, span-2/, ...; later, the
 same command with more spans adds those that are missing.
 
-The records follow from --seed and the numbers asked for alone, byte for byte, in however many
+The records follow from --seed and the numbers given alone, byte for byte, in however many
 shards. Labels follow Zipf's law, about three a video. A class shows itself by a direction in the
 features; every fourth needs more than a linear model. With --temporal, of every four classes one
 shows in a short burst and two differ in their order in time only; a mean over the frames cannot
@@ -35,15 +35,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--eval", type=int, required=True, metavar="N", help="validate* records")
     parser.add_argument("--test", type=int, default=0, metavar="N", help="test* records (0)")
     parser.add_argument("--classes", type=int, default=NUM_CLASSES, help=f"({NUM_CLASSES})")
-    parser.add_argument("--shards", type=int, default=1, help="files a split and span (1)")
+    parser.add_argument("--shards", type=int, default=1, help="files per split and span (1)")
     parser.add_argument("--seed", type=int, default=0, help="(0)")
-    parser.add_argument("--spans", type=int, metavar="K", help="span directories, each as large")
-    parser.add_argument("--temporal", action="store_true", help="classes that show in time only")
+    parser.add_argument("--spans", type=int, metavar="K", help="span directories of the same size")
+    parser.add_argument("--temporal", action="store_true", help="classes that show over time only")
     parser.add_argument(
         "--frames",
         default="120-300",
         metavar="A-B",
-        help="frames a video, at least and at most (120-300)",
+        help="frames per video, minimum and maximum (120-300)",
     )
 
 

@@ -66,7 +66,9 @@ def _shards(patterns: list[str]) -> list[str]:
         else:
             names = [name for name in storage.glob(pattern) if not storage.is_dir(name)]
         if not names:
-            raise UserError(f"{pattern}: no such file; quote a pattern so that the shell leaves it")
+            raise UserError(
+                f"{pattern}: no such file; quote the pattern so that the shell does not expand it"
+            )
         found.update(dict.fromkeys(names))
     return list(found)
 
@@ -133,7 +135,7 @@ def _text(values: dict[str, Any], console: Console) -> str:
         lines.append(f"frames    {frames['sum']:,}, {frames['least']} to {frames['most']} a video")
     lines.append(
         f"labels    {labels['sum']:,} of {labels['classes']:,} classes, "
-        f"{labels['sum'] / sound:.2f} a labelled record; {values['unlabelled']:,} records without"
+        f"{labels['sum'] / sound:.2f} per labelled record; {values['unlabelled']:,} records without"
     )
     if "ratings" in values:
         rated = values["ratings"]

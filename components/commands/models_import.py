@@ -1,7 +1,7 @@
 """Register a SavedModel from elsewhere, e.g. last year's: as the next version, or as a baseline.
 
 With --data the model is scored on those records first; it then becomes the newest version, which
-model servers load, with its metrics on record. Without, nobody knows what it is worth: it becomes a
+model servers load, with its metrics on record. Without, nothing says how good it is: it becomes a
 baseline that is not served, which the next run is compared with where no version of yt8m's is in
 service (or where `baseline.version` names it).
 
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
         "served": found is not None,
         "metrics": {name: estimate.value for name, estimate in metrics.items()},
     }
-    note = "" if found else "; it is not served, for no --data said what it is worth"
+    note = "" if found else "; it is not served, because it was not scored (no --data)"
     console.result(value, f"version {version.number}: {version.path}, from {args.model}{note}")
 
 

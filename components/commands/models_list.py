@@ -1,8 +1,8 @@
-"""List the pushed versions, the newest first: when, whence, GAP, and whether they are sound.
+"""List the pushed versions, the newest first: when, from which data, GAP, soundness.
 
 A version is sound when its record can be read and all its files have the sizes that they were
 pushed with; `yt8m models verify` compares the contents too. Another maker's model, which has no
-record, is foreign: nothing here changes or removes it. Imported models that nobody has scored are
+record, is foreign: nothing here changes or removes it. Imported models that were never scored are
 baselines that are not served.
 
 examples:

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
-    """Say which versions are damaged, and remove them where told to."""
+    """Say which versions are damaged, and remove them on request."""
     from yt8m.components.registry.push import find_damaged, prune
 
     damaged = prune(args.push) if args.yes else find_damaged(args.push)

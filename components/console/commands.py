@@ -20,7 +20,7 @@ class Command:
 
 
 GROUPS = {
-    "data": "make and look at YouTube-8M records",
+    "data": "generate and inspect YouTube-8M records",
     "config": "list, show and compare configurations",
     "models": "the registry of pushed models",
     "kubeflow": "compile, upload and schedule on Kubeflow Pipelines",
@@ -38,13 +38,13 @@ COMMANDS = (
     Command("history", "the runs so far: spans, GAP, pushed or why not", f"{_PIPELINE}history"),
     Command("status", "a run's components, artifacts and properties", f"{_PIPELINE}status"),
     Command("report", "where a run's report is; --open shows it", f"{_PIPELINE}report"),
-    Command("gc", "remove what old runs left and nothing needs", f"{_PIPELINE}gc"),
+    Command("gc", "remove artifacts of old runs that nothing needs", f"{_PIPELINE}gc"),
     Command("train", "train alone, in one process or a local cluster", f"{_PIPELINE}train"),
     Command("evaluate", "score an exported model on records", f"{_COMPONENTS}evaluate"),
     Command("metrics", "score predictions and labels in an .npz file", f"{_COMPONENTS}metrics"),
     Command("data generate", "write learnable YT8M-like records", f"{_COMPONENTS}data_generate"),
     Command("data inspect", "what a set of shards holds", f"{_COMPONENTS}data_inspect"),
-    Command("config list", "the presets, a line each", f"{_PIPELINE}config_list"),
+    Command("config list", "the presets, one line each", f"{_PIPELINE}config_list"),
     Command("config show", "a configuration, resolved", f"{_PIPELINE}config_show"),
     Command("config diff", "what differs between two", f"{_PIPELINE}config_diff"),
     Command("config explain", "a value: type, limits, meaning", f"{_PIPELINE}config_explain"),
@@ -57,7 +57,7 @@ COMMANDS = (
     Command("kubeflow compile", "write the pipeline as KFP YAML", f"{_KUBEFLOW}compile"),
     Command("kubeflow upload", "upload it as a version", f"{_KUBEFLOW}upload"),
     Command("kubeflow run", "start a run with parameters", f"{_KUBEFLOW}run"),
-    Command("kubeflow schedule", "run it again and again", f"{_KUBEFLOW}schedule"),
+    Command("kubeflow schedule", "start runs on a schedule", f"{_KUBEFLOW}schedule"),
     Command("kubeflow unschedule", "stop doing so", f"{_KUBEFLOW}unschedule"),
     Command("kubeflow list", "pipelines, versions, runs, schedules", f"{_KUBEFLOW}list"),
     Command("kubeflow wait", "follow a run to its end", f"{_KUBEFLOW}wait"),

@@ -29,7 +29,7 @@ class Console:
 
     def error(self, message: str) -> None:
         """Why the command ends without its result."""
-        lines = message.replace("\n", "\n       ")  # several problems stand below one another
+        lines = message.replace("\n", "\n       ")  # several problems are listed below one another
         print(f"error: {lines}", file=sys.stderr, flush=True)
 
     def result(self, value: Mapping[str, Any], text: str) -> None:

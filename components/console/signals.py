@@ -1,8 +1,8 @@
 """The first SIGINT or SIGTERM that came, whichever part of the program has the handler just then.
 
 A component may take the signals for itself (Trainer finishes its step), and a library may swallow
-the exception that a handler raises. What is asked here is written by Python's own C handler, before
-any of them: so nobody need be trusted to pass it on.
+the exception that a handler raises. The signal is noted by Python's own C handler, before
+any of them: so it does not depend on any of them.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ class EvaluatorConfig(ConfigNode):
     spans: EvaluatedSpans = EvaluatedSpans.NEWEST
     batch_size: PositiveInt | None = None  # None: 1024 videos, or 64 where records hold frames
     top_k: PositiveInt = 20  # predictions of a video that GAP counts
-    slices: tuple[SliceConfig, ...] = ()  # metrics are worked out for each of these too
+    slices: tuple[SliceConfig, ...] = ()  # metrics are computed for each of these too
     vocabulary: str = ""  # a vocabulary.csv: names the classes; slices by vertical need it
     bootstrap: BootstrapConfig = field(default_factory=BootstrapConfig)
     # A tfma.EvalConfig as protobuf text: its metrics are computed beside ours, by TFMA itself,

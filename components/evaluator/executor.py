@@ -156,8 +156,8 @@ def _job(inputs: Artifacts, outputs: Artifacts, properties: dict[str, Any]) -> _
 def _without_baseline(job: _Job, why: str) -> _Job:
     """The same job where the baseline gives no scores: whatever is finite is better than that."""
     note = (
-        f"{why}: values alone decide. `yt8m models rollback` puts a sound version in its place; "
-        "baseline.version=none compares with nothing"
+        f"{why}: only value thresholds apply. `yt8m models rollback` restores a sound version; "
+        "baseline.version=none runs without a baseline"
     )
     _log.warning("%s: %s", job.baseline, note)
     user_config = parse_user_metrics(job.config.eval_config, has_baseline=False)

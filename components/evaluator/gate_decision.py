@@ -155,12 +155,12 @@ def _reason(
     if evaluation.broken:
         return next(iter(evaluation.broken.values()))
     if gate.mode is GateMode.NONE:
-        return "gate.mode is none: whatever is trained is shipped"
+        return "gate.mode is none: every model is pushed"
     if evaluation.examples == 0:
-        return "not one example was evaluated"
+        return "no example was evaluated"
     if not blessed:
         failed = [check for check in checks if check.applied and not check.passed]
-        return "; ".join(_sentence(check) for check in failed) or "TFMA's validator refused it"
+        return "; ".join(_sentence(check) for check in failed) or "TFMA's validator rejected it"
     gap = evaluation.overall.candidate[GAP].value
     against = (
         "no baseline yet: value thresholds alone decided"

@@ -123,7 +123,9 @@ def _segments(
     if unlike.size:
         row = int(unlike[0])
         found = ", ".join(f"{n[row]} {name}" for name, n in counts.items())
-        raise DataError(f"video {ids[row].decode(errors='replace')}: {found}; expected as many")
+        raise DataError(
+            f"video {ids[row].decode(errors='replace')}: {found}; expected as many of each"
+        )
     of_record = parsed[SEGMENT_START_TIMES].indices.numpy()[:, 0]
     start = parsed[SEGMENT_START_TIMES].values.numpy()
     pairs = np.stack([of_record, start], axis=1)

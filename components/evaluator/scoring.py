@@ -147,7 +147,7 @@ class ShardScorer:
             found = f"a damaged record in {_damaged(shards)}: {tf_reason(error)}"
             raise DataError(found) from error
         except tf.errors.NotFoundError as error:
-            raise DataError(f"a shard is gone: {tf_reason(error)}") from error
+            raise DataError(f"a shard is missing: {tf_reason(error)}") from error
 
     def _scored(self, records: tf.Tensor) -> ScoredBatch | None:
         rows = parse_labels(records, self._wanted)
@@ -231,7 +231,7 @@ def check_models(plan: ScoringPlan) -> list[str]:
         )
     for name, model in scorer.models.items():
         if model.level not in (None, plan.level):
-            remedy = "; baseline.version: none compares with nothing" if name == BASELINE else ""
+            remedy = "; baseline.version: none runs without a baseline" if name == BASELINE else ""
             raise UserError(
                 f"{model.role} {model.directory} is for {model.info.level.value}-level records, "
                 f"and the data are at level {plan.level.value}{remedy}"

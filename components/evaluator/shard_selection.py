@@ -58,8 +58,8 @@ def choose_shards(config: EvaluatorConfig, shards: Sequence[S]) -> ShardSelectio
     newest = _spans(shards)[-1]
     if newest not in found:
         raise DataError(
-            f"span {newest}, the newest, has no shard in split {config.split}, so there is nothing "
-            "to judge a model of it by; give every span shards of that split, or set "
+            f"span {newest}, the newest, has no shard in split {config.split}, so a model "
+            "trained on it cannot be evaluated; give every span shards of that split, or set "
             "evaluator.spans=all"
         )
     return ShardSelection(

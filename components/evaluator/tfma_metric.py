@@ -8,7 +8,7 @@ In a tfma.EvalConfig:
     } }
     options { include_default_metrics { value: false } }
 
-It gives gap, map, perr and hit_at_1. TFMA hands over one example at a time, which is slow; our own
+It gives gap, map, perr and hit_at_1. TFMA passes one example at a time, which is slow; our own
 Evaluator gives the same numbers in batches. Labels are class ids or multi-hot rows.
 """
 

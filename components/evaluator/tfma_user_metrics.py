@@ -42,7 +42,7 @@ def parse_user_metrics(text: str, *, has_baseline: bool) -> config_pb2.EvalConfi
         ) from error
     given = [n for n in ("model_specs", "slicing_specs") if getattr(config, n)]
     if given or not config.metrics_specs:
-        wrong = f"{' and '.join(given)} stand there" if given else "there are no metrics_specs"
+        wrong = f"{' and '.join(given)} are set" if given else "there are no metrics_specs"
         raise ConfigError(
             f"evaluator.eval_config: {wrong}; it takes metrics_specs, while the models are the "
             "run's and slices come from evaluator.slices"

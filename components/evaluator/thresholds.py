@@ -100,7 +100,7 @@ def _limits(threshold: Threshold) -> Iterator[GateLimit]:
 
 
 def check_gate(gate: GateConfig, evaluator: EvaluatorConfig | None = None) -> list[str]:
-    """Everything that is wrong with the gate, a line each; an empty list lets the run start.
+    """Everything that is wrong with the gate, one line each; an empty list lets the run start.
 
     With the evaluator's node, metrics and slices that will not exist are found as well.
     """
@@ -135,11 +135,11 @@ def _unguarded(gate: GateConfig) -> list[str]:
     because = (
         "a change is not measured where there is no baseline, so anything would pass the first time"
         if changes
-        else "nothing would hold a bad model back"
+        else "no threshold would reject a bad model"
     )
     return [
         f"gate.gap_threshold = None: the gate needs a minimum on all data ({because}); set "
-        "gate.gap_threshold, or write gate.mode: none to ship whatever is trained"
+        "gate.gap_threshold, or write gate.mode: none to push every model"
     ]
 
 

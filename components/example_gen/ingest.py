@@ -23,7 +23,7 @@ from yt8m.components.example_gen.verify import ShardReport, policy_key, verify_s
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import FeatureConfig
 
-# Writes the good records of the reports anew and says how many its filter left out.
+# Writes the good records of the reports again and says how many its filter left out.
 Rewrite = Callable[[Sequence[ShardReport]], tuple[list[Shard], int]]
 
 
@@ -96,7 +96,7 @@ def _after_rewriting(before: RecordCounts, shards: Sequence[Shard], filtered: in
 def _check_splits(shards: Sequence[Shard]) -> None:
     for split in ("train", "eval"):
         if not any(shard.records for shard in shards if shard.split == split):
-            raise UserError(f"no record falls to the split {split}")
+            raise UserError(f"no record is assigned to the split {split}")
 
 
 def _warnings(reports: Sequence[ShardReport]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Videos that stand in train and in eval alike, which would flatter every model.
+"""Videos that are in both train and eval, which would flatter every model.
 
 64-bit hashes of the ids find them; the records themselves are read again to be sure. The copy in
 train is the bad one: the evaluation set stays what it was, and figures stay comparable.

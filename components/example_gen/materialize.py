@@ -88,13 +88,13 @@ def _without_problems(report: ShardReport, target: str) -> Shard:
             kept += write_records(out, (record for index, record in pairs if index not in bad))
     if kept != report.records - len(bad):
         raise RuntimeError(f"{report.source.uri} changed while it was read: {kept} records left")
-    told = f"{report.digest} {sorted(bad)}"
+    identity = f"{report.digest} {sorted(bad)}"
     return _shard(
         report,
         uri=target,
         split=report.source.split,
         size=storage.stat(target).size,
-        digest=hashlib.sha256(told.encode()).hexdigest()[:32],
+        digest=hashlib.sha256(identity.encode()).hexdigest()[:32],
         compression="",
     )
 

@@ -46,7 +46,7 @@ def enforce_bad_input_policy(reports: Sequence[ShardReport], config: DataConfig)
     total = sum(report.records for report in reports) + lost
     bad = sum(len(report.problems) for report in reports) + lost
     if bad and config.bad_input is BadInput.FAIL:
-        advice = "Mend or remove them, or set data.bad_input=quarantine to go on without them."
+        advice = "Repair or remove them, or set data.bad_input=quarantine to go on without them."
         raise DataError(f"{_listing(reports, total, bad)}\n{advice}")
     if bad > config.max_quarantined * total:
         share = f"{bad / total:.2%} is more than data.max_quarantined={config.max_quarantined:.2%}"

@@ -1,4 +1,4 @@
-"""`ingest: rewrite`: a Beam pipeline that writes the good records anew, on any runner.
+"""`ingest: rewrite`: a Beam pipeline that writes the good records again, on any runner.
 
 Records are spread over new shards by a seeded hash of their id and ordered by it, so the result
 is the same on every runner, whatever the order of reading. Spans stay apart: a shard is of one
@@ -44,7 +44,7 @@ def rewrite_records(
     make_pipeline: Callable[[], beam.Pipeline],
 ) -> tuple[list[Shard], int]:
     """Shards below `root`, and how many good records the configured filter left out."""
-    keep_record(config.rewrite.keep)  # a wrong path is told before anything starts
+    keep_record(config.rewrite.keep)  # a wrong path is reported before anything starts
     counts = _shard_counts(reports, config)
     with make_pipeline() as pipeline:
         _ = (

@@ -42,8 +42,8 @@ class SpanPattern:
         match = self.regex.fullmatch(path)
         if match is None:
             raise UserError(
-                f"{path} lies where {self.text} looks, but has no number where the pattern says "
-                "so; move it away or make the pattern narrower"
+                f"{path} matches {self.text}, but has no number where the pattern has a field; "
+                "move it away or make the pattern narrower"
             )
         found = match.groupdict()
         version = int(found["VERSION"]) if found.get("VERSION") else None
@@ -103,7 +103,7 @@ def _check(text: str, names: list[str]) -> None:
     if unknown:
         problem = f"{{{unknown[0]}}} is unknown; use {{SPAN}} {{VERSION}} {{YYYY}} {{MM}} {{DD}}"
     elif len(set(names)) < len(names):
-        problem = "each field may stand in it once"
+        problem = "each field may appear once"
     elif dates and len(dates) < len(_DATE_DIGITS):
         problem = "{YYYY}, {MM} and {DD} go together"
     elif dates and "SPAN" in names:

@@ -112,8 +112,8 @@ def _expected_records(report: ShardReport, unbroken: Sequence[ShardReport]) -> f
 
 def policy_key(config: DataConfig, features: FeatureConfig) -> str:
     """Two verifications with the same key look for the same things."""
-    told = [config.level.value, config.verify.value, features.num_classes]
-    text = json.dumps([*told, sorted(features.size_by_name.items()), sorted(config.unlabelled)])
+    decisive = [config.level.value, config.verify.value, features.num_classes]
+    text = json.dumps([*decisive, sorted(features.size_by_name.items()), sorted(config.unlabelled)])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -240,7 +240,7 @@ class _Verifier:
             total.add(block, self._checker.check(block.records, labelled=self._labelled(shard)))
 
     def _unasked(self, data: bytes, shard: SourceShard) -> Iterator[str]:
-        """Columns of the first record that nobody asked for: the others will have them too."""
+        """Columns of the first record that were not requested: the others will have them too."""
         with contextlib.suppress(MalformedRecord):
             for name in unasked_features(decode_record(data), self._expected(shard)):
                 yield f"feature {name} is not in features.names and is ignored"

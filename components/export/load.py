@@ -107,7 +107,7 @@ def load_export(directory: str) -> LoadedModel:
 def load_model(directory: str, *, role: str = "the model") -> LoadedModel:
     """The model in `directory`, whoever made it; UserError says what is missing for scoring."""
     if not storage.exists(storage.join(directory, MODEL_FILE)):
-        raise UserError(f"{role} {directory}: holds no {MODEL_FILE}, so it is no SavedModel")
+        raise UserError(f"{role} {directory}: holds no {MODEL_FILE}, so it is not a SavedModel")
     try:
         loaded = tf.saved_model.load(directory)
     except Exception as error:  # TensorFlow raises whatever it happens to meet in broken files

@@ -1,4 +1,4 @@
-"""How many rows each shard gives, which is what positions are worked out from."""
+"""How many rows each shard gives, which is what positions are computed from."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def parse_segments(
 ) -> dict[str, tf.Tensor]:
     """The rows of a serialized record, along a new first axis; labels are padded with -1.
 
-    Rows stand in the order of `segment_start_times`, a start that comes again adds a rating to
+    Rows follow the order of `segment_start_times`, a start that comes again adds a rating to
     its row.
     """
     spec: dict[str, object] = {SEGMENT_START_TIMES: _CONTEXT[SEGMENT_START_TIMES]}

@@ -70,7 +70,7 @@ def truth(batch: Batch, num_classes: int) -> np.ndarray:
         return hot > 0
     labels = np.asarray(batch.labels)
     if labels.ndim != 2 or len(labels) != rows:
-        raise DataError(f"labels have shape {labels.shape}: expected [{rows}, labels a video]")
+        raise DataError(f"labels have shape {labels.shape}: expected [{rows}, labels per video]")
     if labels.size and labels.max() >= num_classes:
         row = int(np.argmax((labels >= num_classes).any(axis=1)))
         raise DataError(

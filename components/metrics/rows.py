@@ -1,6 +1,6 @@
 """What is kept of each video: enough for every metric, slice and resampling, and no more.
 
-At top 20 and float32 scores that is 165 bytes a video; the work beside it is bounded. Rows of
+At top 20 and float32 scores that is 165 bytes per video; the work beside it is bounded. Rows of
 different shards are joined end to end, so any sharding and order holds the same rows.
 """
 
@@ -159,7 +159,7 @@ def from_bytes(data: bytes) -> tuple[Rows, dict[str, int]]:
 
 
 def digest(name: str | bytes) -> int:
-    """64 bits that stand for a video id."""
+    """64 bits that identify a video id."""
     data = name.encode() if isinstance(name, str) else name
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
 

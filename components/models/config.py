@@ -169,16 +169,7 @@ class NextVladConfig(ConfigNode):
 
 VideoModelConfig = LogisticConfig | MoeConfig | MlpConfig
 FrameModelConfig = FrameLogisticConfig | DbofConfig | RnnConfig | NetVladConfig | NextVladConfig
-ModelConfig = (
-    LogisticConfig
-    | MoeConfig
-    | MlpConfig
-    | FrameLogisticConfig
-    | DbofConfig
-    | RnnConfig
-    | NetVladConfig
-    | NextVladConfig
-)
+ModelConfig = VideoModelConfig | FrameModelConfig
 
 
 @dataclass(frozen=True, kw_only=True)

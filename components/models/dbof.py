@@ -63,7 +63,7 @@ class Dbof(tf_keras.layers.Layer):
 def sample_frames(signal: Signal, wanted: int) -> Signal:
     """At most `wanted` frames of each video, spread over its length.
 
-    The input pipeline has sampled already where it trains or scores; a server hands over whole
+    The input pipeline has sampled already where it trains or scores; a server passes whole
     videos, and gets the same answer every time.
     """
     if signal.vectors.shape[1] is not None and signal.vectors.shape[1] <= wanted:

@@ -15,6 +15,7 @@ from yt8m.components.models.config import (
     ClassifierConfig,
     DbofConfig,
     FrameLogisticConfig,
+    FrameModelConfig,
     LogisticConfig,
     LossName,
     MlpConfig,
@@ -55,7 +56,7 @@ class Network(tf_keras.Model):
         sharing: Sharing,
         recipe: Recipe,
     ) -> None:
-        if level is Level.VIDEO and isinstance(model, _NEEDS_FRAMES):
+        if level is Level.VIDEO and isinstance(model, FrameModelConfig):
             raise ConfigError(
                 f"model.name = {model.name!r}: needs frames (data.level: frame or segment), "
                 "but data.level is video"
@@ -252,7 +253,6 @@ def batch_spec(features: FeatureConfig, level: Level) -> dict[str, tf.TensorSpec
 
 
 _LOOKS_AT_FRAMES = (DbofConfig, RnnConfig, NetVladConfig, NextVladConfig)
-_NEEDS_FRAMES = (FrameLogisticConfig, *_LOOKS_AT_FRAMES)
 
 
 def _create_trunk(

@@ -54,7 +54,7 @@ class Executor(tfx_pusher.Executor):
             raise KeyboardInterrupt
         config = from_dict(PusherConfig, json.loads(exec_properties["config"]), path="pusher")
         if not record.decision.get("model_digest"):
-            _log.warning("the blessing does not say which bytes it is of: any would be pushed")
+            _log.warning("the blessing has no model digest, so the model is pushed unchecked")
         try:
             version = push(
                 model_dir,

@@ -99,7 +99,7 @@ def _floats(payload: bytes) -> np.ndarray:
 
 def _whole_floats(chunk: bytes) -> np.ndarray:
     if len(chunk) % 4:
-        raise MalformedRecord(f"{len(chunk)} bytes are no whole number of floats")
+        raise MalformedRecord(f"{len(chunk)} bytes are not a whole number of floats")
     return np.frombuffer(chunk, dtype="<f4")
 
 
@@ -114,9 +114,9 @@ def _integers(payload: bytes) -> np.ndarray:
         elif key & 7 == _VARINT:
             end = at + 1
         else:
-            raise MalformedRecord(f"wire type {key & 7} is no list of integers")
+            raise MalformedRecord(f"wire type {key & 7} is not a list of integers")
         if end > len(payload):
-            raise MalformedRecord("a list of integers breaks off")
+            raise MalformedRecord("a list of integers is cut off")
         while at < end:
             value, at = _varint(payload, at)
             values.append(value)
@@ -184,4 +184,4 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value & 0xFFFFFFFFFFFFFFFF, i + 1
         shift += 7
-    raise MalformedRecord("a number breaks off")
+    raise MalformedRecord("a number is cut off")

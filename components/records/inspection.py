@@ -95,7 +95,7 @@ class Inspection:
             for number in unlabelled:
                 self.add_problem(shard, number, fault)
         elif unlabelled:
-            self.warnings[f"{fault} in the whole shard, which serves in a test split alone"] += (
+            self.warnings[f"{fault} in the whole shard, which only a test split may have"] += (
                 records
             )
 

@@ -69,7 +69,7 @@ def open_shard(uri: str) -> Iterator[tuple[BinaryIO, str]]:
 def scan(file: BinaryIO, *, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:
     """All records of `file`, block by block, each with both checksums verified.
 
-    A record with a wrong checksum is a problem and is passed over. After a wrong length or a cut
+    A record with a wrong checksum is a problem and is skipped. After a wrong length or a cut
     nothing more can be found: what is left is one problem, and the block is `broken`.
     """
     buffer, base, index, ended = b"", 0, 0, False

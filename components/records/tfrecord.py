@@ -32,7 +32,7 @@ def masked_crc32c(data: bytes) -> int:
 
 
 def frame(record: bytes) -> bytes:
-    """`record` as it stands in a file."""
+    """`record` as it is stored in a file."""
     length = _LENGTH.pack(len(record))
     return b"".join(
         (

@@ -52,7 +52,7 @@ class Findings:
 
 
 def expected_by(features: FeatureConfig, level: Level, *, labelled: bool) -> Expected:
-    """What the configuration asks of a record."""
+    """What the configuration requires of a record."""
     sizes = {record_key(name, level): size for name, size in features.size_by_name.items()}
     return Expected(level, sizes, features.num_classes, labelled)
 

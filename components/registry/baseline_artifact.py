@@ -1,6 +1,6 @@
 """The baseline as Baseline hands it on: a Model artifact, or an empty one where there is none.
 
-Beside the model stands what was in service when it was chosen: Pusher replaces nothing else.
+Beside the model is what was in service when it was chosen: Pusher replaces nothing else.
 """
 
 from __future__ import annotations

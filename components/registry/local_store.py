@@ -45,7 +45,7 @@ class LocalStore:
                 self._root.mkdir(parents=True, exist_ok=True)
                 stack.enter_context(_lock(self._root))
             except OSError as error:
-                raise UserError(f"versions cannot be put into {self._root}: {error}") from error
+                raise UserError(f"versions cannot be written to {self._root}: {error}") from error
             self._clear_rubbish()
             try:
                 yield

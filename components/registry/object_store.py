@@ -102,7 +102,7 @@ class ObjectStore:
             data = json.dumps({"version": number}).encode()
             if write_if(storage.join(self._root, HEAD_FILE), data, tag=tag):
                 break
-            _log.info("another push into %s was faster: looking again", self._root)
+            _log.info("another push into %s finished first: trying again", self._root)
         self._finish(number)
         return True
 

@@ -109,7 +109,7 @@ def rollback(push_dir: str, version: int, *, keep: int = KEEP_VERSIONS) -> Versi
     require_version(push_dir, version)
     if version in list_baselines(push_dir):
         raise UserError(
-            f"version {version} in {push_dir} is a baseline that nobody has scored, so it is not "
+            f"version {version} in {push_dir} is a baseline that was never scored, so it is not "
             "served; `yt8m models import` with --data scores it and serves it"
         )
     old = load_version(push_dir, version, verify=True)
@@ -166,7 +166,7 @@ def _check_replaced(push_dir: str, judged: InService, record: VersionRecord) -> 
     found = in_service(push_dir)
     if found.digest == judged.digest:
         return
-    # What this very run pushed before, when it was first tried, stands in nobody's way.
+    # What this very run pushed before, when it was first tried, blocks nothing.
     if in_service(push_dir, exclude_run_key=record.run_key).digest != judged.digest:
         raise StaleBaselineError(
             f"{found} is in service in {push_dir} now, and the model was compared while {judged} "

@@ -56,7 +56,7 @@ def verify_version(push_dir: str, number: int) -> Verification:
 
 def _identity(record: VersionRecord, number: int) -> Iterator[str]:
     if record.version != number:
-        yield f"it calls itself {record.version}"
+        yield f"it says that it is {record.version}"
     if MODEL_FILE not in record.files:
         yield f"its record does not list {MODEL_FILE}"
 
@@ -104,7 +104,7 @@ def _configuration(path: str, record: VersionRecord) -> Iterator[str]:
 def _data(record: VersionRecord) -> tuple[list[str], list[str]]:
     """The manifest of the data it was made from, where that still is."""
     if not record.data.manifest_digest:
-        return [], ["data: none on record"]
+        return [], ["data: not recorded"]
     path = storage.join(record.lineage.get("examples", ""), manifest.FILE_NAME)
     if not record.lineage.get("examples") or not storage.exists(path):
         return [], [f"data: {path} is gone"]
@@ -113,5 +113,5 @@ def _data(record: VersionRecord) -> tuple[list[str], list[str]]:
     except (UserError, ValueError, OSError) as error:
         return [f"data: {path} cannot be read ({error})"], []
     if found.digest != record.data.manifest_digest:
-        return [f"data: {path} is of other data (digest {found.digest})"], []
+        return [f"data: {path} has other data (digest {found.digest})"], []
     return [], []

@@ -26,7 +26,7 @@ from yt8m.components.registry.digests import file_sha256, model_digest
 from yt8m.schemas.errors import UserError
 
 NO_VERSION = "none"
-# Imported models that nobody has scored: baselines under numbers of their own, where no model
+# Imported models that were never scored: baselines under numbers of their own, where no model
 # server looks.
 NOT_SERVED_DIR = ".baselines"
 # TensorFlow Serving takes a directory for a version when its whole name reads as an int64.
@@ -45,11 +45,11 @@ class DamagedVersionError(UnusableVersionError):
 
 
 class UnreadableVersionError(UnusableVersionError):
-    """A version that the storage does not give out now: that says nothing about what it is."""
+    """A version that the storage cannot deliver now, which says nothing about its content."""
 
 
 class ForeignVersionError(UnusableVersionError):
-    """A version of another maker: there is no record of ours."""
+    """A version that yt8m did not push: it has no record."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +145,7 @@ def load_version(push_dir: str, version: int, *, verify: bool = False) -> Versio
     """`version` if every file has its recorded size (and content, with `verify`)."""
     record = load_record(push_dir, version)
     path = version_path(push_dir, version)
-    problems = [f"it calls itself {record.version}"] if record.version != version else []
+    problems = [f"it says that it is {record.version}"] if record.version != version else []
     if MODEL_FILE not in record.files:
         problems.append(f"its record does not list {MODEL_FILE}")
     problems += wrong_files(path, record, verify=verify)
@@ -166,7 +166,7 @@ def is_sound(push_dir: str, number: int, *, verify: bool = False) -> bool:
 def newest(
     push_dir: str, *, not_after: int | None = None, exclude_run_key: str = "", verify: bool = False
 ) -> Version | None:
-    """The newest sound and blessed version; damaged ones are passed over with a warning.
+    """The newest sound and blessed version; damaged ones are skipped with a warning.
 
     A foreign model in service hides all versions below it: they are not what a push replaces. An
     imported model that is not served counts where no version of ours is in service. Versions after
@@ -181,12 +181,12 @@ def newest(
         except ForeignVersionError:
             continue  # an empty directory: no model at all
         except DamagedVersionError as error:
-            _log.warning("%s: passed over, the version before it is used", error)
+            _log.warning("%s: skipped, the version before it is used", error)
             continue
         if not_after is not None and number > not_after:
             continue
         if not version.record.blessed:
-            _log.warning("version %d in %s is not blessed: passed over", number, push_dir)
+            _log.warning("version %d in %s is not blessed: skipped", number, push_dir)
         elif not exclude_run_key or version.record.run_key != exclude_run_key:
             return version
     return None
@@ -220,10 +220,10 @@ def check_usable(push_dir: str) -> None:
     if foreign:
         path = version_path(push_dir, foreign)
         raise UserError(
-            f"version {foreign} in {push_dir} is another maker's model (it has no {RECORD_FILE}), "
+            f"version {foreign} in {push_dir} was not pushed by yt8m (it has no {RECORD_FILE}), "
             "and a push would take it out of service without a comparison. "
             f"`yt8m models import {path} --push {push_dir}` makes it the baseline; "
-            "`--set baseline.version=none` replaces it unseen"
+            "`--set baseline.version=none` replaces it without a comparison"
         )
     damaged = list(_damages(push_dir, (*ours, *hidden)))
     if damaged:
@@ -260,7 +260,7 @@ def digest_version(digest: str) -> int | None:
 
 
 def _highest_foreign(push_dir: str) -> int:
-    """The highest number of another maker's model; 0 where there is none."""
+    """The highest number of a model that yt8m did not push; 0 where there is none."""
     for number in reversed(list_versions(push_dir)):
         path = version_path(push_dir, number)
         if not storage.exists(storage.join(path, RECORD_FILE)) and _holds_foreign_model(path):
@@ -315,6 +315,6 @@ def wrong_files(path: str, record: VersionRecord, *, verify: bool) -> Iterator[s
 def _no_record(push_dir: str, version: int) -> str:
     path = version_path(push_dir, version)
     return (
-        f"version {version} in {push_dir} has no {RECORD_FILE}: another maker's model, of which "
-        f"nothing is known; `yt8m models import {path} --push {push_dir}` takes a copy in with one"
+        f"version {version} in {push_dir} has no {RECORD_FILE}: yt8m did not push it and knows "
+        f"nothing of it; `yt8m models import {path} --push {push_dir}` takes a copy in with one"
     )

@@ -1,7 +1,7 @@
 """Plots as inline SVG. Colours are classes, so that the page's style sheet decides them.
 
 The drawing area is narrow on purpose: at 360 units its texts stay legible when a phone shows the
-whole plot, and on a wide screen several plots stand side by side.
+whole plot, and on a wide screen several plots are side by side.
 """
 
 from __future__ import annotations

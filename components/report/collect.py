@@ -22,10 +22,10 @@ from yt8m.components.artifacts.version_record import BrokenRecordError
 from yt8m.components.registry.baseline_artifact import baseline_record
 from yt8m.components.report.collect_data import collect_data
 from yt8m.components.report.collect_run import (
-    RunFile,
     changes,
+    component_rows,
     identifiers,
-    read_run_file,
+    read_run_record,
     run_outcome,
 )
 from yt8m.components.report.collect_training import collect_training
@@ -54,9 +54,7 @@ def collect(inputs: ReportInputs, config: ReportConfig | None = None) -> RunRepo
     def file(name: str, directory: str, file_name: str, parse: Callable[[str], T]) -> T | None:
         return part(name, lambda: read_if_present(directory, file_name, parse), None)
 
-    run = part(
-        "the run's record", lambda: read_run_file(inputs.run_file, now=time.time()), RunFile()
-    )
+    run = part("the run's record", lambda: read_run_record(inputs.run_file), None)
     baseline = part(
         "the baseline",
         lambda: baseline_record(inputs.baseline) if inputs.baseline else None,
@@ -68,7 +66,7 @@ def collect(inputs: ReportInputs, config: ReportConfig | None = None) -> RunRepo
     )
     return RunReport(
         pipeline=inputs.pipeline,
-        run_id=run.run_id,
+        run_id=run.run_id if run else "",
         created=_now(),
         verdict=run_outcome(run, pushed, decision, baseline),
         decision=decision,
@@ -78,7 +76,7 @@ def collect(inputs: ReportInputs, config: ReportConfig | None = None) -> RunRepo
         shown_classes=config.classes,
         training=part("training", lambda: collect_training(inputs.model_run), TrainingCurves()),
         data=part("the data", lambda: collect_data(inputs), DataSummary()),
-        components=run.components,
+        components=component_rows(run, now=time.time()),
         compared_with_version=baseline.version if baseline else 0,
         differences=changes(baseline, inputs.configuration) if baseline else (),
         configuration=inputs.configuration,

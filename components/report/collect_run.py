@@ -2,52 +2,34 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from yt8m.components import storage
 from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.push_outcome import PushOutcome
+from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, parse_run_record
 from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.report.model import ComponentRow, ConfigChange, Outcome, RunOutcome
 from yt8m.schemas.config_tree import flatten
 
 _STOP = "ValidationGate"
-_FAILED = "failed"
-_RUNNING = "running"
 _WRITING = "writing this"
 _ABSENT = "–"
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunFile:
-    """What the runner wrote of the run."""
-
-    run_id: str = ""
-    reason: str = ""
-    components: tuple[ComponentRow, ...] = ()
-
-    @property
-    def failed(self) -> ComponentRow | None:
-        return next((one for one in self.components if one.state == _FAILED), None)
+def read_run_record(path: str) -> RunRecord | None:
+    """The runner's record of the run; None where there is none, as on Kubeflow."""
+    return parse_run_record(storage.read_text(path)) if path and storage.exists(path) else None
 
 
-def read_run_file(path: str, *, now: float) -> RunFile:
-    """The runner's `run.json`; empty where there is none, as on Kubeflow."""
-    if not path or not storage.exists(path):
-        return RunFile()
-    content = json.loads(storage.read_text(path))
-    return RunFile(
-        run_id=content.get("run_id", ""),
-        reason=content.get("reason", ""),
-        components=tuple(_component(node, now) for node in content.get("nodes", ())),
-    )
+def component_rows(run: RunRecord | None, *, now: float) -> tuple[ComponentRow, ...]:
+    """The components of the run in their order."""
+    return tuple(_component(node, now) for node in run.nodes) if run else ()
 
 
 def run_outcome(
-    run: RunFile,
+    run: RunRecord | None,
     pushed: PushOutcome | None,
     decision: Decision | None,
     baseline: VersionRecord | None,
@@ -63,18 +45,19 @@ def run_outcome(
             destination=pushed.destination,
             baseline_version=version,
         )
-    if run.failed is not None:
-        stopped = run.failed.name == _STOP
+    failed = next((node for node in run.nodes if node.state is State.FAILED), None) if run else None
+    if run is not None and failed is not None:
+        stopped = failed.name == _STOP
         return RunOutcome(
             outcome=Outcome.STOPPED if stopped else Outcome.FAILED,
-            failed_component=run.failed.name,
-            reason=_first_line(run.failed.error or run.reason),
+            failed_component=failed.name,
+            reason=(failed.error or run.reason).strip().partition("\n")[0],
             baseline_version=version,
         )
     if pushed is not None or (decision is not None and not decision.blessed):
         reason = (pushed.record.reason if pushed is not None else "") or reason
         return RunOutcome(outcome=Outcome.HELD_BACK, reason=reason, baseline_version=version)
-    return RunOutcome(reason=run.reason, baseline_version=version)
+    return RunOutcome(reason=run.reason if run else "", baseline_version=version)
 
 
 def changes(record: VersionRecord, configuration: Mapping[str, Any]) -> tuple[ConfigChange, ...]:
@@ -103,22 +86,18 @@ def identifiers(pushed: PushOutcome | None) -> dict[str, str]:
     return {name: value for name, value in found.items() if value}
 
 
-def _component(node: Mapping[str, Any], now: float) -> ComponentRow:
-    running = node["state"] == _RUNNING  # Report itself: its time so far is nearly all of it
+def _component(node: NodeRecord, now: float) -> ComponentRow:
+    running = node.state is State.RUNNING  # Report itself: its time so far is nearly all of it
     return ComponentRow(
-        name=node["name"],
-        state=_WRITING if running else node["state"],
-        seconds=max(now - node["started"], 0.0) if running else float(node.get("seconds") or 0.0),
-        peak_mib=float(node.get("peak_mib") or 0.0),
-        figure=node.get("figure", ""),
-        error=node.get("error", ""),
+        name=node.name,
+        state=_WRITING if running else node.state.value,
+        seconds=max(now - node.started, 0.0) if running else node.seconds,
+        peak_mib=node.peak_mib,
+        figure=node.figure,
+        error=node.error,
     )
 
 
 def _shown(values: Mapping[str, Any], key: str) -> str:
     value = values.get(key)
     return _ABSENT if value is None or value == "" else str(value)
-
-
-def _first_line(text: str) -> str:
-    return text.strip().partition("\n")[0]

@@ -65,7 +65,7 @@ def details(summary: str, *content: Markup) -> Markup:
 
 
 def description_list(items: Mapping[str, object]) -> Markup:
-    """Names and what they stand for."""
+    """Terms and their descriptions."""
     parts = []
     for name, value in items.items():
         parts += [element("dt", name), element("dd", value)]
@@ -73,7 +73,7 @@ def description_list(items: Mapping[str, object]) -> Markup:
 
 
 def notes(lines: Sequence[str]) -> Markup | None:
-    """Remarks, one a line."""
+    """Remarks, one per line."""
     items = [element("li", line) for line in lines]
     return element("ul", *items, class_="notes") if items else None
 

@@ -1,6 +1,6 @@
 """Local copies of remote files, for readers that know paths only: tf.data has no s3://.
 
-A copy is named after address, size, time and tag, so that a changed object is fetched anew. The
+A copy is named after address, size, time and tag, so that a changed object is fetched again. The
 directory is bounded: what was used longest ago goes first. Processes may share it.
 """
 

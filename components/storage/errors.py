@@ -1,4 +1,4 @@
-"""A storage that fails is told apart from files that are bad."""
+"""A storage that fails is distinguished from files that are bad."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ def storage_failures_explained(uri: str) -> Iterator[None]:
         raise
     except OSError as error:
         raise StorageError(
-            f"{uri}: the storage or the network failed ({error}); nothing says that the records "
-            "are bad: start the same command again"
+            f"{uri}: the storage or the network failed ({error}); the records "
+            "are not known to be bad: run the same command again"
         ) from error

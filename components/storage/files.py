@@ -31,7 +31,7 @@ def scheme(uri: str) -> str:
 
 
 def join(base: str, *parts: str) -> str:
-    """`base/part/part`, with exactly one slash between them; an absolute part starts anew."""
+    """`base/part/part`, with exactly one slash between them; an absolute part starts again."""
     for part in parts:
         absolute = part.startswith("/") or _SCHEME.match(part) is not None
         base = part if absolute or not base else f"{base.rstrip('/')}/{part}"
@@ -199,4 +199,4 @@ def _backend_of(name: str) -> Backend:
         from yt8m.components.storage.s3 import S3Backend
 
         return S3Backend()
-    raise UserError(f"{name}:// is no storage that yt8m knows; use {_KNOWN}")
+    raise UserError(f"{name}:// is not a storage that yt8m supports; use {_KNOWN}")

@@ -24,7 +24,7 @@ class LockedError(Exception):
 def file_lock(path: Path, *, holder: str, wait_s: float | None = 0.0) -> Iterator[None]:
     """Hold `path` for the time of the block, with `holder` as its content.
 
-    Waits up to `wait_s` for another holder to end, for ever where it is None; LockedError then.
+    Waits up to `wait_s` for another holder to end, indefinitely where it is None; LockedError then.
     """
     with path.open("a+", encoding="utf-8") as file:
         _acquire(file, wait_s)

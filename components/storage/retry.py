@@ -27,7 +27,7 @@ class Backoff:
         return max(wait * (0.5 + self.jitter() / 2), min(asked or 0.0, self.longest_wait_s))
 
     def call(self, action: Callable[[], T], *, again: Callable[[Exception], bool]) -> T:
-        """`action`, repeated while it raises what `again` takes for passing; then that error."""
+        """`action`, repeated while it raises what `again` regards as temporary; then that error."""
         for attempt in range(self.attempts - 1):
             try:
                 return action()

@@ -169,7 +169,7 @@ class _Object(io.RawIOBase):
         finally:
             body.close()
         if self._at < end:
-            raise _BrokenOffError(f"{self._path}: the answer ended at byte {self._at}")
+            raise _BrokenOffError(f"{self._path}: the response ended at byte {self._at}")
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
@@ -200,7 +200,7 @@ def _client() -> Any:
 def _split(path: str) -> tuple[str, str]:
     bucket, _, key = path.removeprefix("s3://").partition("/")
     if not bucket:
-        raise UserError(f"{path} names no bucket: write s3://bucket/path")
+        raise UserError(f"{path} has no bucket: write s3://bucket/path")
     return bucket, key
 
 

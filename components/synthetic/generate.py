@@ -114,7 +114,7 @@ def _claim(out: Path, spec: DatasetSpec) -> None:
     if before is not None and not _extends(spec, before):
         changed = [k for k, v in to_dict(spec).items() if v != to_dict(before)[k]]
         raise UserError(
-            f"{out}: holds a data set generated with another {', '.join(changed)}; "
+            f"{out}: holds a data set generated with different {', '.join(changed)}; "
             "generate into a new directory, or remove this one"
         )
     storage.write_text(str(out / SPEC_FILE), json.dumps(to_dict(spec), indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""What a generated data set is asked to be."""
+"""The specification of a generated data set."""
 
 from __future__ import annotations
 

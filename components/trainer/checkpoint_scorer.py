@@ -103,7 +103,7 @@ class CheckpointScorer:
         except (AssertionError, ValueError) as error:
             raise ConfigError(
                 f"{path} holds another model than this process's configuration describes; all "
-                "processes of a training are given the same"
+                "processes of a training need the same"
             ) from error
 
     def _score_for_evaluation(self) -> SplitScores:

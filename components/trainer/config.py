@@ -175,7 +175,7 @@ ExporterConfig = LatestExporterConfig | BestExporterConfig | FinalExporterConfig
 class EvaluationConfig(ConfigNode):
     """Continuous evaluation of checkpoints, by the evaluator role or locally (EvalSpec)."""
 
-    enabled: bool = True  # false: nobody evaluates while the model is trained
+    enabled: bool = True  # false: no evaluation while the model trains
     name: str = ""  # a suffix of the log directory
     steps: PositiveInt | None = 100  # batches; None: the whole split
     start_delay_s: NonNegativeFloat = 120.0  # before the first evaluation

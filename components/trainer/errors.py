@@ -69,6 +69,6 @@ def explaining_storage_faults() -> Iterator[None]:
         words, advice = found[0]
         where = next(line for line in text.splitlines() if words in line)
         raise StorageFault(
-            f"storage: {where.strip()}. This is the machine's, not the training's: {advice}, and "
-            "give the same command again, which continues from the newest checkpoint"
+            f"storage: {where.strip()}. The machine is at fault, not the training: {advice}, and "
+            "run the same command again, which continues from the newest checkpoint"
         ) from error

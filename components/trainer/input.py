@@ -84,7 +84,7 @@ def load_data(job: TrainingJob) -> TrainingData:
     if not has_validation and (waiting := job.trainer.waits_for_evaluations):
         raise ConfigError(
             f"trainer.validation_split = {split!r}: {job.manifest} has no records of this split, "
-            f"and {waiting} would wait for evaluations of it in vain"
+            f"and {waiting} needs evaluations of it"
         )
     return TrainingData(
         job=job,

@@ -39,8 +39,8 @@ class Diverged(Yt8mError):  # noqa: N818  (names what was found)
 def diverged(progress: TrainingProgress) -> Diverged:
     """What to say of it."""
     return Diverged(
-        f"training has diverged: at step {progress.step} the model predicts what is no number. "
-        "Lower trainer.optimizer.learning_rate and give the command again, which continues from "
+        f"training has diverged: at step {progress.step} the model's predictions are not finite. "
+        "Lower trainer.optimizer.learning_rate and run the command again, which continues from "
         "the newest checkpoint, saved before; trainer.start_new_model: true begins with new "
         "weights, and trainer.validation (every_steps, go_back: true) returns to the best weights "
         "by itself"

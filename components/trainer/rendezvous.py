@@ -165,7 +165,7 @@ def _difference(own: Greeting, answer: Greeting | _Answer, *, called: str) -> st
 
 @contextmanager
 def _answering(address: str, greeting: bytes) -> Iterator[None]:
-    """Greets whoever asks at this process's own port, until TensorFlow's server takes it over."""
+    """Greets whoever connects to this process's port, until TensorFlow's server takes it."""
     with _listener(address) as listener:
         closing = threading.Event()
         thread = threading.Thread(target=_greet, args=(listener, greeting, closing), daemon=True)

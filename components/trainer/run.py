@@ -59,12 +59,12 @@ def job_of(fn_args: Any) -> TrainingJob:
 
 
 def _find_manifest(train_files: list[str]) -> str:
-    """The manifest above the patterns of files that TFX hands over."""
+    """The manifest above the patterns of files that TFX passes."""
     for pattern in train_files:
         path = f"{pattern.rpartition('/')[0].rpartition('/')[0]}/{FILE_NAME}"
         if storage.exists(path):
             return path
-    raise UserError(f"no {FILE_NAME} above {train_files}; our ExampleGen writes one")
+    raise UserError(f"no {FILE_NAME} above {train_files}; yt8m's ExampleGen writes one")
 
 
 def _data_digest(manifest: str) -> str:

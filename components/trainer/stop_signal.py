@@ -41,7 +41,7 @@ class StopSignal:
         return self._received is not None
 
     def obey(self, message: str) -> None:
-        """End as the signal asks, all state being saved."""
+        """End in the way of the signal, after all state is saved."""
         if self._received == signal.SIGINT:
             raise KeyboardInterrupt(message)
         raise Terminated(message)

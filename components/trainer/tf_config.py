@@ -147,10 +147,10 @@ def _tensorflow_name(role: Role) -> str:
 
 
 def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; of a key that stands twice json itself would drop the first."""
+    """A JSON object; of a key given twice json itself would drop the first."""
     found: dict[str, Any] = {}
     for key, value in pairs:
-        _check(key not in found, "key", key, "given once: it stands twice in one object")
+        _check(key not in found, "key", key, "given once: it is given twice in one object")
         found[key] = value
     return found
 
@@ -341,6 +341,6 @@ def check_processes(text: str, *, waiting: str = "") -> None:
     clusters = [Cluster.from_env({VARIABLE: config}) for config in configs.values()]
     if waiting and not any(c.evaluates_itself or c.role is Role.EVALUATOR for c in clusters):
         raise ConfigError(
-            f"processes {text!r}: nobody evaluates, and {waiting} would wait for it in vain; add "
+            f"processes {text!r}: there is no evaluator, and {waiting} needs one; add "
             "evaluator=1 (a master without ps evaluates by itself)"
         )

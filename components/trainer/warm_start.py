@@ -31,9 +31,9 @@ class Matches:
     def __str__(self) -> str:
         lines = [f"{len(self.taken)} weights taken over: {', '.join(self.taken) or 'none'}"]
         if self.other_shape:
-            lines.append(f"of another shape, left new: {', '.join(self.other_shape)}")
+            lines.append(f"with another shape, newly initialised: {', '.join(self.other_shape)}")
         if self.absent:
-            lines.append(f"not there, left new: {', '.join(self.absent)}")
+            lines.append(f"not there, newly initialised: {', '.join(self.absent)}")
         return "; ".join(lines)
 
 

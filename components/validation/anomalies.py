@@ -47,6 +47,6 @@ def _reasons(split: str, feature: str, info: Any) -> Iterator[Anomaly]:
     reasons = info.reason or [info]
     for reason in reasons:
         kind = getattr(reason, "short_description", "") or "anomaly"
-        # A column that nobody asked for is left where it is, and harms nothing.
+        # An unexpected column is left where it is, and harms nothing.
         ignored = getattr(reason, "type", None) == anomalies_pb2.AnomalyInfo.SCHEMA_NEW_COLUMN
         yield Anomaly(split, feature, kind, reason.description, severe and not ignored)

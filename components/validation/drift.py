@@ -47,7 +47,7 @@ class _Kind:
     measurements: str
 
     def setting(self, feature: str) -> str:
-        """The name of the limit that is asked of `feature`."""
+        """The name of the limit that applies to `feature`."""
         return f"{'label' if feature in _LABELS else 'feature'}_{self.name}"
 
 
@@ -106,7 +106,7 @@ def _size(statistics: Statistics, name: str) -> tuple[int, float]:
 def _comparing(
     kind: _Kind, schema: schema_pb2.Schema, limits: Mapping[str, float]
 ) -> schema_pb2.Schema:
-    """Only the features compared, with nothing else asked of them; the rest is checked before."""
+    """Only the features compared, with no other requirement; the rest is checked before."""
     bare = schema_pb2.Schema()
     for feature in schema.feature:
         copied = bare.feature.add(name=feature.name, type=feature.type)
@@ -140,6 +140,6 @@ def _anomaly(kind: _Kind, one: Divergence, config: ValidationConfig) -> Anomaly:
         one.feature,
         kind.name,
         f"Jensen-Shannon divergence {one.distance:.4f}, allowed is {one.threshold:.4f} "
-        f"(validation.{setting} = {getattr(config, setting):g}, and what chance may add)",
+        f"(validation.{setting} = {getattr(config, setting):g}, plus sampling noise)",
         True,
     )

@@ -12,8 +12,8 @@ from yt8m.pipeline.run.workspace import Layout
 from yt8m.schemas.errors import UserError
 
 if TYPE_CHECKING:
+    from yt8m.components.artifacts.run_record import RunRecord
     from yt8m.pipeline.lineage import Lineage
-    from yt8m.pipeline.run.record import RunRecord
 
 
 # Argument to the configuration's path that it sets.
@@ -61,7 +61,7 @@ def add_run_config_arguments(parser: argparse.ArgumentParser) -> None:
         "--beam-option",
         action="append",
         metavar="=--OPTION",
-        help="an option handed to Beam, e.g. --beam-option=--parallelism=4; may be repeated",
+        help="an option passed to Beam, e.g. --beam-option=--parallelism=4; may be repeated",
     )
 
 

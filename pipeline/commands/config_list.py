@@ -1,4 +1,4 @@
-"""List the presets, a line each.
+"""List the presets, one line each.
 
 A preset is a named configuration; `yt8m config show NAME` shows all of its values.
 

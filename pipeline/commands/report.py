@@ -16,7 +16,7 @@ from yt8m.pipeline.commands.arguments import add_root_arguments, add_run_argumen
 from yt8m.schemas.errors import UserError, Yt8mError
 
 if TYPE_CHECKING:
-    from yt8m.pipeline.run.record import RunRecord
+    from yt8m.components.artifacts.run_record import RunRecord
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,10 +39,10 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
 
 def _why(record: RunRecord) -> str:
-    from yt8m.pipeline.run.record import Verdict
+    from yt8m.components.artifacts.run_record import Verdict
 
     if record.verdict is Verdict.RUNNING:
-        return "it is under way, and reports at its end"
+        return "it is still running, and writes its report at the end"
     if record.verdict is Verdict.KILLED:
         return f"it was killed {record.reason}; the run that continues it has one"
-    return f"{record.report or 'its file'} is not there any more"
+    return f"{record.report or 'its file'} no longer exists"

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='keep running, and retrain at these times, e.g. "0 3 * * *" for every night at three',
     )
     parser.add_argument(
-        "--timezone", metavar="ZONE", help="the zone --cron is meant in (retrain.timezone)"
+        "--timezone", metavar="ZONE", help="the time zone of --cron (retrain.timezone)"
     )
     parser.add_argument(
         "--exit-zero", action="store_true", help="end with 0 when held back or nothing is new"

@@ -34,14 +34,14 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
         "--runner",
         choices=ENGINES,
         default=ENGINES[0],
-        help="which of TFX's runners walks through the graph: BeamDagRunner or LocalDagRunner",
+        help="the TFX runner that executes the graph: BeamDagRunner or LocalDagRunner",
     )
     parser.add_argument(
         "--wait",
         type=float,
         default=0.0,
         metavar="SECONDS",
-        help="wait so long for another run on the same root, instead of ending at once",
+        help="wait this long for another run on the same root, instead of ending at once",
     )
 
 

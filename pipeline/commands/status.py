@@ -25,8 +25,8 @@ from yt8m.pipeline.commands.arguments import (
 )
 
 if TYPE_CHECKING:
+    from yt8m.components.artifacts.run_record import RunRecord
     from yt8m.pipeline.lineage import ExecutionFacts
-    from yt8m.pipeline.run.record import RunRecord
 
 _COLUMNS = ("component", "state", "execution", "time", "peak", "key metric")
 _SHORT = 100
@@ -95,7 +95,7 @@ def _moment(seconds: float) -> str:
 
 
 def _row(record: RunRecord, execution: ExecutionFacts) -> tuple[str, ...]:
-    from yt8m.pipeline.run.record import State
+    from yt8m.components.artifacts.run_record import State
 
     ended_externally = (State.KILLED, State.STOPPED)
     node = next((n for n in record.nodes if n.name == execution.node), None)

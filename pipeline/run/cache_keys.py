@@ -12,12 +12,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from yt8m.components.artifacts.run_record import FILE_NAME, RunRecord, Verdict
 from yt8m.components.example_gen.sources import source_digest
 from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.registry.versions import UnusableVersionError, load_version, registry_digest
 from yt8m.components.trainer.warm_start import weights_digest
 from yt8m.pipeline.config import PipelineConfig
-from yt8m.pipeline.run.record import FILE_NAME, RunRecord, Verdict, read_run_records
+from yt8m.pipeline.run.record import read_run_records
 from yt8m.pipeline.run.workspace import Layout
 from yt8m.schemas.code_version import code_version
 from yt8m.schemas.config_tree import to_dict

@@ -12,12 +12,13 @@ from typing import Any
 from yt8m.components.artifacts import push_outcome
 from yt8m.components.artifacts.push_outcome import parse_push_outcome
 from yt8m.components.artifacts.report import PAGE_FILE
+from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.console.console import Console
 from yt8m.pipeline.config import NotifyConfig, PipelineConfig
 from yt8m.pipeline.garbage_collection import find_waste, remove
 from yt8m.pipeline.lineage import ArtifactFacts, Lineage
 from yt8m.pipeline.metadata import open_store
-from yt8m.pipeline.run.record import Result, RunRecord, Verdict
+from yt8m.pipeline.run.record import Result
 from yt8m.pipeline.run.workspace import Layout, run_lock
 
 

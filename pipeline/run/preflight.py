@@ -60,7 +60,7 @@ def preflight(config: PipelineConfig, environ: Mapping[str, str]) -> None:
 
 def _root(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     if not config.root:
-        yield "root is not set: say where the run may keep its things (--root DIR)"
+        yield "root is not set: say where to keep artifacts, metadata and logs (--root DIR)"
     elif not storage.is_local(config.root):
         yield f"root {config.root}: must be a local directory; data and push may be remote"
     elif problem := _unwritable(Path(config.root)):
@@ -89,7 +89,7 @@ def _unwritable(directory: Path) -> str:
     except FileExistsError:
         return "is a file, not a directory"
     except OSError as error:
-        return f"cannot be written ({error.strerror}); choose another, or mend its rights"
+        return f"cannot be written ({error.strerror}); choose another, or fix its permissions"
     return ""
 
 
@@ -125,7 +125,7 @@ def _places_of_records(config: PipelineConfig, sources: Sources) -> Iterator[str
         ("pusher.push_dir", "--push", config.pusher.push_dir),
     ):
         if place and storage.is_local(place) and Path(place).resolve() in taken:
-            yield f"{name} {place}: the records lie there; choose another directory ({option} DIR)"
+            yield f"{name} {place}: it holds the records; choose another directory ({option} DIR)"
 
 
 def _other_data(config: PipelineConfig, sources: Sources) -> Iterator[str]:
@@ -160,7 +160,7 @@ def _quarantines(config: PipelineConfig) -> bool:
 
 
 def _first_records(uri: str) -> list[Record]:
-    """As far as they can be read; what is damaged is told by ExampleGen, with its place."""
+    """As far as they can be read; what is damaged is reported by ExampleGen, with its place."""
     records: list[Record] = []
     damage = (BrokenRecord, MalformedRecord, OSError, EOFError, zlib.error)
     with contextlib.suppress(*damage), open_shard(uri) as (file, _):
@@ -231,7 +231,7 @@ def _evaluated(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
         if shards and found < gate.min_examples:
             yield (
                 f"gate.min_examples = {gate.min_examples}: split {split} has {found} records, so "
-                "no model could pass; give more of them, or ask for fewer"
+                "no model could pass; provide more records, or lower it"
             )
 
 

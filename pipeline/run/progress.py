@@ -10,9 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
+from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State
 from yt8m.components.artifacts.training_curve import TRAINING, read_curve
 from yt8m.pipeline.lineage import ArtifactFacts
-from yt8m.pipeline.run.record import NodeRecord, RunRecord, State
 
 _COLOURS = {
     State.WAITING: "dim",

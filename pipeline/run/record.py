@@ -1,18 +1,21 @@
-"""What is known of one run, kept as JSON in its folder and rewritten at every event."""
+"""The records of the runs of a root: written at every event, listed, and marked where killed."""
 
 from __future__ import annotations
 
 import dataclasses
-import enum
-import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from yt8m.components import storage
+from yt8m.components.artifacts.run_record import (
+    FILE_NAME,
+    RunRecord,
+    State,
+    Verdict,
+    parse_run_record,
+)
 from yt8m.components.storage.lock import is_held
 from yt8m.pipeline.run.workspace import Layout
-from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import (
     EXIT_DONE,
     EXIT_FAILED,
@@ -22,38 +25,6 @@ from yt8m.schemas.errors import (
     ConfigError,
 )
 
-FILE_NAME = "run.json"
-
-
-class State(enum.Enum):
-    """Of a component within a run."""
-
-    WAITING = "waiting"
-    RUNNING = "running"
-    DONE = "done"
-    CACHED = "cached"
-    FAILED = "failed"
-    STOPPED = "stopped"  # by Ctrl-C or SIGTERM
-    KILLED = "killed"  # said afterwards, as of the run
-
-
-class Verdict(enum.Enum):
-    """Of a run."""
-
-    RUNNING = "running"
-    PUSHED = "pushed"
-    HELD_BACK = "held back"
-    FAILED = "failed"
-    INTERRUPTED = "interrupted"
-    TERMINATED = "terminated"
-    KILLED = "killed"  # said afterwards, of a run that had no time to say so itself: killed.py
-
-    @property
-    def is_complete(self) -> bool:
-        """True where the pipeline came to its end, so that there is nothing to continue."""
-        return self in (Verdict.PUSHED, Verdict.HELD_BACK)
-
-
 EXIT_CODES = {
     Verdict.PUSHED: EXIT_DONE,
     Verdict.HELD_BACK: EXIT_HELD_BACK,
@@ -62,52 +33,6 @@ EXIT_CODES = {
     Verdict.INTERRUPTED: EXIT_INTERRUPTED,
     Verdict.TERMINATED: EXIT_TERMINATED,
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class NodeRecord:
-    """One component of a run. Times are seconds since the epoch, memory the process's peak."""
-
-    name: str
-    state: State = State.WAITING
-    started: float = 0.0
-    seconds: float = 0.0
-    peak_mib: float = 0.0
-    execution_id: int = 0
-    figure: str = ""
-    error: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunRecord:
-    """One run."""
-
-    run_id: str
-    started: float
-    seconds: float = 0.0
-    verdict: Verdict = Verdict.RUNNING
-    reason: str = ""
-    version: int = 0  # pushed; 0 when none was
-    push_dir: str = ""
-    baseline_version: int = 0
-    gap: float | None = None
-    gap_difference: float | None = None
-    spans: tuple[int, ...] = ()
-    fingerprint: str = ""  # of all that decides the outcome
-    source_digest: str = ""
-    run_key: str = ""
-    report: str = ""
-    retraining: bool = False
-    nodes: tuple[NodeRecord, ...] = ()
-    config: dict[str, Any] = field(default_factory=dict)
-
-    def node(self, name: str) -> NodeRecord:
-        return next(node for node in self.nodes if node.name == name)
-
-    def with_node(self, node: NodeRecord) -> RunRecord:
-        """This record with `node` in the place of the one that has its name."""
-        nodes = tuple(node if old.name == node.name else old for old in self.nodes)
-        return dataclasses.replace(self, nodes=nodes)
 
 
 @dataclass(frozen=True)
@@ -134,7 +59,7 @@ def display_status(verdict: str, reason: str) -> str:
 def write_record(layout: Layout, record: RunRecord) -> None:
     """Replace the run's record, in one rename."""
     path = layout.run(record.run_id) / FILE_NAME
-    storage.write_text(str(path), json.dumps(to_dict(record), indent=1))
+    storage.write_text(str(path), record.to_json())
 
 
 def begin_record(layout: Layout, record: RunRecord) -> None:
@@ -150,8 +75,7 @@ def begin_record(layout: Layout, record: RunRecord) -> None:
 def read_record(layout: Layout, run_id: str) -> RunRecord | None:
     """The record of `run_id`; None when there is none that can be read."""
     try:
-        text = (layout.run(run_id) / FILE_NAME).read_text(encoding="utf-8")
-        return from_dict(RunRecord, json.loads(text))
+        return parse_run_record((layout.run(run_id) / FILE_NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError, ConfigError):
         return None
 
@@ -167,7 +91,7 @@ def read_run_records(layout: Layout) -> Iterator[RunRecord]:
 
 
 def list_runs(layout: Layout) -> list[RunRecord]:
-    """All runs of the root, the newest first; what nobody runs any more is called killed."""
+    """All runs of the root, the newest first; those without a process are marked killed."""
     held = is_held(layout.lock)
     records = list(read_run_records(layout))
     held = held or is_held(layout.lock)  # one may have begun meanwhile

@@ -7,10 +7,11 @@ import logging
 import time
 from typing import Any
 
+from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
 from yt8m.pipeline.lineage import ArtifactFacts, Lineage
 from yt8m.pipeline.run.capture import Capture
 from yt8m.pipeline.run.progress import Table, key_metric, peak_mib, reset_peak
-from yt8m.pipeline.run.record import NodeRecord, RunRecord, State, Verdict, write_record
+from yt8m.pipeline.run.record import write_record
 from yt8m.pipeline.run.signals import Interrupted, Signals
 from yt8m.pipeline.run.workspace import Layout
 from yt8m.schemas.errors import Terminated, Yt8mError
@@ -110,7 +111,7 @@ class Recorder:
     def _write(self) -> None:
         try:
             write_record(self._layout, self.record)
-        except OSError as error:  # a full disk: the run's own failure is what must be told
+        except OSError as error:  # a full disk: the run's own failure is what must be reported
             _log.warning("the run's record is not up to date: %s", error)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from yt8m.components import storage
+from yt8m.components.artifacts.run_record import FILE_NAME, NodeRecord, RunRecord, Verdict
 from yt8m.components.console.console import Console
 from yt8m.components.report.collect import collect
 from yt8m.components.report.inputs import ReportInputs
@@ -30,11 +31,7 @@ from yt8m.pipeline.run.finish import read_outcome
 from yt8m.pipeline.run.preflight import preflight
 from yt8m.pipeline.run.progress import Table
 from yt8m.pipeline.run.record import (
-    FILE_NAME,
-    NodeRecord,
     Result,
-    RunRecord,
-    Verdict,
     begin_record,
     mark_killed,
     read_run_records,
@@ -242,5 +239,5 @@ def _notes(record: RunRecord) -> dict[str, str | int | float | None]:
         "spans": ",".join(map(str, record.spans)),
         "source_digest": record.source_digest,
         "started": record.started,
-        "seconds": record.seconds or None,  # of a killed run nobody knows
+        "seconds": record.seconds or None,  # unknown for a killed run
     }

@@ -71,7 +71,7 @@ class Signals:
 
 @contextlib.contextmanager
 def signals_as_errors() -> Iterator[Signals]:
-    """In the block, SIGINT and SIGTERM raise KeyboardInterrupt, and are told apart here."""
+    """In the block, SIGINT and SIGTERM raise KeyboardInterrupt, and are distinguished here."""
     signals = Signals()
 
     def interrupt(number: int, frame: FrameType | None) -> None:

@@ -121,5 +121,5 @@ def test_a_lost_worker_beside_a_parameter_server_is_only_told_of(start):
     cluster.trained(25)
     os.kill(cluster.pids["worker 1"], signal.SIGKILL)
     assert cluster.ended() == 0, cluster.said
-    assert "worker 1: lost; the other workers do its work" in cluster.said
+    assert "worker 1: lost; the other workers take over its work" in cluster.said
     assert newest_step(cluster.out / "checkpoints") == 400

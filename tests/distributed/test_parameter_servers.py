@@ -55,7 +55,7 @@ def test_a_killed_chief_resumes_from_the_checkpoint(tmp_path):
         group.kill("chief 0")
         codes = group.join()
         assert codes.pop("chief 0") == -signal.SIGKILL
-        assert set(codes.values()) == {1}, codes  # nobody waits for a chief for ever
+        assert set(codes.values()) == {1}, codes  # nobody waits for a chief indefinitely
         assert "has not been reachable for 20 s" in group.log("ps 0")
         reached = group.step()
         assert reached < 400

@@ -63,10 +63,10 @@ def test_an_evaluator_does_not_take_a_wiped_training_for_its_own(tmp_path, was_k
     if was_killed:
         (tmp_path / "checkpoints/DONE").unlink()
     evaluation = {"enabled": True, "start_delay_s": 0, "throttle_s": 0}
-    anew = make_job(
+    again = make_job(
         tmp_path, data=data, max_steps=3, start_new_model=True, seed=7, evaluation=evaluation
     )
-    group = Group(anew, "chief=1,evaluator=1", tmp_path / "logs")
+    group = Group(again, "chief=1,evaluator=1", tmp_path / "logs")
     try:
         group.start("evaluator 0")
         group.wait_until(lambda: "no checkpoint" in group.log("evaluator 0"))
@@ -74,7 +74,7 @@ def test_an_evaluator_does_not_take_a_wiped_training_for_its_own(tmp_path, was_k
         assert set(group.join().values()) == {0}
     finally:
         group.__exit__(None, None, None)
-    (row,) = read_curve(f"{anew.log_dir}/{EVALUATION}")
+    (row,) = read_curve(f"{again.log_dir}/{EVALUATION}")
     alone = make_job(tmp_path / "alone", data=data, max_steps=3, seed=7, evaluation=evaluation)
     run(alone, "", tmp_path / "alone-logs")
     (expected,) = read_curve(f"{alone.log_dir}/{EVALUATION}")

@@ -200,7 +200,7 @@ def test_an_empty_eval_set_blesses_nothing(world, good, tmp_path):
         world, tmp_path, model=good, gate={"gap_threshold": 0.0}, examples=empty
     )
     assert not outcome.blessed
-    assert outcome.decision.reason == "not one example was evaluated"
+    assert outcome.decision.reason == "no example was evaluated"
 
 
 def test_fewer_examples_than_the_minimum_bless_nothing(world, good, tmp_path):

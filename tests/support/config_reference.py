@@ -19,7 +19,7 @@ def reference() -> str:
 
 
 def with_reference(page: str) -> str:
-    """The page with its end, below the mark, written anew."""
+    """The page with its end, below the mark, written again."""
     before, mark, _ = page.partition(BEGIN)
     assert mark, f"{PAGE.name} has no line {BEGIN}"
     return f"{before}{mark}\n{reference()}"

@@ -1,4 +1,4 @@
-"""The compiled specs that tests compare with. As a script it writes them anew (`make golden`)."""
+"""The compiled specs that tests compare with. As a script it writes them again (`make golden`)."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from yt8m.schemas.config_tree import ConfigNode, require
 
 @dataclass(frozen=True, kw_only=True)
 class InProcessBackend(ConfigNode):
-    """In the process that asks; TF_CONFIG says whether it is part of a cluster."""
+    """In the calling process; TF_CONFIG says whether it is part of a cluster."""
 
     name: Literal["in_process"] = "in_process"
 

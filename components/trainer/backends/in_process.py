@@ -1,4 +1,4 @@
-"""Training in the process that asks for it: TF_CONFIG says which part of the cluster it is."""
+"""Training in the calling process: TF_CONFIG says which part of the cluster it is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class InProcess:
 
 
 def run_job(job: TrainingJob, environ: Mapping[str, str]) -> None:
-    """Do what TF_CONFIG of `environ` asks of this process. It is checked before anything starts."""
+    """Do what TF_CONFIG of `environ` says. It is checked before anything starts."""
     cluster = Cluster.from_env(environ)
     job.check_buckets(replicas=cluster.gradient_processes)
     # TensorFlow takes seconds to import; mistakes are reported before.

@@ -137,7 +137,7 @@ def _watch(members: Sequence[Member], show: Show) -> None:
             if code == 0:
                 continue
             if is_ps and member.role is Role.WORKER and _workers(running):
-                show(member.name, "lost; the other workers do its work")
+                show(member.name, "lost; the other workers take over its work")
                 continue
             raise _failure(member)
         time.sleep(_POLL_S)

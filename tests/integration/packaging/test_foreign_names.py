@@ -1,7 +1,7 @@
 """What we take from TFX and its family, name by name: all of it is in TFX 1.16 and in TFX 1.21.
 
 `foreign_names.txt` lists the names that were found in both. A name that is not on it has to be
-looked up in TFX 1.21 first (docs/decisions/0001); as a script this writes the list anew.
+looked up in TFX 1.21 first (docs/decisions/0001); as a script this writes the list again.
 """
 
 import ast

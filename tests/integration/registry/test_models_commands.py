@@ -132,7 +132,7 @@ def test_an_import_without_records_is_a_baseline_that_is_not_served(
     listed = said(capsys, "list", "--push", registry)
     assert (listed["baseline"], listed["versions"][0]["served"]) == (1, False)
     assert said(capsys, "show", 1, "--push", registry)["origin"] == "import"
-    assert "nobody has scored" in refused(capsys, "rollback", 1, "--push", registry)
+    assert "was never scored" in refused(capsys, "rollback", 1, "--push", registry)
     push_fake(tmp_path, registry)
     assert said(capsys, "list", "--push", registry)["baseline"] == 2
 

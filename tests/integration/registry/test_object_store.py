@@ -101,7 +101,7 @@ def test_a_removed_version_loses_its_model_file_first(
 ) -> None:
     numbers = [push_fake(tmp_path, registry).number for _ in range(2)]
     with monkeypatch.context() as patched:
-        patched.setattr("yt8m.components.storage.files.remove_tree", _interrupted)
+        patched.setattr("yt8m.components.storage.remove_tree", _interrupted)
         with pytest.raises(KeyboardInterrupt):
             push_fake(tmp_path, registry, keep=2)
     assert not storage.exists(f"{registry}/{numbers[0]}/saved_model.pb")

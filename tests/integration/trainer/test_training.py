@@ -354,7 +354,7 @@ def test_warm_start_from_another_size_says_what_did_not_fit(tmp_path, data, capl
             model={"name": "mlp", "width": 8, "blocks": 2},
             warm_start=str(tmp_path / "first/export"),
         )
-    assert "not there, left new" in caplog.text
+    assert "not there, newly initialised" in caplog.text
     with pytest.raises(UserError, match="neither an export"):
         train(tmp_path / "third", data, warm_start=str(tmp_path / "nothing"))
     with pytest.raises(UserError, match="neither an export"):

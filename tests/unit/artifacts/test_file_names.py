@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-# Until there is one loader of SavedModels.
 OWNERS = ROOT / "components" / "artifacts"
 NAMES = (
     "comparisons.json",
@@ -19,6 +18,7 @@ NAMES = (
     "quarantine.json",
     "report.html",
     "report.json",
+    "run.json",
     "saved_model.pb",
     "training.jsonl",
     "yt8m_export.json",

@@ -96,9 +96,9 @@ def test_a_foreign_model_in_service_stops_what_would_replace_it(
     push_dir: str, tmp_path: Path
 ) -> None:
     fake_model(Path(push_dir, "1700000000"))
-    with pytest.raises(UserError, match="another maker's model"):
+    with pytest.raises(UserError, match="was not pushed by yt8m"):
         number(BaselineConfig(), push_dir)
-    with pytest.raises(UserError, match="another maker's model"):
+    with pytest.raises(UserError, match="was not pushed by yt8m"):
         number(BaselineConfig(version=2), push_dir)
     assert number(BaselineConfig(version=Choice.NONE), push_dir) == 0
 

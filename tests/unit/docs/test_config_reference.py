@@ -5,4 +5,4 @@ from config_reference import PAGE, with_reference
 
 def test_reference_is_current() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert page == with_reference(page), "write it anew with `make reference`"
+    assert page == with_reference(page), "write it again with `make reference`"

@@ -181,7 +181,7 @@ def test_unknown_preset_or_file_is_the_users_mistake(name, message):
     [
         ("- a\n- b\n", "must be a mapping"),
         ("trainer: [\n", "expected the node content"),
-        ("trainer: {seed: 1}\ntrainer: {seed: 2}\n", "line 2: the key 'trainer' stands twice"),
+        ("trainer: {seed: 1}\ntrainer: {seed: 2}\n", "line 2: the key 'trainer' is given twice"),
     ],
 )
 def test_file_that_is_no_configuration_is_refused(tmp_path, text, message):

@@ -9,13 +9,14 @@ import time
 
 import pytest
 
+from yt8m.components.artifacts.run_record import RunRecord
 from yt8m.components.console.console import Console
 from yt8m.pipeline import retrain
 from yt8m.pipeline.config import RetrainConfig
 from yt8m.pipeline.presets import load_config
 from yt8m.pipeline.retrain import RetrainScheduler, backoff, run_with_retries
 from yt8m.pipeline.retrain_status import is_scheduled, read_status
-from yt8m.pipeline.run.record import RunRecord, begin_record
+from yt8m.pipeline.run.record import begin_record
 from yt8m.pipeline.run.signals import Interrupted
 from yt8m.pipeline.run.workspace import Layout, RootBusyError, run_lock
 from yt8m.schemas.cron import parse_cron

@@ -1,4 +1,4 @@
-"""Vocabulary files: read from where they lie, and told apart by their content."""
+"""Vocabulary files: read from where they lie, and distinguished by their content."""
 
 import pytest
 

@@ -78,7 +78,7 @@ def test_a_version_that_lost_its_record_is_foreign_and_stays(tmp_path: Path) -> 
     for _ in range(4):
         push_fake(tmp_path, registry, keep=2)
     assert 1 in list_versions(str(registry))
-    with pytest.raises(ForeignVersionError, match="another maker's model"):
+    with pytest.raises(ForeignVersionError, match="yt8m did not push it"):
         load_version(str(registry), 1)
     assert prune(str(registry)) == {}
 
@@ -174,7 +174,7 @@ def test_an_import_that_is_not_served_lies_where_no_model_server_looks(
     assert list_versions(str(registry)) == FOREIGN
     check_usable(str(registry))
     assert newest(str(registry), verify=True) == version
-    with pytest.raises(UserError, match="a baseline that nobody has scored"):
+    with pytest.raises(UserError, match="a baseline that was never scored"):
         rollback(str(registry), version.number)
     assert push_fake(tmp_path, registry).number == 1_700_000_002
     found = newest(str(registry))

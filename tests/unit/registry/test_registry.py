@@ -83,7 +83,7 @@ def test_a_directory_that_is_no_saved_model_is_refused(tmp_path: Path, registry:
 
 def test_a_push_into_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="versions cannot be put into"):
+    with pytest.raises(UserError, match="versions cannot be written to"):
         push(fake_model(tmp_path / "model"), str(tmp_path / "file"), blessed_record())
     with pytest.raises(UserError, match="not a directory"):
         list_versions(str(tmp_path / "file"))

@@ -95,7 +95,7 @@ def test_data_that_changed_are_found_and_data_that_are_gone_are_said(
 ) -> None:
     registry = pushed(tmp_path, examples)
     write_manifest(examples, digest="b")
-    assert "is of other data" in problems(registry)
+    assert "has other data" in problems(registry)
     (examples / "manifest.json").unlink()
     found = verify_version(registry, 1)
     assert found.problems == ()

@@ -154,7 +154,7 @@ def test_the_component_that_failed_is_the_verdict(
         {"name": "ExampleGen", "state": "done", "seconds": 2.5, "peak_mib": 700.0},
         {"name": node, "state": "failed", "error": "the reason\nand more"},
     ]
-    write(tmp_path / "run.json", {"run_id": "r1", "nodes": nodes})
+    write(tmp_path / "run.json", {"run_id": "r1", "started": 0.0, "nodes": nodes})
     report = collect(ReportInputs(run_file=str(tmp_path / "run.json")))
     assert report.run_id == "r1"
     assert (report.verdict.outcome, report.verdict.failed_component) == (outcome, node)
@@ -164,7 +164,7 @@ def test_the_component_that_failed_is_the_verdict(
 
 def test_the_component_that_writes_the_report_tells_its_time_so_far(tmp_path: Path) -> None:
     node = {"name": "Report", "state": "running", "started": time.time() - 60, "seconds": 0.0}
-    write(tmp_path / "run.json", {"run_id": "r1", "nodes": [node]})
+    write(tmp_path / "run.json", {"run_id": "r1", "started": 0.0, "nodes": [node]})
     (report,) = collect(ReportInputs(run_file=str(tmp_path / "run.json"))).components
     assert report.state == "writing this"
     assert report.seconds >= 60
@@ -245,7 +245,10 @@ def test_data_labels_and_anomalies(tmp_path: Path) -> None:
 
 
 def test_a_run_that_ended_early_is_reported_from_what_it_had_put_out(tmp_path: Path) -> None:
-    write(tmp_path / "run.json", {"run_id": "r1", "reason": "interrupted", "nodes": []})
+    write(
+        tmp_path / "run.json",
+        {"run_id": "r1", "started": 0.0, "reason": "interrupted", "nodes": []},
+    )
     inputs = ReportInputs(
         model_blessing=write(tmp_path / "b" / "decision.json", decision()),
         evaluation=write(tmp_path / "e" / "metrics.json", metrics()),

@@ -1,4 +1,4 @@
-"""Values laid over one another: mappings merge, lists are replaced, another member starts anew."""
+"""Values laid over one another: mappings merge, lists are replaced, another member starts again."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -91,7 +91,7 @@ def test_override_that_is_not_yaml_is_refused():
 
 
 def test_key_that_stands_twice_is_refused_with_its_line():
-    with pytest.raises(ConfigError, match=r"run\.yaml, line 3: the key 'steps' stands twice"):
+    with pytest.raises(ConfigError, match=r"run\.yaml, line 3: the key 'steps' is given twice"):
         parse_yaml("trainer:\n  steps: 1\n  steps: 2\n", source="run.yaml")
 
 

@@ -46,9 +46,9 @@ def test_the_25_verticals_are_distinct_and_in_order():
         (HEADER + GAME + "x,1,/m/1,Name,,Games,,,\n", "v.csv, line 3: Index is 'x'"),
         (HEADER + GAME + "-1,1,/m/1,Name,,Games,,,\n", "v.csv, line 3: Index is '-1'"),
         (HEADER + GAME + GAME, "v.csv, line 3: Index 0 is that of line 2"),
-        (HEADER + GAME + "1,1,/m/1,Name\n", "v.csv, line 3: has not the 9 fields"),
-        (HEADER + GAME + "1,1,/m/1,a,b,Games,,,,,\n", "v.csv, line 3: has not the 9 fields"),
-        (HEADER + GAME + "1,1,/m/1,Name,,Gamez,,,\n", "line 3: 'Gamez' is none of the 25"),
+        (HEADER + GAME + "1,1,/m/1,Name\n", "v.csv, line 3: does not have the 9 fields"),
+        (HEADER + GAME + "1,1,/m/1,a,b,Games,,,,,\n", "v.csv, line 3: does not have the 9 fields"),
+        (HEADER + GAME + "1,1,/m/1,Name,,Gamez,,,\n", "line 3: 'Gamez' is not one of the 25"),
         (HEADER + NIKE, "v.csv: no line for class 0"),
     ],
 )

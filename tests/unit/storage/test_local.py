@@ -122,7 +122,7 @@ def test_a_file_uri_is_a_local_path(tmp_path: Path) -> None:
 
 
 def test_an_unknown_scheme_is_the_users_mistake_and_names_those_that_work() -> None:
-    with pytest.raises(UserError, match=r"hdfs:// is no storage.*gs:// or s3://"):
+    with pytest.raises(UserError, match=r"hdfs:// is not a storage.*gs:// or s3://"):
         storage.exists("hdfs://cluster/records")
 
 

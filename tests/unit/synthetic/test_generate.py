@@ -113,9 +113,9 @@ def test_other_files_and_another_data_set_are_not_mixed_with(tmp_path):
     assert [p.name for p in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
 
     data = make_dataset(tmp_path / "data", train=5)
-    with pytest.raises(UserError, match="another train, seed;"):
+    with pytest.raises(UserError, match="different train, seed;"):
         make_dataset(data, train=6, seed=9)
-    with pytest.raises(UserError, match="another spans"):
+    with pytest.raises(UserError, match="different spans"):
         make_dataset(data, train=5, spans=1)
 
 

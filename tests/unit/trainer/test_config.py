@@ -109,11 +109,11 @@ BAD = [
     ),
     (
         {"backend": {"name": "local", "processes": "chief=1,worker=1"}, "evaluation": EXPORTING},
-        "nobody evaluates, and trainer.evaluation.exporters would wait for it in vain",
+        "there is no evaluator, and trainer.evaluation.exporters needs one",
     ),
     (
         {"backend": {"name": "local", "processes": "master,worker,ps"}, "evaluation": EXPORTING},
-        "nobody evaluates",
+        "there is no evaluator",
     ),
     (
         {"backend": {"name": "local", "processes": "wrker=1"}},

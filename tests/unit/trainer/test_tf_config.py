@@ -168,8 +168,8 @@ BAD = [
     ({"task": {"type": "worker", "index": 1}}, ["worker 1", "listed in cluster"]),
     ({"task": {"type": "ps", "index": 0}}, ["ps 0", "listed in cluster"]),
     ({"environment": 3}, ["environment = 3"]),
-    ('{"cluster": {"worker": ["h:1"], "worker": ["h:2"]}}', ["'worker'", "stands twice"]),
-    ('{"task": {"type": "worker", "index": 0, "index": 1}}', ["'index'", "stands twice"]),
+    ('{"cluster": {"worker": ["h:1"], "worker": ["h:2"]}}', ["'worker'", "is given twice"]),
+    ('{"task": {"type": "worker", "index": 0, "index": 1}}', ["'index'", "is given twice"]),
     (
         {"cluster": {"worker": {"0": W0, "00": W1}}, "task": {"type": "worker", "index": 0}},
         ["'00'", "indices"],

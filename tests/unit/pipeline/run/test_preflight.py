@@ -164,12 +164,12 @@ def test_damaged_records_are_left_to_those_who_say_where_they_are(configured, tm
 
 @pytest.mark.parametrize("place", ["root", "pusher.push_dir"])
 def test_the_records_own_directory_is_no_place_for_anything_else(configured, tmp_path, place):
-    assert "the records lie there" in problems(configured(f"{place}={tmp_path}/data"))
+    assert "it holds the records" in problems(configured(f"{place}={tmp_path}/data"))
     (tmp_path / "link").symlink_to(tmp_path / "data")
-    assert "the records lie there" in problems(configured(f"{place}={tmp_path}/link"))
+    assert "it holds the records" in problems(configured(f"{place}={tmp_path}/link"))
     make_dataset(tmp_path / "spans", spans=2)
     spans = (f"data.root={tmp_path}/spans", SPANS, f"{place}={tmp_path}/spans/span-2")
-    assert "the records lie there" in problems(configured(*spans))
+    assert "it holds the records" in problems(configured(*spans))
 
 
 @pytest.mark.parametrize("span", ["7", "2026-11-20"])
@@ -266,7 +266,7 @@ def test_a_job_server_that_answers_is_enough(configured, listening):
 def test_a_job_server_that_does_not_answer_is_named(configured, listening):
     option = f"beam.options=['--job_endpoint=127.0.0.1:{listening}']"
     config = configured("beam.runner=spark", option.replace(str(listening), "1"))
-    assert "127.0.0.1:1: nothing answers there" in problems(config)
+    assert "127.0.0.1:1: nothing listens there" in problems(config)
 
 
 def test_without_a_jar_flink_says_which_one_and_how_to_pass_it(configured, tmp_path, monkeypatch):

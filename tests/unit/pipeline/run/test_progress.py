@@ -7,13 +7,9 @@ import select
 
 import pytest
 
+from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State
 from yt8m.pipeline.lineage import ArtifactFacts
 from yt8m.pipeline.run.progress import Table, key_metric
-from yt8m.pipeline.run.record import (
-    NodeRecord,
-    RunRecord,
-    State,
-)
 
 RECORD = RunRecord(
     run_id="20260301-1",

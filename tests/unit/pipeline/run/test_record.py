@@ -2,15 +2,8 @@
 
 import dataclasses
 
-from yt8m.pipeline.run.record import (
-    NodeRecord,
-    RunRecord,
-    Verdict,
-    begin_record,
-    read_record,
-    read_run_records,
-    write_record,
-)
+from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, Verdict
+from yt8m.pipeline.run.record import begin_record, read_record, read_run_records, write_record
 from yt8m.pipeline.run.workspace import Layout
 
 RECORD = RunRecord(

@@ -7,11 +7,12 @@ import signal
 
 import pytest
 
+from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
 from yt8m.components.trainer.stop_signal import StopSignal
 from yt8m.pipeline.lineage import Lineage
 from yt8m.pipeline.run.capture import Capture
 from yt8m.pipeline.run.progress import Table
-from yt8m.pipeline.run.record import NodeRecord, RunRecord, State, Verdict, read_record
+from yt8m.pipeline.run.record import read_record
 from yt8m.pipeline.run.recorder import Recorder
 from yt8m.pipeline.run.signals import signals_as_errors
 from yt8m.pipeline.run.workspace import Layout

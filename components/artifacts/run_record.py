@@ -1,0 +1,96 @@
+"""What is known of one run: `run.json` in its folder, rewritten at every event."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from yt8m.schemas.config_tree import from_dict, to_dict
+
+FILE_NAME = "run.json"
+
+
+class State(enum.Enum):
+    """The state of a component within a run."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    CACHED = "cached"
+    FAILED = "failed"
+    STOPPED = "stopped"  # by Ctrl-C or SIGTERM
+    KILLED = "killed"  # set afterwards, as for the run
+
+
+class Verdict(enum.Enum):
+    """How a run ended, or that it is running."""
+
+    RUNNING = "running"
+    PUSHED = "pushed"
+    HELD_BACK = "held back"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+    TERMINATED = "terminated"
+    KILLED = "killed"  # set afterwards, for a run that could not record its own end
+
+    @property
+    def is_complete(self) -> bool:
+        """True where the pipeline came to its end, so that there is nothing to continue."""
+        return self in (Verdict.PUSHED, Verdict.HELD_BACK)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeRecord:
+    """One component of a run. Times are seconds since the epoch, memory the process's peak."""
+
+    name: str
+    state: State = State.WAITING
+    started: float = 0.0
+    seconds: float = 0.0
+    peak_mib: float = 0.0
+    execution_id: int = 0
+    figure: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRecord:
+    """One run."""
+
+    run_id: str
+    started: float
+    seconds: float = 0.0
+    verdict: Verdict = Verdict.RUNNING
+    reason: str = ""
+    version: int = 0  # pushed; 0 when none was
+    push_dir: str = ""
+    baseline_version: int = 0
+    gap: float | None = None
+    gap_difference: float | None = None
+    spans: tuple[int, ...] = ()
+    fingerprint: str = ""  # of all that decides the outcome
+    source_digest: str = ""
+    run_key: str = ""
+    report: str = ""
+    retraining: bool = False
+    nodes: tuple[NodeRecord, ...] = ()
+    config: dict[str, Any] = field(default_factory=dict)
+
+    def node(self, name: str) -> NodeRecord:
+        return next(node for node in self.nodes if node.name == name)
+
+    def with_node(self, node: NodeRecord) -> RunRecord:
+        """This record with `node` in the place of the one that has its name."""
+        nodes = tuple(node if old.name == node.name else old for old in self.nodes)
+        return dataclasses.replace(self, nodes=nodes)
+
+    def to_json(self) -> str:
+        return json.dumps(to_dict(self), indent=1)
+
+
+def parse_run_record(text: str) -> RunRecord:
+    """The inverse of `RunRecord.to_json`."""
+    return from_dict(RunRecord, json.loads(text))

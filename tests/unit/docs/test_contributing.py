@@ -1,0 +1,66 @@
+"""CONTRIBUTING's ways to add something, walked by what was added before."""
+
+import re
+import typing
+
+import pytest
+from docs_blocks import ROOT
+
+from yt8m.components.evaluator.thresholds import KNOWN_METRICS
+from yt8m.components.models.config import ModelConfig
+from yt8m.components.trainer.backends.config import BackendConfig
+
+WAYS = ("A model", "A metric", "A step", "A backend of the trainer")
+STEPS = ("baseline", "example_gen", "evaluator", "pusher", "report", "validation")
+
+
+def files_of(way: str) -> list[str]:
+    """The files that a way names, in its order."""
+    section = (ROOT / "CONTRIBUTING.md").read_text().split(f"### {way}\n")[1].split("\n###")[0]
+    return re.findall(r"^\d\. `([^`]+)`", section, flags=re.M)
+
+
+def text_of(path: str) -> str:
+    return (ROOT / path).read_text()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_way_is_five_files_at_most_and_they_are_there(way):
+    files = files_of(way)
+    assert 3 <= len(files) <= 5
+    assert [name for name in files if not list(ROOT.glob(name))] == []
+
+
+@pytest.mark.parametrize("model", typing.get_args(ModelConfig), ids=lambda model: model().name)
+def test_every_model_is_in_the_files_of_its_way(model):
+    config, _, network, page, _ = files_of("A model")
+    assert f"class {model.__name__}(" in text_of(config)
+    assert f"{model.__name__}()" in text_of(network)
+    assert f"| `{model().name}` |" in text_of(page)
+
+
+@pytest.mark.parametrize("name", KNOWN_METRICS)
+def test_every_metric_is_in_the_files_of_its_way(name):
+    values, evaluation, thresholds, page, _ = files_of("A metric")
+    assert re.search(rf"^    {name}: float", text_of(values), flags=re.M)
+    assert f'"{name}": result.{name}' in text_of(evaluation)
+    assert f'"{name}"' in text_of(thresholds)
+    assert f"| `{name}` |" in text_of(page)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_every_step_is_in_the_files_of_its_way(step):
+    *own, config, graph = files_of("A step")
+    assert all((ROOT / name.replace("*", step)).is_file() for name in own)
+    for name in (config, graph):
+        assert f"yt8m.components.{step}." in text_of(name)
+
+
+@pytest.mark.parametrize("backend", typing.get_args(BackendConfig), ids=lambda b: b().name)
+def test_every_backend_is_in_the_files_of_its_way(backend):
+    config, own, choice, *_ = files_of("A backend of the trainer")
+    assert backend.__name__ in text_of(config)
+    classes = "\n".join(path.read_text() for path in ROOT.glob(own))
+    assert "def run(self, job: TrainingJob, environ: Mapping[str, str]) -> None:" in classes
+    chosen = text_of(choice)
+    assert backend.__name__ in chosen or backend().name in ("tfjob", "jobset")  # the last resort
