@@ -40,10 +40,6 @@ class Lineage:
     def __init__(self, store: Any) -> None:
         self._store = store
 
-    def run_ids(self) -> list[str]:
-        """All runs, the oldest first."""
-        return sorted(context.name for context in self._contexts())
-
     def executions(self, run_id: str) -> list[ExecutionFacts]:
         """The executions of a run, in their order, with what they put out."""
         context = self._store.get_context_by_type_and_name(RUN_CONTEXT, run_id)

@@ -16,6 +16,7 @@ from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.console.console import Console
 from yt8m.components.example_gen.sources import Sources, resolve_sources
 from yt8m.components.registry.versions import newest
+from yt8m.components.storage.retry import Backoff
 from yt8m.pipeline.config import PipelineConfig, RetrainConfig
 from yt8m.pipeline.lineage import Lineage
 from yt8m.pipeline.metadata import open_store
@@ -138,7 +139,10 @@ def _last_made(config: PipelineConfig, layout: Layout) -> float | None:
 
 def backoff(config: RetrainConfig, retry: int) -> float:
     """Seconds to wait before retry number `retry`, counted from 0."""
-    return float(min(config.backoff_s * 2**retry, config.backoff_max_s))
+    waits = Backoff(
+        first_wait_s=config.backoff_s, longest_wait_s=config.backoff_max_s, jitter=lambda: 1.0
+    )
+    return waits.wait_s(retry)
 
 
 def run_with_retries(

@@ -14,9 +14,21 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from types import FrameType
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def handling_signals(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """In the block, which the main thread runs, `handler` gets SIGINT and SIGTERM."""
+    before = {number: signal.signal(number, handler) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
 
 
 class SignalRecord:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import signal
 import threading
+from contextlib import ExitStack
 from types import FrameType, TracebackType
-from typing import Any
 
+from yt8m.components.console.signals import handling_signals
 from yt8m.schemas.errors import Terminated
-
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class StopSignal:
@@ -17,13 +16,12 @@ class StopSignal:
 
     def __init__(self) -> None:
         self._received: int | None = None
-        self._before: dict[int, Any] = {}
+        self._handling = ExitStack()
 
     def __enter__(self) -> StopSignal:
         # Python lets the main thread alone install handlers; elsewhere the caller has its own way.
         if threading.current_thread() is threading.main_thread():
-            for number in _SIGNALS:
-                self._before[number] = signal.signal(number, self._receive)
+            self._handling.enter_context(handling_signals(self._receive))
         return self
 
     def __exit__(
@@ -32,8 +30,7 @@ class StopSignal:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
+        self._handling.close()
 
     @property
     def requested(self) -> bool:

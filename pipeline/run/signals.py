@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-from yt8m.components.console.signals import SignalRecord
+from yt8m.components.console.signals import SignalRecord, handling_signals
 from yt8m.schemas.errors import EXIT_INTERRUPTED, Terminated, Yt8mError
 
 # A call into TensorFlow may take minutes and hears no signal; a run ends within 30 s of one.
@@ -77,12 +77,5 @@ def signals_as_errors() -> Iterator[Signals]:
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = {
-        number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        with signals.record.recording():
-            yield signals
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with handling_signals(interrupt), signals.record.recording():
+        yield signals

@@ -9,11 +9,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from yt8m.components.console.signals import handling_signals
 from yt8m.components.trainer.backends.config import LocalProcessesBackend
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.tf_config import (
@@ -88,7 +89,12 @@ def run_cluster(
     path = logs / "job.json"
     path.write_text(job.to_json(), encoding="utf-8")
     members: list[Member] = []
-    with _forwarding_signals(members):
+
+    def forward(number: int, frame: object) -> None:
+        for member in members:  # they save and end, and so do we
+            _send(member, number)
+
+    with handling_signals(forward):
         try:
             for (role, index), config in configs.items():
                 members.append(_start(path, role, index, {**environ, VARIABLE: config}))
@@ -176,19 +182,3 @@ def _send(member: Member, number: int) -> None:
     if member.process.poll() is None:
         with suppress(ProcessLookupError):
             os.kill(member.process.pid, number)
-
-
-@contextmanager
-def _forwarding_signals(members: Sequence[Member]) -> Iterator[None]:
-    """SIGTERM and SIGINT go to every process; they save and end, and so do we."""
-
-    def forward(number: int, frame: object) -> None:
-        for member in members:
-            _send(member, number)
-
-    before = {n: signal.signal(n, forward) for n in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
