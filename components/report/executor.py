@@ -13,7 +13,7 @@ from tfx.types import artifact_utils
 from yt8m.components.report.collect import collect
 from yt8m.components.report.config import ReportConfig
 from yt8m.components.report.inputs import ReportInputs
-from yt8m.components.report.write import write_report
+from yt8m.components.report.page import write_report
 from yt8m.schemas.config_tree import from_dict
 
 _log = logging.getLogger(__name__)

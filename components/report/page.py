@@ -1,8 +1,9 @@
-"""The page: one file, no script, nothing from the network."""
+"""The page, one file without script or network, and the summary beside it."""
 
 from __future__ import annotations
 
-from yt8m.components.artifacts.report import SUMMARY_FILE
+from yt8m.components import storage
+from yt8m.components.artifacts.report import PAGE_FILE, SUMMARY_FILE
 from yt8m.components.report.markup import Markup, element, join
 from yt8m.components.report.model import Outcome, RunReport
 from yt8m.components.report.sections.classes import classes
@@ -12,6 +13,7 @@ from yt8m.components.report.sections.run import components, provenance
 from yt8m.components.report.sections.training import training
 from yt8m.components.report.sections.verdict import headline, verdict
 from yt8m.components.report.style import STYLE
+from yt8m.components.report.summary import summary_json
 
 # The browser itself then refuses whatever would leave this file.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -19,6 +21,15 @@ _ICON = "data:,"  # or browsers ask the server for one
 
 # What the reader of such a verdict looks for.
 _FIRST = {Outcome.FAILED: "components", Outcome.STOPPED: "data"}
+
+
+def write_report(report: RunReport, directory: str) -> str:
+    """Write page and summary into `directory`; returns the page's address."""
+    storage.make_dirs(directory)
+    storage.write_text(storage.join(directory, SUMMARY_FILE), summary_json(report))
+    page = storage.join(directory, PAGE_FILE)
+    storage.write_text(page, render(report))
+    return page
 
 
 def render(report: RunReport) -> str:

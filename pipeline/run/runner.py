@@ -15,7 +15,7 @@ from yt8m.components.artifacts.run_record import FILE_NAME, NodeRecord, RunRecor
 from yt8m.components.console.console import Console
 from yt8m.components.report.collect import collect
 from yt8m.components.report.inputs import ReportInputs
-from yt8m.components.report.write import write_report
+from yt8m.components.report.page import write_report
 from yt8m.components.validation.errors import StoppedError
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.lineage import Lineage

@@ -11,7 +11,7 @@ from browser import chromium
 from run_reports import failed_report, full_report
 
 from yt8m.components.report.model import RunReport
-from yt8m.components.report.write import write_report
+from yt8m.components.report.page import write_report
 
 pytestmark = pytest.mark.needs("chromium", "chromedriver")
 PAGES = {"full": full_report(), "failed": failed_report(), "empty": RunReport()}

@@ -18,8 +18,8 @@ from yt8m.components.report.config import ReportConfig
 from yt8m.components.report.evaluation_views import best_and_worst
 from yt8m.components.report.inputs import ReportInputs
 from yt8m.components.report.model import Outcome
+from yt8m.components.report.page import write_report
 from yt8m.components.report.summary import summary_json
-from yt8m.components.report.write import write_report
 from yt8m.schemas.features import Level
 
 
