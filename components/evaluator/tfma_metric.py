@@ -56,6 +56,8 @@ def _computations(
 ) -> metric_types.MetricComputations:
     """One computation a model name, which is what a baseline needs; TFMA adds the differences."""
     del name
+    if example_weighted:
+        raise ValueError("VideoMetrics: example weights are not supported; leave them out")
     keys = [
         metric_types.MetricKey(
             name=metric,
@@ -69,7 +71,7 @@ def _computations(
         metric_types.MetricComputation(
             keys=keys,
             preprocessors=None,
-            combiner=_Combiner(keys, num_classes, top_k, example_weighted),
+            combiner=_Combiner(keys, num_classes, top_k),
         )
     ]
 
@@ -79,32 +81,23 @@ class _Accumulator:
 
     def __init__(self, num_classes: int, top_k: int) -> None:
         self.done = core.MetricAccumulator.empty(num_classes, top_k=top_k)
-        self.waiting: list[tuple[np.ndarray, np.ndarray, float]] = []
+        self.waiting: list[tuple[np.ndarray, np.ndarray]] = []
 
-    def flush(self, weighted: bool) -> None:
+    def flush(self) -> None:
         """Turn what waits into metrics."""
         if not self.waiting:
             return
-        scores, labels, weights = zip(*self.waiting, strict=True)
+        scores, labels = zip(*self.waiting, strict=True)
         padded = np.full((len(labels), max(map(len, labels))), -1)
         for row, ids in zip(padded, labels, strict=True):
             row[: len(ids)] = ids
-        self.done.update(
-            Batch(
-                predictions=np.stack(scores),
-                labels=padded,
-                weights=np.array(weights) if weighted else None,
-            )
-        )
+        self.done.update(Batch(predictions=np.stack(scores), labels=padded))
         self.waiting = []
 
 
 class _Combiner(beam.CombineFn):
-    def __init__(
-        self, keys: list[metric_types.MetricKey], num_classes: int, top_k: int, weighted: bool
-    ) -> None:
+    def __init__(self, keys: list[metric_types.MetricKey], num_classes: int, top_k: int) -> None:
         self._keys, self._num_classes, self._top_k = keys, num_classes, top_k
-        self._weighted = weighted
 
     def create_accumulator(self) -> _Accumulator:
         return _Accumulator(self._num_classes, self._top_k)
@@ -117,23 +110,20 @@ class _Combiner(beam.CombineFn):
         if isinstance(scores, dict):
             scores = scores[_SCORES]
         labels = _label_ids(_of_model(element.get_labels(), key), self._num_classes)
-        weight = _of_model(element.get_example_weights(), key) if self._weighted else None
-        accumulator.waiting.append(
-            (np.ravel(scores), labels, 1.0 if weight is None else float(np.ravel(weight)[0]))
-        )
+        accumulator.waiting.append((np.ravel(scores), labels))
         if len(accumulator.waiting) >= _AT_ONCE:
-            accumulator.flush(self._weighted)
+            accumulator.flush()
         return accumulator
 
     def merge_accumulators(self, accumulators: Iterable[_Accumulator]) -> _Accumulator:
         result = self.create_accumulator()
         for accumulator in accumulators:
-            accumulator.flush(self._weighted)
+            accumulator.flush()
             result.done.merge(accumulator.done)
         return result
 
     def extract_output(self, accumulator: _Accumulator) -> dict[metric_types.MetricKey, float]:
-        accumulator.flush(self._weighted)
+        accumulator.flush()
         result = accumulator.done.result()
         values = (result.gap, result.map, result.perr, result.hit_at_1)
         return {

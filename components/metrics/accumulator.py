@@ -6,7 +6,6 @@ result of the merged whole is the same to the last bit.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -38,7 +37,7 @@ class ClassPrecision:
     """Average precision by class; NaN where the class has no positives."""
 
     ap: np.ndarray  # [C] float64
-    positives: np.ndarray  # [C] sum of weights of the videos that have the label
+    positives: np.ndarray  # [C] videos that have the label
 
 
 class MetricAccumulator:
@@ -97,25 +96,25 @@ class MetricAccumulator:
         return MetricValues(
             videos=len(data),
             positives=len(data.labels),
-            hit_at_1=_mean(data.hits[:, :1].sum(axis=1), data.weights),
-            perr=_mean(data.recalled / np.maximum(data.label_counts, 1), data.weights),
+            hit_at_1=_mean(data.hits[:, :1].sum(axis=1)),
+            perr=_mean(data.recalled / np.maximum(data.label_counts, 1)),
             gap=self.gap(),
             map=float(known.mean()) if known.size else None,
-            loss=None if data.loss is None else _mean(data.loss, data.weights),
+            loss=None if data.loss is None else _mean(data.loss),
         )
 
     def gap(self) -> float:
         """Global average precision over every video's `top_k` best classes."""
         data = self.rows
-        counts = data.label_counts
-        positives = float(counts.sum() if data.weights is None else _sum(counts * data.weights))
-        if positives == 0:
+        positives = len(data.labels)
+        if not positives:
             return 0.0
         ahead, total = Ahead(), 0.0
         for low, high in average_precision.score_ranges(data.scores):
             pairs = _pairs(data, _positions(data.scores, low, high))
             total += float(precision_sums(pairs, ahead=ahead)[1].sum())
-            ahead = _advanced(ahead, pairs)
+            hits = ahead.hits + int(pairs.hits.sum())
+            ahead = Ahead(count=ahead.count + len(pairs), hits=hits)
         return total / positives
 
     def class_precision(self, *, top_n: int | None = None) -> ClassPrecision:
@@ -126,7 +125,7 @@ class MetricAccumulator:
 
     def _class_precision(self, top_n: int | None) -> ClassPrecision:
         data = self.rows
-        positives = _class_positives(data, self.num_classes)
+        positives = np.bincount(data.labels, minlength=self.num_classes).astype(np.float64)
         sums = np.zeros(self.num_classes)
         for first, last in _class_ranges(data, self.num_classes):
             index = _positions(data.classes, first - 1, last - 1)
@@ -161,21 +160,10 @@ def _positions(values: np.ndarray, low: float, high: float) -> np.ndarray:
 
 def _pairs(data: Rows, index: np.ndarray, *, by_class: bool = False) -> Pairs:
     """The pairs at flat positions `index` of the [N, K] columns."""
-    video = index // data.scores.shape[1]
     return Pairs(
         scores=data.scores.ravel()[index],
         hits=data.hits.ravel()[index],
-        weights=None if data.weights is None else data.weights[video],
         pools=data.classes.ravel()[index].astype(np.int64) if by_class else None,
-    )
-
-
-def _advanced(ahead: Ahead, pairs: Pairs) -> Ahead:
-    weights = np.ones(len(pairs)) if pairs.weights is None else pairs.weights
-    return Ahead(
-        weight=ahead.weight + _sum(weights),
-        hits=ahead.hits + _sum(weights[pairs.hits]),
-        count=ahead.count + len(pairs),
     )
 
 
@@ -190,22 +178,6 @@ def _class_ranges(data: Rows, num_classes: int) -> Iterator[tuple[int, int]]:
     yield from zip(starts, [*starts[1:], num_classes], strict=True)
 
 
-def _class_positives(data: Rows, num_classes: int) -> np.ndarray:
-    if data.weights is None:
-        return np.bincount(data.labels, minlength=num_classes).astype(np.float64)
-    weights = np.repeat(data.weights, data.label_counts)
-    order = np.lexsort((weights, data.labels))  # a sum that no order of the data can change
-    return np.bincount(data.labels[order], weights=weights[order], minlength=num_classes)
-
-
-def _sum(values: np.ndarray) -> float:
-    """A sum that does not depend on the order of the values."""
-    return float(np.sort(values).sum())
-
-
-def _mean(values: np.ndarray, weights: np.ndarray | None) -> float | None:
-    if weights is None:
-        return _sum(values) / len(values) if len(values) else None
-    total = _sum(weights)
-    mean = _sum(values * weights) / total if total > 0 else math.nan
-    return None if math.isnan(mean) else mean
+def _mean(values: np.ndarray) -> float | None:
+    """A mean that does not depend on the order of the values."""
+    return float(np.sort(values).sum()) / len(values) if len(values) else None

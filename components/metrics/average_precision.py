@@ -2,8 +2,7 @@
 
 Pairs of equal score have no order of their own. Each pool's value is the mean over all orders of
 its tied pairs: the only value that neither order nor sharding of the data can change, and what
-shuffling (as Google's code does) gives on average. Where tied pairs have unequal weights, each
-counts with the mean weight of its tie.
+shuffling (as Google's code does) gives on average.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ class Pairs:
 
     scores: np.ndarray
     hits: np.ndarray  # bool
-    weights: np.ndarray | None = None  # 1 where absent
     pools: np.ndarray | None = None  # which pool a pair belongs to; one pool where absent
 
     def __len__(self) -> int:
@@ -31,17 +29,16 @@ class Pairs:
 
 @dataclass(frozen=True, kw_only=True)
 class Ahead:
-    """What ranks above all pairs at hand: their weight, the weight of hits, their number."""
+    """What ranks above all pairs at hand: their number, and that of the hits among them."""
 
-    weight: float = 0.0
-    hits: float = 0.0
     count: int = 0
+    hits: int = 0
 
 
 def precision_sums(
     pairs: Pairs, *, ahead: Ahead | None = None, depth: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Pool ids, and for each the sum over hits of weight x precision at the hit's rank.
+    """Pool ids, and for each the sum over hits of the precision at the hit's rank.
 
     Only the first `depth` ranks count, where given. Divide by the positives for the average.
     """
@@ -60,38 +57,30 @@ class _Ties:
 
     pool: np.ndarray
     size: np.ndarray
-    weight: np.ndarray  # of all its pairs
-    hits: np.ndarray  # weight of its hits
-    weight_ahead: np.ndarray  # of the pool's better pairs
+    hits: np.ndarray
+    count_ahead: np.ndarray  # of the pool's better pairs
     hits_ahead: np.ndarray
-    count_ahead: np.ndarray
 
 
 def _ties(pairs: Pairs) -> _Ties:
     pools = np.zeros(len(pairs), np.int64) if pairs.pools is None else pairs.pools
     keys = [-pairs.scores]
-    if pairs.weights is not None:  # sums of weights must not depend on the order of the data
-        keys = [pairs.weights, pairs.hits, *keys]
     if pairs.pools is not None:
         keys.append(pools)
     order = np.lexsort(keys) if len(keys) > 1 else np.argsort(keys[0])
     pool, score, hit = pools[order], pairs.scores[order], pairs.hits[order]
-    weight = np.ones(len(pairs)) if pairs.weights is None else pairs.weights[order]
     new = np.ones(len(pairs), bool)
     new[1:] = (score[1:] != score[:-1]) | (pool[1:] != pool[:-1])
     starts = np.flatnonzero(new)
     size = np.diff(starts, append=len(pairs))
     tie_pool = pool[starts]
-    tie_weight = np.add.reduceat(weight, starts)
-    tie_hits = np.add.reduceat(weight * hit, starts)
+    tie_hits = np.add.reduceat(hit.astype(np.float64), starts)
     return _Ties(
         pool=tie_pool,
         size=size,
-        weight=tie_weight,
         hits=tie_hits,
-        weight_ahead=_before(tie_weight, tie_pool),
-        hits_ahead=_before(tie_hits, tie_pool),
         count_ahead=_before(size, tie_pool),
+        hits_ahead=_before(tie_hits, tie_pool),
     )
 
 
@@ -117,15 +106,13 @@ def _within_ties(ties: _Ties, ahead: Ahead, depth: int | None) -> np.ndarray:
     ends = np.cumsum(size)
     tie = np.repeat(np.arange(len(chosen)), size)  # the tie of each pair
     place = np.arange(ends[-1]) - (ends - size)[tie]  # 0-based, within the tie
-    mean_weight = ties.weight[chosen] / size
-    hits = ties.hits[chosen] / mean_weight  # in pairs of mean weight
+    hits = ties.hits[chosen]
     among = (hits - 1) / np.maximum(size - 1, 1)
-    good = ahead.hits + ties.hits_ahead[chosen][tie]
-    good += mean_weight[tie] * (1 + place * among[tie])
-    seen = ahead.weight + ties.weight_ahead[chosen][tie] + mean_weight[tie] * (place + 1)
-    share = (ties.hits[chosen] / size)[tie] * good / seen
+    good = ahead.hits + ties.hits_ahead[chosen][tie] + (1 + place * among[tie])
+    seen = ahead.count + ties.count_ahead[chosen][tie] + place + 1
+    share = (hits / size)[tie] * good / seen
     if depth is not None:
-        share[ahead.count + ties.count_ahead[chosen][tie] + place >= depth] = 0.0
+        share[seen > depth] = 0.0
     result[chosen] = np.add.reduceat(share, ends - size)
     return result
 

@@ -24,7 +24,6 @@ class Batch:
     labels: np.ndarray | None = None  # [B, L] class ids, padded with -1
     multi_hot: np.ndarray | None = None  # [B, C], positive where the class is a label
     ids: Sequence[str | bytes] | None = None  # names the videos; messages and bootstrap use it
-    weights: np.ndarray | None = None  # [B] example weights, 1 where absent
     label_weights: np.ndarray | None = None  # [B, C]; segments: 1 for rated classes, else 0
     loss: np.ndarray | None = None  # [B], as the caller defines it
 
@@ -92,8 +91,6 @@ def column(values: np.ndarray | None, rows: int, name: str) -> np.ndarray | None
         raise DataError(f"{name} have shape {result.shape}: expected [{rows}]")
     if not np.isfinite(result).all():
         raise DataError(f"{name}: {result[~np.isfinite(result)][0]} is not a finite number")
-    if name == "weights" and (result < 0).any():
-        raise DataError(f"weights: {result.min()} is negative")
     return result
 
 

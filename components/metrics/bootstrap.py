@@ -61,7 +61,6 @@ class _Pool:
     """All pairs of the chosen videos, best first; sorted once, reweighted by each replicate."""
 
     video: np.ndarray  # [pairs] position of the pair's video
-    weight: np.ndarray | None  # [pairs] example weights
     hits: np.ndarray  # positions of the hits among the pairs
     tie_end: np.ndarray  # [hits] last position of the hit's tie
     last_hit: np.ndarray  # [hits] the last hit of the hit's tie, as an index into `hits`
@@ -70,8 +69,6 @@ class _Pool:
     def gap(self, times: np.ndarray) -> float:
         """GAP when each video is there `times` times; ties count with their closing precision."""
         weight = times[self.video]
-        if self.weight is not None:
-            weight *= self.weight
         positives = float(times @ self.positives)
         if positives == 0:
             return 0.0
@@ -95,11 +92,9 @@ def _pool(model: MetricAccumulator, chosen: np.ndarray) -> _Pool:
     last = np.flatnonzero(np.append(sorted_scores[1:] != sorted_scores[:-1], True))
     hits = np.flatnonzero(hit.ravel()[order])
     tie_end = last[np.searchsorted(last, hits)]
-    weights = None if rows.weights is None else rows.weights[mine]
-    counts = rows.label_counts[mine] * (1.0 if weights is None else weights)
+    counts = rows.label_counts[mine].astype(np.float64)
     return _Pool(
         video=video[order],
-        weight=None if weights is None else np.repeat(weights, scores.shape[1])[order],
         hits=hits,
         tie_end=tie_end,
         last_hit=np.searchsorted(hits, tie_end, side="right") - 1,

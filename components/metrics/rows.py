@@ -30,7 +30,6 @@ class Rows:
     labels: np.ndarray  # [sum of label_counts]
     recalled: np.ndarray  # [N] labels among the video's `label_counts` best with score > 0
     keys: np.ndarray  # [N] uint64 digest of the video id: the unit of the bootstrap
-    weights: np.ndarray | None = None  # [N] float64
     loss: np.ndarray | None = None  # [N] float64
 
     def __len__(self) -> int:
@@ -43,7 +42,6 @@ class Rows:
 
 
 MANY = 50_000  # rows; work on so many leaves memory worth giving back
-_ABSENT = {"weights": 1.0, "loss": np.nan}
 
 
 def empty_rows(num_classes: int, k: int) -> Rows:
@@ -78,7 +76,6 @@ def rows_of(batch: Batch, *, num_classes: int, k: int) -> Rows:
         labels=labels.astype(small),
         recalled=_recalled(scores, hot, best, hits, counts).astype(small),
         keys=_keys(batch, best, classes),
-        weights=column(batch.weights, len(scores), "weights"),
         loss=column(batch.loss, len(scores), "loss"),
     )
 
@@ -98,8 +95,8 @@ def joined(parts: list[Rows]) -> Rows:
             piece = getattr(part, f.name)
             size = len(part) if piece is None else len(piece)
             start = ends[f.name] - size
-            # Absent weights mean 1; an absent loss is unknown, and so is a mean with it.
-            array[start : ends[f.name]] = _ABSENT[f.name] if piece is None else piece
+            # Only a loss may be absent: it is unknown, and so is a mean with it.
+            array[start : ends[f.name]] = np.nan if piece is None else piece
             ends[f.name] = start
         freed += len(part)
         if freed >= MANY:

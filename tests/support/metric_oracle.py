@@ -70,9 +70,8 @@ def gap(
     predictions: list[list[float]],
     labels: list[set[int]],
     k: int,
-    weights: list[Fraction] | None = None,
 ) -> float:
-    weights = weights or [Fraction(1)] * len(labels)
+    weights = [Fraction(1)] * len(labels)
     pairs = [pair for pairs in pool(predictions, labels, k, weights).values() for pair in pairs]
     positives = sum((w * len(y) for w, y in zip(weights, labels, strict=True)), Fraction(0))
     return float(tied_precision_sum(pairs) / positives) if positives else 0.0
@@ -84,9 +83,8 @@ def mean_ap(
     k: int,
     *,
     top_n: int | None = None,
-    weights: list[Fraction] | None = None,
 ) -> float | None:
-    weights = weights or [Fraction(1)] * len(labels)
+    weights = [Fraction(1)] * len(labels)
     pools = pool(predictions, labels, k, weights)
     values = []
     for c in sorted({c for y in labels for c in y}):

@@ -1,7 +1,5 @@
 """The accumulator against a slow oracle, hand-computed values and its own algebra."""
 
-from fractions import Fraction
-
 import metric_oracle as oracle
 import numpy as np
 import pytest
@@ -83,43 +81,20 @@ def test_ties_are_the_mean_over_every_order(seed, k, top_n):
     assert result.map == (None if expected is None else pytest.approx(expected, abs=1e-12))
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_example_weights_agree_with_the_oracle(seed):
-    predictions, hot = random_case(seed, videos=15)
-    weights = np.random.default_rng(seed).integers(0, 5, 15) / 4
-    result = scored(predictions, hot, weights=weights)
-    fractions = [Fraction(w) for w in weights.tolist()]
-    lists, labels = predictions.tolist(), oracle.label_sets(hot)
-    assert result.gap == pytest.approx(oracle.gap(lists, labels, 20, fractions), abs=1e-12)
-
-
-def test_weight_zero_is_the_same_as_leaving_the_video_out():
-    predictions, hot = random_case(3)
-    weights = np.ones(40)
-    weights[::3] = 0
-    kept = scored(predictions[weights > 0], hot[weights > 0])
-    weighted = scored(predictions, hot, weights=weights)
-    assert weighted.gap == pytest.approx(kept.gap, abs=1e-12)
-    assert weighted.perr == pytest.approx(kept.perr, abs=1e-12)
-
-
 @settings(max_examples=30, deadline=None)
 @given(
     st.integers(0, 10_000),
     st.sampled_from([None, 3]),
-    st.booleans(),
     st.lists(st.integers(0, 30), max_size=5),
 )
-def test_order_and_sharding_change_no_bit(seed, levels, weighted, cuts):
+def test_order_and_sharding_change_no_bit(seed, levels, cuts):
     predictions, hot = random_case(seed, videos=30, levels=levels)
-    weights = np.random.default_rng(seed).random(30) if weighted else None
     loss = predictions.sum(axis=1)
 
     def batch(chosen):
         return Batch(
             predictions=predictions[chosen],
             multi_hot=hot[chosen],
-            weights=None if weights is None else weights[chosen],
             loss=loss[chosen],
         )
 
@@ -211,8 +186,7 @@ def test_a_label_outside_the_classes_names_the_video():
         ({"predictions": np.ones((4, 29))}, "expected"),
         ({"multi_hot": np.ones((4, 29))}, "labels have shape"),
         ({"multi_hot": None}, "either labels"),
-        ({"weights": np.array([1, 1, -1, 1])}, "negative"),
-        ({"weights": np.ones(3)}, "expected"),
+        ({"loss": np.ones(3)}, "expected"),
         ({"loss": np.array([1, 2, np.nan, 1])}, "finite"),
         ({"label_weights": np.ones((4, 2))}, "label_weights"),
     ],
