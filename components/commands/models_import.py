@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from yt8m.components.artifacts.saved_model import MODEL_FILE
+from yt8m.components.commands.arguments import add_push_argument
 from yt8m.components.console.console import Console
 from yt8m.components.console.quiet import silence_tensorflow
 from yt8m.schemas.errors import UserError
@@ -38,7 +39,7 @@ _HEAD = "entities"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("model", metavar="DIR", help=f"the SavedModel, where {MODEL_FILE} is")
-    parser.add_argument("--push", required=True, metavar="DIR", help="the push directory")
+    add_push_argument(parser)
     parser.add_argument(
         "--data",
         metavar="PATTERN",

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from yt8m.components.commands.arguments import add_push_argument
 from yt8m.components.console.console import Console
 
 _STATES = {
@@ -27,7 +28,7 @@ _COLUMNS = ("version", "pushed", "origin", "GAP", "interval", "spans", "state")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("--push", required=True, metavar="DIR", help="the push directory")
+    add_push_argument(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> None:

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import argparse
 
+from yt8m.components.commands.arguments import add_push_argument
 from yt8m.components.console.console import Console
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("--push", required=True, metavar="DIR", help="the push directory")
+    add_push_argument(parser)
     parser.add_argument("--yes", action="store_true", help="remove them, do not only say which")
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from yt8m.components.commands.arguments import add_push_argument
 from yt8m.components.console.console import Console
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("version", type=int, metavar="V", help="the number of the version")
-    parser.add_argument("--push", required=True, metavar="DIR", help="the push directory")
+    add_push_argument(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from yt8m.components.commands.arguments import add_push_argument
 from yt8m.components.console.console import Console
 from yt8m.schemas.errors import EXIT_DONE, EXIT_USER
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("version", type=int, nargs="?", metavar="V", help="this one alone")
-    parser.add_argument("--push", required=True, metavar="DIR", help="the push directory")
+    add_push_argument(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
