@@ -55,7 +55,7 @@ def rewrite_records(
             | "Group" >> beam.GroupByKey()
             | "Write" >> beam.ParDo(_Write(config, counts, root, scratch))
         )
-    names = storage.glob(storage.join(scratch, "*.json"))
+    names = storage.glob(storage.join(storage.escape(scratch), "*.json"))
     shards = [from_dict(Shard, json.loads(storage.read_text(name))) for name in names]
     good = sum(report.records - len(report.problems) for report in reports)
     return sorted(shards, key=lambda s: (s.split, s.span or 0, s.uri)), good - sum(

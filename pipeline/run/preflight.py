@@ -37,6 +37,7 @@ from yt8m.schemas.features import LABELS, SEGMENT_LABELS, Level
 _BASE_DISK_BYTES = 300 << 20
 _COPYING = (Ingest.COPY, Ingest.REWRITE)
 _GB = 1e9
+_WILDCARDS = set("*?[")
 # Of the first shard of each split: enough to see that the configuration means other data.
 _PEEKED_RECORDS = 100
 _PEEKED_BYTES = 4 << 20
@@ -63,6 +64,11 @@ def _root(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
         yield "root is not set: say where the run may keep its things (--root DIR)"
     elif not storage.is_local(config.root):
         yield f"root {config.root}: must be a local directory; data and push may be remote"
+    elif wild := _WILDCARDS & set(config.root):
+        yield (
+            f"root {config.root}: TFX and Beam look for files by patterns, in which "
+            f"{' '.join(sorted(wild))} would stand for others; choose a directory without"
+        )
     elif problem := _unwritable(Path(config.root)):
         yield f"root {config.root}: {problem}"
 
