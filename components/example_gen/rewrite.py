@@ -80,6 +80,7 @@ def _task(report: ShardReport) -> dict[str, Any]:
         "split": report.source.split,
         "span": report.source.span,
         "bad": sorted(problem.record for problem in report.problems),
+        "end": report.records,  # beyond it verification has read nothing
     }
 
 
@@ -108,7 +109,7 @@ class _Read(beam.DoFn):
         with open_shard(task["uri"]) as (file, _):
             for block in scan(file):
                 for index, record in zip(block.indices, block.records, strict=True):
-                    if index not in bad and keep(record):
+                    if index < task["end"] and index not in bad and keep(record):
                         yield self._placed(record, f"{task['uri']} {index}", task, config)
 
     def _placed(
