@@ -19,6 +19,7 @@ from yt8m.schemas.errors import (
     EXIT_HELD_BACK,
     EXIT_INTERRUPTED,
     EXIT_TERMINATED,
+    EXIT_USER,
     ConfigError,
 )
 
@@ -54,7 +55,7 @@ class Verdict(enum.Enum):
         return self in (Verdict.PUSHED, Verdict.HELD_BACK)
 
 
-EXIT_CODES = {
+_EXIT_CODES = {
     Verdict.PUSHED: EXIT_DONE,
     Verdict.HELD_BACK: EXIT_HELD_BACK,
     Verdict.FAILED: EXIT_FAILED,
@@ -87,6 +88,7 @@ class RunRecord:
     seconds: float = 0.0
     verdict: Verdict = Verdict.RUNNING
     reason: str = ""
+    given_wrong: bool = False  # it failed by what it was given: the same would fail again
     version: int = 0  # pushed; 0 when none was
     push_dir: str = ""
     baseline_version: int = 0
@@ -100,6 +102,11 @@ class RunRecord:
     retraining: bool = False
     nodes: tuple[NodeRecord, ...] = ()
     config: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def exit_code(self) -> int:
+        """What the command ends with."""
+        return EXIT_USER if self.given_wrong else _EXIT_CODES[self.verdict]
 
     def node(self, name: str) -> NodeRecord:
         return next(node for node in self.nodes if node.name == name)
