@@ -200,9 +200,9 @@ def _backend_of(name: str) -> Backend:
     if name == "":
         return LocalBackend()
     if name == "gs":
-        from yt8m.components.storage.gcs import GfileBackend
+        from yt8m.components.storage.gcs import GcsBackend
 
-        return GfileBackend()
+        return GcsBackend()
     if name == "s3":
         from yt8m.components.storage.s3 import S3Backend
 
