@@ -1,7 +1,7 @@
 """Files by URI: local paths, gs:// and s3://, through one set of functions.
 
 Writing is atomic everywhere: a file is complete or absent. Nothing here follows a symbolic link
-when it removes. `tf.data` reads local and gs:// paths itself; for s3:// see `cache.py`.
+when it removes. `tf.data` reads local paths itself; for the others see `cache.py`.
 """
 
 from yt8m.components.storage.backend import Stat
