@@ -11,7 +11,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile
 
-.PHONY: help install demo test test-unit test-slow test-real check format bench golden reference lock image clean
+.PHONY: help install demo test test-unit test-slow test-real check format bench golden reference lock image fake-gcs-server clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -79,6 +79,12 @@ bench: install  ## each benchmark in turn, figures against their targets (wants 
 	@for file in $(BENCHMARKS); do \
 	  echo "== $$file"; $(BIN)/python -W ignore $$file || failed="$$failed $$file"; \
 	done; test -z "$$failed" || { echo "below target:$$failed"; exit 1; }
+
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/yt8m
+
+fake-gcs-server:  ## the server that tests of gs:// run against, built from tests/support/fake_gcs
+	cd tests/support/fake_gcs && GOBIN=$(CACHE)/bin GOFLAGS="-p=1 -mod=readonly" \
+	  go install github.com/fsouza/fake-gcs-server
 
 clean:  ## remove what was built here, the environment too
 	rm -rf .venv build dist ./*.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis demo

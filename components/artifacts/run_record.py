@@ -9,6 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.errors import (
+    EXIT_DONE,
+    EXIT_FAILED,
+    EXIT_HELD_BACK,
+    EXIT_INTERRUPTED,
+    EXIT_TERMINATED,
+    EXIT_USER,
+)
 
 FILE_NAME = "run.json"
 
@@ -42,6 +50,16 @@ class Verdict(enum.Enum):
         return self in (Verdict.PUSHED, Verdict.HELD_BACK)
 
 
+_EXIT_CODES = {
+    Verdict.PUSHED: EXIT_DONE,
+    Verdict.HELD_BACK: EXIT_HELD_BACK,
+    Verdict.FAILED: EXIT_FAILED,
+    Verdict.KILLED: EXIT_FAILED,
+    Verdict.INTERRUPTED: EXIT_INTERRUPTED,
+    Verdict.TERMINATED: EXIT_TERMINATED,
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class NodeRecord:
     """One component of a run. Times are seconds since the epoch, memory the process's peak."""
@@ -65,6 +83,7 @@ class RunRecord:
     seconds: float = 0.0
     verdict: Verdict = Verdict.RUNNING
     reason: str = ""
+    given_wrong: bool = False  # it failed by what it was given: the same would fail again
     version: int = 0  # pushed; 0 when none was
     push_dir: str = ""
     baseline_version: int = 0
@@ -78,6 +97,11 @@ class RunRecord:
     retraining: bool = False
     nodes: tuple[NodeRecord, ...] = ()
     config: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def exit_code(self) -> int:
+        """What the command ends with."""
+        return EXIT_USER if self.given_wrong else _EXIT_CODES[self.verdict]
 
     def node(self, name: str) -> NodeRecord:
         return next(node for node in self.nodes if node.name == name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -115,6 +116,7 @@ def check_gate(gate: GateConfig, evaluator: EvaluatorConfig | None = None) -> li
                 f"{where}.metric = {threshold.metric!r}: must be one of "
                 f"{', '.join(KNOWN_METRICS)}, or a metric that evaluator.eval_config adds"
             )
+        problems += (f"{where}.{problem}" for problem in _futile(threshold))
         if threshold.slice and threshold.slice.partition("=")[0] not in columns:
             problems.append(
                 f"{where}.slice = {threshold.slice!r}: evaluator.slices has no such slice; "
@@ -126,6 +128,28 @@ def check_gate(gate: GateConfig, evaluator: EvaluatorConfig | None = None) -> li
             "evaluator.bootstrap.replicates to 200"
         )
     return problems
+
+
+def _futile(threshold: Threshold) -> Iterator[str]:
+    """Limits that every model keeps, or none: what they were meant for they do not do."""
+    if threshold.metric not in KNOWN_METRICS:
+        return
+    best = math.inf if threshold.metric == "loss" else 1.0
+    limits = {"minimum": threshold.minimum, "maximum": threshold.maximum}
+    for name, limit in limits.items():
+        if limit is None:
+            continue
+        is_minimum = name == "minimum"
+        if (limit <= 0) if is_minimum else (limit >= best):
+            what = "every model passes"
+        elif (limit > best) if is_minimum else (limit < 0):
+            what = "no model passes"
+        else:
+            continue
+        yield (
+            f"{name} = {limit:g}: {what}, for {threshold.metric} is from 0 to {best:g}"
+            f"{'; ask for a maximum' if threshold.metric == 'loss' and is_minimum else ''}"
+        )
 
 
 def _unguarded(gate: GateConfig) -> list[str]:

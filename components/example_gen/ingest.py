@@ -10,7 +10,11 @@ from yt8m.components import storage
 from yt8m.components.artifacts.manifest import FILE_NAME, QUARANTINE_FILE, Manifest, Shard
 from yt8m.components.console.console import Console
 from yt8m.components.example_gen.config import DataConfig, Ingest
-from yt8m.components.example_gen.leaks import mark_train_eval_overlap
+from yt8m.components.example_gen.leaks import (
+    ids_not_compared,
+    mark_train_eval_overlap,
+    repeated_ids,
+)
 from yt8m.components.example_gen.materialize import materialize_sample, materialize_shards
 from yt8m.components.example_gen.reconcile import (
     RecordCounts,
@@ -72,8 +76,8 @@ def ingest(
     )
     storage.write_text(storage.join(examples_uri, FILE_NAME), manifest.to_json())
     console.info(_summary(accounts, sources))
-    for line in _warnings(reports):
-        console.warn(line)
+    for line in (*_warnings(reports), *repeated_ids(reports), *ids_not_compared(reports)):
+        console.warn(f"ExampleGen: {line}")
     return Ingested(manifest=manifest, accounts=accounts, sample_splits=sample_splits)
 
 
@@ -110,7 +114,7 @@ def _warnings(reports: Sequence[ShardReport]) -> Iterator[str]:
             first.setdefault(text, report.source.uri)
     for text, count in counts.items():
         where = f"{count:,} records in {shards[text]:,} shards, the first of which is {first[text]}"
-        yield f"ExampleGen: {text} ({where})"
+        yield f"{text} ({where})"
 
 
 def _summary(accounts: RecordCounts, sources: Sources) -> str:

@@ -36,6 +36,39 @@ def mark_train_eval_overlap(reports: Sequence[ShardReport]) -> list[ShardReport]
     ]
 
 
+def repeated_ids(reports: Sequence[ShardReport]) -> Iterator[str]:
+    """What is to be said of ids that several records of a split have: each of them counts.
+
+    By their hashes alone, so that shards verified before are not read again.
+    """
+    for split in sorted({report.source.split for report in reports}):
+        hashes, counts = np.unique(_hashes(reports, split), return_counts=True)
+        several = hashes[counts > 1]
+        if len(several):
+            extra = int((counts[counts > 1] - 1).sum())
+            where = _two_places(reports, split, several[0])
+            yield f"{extra:,} records of split {split} have the id of another, for one {where}"
+
+
+def _two_places(reports: Sequence[ShardReport], split: str, hashed: int) -> str:
+    places = [
+        f"{report.source.uri} record {record}"
+        for report in _of(reports, split)
+        if report.ids is not None and report.indices is not None
+        for record in report.indices[report.ids == hashed].tolist()
+    ]
+    return f"{places[0]} and {places[1]}"
+
+
+def ids_not_compared(reports: Sequence[ShardReport]) -> Iterator[str]:
+    """What a verification that parses not every record leaves open."""
+    if any(report.ids is None for report in reports):
+        yield (
+            "ids are not compared, so a video may be in train and in eval, or twice in a split; "
+            "data.verify=full looks for both"
+        )
+
+
 def _without(report: ShardReport, in_eval: dict[bytes, str], shared: np.ndarray) -> ShardReport:
     problems, labels, frames, segments = [], 0, 0, 0
     for record, problem in _located(report, shared):

@@ -85,7 +85,9 @@ def _without_problems(report: ShardReport, target: str) -> Shard:
         kept = 0
         for block in scan(file):
             pairs = zip(block.indices, block.records, strict=True)
-            kept += write_records(out, (record for index, record in pairs if index not in bad))
+            # Beyond the last one that verification counted it has read nothing.
+            good = (r for at, r in pairs if at < report.records and at not in bad)
+            kept += write_records(out, good)
     if kept != report.records - len(bad):
         raise RuntimeError(f"{report.source.uri} changed while it was read: {kept} records left")
     identity = f"{report.digest} {sorted(bad)}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from yt8m.components.example_gen.config import BadInput, DataConfig
 from yt8m.components.example_gen.verify import ShardReport
 from yt8m.components.records.shard_reader import UNKNOWN
-from yt8m.schemas.errors import DataError
+from yt8m.schemas.errors import ConfigError, DataError
 
 _LINES_A_SHARD = 5
 
@@ -42,6 +42,7 @@ class RecordCounts:
 
 def enforce_bad_input_policy(reports: Sequence[ShardReport], config: DataConfig) -> RecordCounts:
     """The sums; a DataError that lists every bad shard where the policy does not let it pass."""
+    _check_configuration(reports, config)
     lost = sum(report.lost for report in reports)
     total = sum(report.records for report in reports) + lost
     bad = sum(len(report.problems) for report in reports) + lost
@@ -59,6 +60,23 @@ def enforce_bad_input_policy(reports: Sequence[ShardReport], config: DataConfig)
         shards=len(reports),
         remembered=sum(report.remembered for report in reports),
     )
+
+
+def _check_configuration(reports: Sequence[ShardReport], config: DataConfig) -> None:
+    """Where every record of a split has the same fault, the records are hardly to blame."""
+    for split in sorted({report.source.split for report in reports}):
+        of_split = [report for report in reports if report.source.split == split]
+        records = sum(report.records for report in of_split)
+        problems = [problem for report in of_split for problem in report.problems]
+        alike = len({problem.reason for problem in problems}) == 1
+        if any(r.broken for r in of_split) or len(problems) < max(records, 2) or not alike:
+            continue
+        raise ConfigError(
+            f"all {records:,} records of split {split} fail alike, so it is the configuration that "
+            f"does not fit them: {problems[0].reason}. Compare data.level={config.level.value}, "
+            "features.names, features.sizes, features.num_classes and data.unlabelled with what "
+            f"`yt8m data inspect {of_split[0].source.uri}` says"
+        )
 
 
 def quarantine_json(reports: Sequence[ShardReport]) -> str:

@@ -55,7 +55,7 @@ def rewrite_records(
             | "Group" >> beam.GroupByKey()
             | "Write" >> beam.ParDo(_Write(config, counts, root, scratch))
         )
-    names = storage.glob(storage.join(scratch, "*.json"))
+    names = storage.glob(storage.join(storage.escape(scratch), "*.json"))
     shards = [from_dict(Shard, json.loads(storage.read_text(name))) for name in names]
     good = sum(report.records - len(report.problems) for report in reports)
     return sorted(shards, key=lambda s: (s.split, s.span or 0, s.uri)), good - sum(
@@ -80,6 +80,7 @@ def _task(report: ShardReport) -> dict[str, Any]:
         "split": report.source.split,
         "span": report.source.span,
         "bad": sorted(problem.record for problem in report.problems),
+        "end": report.records,  # beyond it verification has read nothing
     }
 
 
@@ -108,7 +109,7 @@ class _Read(beam.DoFn):
         with open_shard(task["uri"]) as (file, _):
             for block in scan(file):
                 for index, record in zip(block.indices, block.records, strict=True):
-                    if index not in bad and keep(record):
+                    if index < task["end"] and index not in bad and keep(record):
                         yield self._placed(record, f"{task['uri']} {index}", task, config)
 
     def _placed(

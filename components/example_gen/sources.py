@@ -15,6 +15,7 @@ from pathlib import Path
 from yt8m.components import storage
 from yt8m.components.example_gen.config import DataConfig, Ingest
 from yt8m.components.example_gen.spans import SpanPattern, choose_spans, parse_pattern
+from yt8m.components.storage.errors import OF_THE_FILE, storage_failures_explained
 from yt8m.schemas.errors import UserError
 
 UNDIVIDED = "all"  # the split of a shard whose records are divided later, by id
@@ -110,6 +111,8 @@ def _absolute(root: str, patterns: dict[str, tuple[str, ...]]) -> str:
     """`root` as links and manifests need it; it may be missing where no pattern is relative."""
     if root and storage.is_local(root):
         return str(Path(root.removeprefix("file://")).absolute())
+    if root and not root.partition("://")[2].strip("/"):
+        raise UserError(f"data.root {root} names no bucket: write {root.rstrip('/')}//bucket/path")
     relative = [
         text for texts in patterns.values() for text in texts if storage.join("/", text) != text
     ]
@@ -121,16 +124,18 @@ def _absolute(root: str, patterns: dict[str, tuple[str, ...]]) -> str:
 def _find(root: str, texts: tuple[str, ...]) -> list[_Found]:
     found: dict[str, _Found] = {}
     for text in texts:
-        for file in _newest_versions(parse_pattern(storage.join(root, text))):
+        below = storage.join(root, text).removesuffix(text)
+        for file in _newest_versions(parse_pattern(text, below=below)):
             found.setdefault(file.uri, file)
     return sorted(found.values(), key=lambda file: (file.span or 0, file.uri))
 
 
 def _newest_versions(pattern: SpanPattern) -> list[_Found]:
     try:
-        stats = storage.find(pattern.glob)
-    except FileNotFoundError as error:
-        raise UserError(f"{error.filename}: a broken link; its target is missing") from error
+        with storage_failures_explained(pattern.text):
+            stats = storage.find(pattern.glob)
+    except OF_THE_FILE as error:  # a bucket that is not there, or not for everybody
+        raise UserError(f"{pattern.text}: cannot be looked for ({error})") from error
     files = []
     newest: dict[int | None, int] = defaultdict(int)
     for uri, stat in stats.items():
@@ -161,6 +166,8 @@ def _what_is_there(root: str) -> str:
         return "the directory does not exist"
     except NotADirectoryError:
         return "it is a file, not a directory"
+    except OSError as error:
+        return f"the directory cannot be read ({error.strerror or error})"
     if not names:
         return "the directory is empty"
     return f"the directory holds {', '.join(names[:5])}{', ...' if len(names) > 5 else ''}"

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from yt8m.components import storage
 from yt8m.schemas.errors import UserError
 
 _EPOCH = datetime.date(1970, 1, 1)
@@ -56,11 +57,14 @@ class SpanPattern:
         return date_span(date), version
 
 
-def parse_pattern(text: str) -> SpanPattern:
-    """`text` checked and translated; a wrong field is a UserError that names it."""
+def parse_pattern(text: str, *, below: str = "") -> SpanPattern:
+    """`text` checked and translated; a wrong field is a UserError that names it.
+
+    `below` stands before it and is no pattern, whatever brackets and braces are in it.
+    """
     names = [m.group(1) or m.group(3) or m.group(4) for m in _FIELD.finditer(text)]
     _check(text, names)
-    glob, regex, at = "", "", 0
+    glob, regex, at = storage.escape(below), re.escape(below), 0
     for match in _FIELD.finditer(text):
         between = text[at : match.start()]
         name = match.group(1) or match.group(3)
@@ -69,7 +73,7 @@ def parse_pattern(text: str) -> SpanPattern:
         regex += _to_regex(between) + f"(?P<{name}>" + (rf"\d{{{digits}}}" if digits else r"\d+")
         regex += ")"
         at = match.end()
-    return SpanPattern(text, glob + text[at:], re.compile(regex + _to_regex(text[at:])))
+    return SpanPattern(below + text, glob + text[at:], re.compile(regex + _to_regex(text[at:])))
 
 
 def choose_spans(available: Iterable[int], wanted: str) -> tuple[int, ...]:

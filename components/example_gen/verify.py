@@ -39,7 +39,9 @@ from yt8m.components.records.validation import (
 from yt8m.components.storage.errors import storage_failures_explained
 from yt8m.schemas.features import FeatureConfig
 
+MAX_PROBLEMS = 100_000  # of one shard; what has more is not read on, and memory stays flat
 SAMPLED_RECORDS = 256  # of each shard, under the policy `sample`
+_TOO_MANY = f"{MAX_PROBLEMS:,} records are bad; the rest of the file was not read"
 _EMPTY = RecordProblem(0, 0, "the shard holds no record")
 
 
@@ -173,6 +175,10 @@ class _Verifier:
                     bad = dict.fromkeys(range(len(block.records)), fault)
                     problems += _located(block, bad)
                 records += len(block.records) + len(block.problems)
+                if len(problems) >= MAX_PROBLEMS:
+                    problems.append(RecordProblem(records, UNKNOWN, _TOO_MANY))
+                    records, broken = records + 1, True
+                    break
         return ShardReport(
             source=shard,
             records=records or 1,
@@ -188,6 +194,9 @@ class _Verifier:
             for block in scan(file):
                 digest.update(b"".join(block.framing))
                 self._check(block, shard, total)
+                if len(total.problems) >= MAX_PROBLEMS:
+                    total.give_up()
+                    break
         return total.report(shard, digest.hexdigest()[:32], compression)
 
     def _lengths(self, shard: SourceShard, *, sampled: bool) -> ShardReport:
@@ -262,6 +271,11 @@ class _Totals:
         self.records += len(block.problems)
         self.problems += block.problems
         self.broken |= block.broken
+
+    def give_up(self) -> None:
+        self.problems.append(RecordProblem(self.records, UNKNOWN, _TOO_MANY))
+        self.records += 1
+        self.broken = True
 
     def add(self, block: Block, figures: Any) -> None:
         self.records += len(block.records)

@@ -2,7 +2,8 @@
 
 The graph yields plain numbers for each record; which of them make a record suspect is numpy.
 Suspects, and whole blocks that TensorFlow refuses, go through the rules of `records/validation.py`
-one by one, which decide.
+one by one, which decide. Suspect is also what TensorFlow's parser, which skips what nobody asked
+for, takes, and protobuf would not: statistics and rewriting read records by other parsers.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from google.protobuf.message import DecodeError
 
 from yt8m.components.inputs.segment import distinct_segments
+from yt8m.components.records.decode import MalformedRecord, decode_record
 from yt8m.components.records.validation import check_bytes, expected_by
 from yt8m.schemas.features import (
     ID,
@@ -61,6 +64,7 @@ class RecordChecker:
     def __init__(self, *, level: Level, features: FeatureConfig) -> None:
         self._level, self._features = level, features
         numbers = _sequence_numbers if level.is_sequence else _video_numbers
+        self._well_formed = _is_record if level.is_sequence else _is_plain_example
         self._numbers: Callable[[tf.Tensor], Any] = tf.function(
             lambda records: numbers(records, features, level),
             input_signature=[tf.TensorSpec([None], tf.string)],
@@ -75,6 +79,7 @@ class RecordChecker:
             return self._one_by_one(records, labelled=labelled)
         rated = found["segments"] if self._level is Level.SEGMENT else found["labels"]
         suspect = (found["suspect"] > 0) | ((rated == 0) & labelled)
+        suspect |= ~np.fromiter(map(self._well_formed, records), bool, len(records))
         block = BlockFigures(found["ids"], found["labels"], found["frames"], found["segments"], {})
         for at in np.flatnonzero(suspect).tolist():
             self._judge(records[at], at, block, labelled=labelled)
@@ -107,6 +112,25 @@ class RecordChecker:
             block.bad[at] = "; ".join(found.faults)
         else:
             block.warnings.update(found.warnings)
+
+
+def _is_record(data: bytes) -> bool:
+    try:
+        decode_record(data)
+    except MalformedRecord:
+        return False
+    return True
+
+
+def _is_plain_example(data: bytes) -> bool:
+    """Whether protobuf, ten times as fast as decoding, finds nothing but known fields in `data`."""
+    try:
+        # Of a sequence, for published records have the field of its lists as well, empty.
+        message = tf.train.SequenceExample.FromString(data)
+    except DecodeError:
+        return False
+    message.DiscardUnknownFields()
+    return bool(message.ByteSize() == len(data))
 
 
 @functools.cache

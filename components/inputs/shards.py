@@ -8,11 +8,11 @@ from pathlib import Path
 
 import tensorflow as tf
 
+from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.storage.cache import ReadCache
 
 _BUFFER_BYTES = 8 << 20
-_READ_BY_TENSORFLOW = ("/", "gs://")  # anything else has no file system in TensorFlow
 
 
 def read_shards(shards: Sequence[Shard], chosen: tf.Tensor | None = None) -> tf.data.Dataset:
@@ -33,8 +33,8 @@ def read_shards(shards: Sequence[Shard], chosen: tf.Tensor | None = None) -> tf.
 
 
 def is_remote(uri: str) -> bool:
-    """Whether TensorFlow cannot read `uri` itself."""
-    return "://" in uri.removeprefix("file://") and not uri.startswith(_READ_BY_TENSORFLOW)
+    """Whether `uri` is read through a local copy: TensorFlow has no s3://, and no retries."""
+    return not storage.is_local(uri)
 
 
 def _local_copy(uri: tf.Tensor) -> tf.Tensor:

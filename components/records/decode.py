@@ -1,7 +1,8 @@
 """Records read from protobuf's wire format, without TensorFlow: what inspection and repair need.
 
 The training path does not come here: there TensorFlow parses whole batches. This reader is for
-looking at single records, telling their level, and saying what is wrong with one.
+looking at single records, telling their level, and saying what is wrong with one. It is strict:
+what it takes, every reader of protobuf takes, and all of them find the same in it.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import numpy as np
 
 from yt8m.schemas.features import SEGMENT_LABELS, SEGMENT_START_TIMES, Level
 
-_VARINT, _FIXED64, _LENGTH_DELIMITED, _FIXED32 = 0, 1, 2, 5
-_FIXED_BYTES = {_FIXED64: 8, _FIXED32: 4}
+_VARINT, _LENGTH_DELIMITED, _FIXED32 = 0, 2, 5
+_FIRST = 1 << 3 | _LENGTH_DELIMITED  # the key of field 1: a text, a message, or packed numbers
 _MAX_VARINT_BYTES = 10
 
 Value = tuple[bytes, ...] | np.ndarray  # of float32 or int64
@@ -73,7 +74,10 @@ def _map(payload: bytes) -> Iterator[tuple[str, bytes]]:
     for number, entry in _fields(payload):
         if number != 1:
             raise MalformedRecord(f"field {number} belongs to no map of features")
-        parts = dict(_fields(entry))
+        fields = list(_fields(entry))
+        parts = dict(fields)
+        if len(parts) < len(fields) or not parts.keys() <= {1, 2}:
+            raise MalformedRecord("a feature is more than a name and its values")
         try:
             yield parts[1].decode(), parts.get(2, b"")
         except (KeyError, UnicodeDecodeError) as error:
@@ -81,19 +85,23 @@ def _map(payload: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _feature(payload: bytes) -> Value:
-    for number, values in _fields(payload):
-        if number == 1:
-            return tuple(value for _, value in _fields(values))
-        if number == 2:
-            return _floats(values)
-        if number == 3:
-            return _integers(values)
-        raise MalformedRecord(f"field {number} belongs to no feature")
-    return ()
+    kinds = list(_fields(payload))
+    if not kinds:
+        return ()
+    if len(kinds) > 1:
+        raise MalformedRecord("a feature holds several lists")
+    number, values = kinds[0]
+    if number == 1:
+        return tuple(_listed(values))
+    if number == 2:
+        return _floats(values)
+    if number == 3:
+        return _integers(values)
+    raise MalformedRecord(f"field {number} belongs to no feature")
 
 
 def _floats(payload: bytes) -> np.ndarray:
-    parts = [_whole_floats(chunk) for _, chunk in _fields(payload)]
+    parts = [_whole_floats(payload[start:end]) for start, end in _packed(payload, _FIXED32)]
     return np.concatenate(parts) if parts else np.empty(0, np.float32)
 
 
@@ -105,36 +113,52 @@ def _whole_floats(chunk: bytes) -> np.ndarray:
 
 def _integers(payload: bytes) -> np.ndarray:
     values: list[int] = []
-    at = 0
-    while at < len(payload):
-        key, at = _varint(payload, at)
-        if key & 7 == _LENGTH_DELIMITED:
-            length, at = _varint(payload, at)
-            end = at + length
-        elif key & 7 == _VARINT:
-            end = at + 1
-        else:
-            raise MalformedRecord(f"wire type {key & 7} is not a list of integers")
-        if end > len(payload):
-            raise MalformedRecord("a list of integers is cut off")
+    for at, end in _packed(payload, _VARINT):
         while at < end:
             value, at = _varint(payload, at)
             values.append(value)
+        if at != end:
+            raise MalformedRecord("a list of integers breaks off")
     return np.array(values, dtype=np.uint64).astype(np.int64)
+
+
+def _packed(payload: bytes, alone: int) -> Iterator[tuple[int, int]]:
+    """Where the numbers of a list begin and end: packed, or each of the wire type `alone`."""
+    at = 0
+    while at < len(payload):
+        key, at = _varint(payload, at)
+        if key == _FIRST:
+            length, at = _varint(payload, at)
+            end = at + length
+        elif key == 1 << 3 | alone:
+            end = at + 4 if alone == _FIXED32 else _varint(payload, at)[1]
+        else:
+            raise MalformedRecord(f"wire type {key & 7} is no list of numbers")
+        if end > len(payload):
+            raise MalformedRecord("a list of numbers breaks off")
+        yield at, end
+        at = end
 
 
 def _feature_list(payload: bytes) -> Frames:
     fast = _equal_frames(payload)
     if fast is not None:
         return fast
-    return tuple(_feature(value) for _, value in _fields(payload))
+    return tuple(map(_feature, _listed(payload)))
+
+
+def _listed(payload: bytes) -> Iterator[bytes]:
+    for number, value in _fields(payload):
+        if number != 1:
+            raise MalformedRecord(f"field {number} belongs to no list")
+        yield value
 
 
 def _equal_frames(payload: bytes) -> np.ndarray | None:
     """All frames at once, where each is one text of the same size; None where that is not so."""
     size, start = len(payload), 0
     for _ in range(3):  # entry of the list, BytesList, value: each a key and a length
-        if start >= len(payload) or payload[start] != 0x0A:
+        if start >= len(payload) or payload[start] != _FIRST:
             return None
         size, start = _varint(payload, start + 1)
     stride = start + size
@@ -159,17 +183,13 @@ def _only(payload: bytes) -> bytes:
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Number and payload of each field; numbers of fixed size come as their bytes."""
+    """Number and payload of each field; in records all but single numbers have a length."""
     at = 0
     while at < len(data):
         key, at = _varint(data, at)
-        wire_type = key & 7
-        if wire_type == _LENGTH_DELIMITED:
-            length, at = _varint(data, at)
-        elif wire_type in _FIXED_BYTES:
-            length = _FIXED_BYTES[wire_type]
-        else:
-            raise MalformedRecord(f"wire type {wire_type} does not occur in records")
+        if key & 7 != _LENGTH_DELIMITED or not key >> 3:
+            raise MalformedRecord(f"wire type {key & 7} of field {key >> 3} is in no record")
+        length, at = _varint(data, at)
         if at + length > len(data):
             raise MalformedRecord("a field is longer than the record")
         yield key >> 3, data[at : at + length]

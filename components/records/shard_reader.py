@@ -14,23 +14,33 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import google_crc32c
 
 from yt8m.components import storage
-from yt8m.components.records.tfrecord import FOOTER_BYTES, GZIP_MAGIC, HEADER_BYTES
+from yt8m.components.records.tfrecord import (
+    FOOTER_BYTES,
+    GZIP_MAGIC,
+    HEADER_BYTES,
+    MAX_RECORD_BYTES,
+    too_long,
+)
 
 BLOCK_BYTES = 4 << 20
+_PACKED_BYTES = 1 << 18
+_GZIP_BITS = 31  # zlib's word for: with gzip's header and checksum
 UNKNOWN = -1  # in place of an offset
 _HEADER = struct.Struct("<QI")
 _CHECKSUM = struct.Struct("<I")
 _DELTA = 0xA282EAD8
 _ALL = 0xFFFFFFFF
+_REST = "; the rest of the file cannot be read"
 _CUT_OFF = "the file is cut off here"
 _NOT_TFRECORD = "not a TFRecord file"
-_LENGTH = "wrong checksum of the length; the rest of the file cannot be read"
+_LENGTH = "wrong checksum of the length" + _REST
 _CONTENT = "wrong checksum"
+_PADDED = "zeros follow it, which TensorFlow cannot read: gunzip the file and gzip it anew"
 _GZIP_FAULTS = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
@@ -61,7 +71,7 @@ def open_shard(uri: str) -> Iterator[tuple[BinaryIO, str]]:
         magic = file.read(len(GZIP_MAGIC))
         file.seek(0)
         if magic == GZIP_MAGIC:
-            yield cast(BinaryIO, gzip.GzipFile(fileobj=file)), "GZIP"
+            yield cast(BinaryIO, io.BufferedReader(_Gunzip(file), BLOCK_BYTES)), "GZIP"
         else:
             yield file, ""
 
@@ -74,7 +84,7 @@ def scan(file: BinaryIO, *, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:
     """
     buffer, base, index, ended = b"", 0, 0, False
     while not ended:
-        more, fault = _read(file, block_bytes)
+        more, fault = _read(file, max(block_bytes, _missing_bytes(buffer)))
         ended = not more or fault is not None
         buffer += more
         block, used, broken = _split(buffer, base, index)
@@ -91,8 +101,10 @@ def scan(file: BinaryIO, *, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:
 def count_records(uri: str) -> tuple[int, str, RecordProblem | None]:
     """Number of records and compression by walking the lengths, without reading the contents."""
     with open_shard(uri) as (file, compression):
-        size = None if compression else file.seek(0, io.SEEK_END)
-        file.seek(0)
+        size = None
+        if not compression:
+            size = file.seek(0, io.SEEK_END)
+            file.seek(0)
         count, offset, fault = _walk(file, size)
     return count, compression, RecordProblem(count, offset, fault) if fault else None
 
@@ -110,10 +122,13 @@ def _walk(file: BinaryIO, size: int | None) -> tuple[int, int, str | None]:
         while header := file.read(HEADER_BYTES):
             if fault := _header_fault(header, index=count):
                 return count, offset, fault
-            end = offset + HEADER_BYTES + _HEADER.unpack(header)[0] + FOOTER_BYTES
-            if (size if size is not None else file.seek(end)) < end:
+            rest = _HEADER.unpack(header)[0] + FOOTER_BYTES
+            end = offset + HEADER_BYTES + rest
+            if not (_pass_over(file, rest) if size is None else end <= size):
                 return count, offset, _CUT_OFF
-            count, offset = count + 1, file.seek(end)
+            if size is not None:
+                file.seek(end)
+            count, offset = count + 1, end
     except _GZIP_FAULTS as error:
         return count, offset, _gzip_fault(error)
     return count, offset, None
@@ -129,6 +144,8 @@ def _split(buffer: bytes, base: int, first: int) -> tuple[Block, int, str | None
         value = crc(buffer[at : at + 8])
         if ((value >> 15 | value << 17) + _DELTA) & _ALL != check:
             return block, at, (_LENGTH if index else _NOT_TFRECORD)
+        if length > MAX_RECORD_BYTES:
+            return block, at, too_long(length) + _REST
         stop = at + HEADER_BYTES + length
         if stop + FOOTER_BYTES > end:
             break
@@ -152,16 +169,63 @@ def _header_fault(header: bytes, *, index: int) -> str | None:
     value = google_crc32c.value(header[:8])
     if ((value >> 15 | value << 17) + _DELTA) & _ALL != _HEADER.unpack(header)[1]:
         return _LENGTH if index else _NOT_TFRECORD
-    return None
+    length = _HEADER.unpack(header)[0]
+    return too_long(length) + _REST if length > MAX_RECORD_BYTES else None
+
+
+def _missing_bytes(buffer: bytes) -> int:
+    """Of the record that `buffer` begins with; at most those of the longest record."""
+    if len(buffer) < HEADER_BYTES:
+        return 0
+    return int(HEADER_BYTES + _HEADER.unpack_from(buffer)[0] + FOOTER_BYTES - len(buffer))
+
+
+def _pass_over(file: BinaryIO, count: int) -> bool:
+    """Whether `count` more bytes are there."""
+    while count > 0 and (piece := file.read(min(count, BLOCK_BYTES))):
+        count -= len(piece)
+    return not count
+
+
+class _Gunzip(io.RawIOBase):
+    """What a gzip file holds, read as TensorFlow reads it: Python's own reader passes over zeros
+    after a member.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._packed, self._ended = file, b"", True
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._unpack(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def _unpack(self, size: int) -> bytes:
+        while True:
+            packed = self._packed or self._file.read(_PACKED_BYTES)
+            if self._ended:
+                if not packed:
+                    return b""
+                if not packed[0]:
+                    raise gzip.BadGzipFile(_PADDED)
+                self._member, self._ended = zlib.decompressobj(wbits=_GZIP_BITS), False
+            data = self._member.decompress(packed, size)
+            self._ended = self._member.eof
+            self._packed = self._member.unused_data or self._member.unconsumed_tail
+            if data:
+                return data
+            if not packed:
+                raise EOFError("it breaks off")
 
 
 def _read(file: BinaryIO, count: int) -> tuple[bytes, str | None]:
     """Up to `count` bytes; of a damaged gzip stream what still comes out, and the fault."""
-    if not isinstance(file, gzip.GzipFile):
-        return file.read(count), None
     pieces = []
     try:
-        while count > 0 and (piece := file.read1(count)):
+        while count > 0 and (piece := cast(io.BufferedReader, file).read1(count)):
             pieces.append(piece)
             count -= len(piece)
     except _GZIP_FAULTS as error:

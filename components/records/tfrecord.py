@@ -11,6 +11,7 @@ import google_crc32c
 HEADER_BYTES = 12  # uint64 length, uint32 masked checksum of the length
 FOOTER_BYTES = 4  # uint32 masked checksum of the record
 GZIP_MAGIC = b"\x1f\x8b"
+MAX_RECORD_BYTES = 128 << 20  # a video of a day; a longer one is no record, and is not read
 
 _LENGTH = struct.Struct("<Q")
 _CHECKSUM = struct.Struct("<I")
@@ -44,6 +45,11 @@ def frame(record: bytes) -> bytes:
     )
 
 
+def too_long(length: int) -> str:
+    """Why a record of so many bytes is not read."""
+    return f"a length of {length:,} bytes, and no record has more than {MAX_RECORD_BYTES:,}"
+
+
 def write_records(file: BinaryIO, records: Iterable[bytes]) -> int:
     """Append `records` to `file`; returns how many there were."""
     count = 0
@@ -63,6 +69,8 @@ def read_records(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         if _CHECKSUM.unpack_from(header, 8)[0] != masked_crc32c(header[:8]):
             why = "wrong checksum of the length" if index else "not a TFRecord file"
             raise BrokenRecord(why, index=index, offset=offset)
+        if length > MAX_RECORD_BYTES:
+            raise BrokenRecord(too_long(length), index=index, offset=offset)
         body = file.read(length + FOOTER_BYTES)
         if len(body) < length + FOOTER_BYTES:
             raise BrokenRecord("the file is cut off in a record", index=index, offset=offset)

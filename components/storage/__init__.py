@@ -1,7 +1,7 @@
 """Files by URI (local paths, gs://, s3://) through one set of functions: `storage.read_text(uri)`.
 
 Writing is atomic everywhere: a file is complete or absent. Nothing here follows a symbolic link
-when it removes. `tf.data` reads local and gs:// paths itself; for s3:// see `cache.py`.
+when it removes. `tf.data` reads local paths itself; for the others see `cache.py`.
 """
 
 from yt8m.components.storage.backend import Stat
@@ -9,6 +9,7 @@ from yt8m.components.storage.files import (
     atomic_write,
     copy,
     copy_tree,
+    escape,
     exists,
     find,
     glob,
@@ -34,6 +35,7 @@ __all__ = [
     "atomic_write",
     "copy",
     "copy_tree",
+    "escape",
     "exists",
     "find",
     "glob",

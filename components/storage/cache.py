@@ -1,4 +1,5 @@
-"""Local copies of remote files, for readers that know paths only: tf.data has no s3://.
+"""Local copies of remote files, for readers that know paths only: tf.data has no s3://, and of gs://
+neither our retries nor our errors.
 
 A copy is named after address, size, time and tag, so that a changed object is fetched again. The
 directory is bounded: what was used longest ago goes first. Processes may share it.
@@ -15,7 +16,6 @@ from pathlib import Path
 from yt8m.components.storage import files
 
 _RECENT_S = 600.0  # a copy used within this time may be open, and stays
-_READABLE = ("", "gs")  # schemes that TensorFlow reads itself
 
 
 class ReadCache:
@@ -26,7 +26,7 @@ class ReadCache:
 
     def path(self, uri: str) -> str:
         """`uri` itself where TensorFlow reads it, else the path of a local copy."""
-        if files.scheme(uri) in _READABLE:
+        if files.is_local(uri):
             return uri.removeprefix("file://")
         found = files.stat(uri)
         known = f"{uri} {found.size} {found.mtime} {found.tag}"

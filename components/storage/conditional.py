@@ -6,9 +6,7 @@ If-Match and If-None-Match, GCS by ifGenerationMatch. TensorFlow's file IO knows
 
 from __future__ import annotations
 
-import functools
-from typing import Any
-
+from yt8m.components.storage import gcs
 from yt8m.components.storage.files import scheme
 from yt8m.components.storage.s3 import _client as _s3_client
 from yt8m.components.storage.s3 import _split, _translated
@@ -55,38 +53,23 @@ def _s3_write(uri: str, data: bytes, tag: str | None) -> bool:
 
 
 def _gcs_read(uri: str) -> tuple[bytes, str] | None:
-    from google.api_core.exceptions import GoogleAPIError, NotFound
-
-    blob = _blob(uri)
+    blob = gcs.blob(uri)
     try:
-        data = blob.download_as_bytes()
-    except NotFound:
+        data = gcs.repeated(uri, blob.download_as_bytes)
+    except FileNotFoundError:
         return None
-    except GoogleAPIError as error:
-        raise OSError(f"{uri}: {error}") from error
     return data, str(blob.generation)
 
 
 def _gcs_write(uri: str, data: bytes, tag: str | None) -> bool:
+    """Sent once: if an answer is lost, nobody knows whether the write before it was done."""
     from google.api_core.exceptions import GoogleAPIError, PreconditionFailed
 
     generation = 0 if tag is None else int(tag)  # 0 is GCS's word for an absent object
     try:
-        _blob(uri).upload_from_string(data, if_generation_match=generation)
+        gcs.blob(uri).upload_from_string(data, if_generation_match=generation)
     except PreconditionFailed:
         return False
     except GoogleAPIError as error:
         raise OSError(f"{uri}: {error}") from error
     return True
-
-
-def _blob(uri: str) -> Any:
-    bucket, _, name = uri.removeprefix("gs://").partition("/")
-    return _gcs_client().bucket(bucket).blob(name)
-
-
-@functools.cache
-def _gcs_client() -> Any:
-    from google.cloud import storage
-
-    return storage.Client()

@@ -80,6 +80,11 @@ def find(pattern: str) -> dict[str, Stat]:
     return _backend(pattern).find(_path(pattern))
 
 
+def escape(uri: str) -> str:
+    """The pattern that matches `uri` alone."""
+    return re.sub(r"([*?[])", r"[\1]", uri)
+
+
 def make_dirs(uri: str) -> None:
     """Create the directory and those above it."""
     _backend(uri).make_dirs(_path(uri))
@@ -134,12 +139,15 @@ def rename(source: str, target: str, *, last: str | None = None) -> None:
     backend.remove_tree(_path(source))
 
 
-def walk_files(uri: str) -> Iterator[str]:
+def walk_files(uri: str, *, _above: tuple[str, ...] = ()) -> Iterator[str]:
     """Paths of all files below a directory, relative to it, sorted in each directory."""
+    above = (*_above, os.path.realpath(_path(uri)) if is_local(uri) else uri)
+    if above[-1] in _above:
+        raise UserError(f"{uri}: a link to a directory above it; remove it")
     for name in list_dir(uri):
         path = join(uri, name)
         if is_dir(path):
-            yield from (f"{name}/{below}" for below in walk_files(path))
+            yield from (f"{name}/{below}" for below in walk_files(path, _above=above))
         else:
             yield name
 
@@ -192,9 +200,9 @@ def _backend_of(name: str) -> Backend:
     if name == "":
         return LocalBackend()
     if name == "gs":
-        from yt8m.components.storage.gcs import GfileBackend
+        from yt8m.components.storage.gcs import GcsBackend
 
-        return GfileBackend()
+        return GcsBackend()
     if name == "s3":
         from yt8m.components.storage.s3 import S3Backend
 

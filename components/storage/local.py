@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import shutil
+import stat
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +14,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 from yt8m.components.storage.backend import Stat
+from yt8m.schemas.errors import UserError
+
+_NO_FILES = {
+    stat.S_ISFIFO: "a named pipe",
+    stat.S_ISSOCK: "a socket",
+    stat.S_ISCHR: "a device",
+    stat.S_ISBLK: "a device",
+}
 
 
 class LocalBackend:
@@ -20,6 +30,7 @@ class LocalBackend:
     atomic_rename = True
 
     def open(self, path: str) -> BinaryIO:
+        _check_kind(path, Path(path).stat())  # opening a named pipe would wait for a writer
         return Path(path).open("rb")
 
     def put(self, local_path: str, path: str) -> None:
@@ -27,9 +38,7 @@ class LocalBackend:
             shutil.copyfileobj(source, target, 1 << 20)
 
     def stat(self, path: str) -> Stat:
-        found = Path(path).stat()
-        is_dir = Path(path).is_dir()
-        return Stat(0 if is_dir else found.st_size, found.st_mtime, is_dir)
+        return _stat_of(Path(path).stat())
 
     def list_dir(self, path: str) -> list[str]:
         return sorted(entry.name for entry in os.scandir(path))
@@ -38,7 +47,10 @@ class LocalBackend:
         return sorted(glob.glob(pattern))
 
     def find(self, pattern: str) -> dict[str, Stat]:
-        return {path: self.stat(path) for path in self.glob(pattern)}
+        found = {path: _status(path) for path in self.glob(pattern)}
+        for path, status in found.items():
+            _check_kind(path, status)
+        return {path: _stat_of(status) for path, status in found.items()}
 
     def make_dirs(self, path: str) -> None:
         Path(path).mkdir(parents=True, exist_ok=True)
@@ -59,6 +71,28 @@ class LocalBackend:
             Path(path).unlink()
         else:
             shutil.rmtree(path)
+
+
+def _stat_of(found: os.stat_result) -> Stat:
+    is_dir = stat.S_ISDIR(found.st_mode)
+    return Stat(0 if is_dir else found.st_size, found.st_mtime, is_dir)
+
+
+def _status(path: str) -> os.stat_result:
+    """Of what a pattern found; what cannot be used is named before anything is read."""
+    try:
+        return Path(path).stat()
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: a broken link; its target is missing") from error
+    except OSError as error:
+        what = "a loop of links" if error.errno == errno.ELOOP else f"{error.strerror}"
+        raise UserError(f"{path}: {what}; mend it, or make the pattern narrower") from error
+
+
+def _check_kind(path: str, status: os.stat_result) -> None:
+    kind = next((name for test, name in _NO_FILES.items() if test(status.st_mode)), None)
+    if kind:
+        raise UserError(f"{path}: {kind}, not a file; move it away or make the pattern narrower")
 
 
 @contextmanager

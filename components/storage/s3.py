@@ -223,10 +223,16 @@ def _regex(pattern: str) -> re.Pattern[str]:
     wild = {"*": "[^/]*", "?": "[^/]"}
     pieces = re.findall(r"\*|\?|\[!?\]?[^\]]*\]|.", pattern, re.DOTALL)
     texts = (
-        wild.get(piece) or (re.escape(piece) if len(piece) == 1 else piece.replace("[!", "[^", 1))
+        wild.get(piece) or (re.escape(piece) if len(piece) == 1 else _class(piece))
         for piece in pieces
     )
     return re.compile("".join(texts))
+
+
+def _class(piece: str) -> str:
+    """`[...]` of a pattern as a regular expression, where `[` in it must not open another."""
+    inner = piece[1:].replace("[", r"\[")
+    return f"[^{inner[1:]}" if inner.startswith("!") else f"[{inner}"
 
 
 @contextmanager

@@ -12,8 +12,8 @@ The expression is the usual one: minute, hour, day of month, month, weekday. Sun
 Each retraining takes the newest retrain.window spans, starts from the newest blessed model, and is
 gated against it on the newest data.
 
-exit codes: 0 pushed, 3 held back by the gate, 4 nothing new, 1 failed, 2 the run could not start,
-130 Ctrl-C, 143 SIGTERM. With --exit-zero, 3 and 4 become 0.
+exit codes: 0 pushed, 3 held back by the gate, 4 nothing new, 1 failed, 2 a mistake in what was
+given, 130 Ctrl-C, 143 SIGTERM. With --exit-zero, 3 and 4 become 0.
 
 examples:
   yt8m retrain smoke --data demo/data --root demo/run --push demo/models
@@ -65,7 +65,6 @@ def _run_once(args: argparse.Namespace, console: Console) -> int:
     from yt8m.pipeline.retrain import find_news, prepared, stale_data
     from yt8m.pipeline.run.finish import finish_run, notify
     from yt8m.pipeline.run.preflight import preflight
-    from yt8m.pipeline.run.record import EXIT_CODES
     from yt8m.pipeline.run.runner import RunOptions, with_absolute_paths
     from yt8m.pipeline.run.runner import run as run_pipeline
     from yt8m.pipeline.run.workspace import Layout
@@ -88,7 +87,7 @@ def _run_once(args: argparse.Namespace, console: Console) -> int:
     options = RunOptions(engine=args.runner, wait_s=args.wait, retraining=True)
     result = run_pipeline(config, options, console)
     finish_run(config, result, console, hook=not args.no_notify)
-    return EXIT_CODES[result.record.verdict]
+    return result.record.exit_code
 
 
 def _run_forever(args: argparse.Namespace, console: Console) -> int:

@@ -4,7 +4,7 @@ Everything wrong is listed before anything starts. What ran before and still hol
 the cache: a killed run continues where it was when the same command is given again, and with
 nothing changed it ends at once with the outcome that is known.
 
-exit codes: 0 pushed, 3 held back by the gate, 1 failed, 2 the run could not start,
+exit codes: 0 pushed, 3 held back by the gate, 1 failed, 2 a mistake in what was given,
 130 Ctrl-C, 143 SIGTERM.
 
 examples:
@@ -48,10 +48,9 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> int:
     from yt8m.pipeline.run import runner
     from yt8m.pipeline.run.finish import finish_run
-    from yt8m.pipeline.run.record import EXIT_CODES
 
     config = config_of(args)
     options = runner.RunOptions(engine=args.runner, wait_s=args.wait)
     result = runner.run(config, options, console)
     finish_run(config, result, console)
-    return EXIT_CODES[result.record.verdict]
+    return result.record.exit_code

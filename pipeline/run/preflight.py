@@ -37,6 +37,8 @@ from yt8m.schemas.features import LABELS, SEGMENT_LABELS, Level
 _BASE_DISK_BYTES = 300 << 20
 _COPYING = (Ingest.COPY, Ingest.REWRITE)
 _GB = 1e9
+_TRAINED_ON = "train"
+_WILDCARDS = set("*?[")
 # Of the first shard of each split: enough to see that the configuration means other data.
 _PEEKED_RECORDS = 100
 _PEEKED_BYTES = 4 << 20
@@ -63,6 +65,11 @@ def _root(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
         yield "root is not set: say where to keep artifacts, metadata and logs (--root DIR)"
     elif not storage.is_local(config.root):
         yield f"root {config.root}: must be a local directory; data and push may be remote"
+    elif wild := _WILDCARDS & set(config.root):
+        yield (
+            f"root {config.root}: TFX and Beam look for files by patterns, in which "
+            f"{' '.join(sorted(wild))} would stand for others; choose a directory without"
+        )
     elif problem := _unwritable(Path(config.root)):
         yield f"root {config.root}: {problem}"
 
@@ -216,6 +223,21 @@ def _gate(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     yield from check_gate(config.gate, config.evaluator)
 
 
+def _evaluated_split(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
+    data, split = config.data, config.evaluator.split
+    known = (
+        data.divide.buckets if data.divide.patterns else {n for n, p in data.splits.items() if p}
+    )
+    others = ", ".join(sorted({*known} - {_TRAINED_ON}))
+    if split == _TRAINED_ON:
+        yield (
+            f"evaluator.split = {split}: models are trained on it, so it says nothing about how "
+            f"good they are; choose one of {others}"
+        )
+    elif split not in known:
+        yield f"evaluator.split = {split}: the data have no such split; known: {others}"
+
+
 def _evaluated(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     """Too few records to judge by: the gate would say so too, but after the training."""
     gate, split = config.gate, config.evaluator.split
@@ -268,6 +290,7 @@ _CHECKS: tuple[Check, ...] = (
     _disk,
     _memory,
     _gate,
+    _evaluated_split,
     _evaluated,
     _vocabulary,
     _warm_start,

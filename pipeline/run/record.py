@@ -16,23 +16,7 @@ from yt8m.components.artifacts.run_record import (
 )
 from yt8m.components.storage.lock import is_held
 from yt8m.pipeline.run.workspace import Layout
-from yt8m.schemas.errors import (
-    EXIT_DONE,
-    EXIT_FAILED,
-    EXIT_HELD_BACK,
-    EXIT_INTERRUPTED,
-    EXIT_TERMINATED,
-    ConfigError,
-)
-
-EXIT_CODES = {
-    Verdict.PUSHED: EXIT_DONE,
-    Verdict.HELD_BACK: EXIT_HELD_BACK,
-    Verdict.FAILED: EXIT_FAILED,
-    Verdict.KILLED: EXIT_FAILED,
-    Verdict.INTERRUPTED: EXIT_INTERRUPTED,
-    Verdict.TERMINATED: EXIT_TERMINATED,
-}
+from yt8m.schemas.errors import ConfigError
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ from yt8m.pipeline.run.recorder import RUNNER_LOG, Recorder
 from yt8m.pipeline.run.signals import GRACE_S, Interrupted, Signals, signals_as_errors
 from yt8m.pipeline.run.workspace import Layout, run_lock
 from yt8m.schemas.config_tree import to_dict
-from yt8m.schemas.errors import Terminated
+from yt8m.schemas.errors import Terminated, UserError
 
 _log = logging.getLogger(__name__)
 
@@ -209,14 +209,19 @@ def _mark_killed_runs(layout: Layout) -> list[RunRecord]:
 
 def _early_end(
     recorder: Recorder, error: BaseException, signals: Signals
-) -> dict[str, Verdict | str]:
+) -> dict[str, Verdict | str | bool]:
     """By a signal or by a failure? Beam wraps errors, so the component's own is asked first."""
     cause = signals.received or recorder.error or error
     if isinstance(cause, KeyboardInterrupt | Interrupted):
         return {"verdict": Verdict.INTERRUPTED, "reason": str(cause) or "interrupted"}
     if isinstance(cause, Terminated):
         return {"verdict": Verdict.TERMINATED, "reason": str(cause)}
-    return {"verdict": Verdict.FAILED, "reason": recorder.why(error)}
+    given_wrong = isinstance(cause, UserError)
+    return {
+        "verdict": Verdict.FAILED,
+        "reason": recorder.why(error),
+        "given_wrong": given_wrong,
+    }
 
 
 def _sync_metadata(lineage: Lineage, record: RunRecord) -> None:

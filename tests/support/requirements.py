@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 REQUIRE_ALL = "YT8M_REQUIRE_ALL"  # set to 1: what is missing is a failure
 APT = "apt-get install -y --no-install-recommends"
@@ -38,6 +39,12 @@ def chromium_program() -> str | None:
     return program("chromium", "chromium-browser", "google-chrome")
 
 
+def fake_gcs_program() -> str | None:
+    """As `make fake-gcs-server` builds it: of the version in tests/support/fake_gcs/go.mod."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
+    return shutil.which("fake-gcs-server", path=f"{cache}/yt8m/bin")
+
+
 def _succeeds(*command: str) -> bool:
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=30)
@@ -52,6 +59,9 @@ REQUIREMENTS: dict[str, Requirement] = {
     "mariadbd": Requirement(find=lambda: program("mariadbd"), package="mariadb-server"),
     "go": Requirement(find=lambda: program("go"), package="golang-go"),
     "java": Requirement(find=lambda: program("java"), package="default-jre-headless"),
+    "fake-gcs-server": Requirement(
+        find=fake_gcs_program, otherwise="make fake-gcs-server (Go 1.26 or newer, five minutes)"
+    ),
     "network namespaces": Requirement(
         find=lambda: _succeeds("unshare", "--net", "true"),
         otherwise="run as root, in a container with CAP_SYS_ADMIN",

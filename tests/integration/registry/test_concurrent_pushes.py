@@ -11,6 +11,7 @@ from pathlib import Path
 
 import judged_push
 import pytest
+from gcs_server import gcs_server
 from registry_models import blessed_record, fake_model
 from s3_server import s3_server
 
@@ -29,11 +30,21 @@ def bucket() -> Iterator[str]:
         yield uri
 
 
-@pytest.fixture(params=["local", "s3"])
+@pytest.fixture(scope="module")
+def gcs_bucket() -> Iterator[str]:
+    with gcs_server() as uri:
+        yield uri
+
+
+ON_GCS = pytest.param("gs", marks=pytest.mark.needs("fake-gcs-server"))
+
+
+@pytest.fixture(params=["local", "s3", ON_GCS])
 def registry(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "local":
         return str(tmp_path / "push")
-    return f"{request.getfixturevalue('bucket')}/{uuid.uuid4().hex}/push"
+    bucket = "gcs_bucket" if request.param == "gs" else "bucket"
+    return f"{request.getfixturevalue(bucket)}/{uuid.uuid4().hex}/push"
 
 
 def start(model: str, registry: str) -> subprocess.Popen[str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from gcs_server import gcs_server
 from registry_models import blessed_record, fake_model
 from s3_server import s3_server
 
@@ -22,10 +23,12 @@ from yt8m.components.registry.baseline_artifact import (
 from yt8m.components.registry.push import push, rollback
 from yt8m.components.registry.versions import Version, list_versions, load_version, newest
 
+ON_GCS = pytest.param(gcs_server, marks=pytest.mark.needs("fake-gcs-server"), id="gs")
 
-@pytest.fixture(scope="module")
-def bucket() -> Iterator[str]:
-    with s3_server() as uri:
+
+@pytest.fixture(scope="module", params=[pytest.param(s3_server, id="s3"), ON_GCS])
+def bucket(request: pytest.FixtureRequest) -> Iterator[str]:
+    with request.param() as uri:
         yield uri
 
 

@@ -147,3 +147,26 @@ def test_limits_on_bounds_are_numbers_of_their_own():
 
 def test_no_gate_asks_nothing():
     assert expand_thresholds(gate(mode="none", gap_threshold=0.9)) == []
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ({"metric": "loss", "minimum": 0}, "minimum = 0: every model passes"),
+        ({"metric": "loss", "minimum": 0}, "ask for a maximum"),
+        ({"metric": "gap", "minimum": 65}, "minimum = 65: no model passes, for gap is from 0 to 1"),
+        ({"metric": "map", "minimum": -1}, "minimum = -1: every model passes"),
+        ({"metric": "perr", "maximum": 1}, "maximum = 1: every model passes"),
+        ({"metric": "loss", "maximum": -0.5}, "maximum = -0.5: no model passes"),
+    ],
+)
+def test_a_limit_that_says_nothing_is_refused(limits, words):
+    problems = check_gate(gate(gap_threshold=0.5, thresholds=[limits]), evaluator())
+    assert len(problems) == 1
+    assert problems[0].startswith("gate.thresholds[0].")
+    assert words in problems[0]
+
+
+def test_limits_within_reach_are_not_refused():
+    limits = [{"metric": "gap", "minimum": 1}, {"metric": "loss", "maximum": 0.0}]
+    assert check_gate(gate(gap_threshold=0.5, thresholds=limits), evaluator()) == []

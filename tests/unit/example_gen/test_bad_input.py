@@ -26,8 +26,9 @@ from records import (
     write_all,
 )
 
+from yt8m.components.example_gen import verify as verification
 from yt8m.components.records.tfrecord import BrokenRecord
-from yt8m.schemas.errors import DataError
+from yt8m.schemas.errors import ConfigError, DataError
 
 SHARD = "train0000.tfrecord"  # twelve records
 Damage = Callable[[Path], None]
@@ -251,7 +252,7 @@ def test_a_wrong_level_is_named_under_every_policy(
     copied: Callable[[str], Path], tmp_path: Path, stored: str, configured: str, verify: str
 ) -> None:
     values = {"level": configured, "verify": verify}
-    with pytest.raises(DataError, match=f"a {stored}-level record.*level={configured}"):
+    with pytest.raises(ConfigError, match=f"a {stored}-level record.*level={configured}"):
         ingest_directory(copied(stored), tmp_path, **values)
 
 
@@ -374,3 +375,70 @@ def test_where_every_shard_is_cut_off_as_many_are_lost_as_were_found(tmp_path: P
         truncate(shard, shard.stat().st_size // 2 + 7)  # not between two records
     with pytest.raises(DataError, match="about 200 of 412 records"):
         ingest_directory(data, tmp_path, bad_input="quarantine")
+
+
+@pytest.mark.parametrize("bad_input", ["fail", "quarantine"])
+def test_where_every_record_fails_alike_the_configuration_is_named(
+    copied: Callable[[str], Path], tmp_path: Path, bad_input: str
+) -> None:
+    data = copied("frame")
+    with pytest.raises(ConfigError) as caught:
+        ingest_directory(data, tmp_path, bad_input=bad_input)
+    said = str(caught.value)
+    assert "all 12 records of split eval fail alike" in said
+    assert "frame-level record" in said
+    assert "data.level=video" in said
+    assert "mend or remove" not in said.lower()
+
+
+def test_an_id_that_two_records_of_a_split_have_is_reported_with_both_places(
+    copied: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = copied("video")
+    first, second = read_all(data / SHARD), read_all(data / "train0001.tfrecord")
+    write_all(data / SHARD, [*first, first[3]])
+    write_all(data / "train0001.tfrecord", [*second, first[3]])
+    done = ingest_directory(data, tmp_path)
+    assert done.manifest.examples("train") == 26
+    said = " ".join(capsys.readouterr().err.split())
+    assert "2 records of split train have the id of another, for one" in said
+    assert f"{data}/{SHARD} record 3 and {data}/{SHARD} record 12" in said
+    assert "ids are not compared" not in said
+
+
+@pytest.mark.parametrize("verify", ["checksum", "sample", "off"])
+def test_what_is_not_looked_for_without_full_verification_is_said(
+    copied: Callable[[str], Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    verify: str,
+) -> None:
+    data = copied("video")
+    write_all(data / SHARD, read_all(data / "validate0000.tfrecord"))
+    ingest_directory(data, tmp_path, verify=verify)
+    said = " ".join(capsys.readouterr().err.split())
+    assert "ids are not compared" in said
+    assert "data.verify=full" in said
+
+
+@pytest.mark.parametrize("check", ["full", "checksum"])
+def test_a_shard_of_countless_bad_records_is_given_up(
+    copied: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, check: str
+) -> None:
+    data = copied("video")
+    monkeypatch.setattr(verification, "MAX_PROBLEMS", 3)
+    records = read_all(data / SHARD)
+    write_all(data / SHARD, [records[0], *[b"bad"] * 100, *records * 400])
+    content = bytearray((data / SHARD).read_bytes())
+    for offset in record_offsets(data / SHARD)[1:101]:
+        content[offset + 12] ^= 1
+    (data / SHARD).write_bytes(content)
+    done = ingest_directory(
+        data, tmp_path, verify=check, bad_input="quarantine", max_quarantined=0.99
+    )
+    (shard,) = (s for s in done.manifest.split("train") if s.uri.endswith(SHARD))
+    kept = len(read_all(Path(shard.uri)))
+    assert kept == shard.records
+    assert kept < 4000
+    told = json.loads((tmp_path / "examples" / "quarantine.json").read_text())
+    assert "the rest of the file was not read" in told[0]["problems"][-1]["reason"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import os
+import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +95,46 @@ def test_a_broken_link_is_named(tmp_path: Path) -> None:
     (tmp_path / "train0").symlink_to(tmp_path / "gone")
     with pytest.raises(UserError, match="train0: a broken link"):
         resolve_sources(_config(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["a[1]", "b{x}", "c*?", "{SPAN}", "[!a]\\d"])
+def test_a_root_is_no_pattern_whatever_stands_in_its_name(tmp_path: Path, name: str) -> None:
+    _touch(tmp_path / name, "train0", "validate0", "span-3/train0", "span-3/validate0")
+    _touch(tmp_path / "a1", "train9", "validate9")
+    assert _names(_config(tmp_path / name), "train") == ["train0"]
+    of_spans = _config(tmp_path / name, splits=BY_SPAN)
+    assert resolve_sources(of_spans).spans == (3,)
+    assert _names(of_spans, "eval") == ["span-3/validate0"]
+
+
+def _make_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (os.mkfifo, "train1: a named pipe, not a file"),
+        (_make_socket, "train1: a socket, not a file"),
+        (lambda path: path.symlink_to("/dev/zero"), "train1: a device, not a file"),
+        (lambda path: path.symlink_to(path), "train1: a loop of links"),
+    ],
+)
+def test_what_is_no_file_is_named_before_anything_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], None], said: str
+) -> None:
+    _touch(tmp_path, "train0", "validate0")
+    monkeypatch.chdir(tmp_path)  # the path of a socket is short
+    make(Path("train1") if make is _make_socket else tmp_path / "train1")
+    with pytest.raises(UserError, match=said):
+        resolve_sources(_config(tmp_path))
+
+
+@pytest.mark.parametrize("root", ["s3://", "gs://", "s3:///"])
+def test_a_root_without_a_bucket_is_named(root: str) -> None:
+    with pytest.raises(UserError, match="names no bucket"):
+        resolve_sources(from_dict(DataConfig, {"root": root, "ingest": "reference"}))
 
 
 def test_the_latest_span_the_named_one_and_a_window(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
@@ -138,3 +139,26 @@ def test_an_unknown_scheme_is_the_users_mistake_and_names_those_that_work() -> N
 )
 def test_paths_are_joined(base: str, parts: tuple[str, ...], expected: str) -> None:
     assert storage.join(base, *parts) == expected
+
+
+@pytest.mark.timeout(20)
+def test_a_link_to_a_directory_above_is_named_and_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    for name in ("one", "two"):  # each loop of two would double what the other gives
+        (tmp_path / "a" / name).symlink_to(tmp_path)
+    with pytest.raises(UserError, match="a/one: a link to a directory above it"):
+        list(storage.walk_files(str(tmp_path)))
+
+
+@pytest.mark.timeout(20)
+def test_a_named_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UserError, match="a named pipe, not a file"):
+        storage.open_file(str(tmp_path / "pipe"))
+
+
+def test_an_escaped_path_matches_itself_alone(tmp_path: Path) -> None:
+    for name in ("a[1]*", "a1x", "a[1]y"):
+        (tmp_path / name).touch()
+    wild = str(tmp_path / "a[1]*")
+    assert storage.glob(storage.escape(wild)) == [wild]

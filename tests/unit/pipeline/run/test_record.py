@@ -34,3 +34,9 @@ def test_the_link_to_the_newest_run_holds_where_the_root_is_moved(tmp_path):
     begin_record(Layout(tmp_path / "here"), RECORD)
     (tmp_path / "here").rename(tmp_path / "there")
     assert (Layout(tmp_path / "there").newest / "run.json").is_file()
+
+
+def test_a_failure_by_what_was_given_ends_as_a_mistake_in_it_does():
+    record = RunRecord(run_id="r", started=0.0, verdict=Verdict.FAILED)
+    assert record.exit_code == 1
+    assert dataclasses.replace(record, given_wrong=True).exit_code == 2
