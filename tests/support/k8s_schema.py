@@ -61,6 +61,24 @@ _POD = _object(
         restartPolicy={"enum": ["Never", "OnFailure", "Always"]},
         serviceAccountName=_TEXT,
         nodeSelector=_NAMES,
+        priorityClassName=_TEXT,
+        imagePullSecrets=_list(_object("name", name=_TEXT)),
+        affinity=_object(
+            nodeAffinity=_object(
+                requiredDuringSchedulingIgnoredDuringExecution=_object(
+                    "nodeSelectorTerms",
+                    nodeSelectorTerms=_list(
+                        _object(
+                            matchExpressions=_list(
+                                _object(
+                                    "key operator", key=_TEXT, operator=_TEXT, values=_list(_TEXT)
+                                )
+                            )
+                        )
+                    ),
+                )
+            )
+        ),
         tolerations=_list(_object(key=_TEXT, operator=_TEXT, effect=_TEXT, value=_TEXT)),
     ),
 )

@@ -6,7 +6,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from yt8m.schemas.config_tree import ConfigNode, require
-from yt8m.schemas.kubernetes import KubernetesName, PodResources, VolumeMount
+from yt8m.schemas.kubernetes import (
+    KubernetesName,
+    NodeRequirement,
+    PodResources,
+    Toleration,
+    VolumeMount,
+)
 from yt8m.schemas.limits import NonNegativeInt, PositiveFloat, PositiveInt
 
 ROLES = ("chief", "worker", "ps", "evaluator")
@@ -43,6 +49,10 @@ class KubernetesBackend(ConfigNode):
     environment_secrets: tuple[str, ...] = ()  # every key of these secrets becomes a variable
     service_account: str = ""  # that the pods run as; empty: the namespace's own
     node_selector: dict[str, str] = field(default_factory=dict)  # labels of the nodes they run on
+    node_affinity: tuple[NodeRequirement, ...] = ()  # what those labels must be; all hold
+    tolerations: tuple[Toleration, ...] = ()  # of taints of the nodes
+    priority_class: str = ""  # of the pods; empty: the cluster's default
+    image_pull_secrets: tuple[str, ...] = ()  # names of secrets with a registry's credentials
     gpu_toleration: bool = True  # let pods with GPUs onto nodes that are tainted for them
     restarts: NonNegativeInt = 3  # of the job, before it has failed
     start_timeout_s: PositiveFloat = 900.0  # for the chief's pod to run: image, volumes, free nodes

@@ -29,6 +29,7 @@ from yt8m.components.trainer.backends.kubernetes_manifest import (
     kind_of,
 )
 from yt8m.schemas.errors import UserError, Yt8mError
+from yt8m.schemas.kubernetes import NodeRequirement, Toleration
 
 REQUEST = JobRequest(
     key="smoke run 1", image="registry/yt8m:1", command=("yt8m", "train"), environment={"A": "b"}
@@ -379,6 +380,10 @@ FULL = {
     "environment_secrets": ("aws",),
     "service_account": "trainer",
     "node_selector": {"pool": "gpu"},
+    "node_affinity": (NodeRequirement(key="zone", values=("eu-1",)),),
+    "tolerations": (Toleration(key="team", operator="Equal", value="a", effect="NoSchedule"),),
+    "priority_class": "nightly",
+    "image_pull_secrets": ("registry",),
 }
 
 
