@@ -20,7 +20,7 @@ from urllib.parse import parse_qs, urlsplit
 from k8s_schema import Check, check_by_subset
 
 _JOBS = re.compile(r"/apis/([^/]+)/([^/]+)/namespaces/([^/]+)/(tfjobs|jobsets)(?:/([^/]+))?")
-_PODS = re.compile(r"/api/v1/namespaces/([^/]+)/pods(?:/([^/]+)/log)?")
+_PODS = re.compile(r"/api/v1/namespaces/([^/]+)/pods(?:/([^/]+)(/log)?)?")
 _SERVED = {"tfjobs": ("kubeflow.org", "v1"), "jobsets": ("jobset.x-k8s.io", "v1alpha2")}
 _LABELS = {
     "TFJob": (
@@ -132,6 +132,8 @@ class K8sServer:
             if jobs and self.served.get(jobs[4]) == (jobs[1], jobs[2]):
                 return self._job(method, jobs[5], body)
             if pods and method == "GET":
+                if pods[2] and not pods[3]:
+                    return self._pod(pods[2])
                 return self._log(pods[2], query) if pods[2] else self._list_pods(query)
         return _error(404, "the server could not find the requested resource")
 
@@ -153,7 +155,12 @@ class K8sServer:
             for pod in [n for n in self.pods if n.startswith(f"{name}-")]:
                 del self.pods[pod]
             return 200, job
+        if method == "PATCH":
+            self.jobs[name]["metadata"] |= json.loads(body)["metadata"]
         return 200, self.jobs[name]
+
+    def _pod(self, name: str) -> tuple[int, Any]:
+        return (200, self.pods[name]) if name in self.pods else _error(404, f'"{name}" not found')
 
     def _list_pods(self, query: dict[str, str]) -> tuple[int, Any]:
         key, _, value = query.get("labelSelector", "").partition("=")
@@ -200,7 +207,7 @@ def _handler(server: K8sServer) -> type[BaseHTTPRequestHandler]:
             status, answer = server.handle(self.command, self.path, body)
             return self._break(fault) if fault else self._send(status, answer)
 
-        do_POST = do_DELETE = do_GET  # noqa: N815
+        do_POST = do_DELETE = do_PATCH = do_GET  # noqa: N815
 
         def log_message(self, *args: Any) -> None:
             pass

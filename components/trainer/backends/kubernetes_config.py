@@ -13,7 +13,7 @@ from yt8m.schemas.kubernetes import (
     Toleration,
     VolumeMount,
 )
-from yt8m.schemas.limits import NonNegativeInt, PositiveFloat, PositiveInt
+from yt8m.schemas.limits import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 ROLES = ("chief", "worker", "ps", "evaluator")
 
@@ -58,6 +58,8 @@ class KubernetesBackend(ConfigNode):
     start_timeout_s: PositiveFloat = 900.0  # for the chief's pod to run: image, volumes, free nodes
     poll_s: PositiveFloat = 5.0  # between two looks at the job
     api_timeout_s: PositiveFloat = 600.0  # an API server that is away for less ends nothing
+    # A job whose Trainer gives no sign of life for so long saves a checkpoint and ends; 0: never.
+    abandoned_after_s: NonNegativeFloat = 900.0
     keep_finished_s: NonNegativeInt = 86400  # then Kubernetes removes the finished job
 
     def __post_init__(self) -> None:

@@ -16,17 +16,21 @@ from yt8m.components.trainer.backends.kubernetes_config import (
     RoleConfig,
     TFJobBackend,
 )
-from yt8m.schemas.errors import EXIT_USER
+from yt8m.schemas.errors import EXIT_ABANDONED, EXIT_USER
 from yt8m.schemas.kubernetes import GPUS_VARIABLE
 
 PORT = 2222
 DIGEST = "yt8m/manifest"  # annotation: tells a job of this very description from an older one
 _INDEX = "YT8M_TASK_INDEX"
 _CONTAINER = "tensorflow"  # the training operator looks for this very name
-# No restart puts right what a person gave.
-_FAIL_ON_USER_ERROR = {
+# No restart puts right what a person gave, or brings a Trainer back that has gone.
+_FAIL_AT_ONCE = {
     "action": "FailJob",
-    "onExitCodes": {"containerName": _CONTAINER, "operator": "In", "values": [EXIT_USER]},
+    "onExitCodes": {
+        "containerName": _CONTAINER,
+        "operator": "In",
+        "values": [EXIT_USER, EXIT_ABANDONED],
+    },
 }
 _TFJOB_ROLE = {"chief": "Chief", "worker": "Worker", "ps": "PS", "evaluator": "Evaluator"}
 
@@ -148,7 +152,7 @@ def _jobset_spec(backend: KubernetesBackend, request: JobRequest) -> dict[str, A
                         "completions": 1,
                         "completionMode": "Indexed",
                         "backoffLimit": 0,
-                        "podFailurePolicy": {"rules": [_FAIL_ON_USER_ERROR]},
+                        "podFailurePolicy": {"rules": [_FAIL_AT_ONCE]},
                         "template": _jobset_pod(backend, request, role, config),
                     }
                 },
