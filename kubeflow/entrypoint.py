@@ -18,6 +18,8 @@ from pathlib import Path
 
 from yt8m.components.storage.errors import StorageError
 from yt8m.kubeflow.launcher import finish_output, prepare_input
+from yt8m.kubeflow.references import follow, leave_on_volume
+from yt8m.kubeflow.remembered import find_remembered
 from yt8m.kubeflow.visualizations import draw
 from yt8m.kubeflow.volumes import check_volumes
 from yt8m.schemas.errors import EXIT_FAILED, Yt8mError
@@ -58,13 +60,19 @@ def _execute(args: argparse.Namespace, beam_args: list[str], root: str) -> None:
     check_volumes(executor_input.get("inputs", {}).get("parameterValues", {}), os.environ)
     given_outputs = executor_input.get("outputs", {}).get("artifacts", {})
     places = prepare_input(executor_input, inputs, outputs, launcher_root=root)
+    follow(executor_input, places)
     args.json_serialized_invocation_args = json.dumps(executor_input)
     outputs_in_pod = [
         artifact["uri"]
         for listed in executor_input["outputs"]["artifacts"].values()
         for artifact in listed["artifacts"]
     ]
-    _run_patiently(lambda: _run(args, beam_args), outputs_in_pod)
+    earlier = find_remembered(args.executor_class_path, executor_input, os.environ)
+    if earlier is None or not earlier.restore():
+        _run_patiently(lambda: _run(args, beam_args), outputs_in_pod)
+        if earlier is not None:
+            earlier.keep()
+    leave_on_volume(args.executor_class_path, executor_input, os.environ)
     report = Path(executor_input["outputs"]["outputFile"])
     draw(given_outputs, report, launcher_root=root)
     finish_output(report, places)
