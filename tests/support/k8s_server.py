@@ -21,6 +21,8 @@ from k8s_schema import Check, check_by_subset
 
 _JOBS = re.compile(r"/apis/([^/]+)/([^/]+)/namespaces/([^/]+)/(tfjobs|jobsets)(?:/([^/]+))?")
 _PODS = re.compile(r"/api/v1/namespaces/([^/]+)/pods(?:/([^/]+)(/log)?)?")
+_NAMED = re.compile(r"/api/v1/namespaces/([^/]+)/(persistentvolumeclaims|secrets)/([^/]+)")
+_REVIEW = re.compile(r"/apis/authorization.k8s.io/v1/(self)?subjectaccessreviews")
 _SERVED = {"tfjobs": ("kubeflow.org", "v1"), "jobsets": ("jobset.x-k8s.io", "v1alpha2")}
 _LABELS = {
     "TFJob": (
@@ -55,6 +57,13 @@ class K8sServer:
         self.logs: dict[str, list[str]] = {}
         self.requests: list[str] = []
         self.faults: list[Fault] = []
+        # By kind and name: what somebody has put into the namespace.
+        self.named: dict[str, dict[str, dict[str, Any]]] = {
+            "persistentvolumeclaims": {},
+            "secrets": {},
+        }
+        self.denied: set[tuple[str, str]] = set()  # (verb, resource), as reviews answer
+        self.reviewed: list[str] = []  # whose permissions were asked for; empty: the caller's
         self.forbidden = ""  # a pattern of requests that the service account may not make
         self.refusal: tuple[int, str] | None = None  # of creates: by a quota, a webhook
         self._stamp = 0
@@ -128,6 +137,11 @@ class K8sServer:
                 return _error(403, 'User "system:serviceaccount:team:x" cannot do that')
             if self.refusal and method == "POST":
                 return _error(*self.refusal)
+            if _REVIEW.fullmatch(url.path):
+                return self._review(json.loads(body))
+            if named := _NAMED.fullmatch(url.path):
+                found = self.named[named[2]].get(named[3])
+                return (200, found) if found else _error(404, f'"{named[3]}" not found')
             jobs, pods = _JOBS.fullmatch(url.path), _PODS.fullmatch(url.path)
             if jobs and self.served.get(jobs[4]) == (jobs[1], jobs[2]):
                 return self._job(method, jobs[5], body)
@@ -158,6 +172,13 @@ class K8sServer:
         if method == "PATCH":
             self.jobs[name]["metadata"] |= json.loads(body)["metadata"]
         return 200, self.jobs[name]
+
+    def _review(self, review: dict[str, Any]) -> tuple[int, Any]:
+        asked = review["spec"]["resourceAttributes"]
+        resource = "/".join(filter(None, (asked["resource"], asked.get("subresource"))))
+        self.reviewed.append(review["spec"].get("user", ""))
+        status = {"allowed": (asked["verb"], resource) not in self.denied}
+        return 201, {**review, "status": status}
 
     def _pod(self, name: str) -> tuple[int, Any]:
         return (200, self.pods[name]) if name in self.pods else _error(404, f'"{name}" not found')

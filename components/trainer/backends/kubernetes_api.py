@@ -201,7 +201,13 @@ def _said(error: Any) -> str:
 
 
 def connect(kind: Kind, namespace: str, *, patience_s: float) -> KubernetesApi:
-    """The API as a pod reaches it, or as kubectl does from outside."""
+    """The jobs of `kind` in `namespace`, or in the one that this process belongs to."""
+    client, own = reach_cluster()
+    return KubernetesApi(kind, namespace or own or "default", client, patience_s=patience_s)
+
+
+def reach_cluster() -> tuple[Any, str]:
+    """The API as a pod reaches it, or as kubectl does from outside; and the own namespace."""
     from kubernetes import client, config
 
     try:
@@ -215,6 +221,4 @@ def connect(kind: Kind, namespace: str, *, patience_s: float) -> KubernetesApi:
         except config.ConfigException as error:
             raise UserError(f"no Kubernetes cluster: not in a pod, and {error}") from error
         own = context["context"].get("namespace", "")
-    return KubernetesApi(
-        kind, namespace or own or "default", client.ApiClient(), patience_s=patience_s
-    )
+    return client.ApiClient(), own

@@ -82,6 +82,7 @@ _PUSHER = ("deploymentSpec", "executors", "Pusher_executor")
     ("change", "where", "says"),
     [
         (_set(("schemaVersion",), "2.0.0"), "schemaVersion", "2.1.0 alone"),
+        (_set(("pipelineInfo",), {"name": "x" * 64}), "pipelineInfo.name", "63"),
         (_set(("pipelineSpec",), {}), "pipelineSpec", "Vertex"),
         (_set(("defaultPipelineRoot",), ""), "defaultPipelineRoot", "--root"),
         (_set(("defaultPipelineRoot",), "/mnt/x"), "defaultPipelineRoot", "s3://"),
