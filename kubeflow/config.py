@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from yt8m.schemas.config_tree import ConfigNode, from_dict
 from yt8m.schemas.errors import ConfigError, UserError
-from yt8m.schemas.kubernetes import PodResources, VolumeMount
+from yt8m.schemas.kubernetes import NodeRequirement, PodResources, Toleration, VolumeMount
 from yt8m.schemas.limits import matches
 
 _KEY = "kubeflow"
@@ -47,6 +47,9 @@ class PlatformConfig(ConfigNode):
     secrets: tuple[SecretVariable, ...] = ()  # keys of secrets that become variables
     environment: dict[str, str] = field(default_factory=dict)  # variables of every component
     node_selector: dict[str, dict[str, str]] = field(default_factory=dict)  # as `resources`
+    # Both as `resources`; a driver of 2.0.5 refuses them, and the two about pulling images.
+    node_affinity: dict[str, tuple[NodeRequirement, ...]] = field(default_factory=dict)  # all hold
+    tolerations: dict[str, tuple[Toleration, ...]] = field(default_factory=dict)  # of taints
 
 
 def load_platform(file: str) -> PlatformConfig:

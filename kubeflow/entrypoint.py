@@ -10,17 +10,26 @@ import argparse
 import json
 import logging
 import os
+import shutil
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from yt8m.components.storage.errors import StorageError
 from yt8m.kubeflow.launcher import finish_output, prepare_input
+from yt8m.kubeflow.references import follow, leave_on_volume
+from yt8m.kubeflow.remembered import find_remembered
 from yt8m.kubeflow.visualizations import draw
+from yt8m.kubeflow.volumes import check_volumes
 from yt8m.schemas.errors import EXIT_FAILED, Yt8mError
 
 # Kubernetes keeps what is written there with the pod's status, up to this size.
 _TERMINATION_LOG = "/dev/termination-log"
 _LONGEST_TERMINATION_MESSAGE = 4096
+# After the retries of the storage layer itself, which take a minute.
+_RETRY_WAITS_S = (30, 120, 300)
+_log = logging.getLogger(__name__)
 # Artifact types of our own: TFX would take the schema's title for the path of the class.
 _OWN_TYPES = {"yt8m.Report": "yt8m.components.report.component.ReportArtifact"}
 
@@ -48,13 +57,58 @@ def _execute(args: argparse.Namespace, beam_args: list[str], root: str) -> None:
     executor_input = json.loads(args.json_serialized_invocation_args)
     inputs = json.loads(args.json_serialized_inputs_spec_args or "{}")
     outputs = json.loads(args.outputs_spec or "{}")
+    check_volumes(executor_input.get("inputs", {}).get("parameterValues", {}), os.environ)
     given_outputs = executor_input.get("outputs", {}).get("artifacts", {})
     places = prepare_input(executor_input, inputs, outputs, launcher_root=root)
+    follow(executor_input, places)
     args.json_serialized_invocation_args = json.dumps(executor_input)
-    _run(args, beam_args)
+    outputs_in_pod = [
+        artifact["uri"]
+        for listed in executor_input["outputs"]["artifacts"].values()
+        for artifact in listed["artifacts"]
+    ]
+    earlier = find_remembered(args.executor_class_path, executor_input, os.environ)
+    if earlier is None or not earlier.restore():
+        _run_patiently(lambda: _run(args, beam_args), outputs_in_pod)
+        if earlier is not None:
+            earlier.keep()
+    leave_on_volume(args.executor_class_path, executor_input, os.environ)
     report = Path(executor_input["outputs"]["outputFile"])
     draw(given_outputs, report, launcher_root=root)
     finish_output(report, places)
+
+
+def _run_patiently(run: Callable[[], None], outputs: Sequence[str]) -> None:
+    """`run`, again after a fault of the infrastructure, with its outputs wiped.
+
+    Kubeflow would repeat a mistake in what was given as well, since its launcher turns every exit
+    code into 1; so its retries stay off, and what may pass is waited for here.
+    """
+    for wait_s in _RETRY_WAITS_S:
+        try:
+            run()
+        except Exception as error:
+            if not _may_pass(error):
+                raise
+            _log.warning("%s; the task begins again in %d s", error, wait_s)
+        else:
+            return
+        time.sleep(wait_s)
+        for path in map(Path, outputs):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+    run()
+
+
+def _may_pass(error: BaseException | None) -> bool:
+    """Whether a storage or a network failed, and nothing that was given."""
+    while error is not None:
+        if isinstance(error, StorageError | ConnectionError | TimeoutError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _run(args: argparse.Namespace, beam_args: list[str]) -> None:
@@ -73,7 +127,7 @@ def _leave_message(file: Path, said: str) -> None:
     try:
         file.write_text(text, encoding="utf-8")
     except OSError:
-        logging.getLogger(__name__).warning("cannot write %s", file, exc_info=True)
+        _log.warning("cannot write %s", file, exc_info=True)
 
 
 def _explained(error: BaseException | None) -> Yt8mError | None:
@@ -98,5 +152,5 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except Exception:
-        logging.getLogger(__name__).exception("the component failed")
+        _log.exception("the component failed")
         sys.exit(EXIT_FAILED)

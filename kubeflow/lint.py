@@ -14,6 +14,7 @@ _LAUNCHERS_OWN = ("/gcs/", "/s3/", "/minio/", "/kfp-launcher/")
 _STOCK_ENTRY = "tfx.orchestration.kubeflow.v2.container"
 # One argument of a process may have 128 KiB on Linux, and the values of the inputs come on top.
 _LONGEST_ARGUMENT = 100_000
+_LONGEST_LABEL = 63
 
 
 def lint(spec: Mapping[str, Any], platform: Mapping[str, Any]) -> None:
@@ -41,6 +42,9 @@ def find_problems(
     version = spec.get("schemaVersion")
     if version != SCHEMA_VERSION:
         yield "schemaVersion", f"{version!r}; the backend takes {SCHEMA_VERSION} alone"
+    name = str(spec.get("pipelineInfo", {}).get("name", ""))
+    if len(name) > _LONGEST_LABEL:
+        yield "pipelineInfo.name", f"{len(name)} characters; labels of pods hold {_LONGEST_LABEL}"
     root = str(spec.get("defaultPipelineRoot") or "")
     if problem := root_problem(root):
         yield "defaultPipelineRoot", f"{root!r}; {problem} (--root)"

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from yt8m.kubeflow.config import PlatformConfig
 from yt8m.schemas.errors import ConfigError
-from yt8m.schemas.kubernetes import PodResources, parse_quantity
+from yt8m.schemas.kubernetes import GPUS_VARIABLE, PodResources, parse_quantity
 
 T = TypeVar("T")
 _DEFAULT = "default"
@@ -42,8 +42,11 @@ def _set_container(container: dict[str, Any], component: str, platform: Platform
     resources = _resources(given)
     if resources:
         container["resources"] = resources
-    if platform.environment:
-        container["env"] = [{"name": k, "value": v} for k, v in platform.environment.items()]
+    environment = dict(platform.environment)
+    if given.gpus:
+        environment[GPUS_VARIABLE] = str(given.gpus)
+    if environment:
+        container["env"] = [{"name": k, "value": v} for k, v in environment.items()]
 
 
 def _resources(given: PodResources) -> dict[str, Any]:
@@ -61,7 +64,7 @@ def _resources(given: PodResources) -> dict[str, Any]:
 
 def _pod(component: str, platform: PlatformConfig) -> dict[str, Any]:
     mine = [v for v in platform.volumes if not v.components or component in v.components]
-    pod = {
+    pod: dict[str, Any] = {
         "pvcMount": [{"constant": v.claim, "mountPath": v.path} for v in mine if v.claim],
         "secretAsVolume": [{"secretName": v.secret, "mountPath": v.path} for v in mine if v.secret],
         "secretAsEnv": [
@@ -76,6 +79,9 @@ def _pod(component: str, platform: PlatformConfig) -> dict[str, Any]:
     }
     labels = _for(platform.node_selector, component, {})
     pod["nodeSelector"] = {"labels": dict(labels)} if labels else {}
+    required = [r.to_spec() for r in _for(platform.node_affinity, component, ())]
+    pod["nodeAffinity"] = [{"matchExpressions": required}] if required else []
+    pod["tolerations"] = [t.to_spec() for t in _for(platform.tolerations, component, ())]
     return {key: value for key, value in pod.items() if value}
 
 
@@ -99,6 +105,8 @@ def _check_names(platform: PlatformConfig, components: set[str]) -> None:
     named = {
         "kubeflow.resources": set(platform.resources) - {_DEFAULT},
         "kubeflow.node_selector": set(platform.node_selector) - {_DEFAULT},
+        "kubeflow.node_affinity": set(platform.node_affinity) - {_DEFAULT},
+        "kubeflow.tolerations": set(platform.tolerations) - {_DEFAULT},
         "kubeflow.volumes": {c for v in platform.volumes for c in v.components},
     }
     known = ", ".join(sorted(components))

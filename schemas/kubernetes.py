@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.limits import AbsolutePath, NonNegativeInt, matches
 
+# Tells the processes in a pod how many GPUs were asked for: a training that sees fewer stops.
+GPUS_VARIABLE = "YT8M_GPUS"
 _QUANTITY = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(?:(m|k|[MGTPE]|[KMGTPE]i)|[eE](\d+))?")
 _FACTORS: dict[str | None, float] = {
     None: 1.0,
@@ -58,3 +60,38 @@ class VolumeMount(ConfigNode):
         super().__post_init__()
         one = bool(self.claim) != bool(self.secret)
         require(one, "claim", self.claim, "given, or secret, and not both")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Toleration(ConfigNode):
+    """A taint of nodes that a pod puts up with."""
+
+    key: str = ""  # of the taint; empty: of every one
+    operator: Literal["Exists", "Equal"] = "Exists"  # Equal: its value counts too
+    value: str = ""  # of the taint
+    # Empty: all of them.
+    effect: Literal["", "NoSchedule", "PreferNoSchedule", "NoExecute"] = ""
+
+    def to_spec(self) -> dict[str, str]:
+        """As Kubernetes writes it."""
+        fields = {
+            "key": self.key,
+            "operator": self.operator,
+            "value": self.value,
+            "effect": self.effect,
+        }
+        return {name: text for name, text in fields.items() if text}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeRequirement(ConfigNode):
+    """What the labels of a node must be, where a selector cannot say it."""
+
+    key: str  # of the label
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"] = "In"  # to `values`
+    values: tuple[str, ...] = ()  # of the label; none for Exists and DoesNotExist
+
+    def to_spec(self) -> dict[str, Any]:
+        """As Kubernetes writes it."""
+        values = {"values": list(self.values)} if self.values else {}
+        return {"key": self.key, "operator": self.operator, **values}

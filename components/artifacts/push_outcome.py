@@ -16,7 +16,9 @@ class PushOutcome:
     """Whether the model was pushed, where to, and its record, which exists either way."""
 
     pushed: bool
-    destination: str = ""  # the version's directory; empty where nothing was pushed
+    # The version's directory: the one pushed, or the one that is this very model; else empty.
+    destination: str = ""
+    up_to_date: bool = False  # the model is in service already, so there was nothing to push
     record: VersionRecord
 
     def to_json(self) -> str:

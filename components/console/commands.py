@@ -55,6 +55,7 @@ COMMANDS = (
     Command("models verify", "compare versions with their records", f"{_COMPONENTS}models_verify"),
     Command("models prune", "remove damaged versions", f"{_COMPONENTS}models_prune"),
     Command("kubeflow compile", "write the pipeline as KFP YAML", f"{_KUBEFLOW}compile"),
+    Command("kubeflow check", "does the cluster have what it needs", f"{_KUBEFLOW}check"),
     Command("kubeflow upload", "upload it as a version", f"{_KUBEFLOW}upload"),
     Command("kubeflow run", "start a run with parameters", f"{_KUBEFLOW}run"),
     Command("kubeflow schedule", "start runs on a schedule", f"{_KUBEFLOW}schedule"),

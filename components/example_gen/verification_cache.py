@@ -38,9 +38,13 @@ class VerifiedCache:
         try:
             figures = _unpack(storage.read_bytes(path))
             if storage.is_local(path):
-                Path(path).touch()  # its time is that of the last use
+                with contextlib.suppress(PermissionError):  # another user's: its time stays
+                    Path(path).touch()  # its time is that of the last use
             return figures
         except FileNotFoundError:
+            return None
+        except PermissionError as error:
+            _logger.warning("%s may not be read, so its shard is read again: %s", path, error)
             return None
         except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
             _logger.warning("%s is damaged and will be replaced: %s", self._path(shard), error)

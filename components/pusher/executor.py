@@ -19,7 +19,7 @@ from yt8m.components.console.signals import signal_received
 from yt8m.components.pusher.config import PusherConfig
 from yt8m.components.pusher.record import create_record
 from yt8m.components.registry.baseline_artifact import read_in_service
-from yt8m.components.registry.push import StaleBaselineError, push
+from yt8m.components.registry.push import StaleBaselineError, push, version_of_model
 from yt8m.schemas.config_tree import from_dict
 
 _log = logging.getLogger(__name__)
@@ -47,18 +47,26 @@ class Executor(tfx_pusher.Executor):
             code=exec_properties["code_version"],
             configuration=json.loads(exec_properties.get("configuration") or "{}"),
         )
+        config = from_dict(PusherConfig, json.loads(exec_properties["config"]), path="pusher")
+        push_dir = exec_properties["push_dir"] or config.push_dir
+        current = version_of_model(push_dir, record)
+        if current is not None:
+            reason = f"up to date: version {current.number} in service is this very model"
+            self._hold_back(
+                pushed, dataclasses.replace(record, reason=reason), up_to_date=current.path
+            )
+            return
         if not blessed:
             self._hold_back(pushed, record)
             return
         if signal_received() is not None:  # Ctrl-C or SIGTERM, whoever swallowed it on its way
             raise KeyboardInterrupt
-        config = from_dict(PusherConfig, json.loads(exec_properties["config"]), path="pusher")
         if not record.decision.get("model_digest"):
             _log.warning("the blessing has no model digest, so the model is pushed unchecked")
         try:
             version = push(
                 model_dir,
-                exec_properties["push_dir"] or config.push_dir,
+                push_dir,
                 record,
                 keep=config.keep_versions,
                 statistics_dir=uris.get("statistics"),
@@ -75,9 +83,14 @@ class Executor(tfx_pusher.Executor):
         _write_outcome(pushed.uri, outcome)
         _log.info("pushed as version %d: %s", version.number, version.path)
 
-    def _hold_back(self, pushed: types.Artifact, record: VersionRecord) -> None:
+    def _hold_back(
+        self, pushed: types.Artifact, record: VersionRecord, *, up_to_date: str = ""
+    ) -> None:
         self._MarkNotPushed(pushed)
-        _write_outcome(pushed.uri, PushOutcome(pushed=False, record=record))
+        outcome = PushOutcome(
+            pushed=False, record=record, destination=up_to_date, up_to_date=bool(up_to_date)
+        )
+        _write_outcome(pushed.uri, outcome)
         _log.info("not pushed: %s", record.reason or "the model is not blessed")
 
 

@@ -99,6 +99,21 @@ def push(
         ) from error
 
 
+def version_of_model(push_dir: str, record: VersionRecord) -> Version | None:
+    """The version in service, where it is the very model that was judged and another run's.
+
+    What the run of `record` has pushed itself, killed and repeated, counts as its push.
+    """
+    judged = record.decision.get("model_digest", "")
+    if not push_dir or not judged:
+        return None
+    found = in_service(push_dir, exclude_run_key=record.run_key)
+    if found.foreign or found.digest != judged:
+        return None
+    version = load_version(push_dir, found.version)
+    return version if version.record.blessed else None
+
+
 def open_registry(push_dir: str) -> LocalStore | ObjectStore:
     """The store that `push_dir` is in."""
     return LocalStore(push_dir) if storage.is_local(push_dir) else ObjectStore(push_dir)

@@ -41,6 +41,7 @@ from yt8m.components.trainer.loop import Hooks, Loop, are_finite, diverged
 from yt8m.components.trainer.metrics_file import copy_curves
 from yt8m.components.trainer.network import heads_of, network_of, network_type_of
 from yt8m.components.trainer.optimizers import create_optimizer
+from yt8m.components.trainer.sign_of_life import Watch
 from yt8m.components.trainer.step import Replicas, TrainStep
 from yt8m.components.trainer.stop_signal import StopSignal
 from yt8m.components.trainer.strategy import (
@@ -72,6 +73,8 @@ class Model:
 def train(job: TrainingJob, cluster: Cluster) -> None:
     """Train, as chief, master or worker of `cluster`; the chief alone exports."""
     config = job.trainer
+    watch = Watch(job.sign_of_life, patience_s=job.abandoned_after_s)
+    watch.check()
     data = load_data(job)
     heads = heads_of(job)
     network_type_of(job, heads)  # before anything is wiped or waited for
@@ -92,7 +95,7 @@ def train(job: TrainingJob, cluster: Cluster) -> None:
     with explaining_lost_peers(cluster):
         strategy = create_strategy(cluster, config.distribution.placement)
         # Only now: TensorFlow's coordination service takes SIGTERM for itself when it starts.
-        with StopSignal() as stop:
+        with StopSignal(watch) as stop:
             training = _Training(job, cluster, data=data, heads=heads, strategy=strategy)
             training.run(stop)
 

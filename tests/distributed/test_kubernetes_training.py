@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,9 +17,14 @@ from training import make_job
 
 from yt8m.components.trainer.backends.kubernetes import Kubernetes
 from yt8m.components.trainer.backends.kubernetes_api import KubernetesApi
-from yt8m.components.trainer.backends.kubernetes_config import JobSetBackend, TFJobBackend
+from yt8m.components.trainer.backends.kubernetes_config import (
+    JobSetBackend,
+    RoleConfig,
+    TFJobBackend,
+)
 from yt8m.components.trainer.backends.kubernetes_manifest import kind_of
-from yt8m.schemas.errors import Yt8mError
+from yt8m.schemas.config_tree import to_dict
+from yt8m.schemas.errors import EXIT_ABANDONED, Yt8mError
 
 pytestmark = pytest.mark.distributed
 
@@ -59,3 +69,53 @@ def test_a_training_that_breaks_names_the_pod_and_its_last_words(tmp_path):
     with pytest.raises(Yt8mError, match=r"failed: .*\(pod yt8m-.*\): exit code \d"):
         _train(job, backend, tmp_path, K8sServer())
     assert not (Path(job.export_dir) / "saved_model.pb").exists()
+
+
+def test_a_job_whose_trainer_was_killed_saves_a_checkpoint_and_ends(tmp_path):
+    """SIGKILL is all that Kubeflow's launcher leaves to a Trainer."""
+    backend = JobSetBackend(
+        work_dir=str(tmp_path / "shared"), roles={"chief": RoleConfig()}, poll_s=0.5,
+        abandoned_after_s=5.0,
+    )  # fmt: skip
+    job = make_job(tmp_path / "job", max_steps=100_000, checkpoint={"every_s": 1e6})
+    server, pods = K8sServer(), tmp_path / "pods"
+    pods.mkdir()
+    (tmp_path / "job.json").write_text(job.to_json())
+    (tmp_path / "backend.json").write_text(json.dumps(to_dict(backend)))
+    with serve(server) as client, Operator(server, pods):
+        command = [sys.executable, "-c", _TRAINER, client.configuration.host, str(tmp_path)]
+        trainer = subprocess.Popen(command, env={**os.environ, "YT8M_IMAGE": "registry/yt8m:1"})
+        _until(lambda: any("step" in line for log in server.logs.values() for line in log))
+        trainer.kill()
+        trainer.wait()
+        (name,) = server.jobs
+        _until(lambda: server.jobs[name]["status"])
+        (ended,) = server.pods[f"{name}-chief-0"]["status"]["containerStatuses"]
+        assert ended["state"]["terminated"]["exitCode"] == EXIT_ABANDONED
+        assert "nobody has followed" in ended["state"]["terminated"]["message"]
+    assert newest_step(tmp_path / "shared/jobs/checkpoints/checkpoints") > 0
+
+
+_TRAINER = """
+import json, os, sys
+from pathlib import Path
+from kubernetes import client
+from yt8m.components.trainer.backends.kubernetes import Kubernetes
+from yt8m.components.trainer.backends.kubernetes_api import KubernetesApi
+from yt8m.components.trainer.backends.kubernetes_config import JobSetBackend
+from yt8m.components.trainer.backends.kubernetes_manifest import JOBSET
+from yt8m.components.trainer.job import parse_job
+from yt8m.schemas.config_tree import from_dict
+host, directory = sys.argv[1], Path(sys.argv[2])
+backend = from_dict(JobSetBackend, json.loads((directory / "backend.json").read_text()))
+api = KubernetesApi(JOBSET, "team", client.ApiClient(client.Configuration(host=host)))
+job = parse_job((directory / "job.json").read_text())
+Kubernetes(backend, api=lambda: api).run(job, os.environ)
+"""
+
+
+def _until(condition, timeout_s=180):
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.2)

@@ -138,6 +138,36 @@ def test_three_nights_of_retraining_pushed_pushed_and_held_back(tmp_path):
     assert list((tmp_path / "work" / "checkpoints").iterdir())
 
 
+def test_a_second_run_on_the_same_data_trains_nothing_and_pushes_nothing(tmp_path):
+    """ExampleGen and Baseline give their artifacts new ids, which is all that Kubeflow looks at."""
+    file, launcher = compile_pipeline(tmp_path), Launcher(tmp_path / "cluster")
+    add_span(tmp_path / "data", 1)
+    parameters = {
+        "data_root": str(tmp_path / "data"),
+        "push_dir": str(tmp_path / "push"),
+        "span": "1",
+        "gap_threshold": "0.05",
+    }
+    first, second = (
+        launcher.run(file, parameters=parameters, run_id=f"run-{number}") for number in (1, 2)
+    )
+    assert outcome(launcher, first)["pushed"]
+    told = outcome(launcher, second)
+    assert not told["pushed"]
+    assert told["up_to_date"]
+    assert "up to date: version 1" in told["record"]["reason"]
+    assert [p.name for p in (tmp_path / "push").iterdir() if p.name.isdigit()] == ["1"]
+    done_before = [
+        {name for name, result in run.items() if "done before with the same inputs" in result.log}
+        for run in (first, second)
+    ]
+    # The Evaluator compares the model with the one in service now, which is itself.
+    assert done_before == [set(), {"StatisticsGen", "Transform", "Trainer"}]
+    # The store holds the address of the sample, which lies on the volume.
+    sample = launcher.stored(second["ExampleGen"].artifacts["sample"]["uri"])
+    assert [path.name for path in sample.iterdir()] == ["reference.json"]
+
+
 def test_tfx_s_own_entry_point_fails_on_untyped_inputs_which_is_why_ours_exists(tmp_path):
     """When this fails, TFX has learnt it: look whether kubeflow/entrypoint.py is still needed."""
     spec = yaml.safe_load(compile_pipeline(tmp_path).read_text().split("\n---\n")[0])

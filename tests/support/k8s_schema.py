@@ -61,6 +61,24 @@ _POD = _object(
         restartPolicy={"enum": ["Never", "OnFailure", "Always"]},
         serviceAccountName=_TEXT,
         nodeSelector=_NAMES,
+        priorityClassName=_TEXT,
+        imagePullSecrets=_list(_object("name", name=_TEXT)),
+        affinity=_object(
+            nodeAffinity=_object(
+                requiredDuringSchedulingIgnoredDuringExecution=_object(
+                    "nodeSelectorTerms",
+                    nodeSelectorTerms=_list(
+                        _object(
+                            matchExpressions=_list(
+                                _object(
+                                    "key operator", key=_TEXT, operator=_TEXT, values=_list(_TEXT)
+                                )
+                            )
+                        )
+                    ),
+                )
+            )
+        ),
         tolerations=_list(_object(key=_TEXT, operator=_TEXT, effect=_TEXT, value=_TEXT)),
     ),
 )
@@ -131,7 +149,10 @@ _SPECS = {"TFJob": _TFJOB, "JobSet": _JOBSET}
 
 def check_by_subset(manifest: dict[str, Any]) -> list[str]:
     """By the part of both schemas that this project uses; anything else is a problem."""
-    metadata = _object("name", name=_TEXT, labels=_NAMES, annotations=_NAMES)
+    owner = _object("apiVersion kind name uid", apiVersion=_TEXT, kind=_TEXT, name=_TEXT, uid=_TEXT)
+    metadata = _object(
+        "name", name=_TEXT, labels=_NAMES, annotations=_NAMES, ownerReferences=_list(owner)
+    )
     schema = _object(
         "apiVersion kind metadata spec",
         apiVersion=_TEXT,

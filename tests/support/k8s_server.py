@@ -20,7 +20,9 @@ from urllib.parse import parse_qs, urlsplit
 from k8s_schema import Check, check_by_subset
 
 _JOBS = re.compile(r"/apis/([^/]+)/([^/]+)/namespaces/([^/]+)/(tfjobs|jobsets)(?:/([^/]+))?")
-_PODS = re.compile(r"/api/v1/namespaces/([^/]+)/pods(?:/([^/]+)/log)?")
+_PODS = re.compile(r"/api/v1/namespaces/([^/]+)/pods(?:/([^/]+)(/log)?)?")
+_NAMED = re.compile(r"/api/v1/namespaces/([^/]+)/(persistentvolumeclaims|secrets)/([^/]+)")
+_REVIEW = re.compile(r"/apis/authorization.k8s.io/v1/(self)?subjectaccessreviews")
 _SERVED = {"tfjobs": ("kubeflow.org", "v1"), "jobsets": ("jobset.x-k8s.io", "v1alpha2")}
 _LABELS = {
     "TFJob": (
@@ -55,6 +57,13 @@ class K8sServer:
         self.logs: dict[str, list[str]] = {}
         self.requests: list[str] = []
         self.faults: list[Fault] = []
+        # By kind and name: what somebody has put into the namespace.
+        self.named: dict[str, dict[str, dict[str, Any]]] = {
+            "persistentvolumeclaims": {},
+            "secrets": {},
+        }
+        self.denied: set[tuple[str, str]] = set()  # (verb, resource), as reviews answer
+        self.reviewed: list[str] = []  # whose permissions were asked for; empty: the caller's
         self.forbidden = ""  # a pattern of requests that the service account may not make
         self.refusal: tuple[int, str] | None = None  # of creates: by a quota, a webhook
         self._stamp = 0
@@ -128,10 +137,17 @@ class K8sServer:
                 return _error(403, 'User "system:serviceaccount:team:x" cannot do that')
             if self.refusal and method == "POST":
                 return _error(*self.refusal)
+            if _REVIEW.fullmatch(url.path):
+                return self._review(json.loads(body))
+            if named := _NAMED.fullmatch(url.path):
+                found = self.named[named[2]].get(named[3])
+                return (200, found) if found else _error(404, f'"{named[3]}" not found')
             jobs, pods = _JOBS.fullmatch(url.path), _PODS.fullmatch(url.path)
             if jobs and self.served.get(jobs[4]) == (jobs[1], jobs[2]):
                 return self._job(method, jobs[5], body)
             if pods and method == "GET":
+                if pods[2] and not pods[3]:
+                    return self._pod(pods[2])
                 return self._log(pods[2], query) if pods[2] else self._list_pods(query)
         return _error(404, "the server could not find the requested resource")
 
@@ -153,7 +169,19 @@ class K8sServer:
             for pod in [n for n in self.pods if n.startswith(f"{name}-")]:
                 del self.pods[pod]
             return 200, job
+        if method == "PATCH":
+            self.jobs[name]["metadata"] |= json.loads(body)["metadata"]
         return 200, self.jobs[name]
+
+    def _review(self, review: dict[str, Any]) -> tuple[int, Any]:
+        asked = review["spec"]["resourceAttributes"]
+        resource = "/".join(filter(None, (asked["resource"], asked.get("subresource"))))
+        self.reviewed.append(review["spec"].get("user", ""))
+        status = {"allowed": (asked["verb"], resource) not in self.denied}
+        return 201, {**review, "status": status}
+
+    def _pod(self, name: str) -> tuple[int, Any]:
+        return (200, self.pods[name]) if name in self.pods else _error(404, f'"{name}" not found')
 
     def _list_pods(self, query: dict[str, str]) -> tuple[int, Any]:
         key, _, value = query.get("labelSelector", "").partition("=")
@@ -200,7 +228,7 @@ def _handler(server: K8sServer) -> type[BaseHTTPRequestHandler]:
             status, answer = server.handle(self.command, self.path, body)
             return self._break(fault) if fault else self._send(status, answer)
 
-        do_POST = do_DELETE = do_GET  # noqa: N815
+        do_POST = do_DELETE = do_PATCH = do_GET  # noqa: N815
 
         def log_message(self, *args: Any) -> None:
             pass

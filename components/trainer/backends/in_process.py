@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.tf_config import Cluster, ClusterKind, Role
+from yt8m.schemas.errors import UserError
+from yt8m.schemas.kubernetes import GPUS_VARIABLE
 
 
 class InProcess:
@@ -22,8 +24,28 @@ def run_job(job: TrainingJob, environ: Mapping[str, str]) -> None:
     # TensorFlow takes seconds to import; mistakes are reported before.
     from yt8m.components.trainer.errors import explaining_storage_faults
 
+    check_gpus(environ)
     with explaining_storage_faults():
         _run_role(job, cluster)
+
+
+def check_gpus(environ: Mapping[str, str]) -> None:
+    """UserError where this pod was to have GPUs, and TensorFlow sees fewer.
+
+    It would train on the CPU without a word, for days.
+    """
+    asked = int(environ.get(GPUS_VARIABLE, "0"))
+    if not asked:
+        return
+    import tensorflow as tf
+
+    seen = len(tf.config.list_physical_devices("GPU"))
+    if seen < asked:
+        raise UserError(
+            f"{asked} GPUs were asked for and TensorFlow sees {seen}: the image needs a TensorFlow "
+            "with CUDA (`pip install tensorflow[and-cuda]`) that fits the node's driver, and "
+            "gpu_resource must be what the cluster calls them; with `gpus: 0` it trains on the CPU"
+        )
 
 
 def _run_role(job: TrainingJob, cluster: Cluster) -> None:

@@ -7,6 +7,7 @@ there first, and what it wrote is fetched from there, checked, at the end.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -22,6 +23,8 @@ from yt8m.components.trainer.backends.kubernetes_manifest import (
     kind_of,
 )
 from yt8m.components.trainer.job import TrainingJob
+from yt8m.components.trainer.sign_of_life import FILE_NAME as SIGN_OF_LIFE
+from yt8m.components.trainer.sign_of_life import giving_signs
 from yt8m.schemas.errors import UserError, Yt8mError
 
 JOB_FILE = "job.json"
@@ -51,7 +54,19 @@ class Kubernetes:
         image = self._config.image or environ.get("YT8M_IMAGE", "")
         if not image:
             raise UserError("trainer.backend.image: name the pods' image, or set YT8M_IMAGE")
-        shared = share(patient_job(job, self._config.start_timeout_s), directory)
+        sign = storage.join(directory, SIGN_OF_LIFE)
+        watched = replace(
+            patient_job(job, self._config.start_timeout_s),
+            sign_of_life=sign,
+            abandoned_after_s=self._config.abandoned_after_s,
+        )
+        with giving_signs(sign, every_s=_sign_every_s(self._config.abandoned_after_s)):
+            self._run_followed(job, watched, directory, image)
+
+    def _run_followed(
+        self, job: TrainingJob, watched: TrainingJob, directory: str, image: str
+    ) -> None:
+        shared = share(watched, directory)
         request = JobRequest(
             key=_key(job),
             image=image,
@@ -72,6 +87,7 @@ class Kubernetes:
             say=_log.info,
             before_create=wipe,
             clock=self._clock,
+            pod=os.environ.get("HOSTNAME", ""),
         )
         check_export(shared.export_dir)
         _bring_home(shared.export_dir, job.export_dir, last=MODEL_FILE)
@@ -146,6 +162,11 @@ def check_export(directory: str) -> None:
     from yt8m.components.export.load import load_export
 
     load_export(directory)
+
+
+def _sign_every_s(abandoned_after_s: float) -> float:
+    """Often enough that a few lost ones do not end a job."""
+    return min(abandoned_after_s / 20 or 60.0, 60.0)
 
 
 def _below(directory: str, name: str, given: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -80,6 +80,38 @@ class KubernetesApi:
             allowed=404,
         )
 
+    def workflows_of(self, pod: str) -> list[dict[str, Any]]:
+        """Owner references to the Workflow that runs `pod`; none outside of Kubeflow."""
+        try:
+            found = self._try(
+                lambda: self._core.read_namespaced_pod(
+                    pod, self.namespace, _request_timeout=_TIMEOUT_S
+                ),
+                allowed=404,
+            )
+        except ForbiddenError as error:
+            _log.warning("%s; the job will outlive its Workflow", error)
+            return []
+        owners = (found.metadata.owner_references if found is not None else None) or []
+        return [
+            {"apiVersion": o.api_version, "kind": o.kind, "name": o.name, "uid": o.uid}
+            for o in owners
+            if o.kind == "Workflow"
+        ]
+
+    def set_owners(self, name: str, owners: Sequence[Mapping[str, Any]]) -> None:
+        """Make the job that of another Workflow, or it would go with the one that made it."""
+        body = {"metadata": {"ownerReferences": list(owners)}}
+        try:
+            self._try(
+                lambda: self._objects.patch_namespaced_custom_object(
+                    *self._where(name), body, _request_timeout=_TIMEOUT_S
+                ),
+                allowed=404,
+            )
+        except ForbiddenError as error:
+            _log.warning("%s; the job goes with the Workflow that made it", error)
+
     def pods(self, name: str) -> list[dict[str, Any]]:
         selector = f"{self._kind.name_label}={name}"
         found = self._try(
@@ -149,8 +181,8 @@ class KubernetesApi:
         said, kind = _said(error), self._kind
         if error.status == 403 and "cannot " in said:  # by RBAC; a quota is a 403 as well
             return ForbiddenError(
-                f"Kubernetes: {said}; the service account needs get, list, create and delete on "
-                f"{kind.plural}.{kind.group} and get, list on pods and pods/log"
+                f"Kubernetes: {said}; the service account needs get, list, create, patch and "
+                f"delete on {kind.plural}.{kind.group} and get, list on pods and pods/log"
             )
         if error.status == 404:
             return UserError(
@@ -169,7 +201,13 @@ def _said(error: Any) -> str:
 
 
 def connect(kind: Kind, namespace: str, *, patience_s: float) -> KubernetesApi:
-    """The API as a pod reaches it, or as kubectl does from outside."""
+    """The jobs of `kind` in `namespace`, or in the one that this process belongs to."""
+    client, own = reach_cluster()
+    return KubernetesApi(kind, namespace or own or "default", client, patience_s=patience_s)
+
+
+def reach_cluster() -> tuple[Any, str]:
+    """The API as a pod reaches it, or as kubectl does from outside; and the own namespace."""
     from kubernetes import client, config
 
     try:
@@ -183,6 +221,4 @@ def connect(kind: Kind, namespace: str, *, patience_s: float) -> KubernetesApi:
         except config.ConfigException as error:
             raise UserError(f"no Kubernetes cluster: not in a pod, and {error}") from error
         own = context["context"].get("namespace", "")
-    return KubernetesApi(
-        kind, namespace or own or "default", client.ApiClient(), patience_s=patience_s
-    )
+    return client.ApiClient(), own

@@ -6,8 +6,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from yt8m.schemas.config_tree import ConfigNode, require
-from yt8m.schemas.kubernetes import KubernetesName, PodResources, VolumeMount
-from yt8m.schemas.limits import NonNegativeInt, PositiveFloat, PositiveInt
+from yt8m.schemas.kubernetes import (
+    KubernetesName,
+    NodeRequirement,
+    PodResources,
+    Toleration,
+    VolumeMount,
+)
+from yt8m.schemas.limits import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 ROLES = ("chief", "worker", "ps", "evaluator")
 
@@ -43,11 +49,17 @@ class KubernetesBackend(ConfigNode):
     environment_secrets: tuple[str, ...] = ()  # every key of these secrets becomes a variable
     service_account: str = ""  # that the pods run as; empty: the namespace's own
     node_selector: dict[str, str] = field(default_factory=dict)  # labels of the nodes they run on
+    node_affinity: tuple[NodeRequirement, ...] = ()  # what those labels must be; all hold
+    tolerations: tuple[Toleration, ...] = ()  # of taints of the nodes
+    priority_class: str = ""  # of the pods; empty: the cluster's default
+    image_pull_secrets: tuple[str, ...] = ()  # names of secrets with a registry's credentials
     gpu_toleration: bool = True  # let pods with GPUs onto nodes that are tainted for them
     restarts: NonNegativeInt = 3  # of the job, before it has failed
     start_timeout_s: PositiveFloat = 900.0  # for the chief's pod to run: image, volumes, free nodes
     poll_s: PositiveFloat = 5.0  # between two looks at the job
     api_timeout_s: PositiveFloat = 600.0  # an API server that is away for less ends nothing
+    # A job whose Trainer gives no sign of life for so long saves a checkpoint and ends; 0: never.
+    abandoned_after_s: NonNegativeFloat = 900.0
     keep_finished_s: NonNegativeInt = 86400  # then Kubernetes removes the finished job
 
     def __post_init__(self) -> None:

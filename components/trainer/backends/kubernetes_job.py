@@ -26,17 +26,22 @@ def run_to_completion(
     say: Say,
     before_create: Callable[[], None] = lambda: None,
     clock: Clock | None = None,
+    pod: str = "",
 ) -> None:
     """Create the job, or adopt the one that runs already; return when it has succeeded.
 
     Cancelling (Ctrl-C, SIGTERM) deletes it. A killed process leaves it running, and the next
-    call with the same run key finds it. `before_create` is not called where one is adopted.
+    call with the same run key finds it. `before_create` is not called where one is adopted. The
+    job belongs to the Workflow of the `pod` that asks: it goes when that is deleted.
     """
     clock = clock or Clock()
     name = str(manifest["metadata"]["name"])
     with _sigterm_raises():
         try:
-            _create_or_adopt(api, manifest, say, before_create, clock)
+            owners = api.workflows_of(pod) if pod else []
+            metadata = {**manifest["metadata"], "ownerReferences": owners}
+            owned = {**manifest, "metadata": metadata} if owners else manifest
+            _create_or_adopt(api, owned, say, before_create, clock)
             _follow(api, backend, name, say, clock)
         except (KeyboardInterrupt, Terminated):
             say(f"cancelled: deleting {name}; its checkpoints stay")
@@ -63,6 +68,9 @@ def _create_or_adopt(
         if "deletionTimestamp" not in existing["metadata"]:
             if _is_usable(existing, manifest):
                 say(f"found {manifest['kind']} {name} of an earlier attempt; following it")
+                owners = manifest["metadata"].get("ownerReferences")
+                if owners and existing["metadata"].get("ownerReferences") != owners:
+                    api.set_owners(name, owners)
                 return
             say(f"replacing {manifest['kind']} {name}, which failed or was described otherwise")
             api.delete(name)

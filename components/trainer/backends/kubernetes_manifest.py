@@ -16,16 +16,21 @@ from yt8m.components.trainer.backends.kubernetes_config import (
     RoleConfig,
     TFJobBackend,
 )
-from yt8m.schemas.errors import EXIT_USER
+from yt8m.schemas.errors import EXIT_ABANDONED, EXIT_USER
+from yt8m.schemas.kubernetes import GPUS_VARIABLE
 
 PORT = 2222
 DIGEST = "yt8m/manifest"  # annotation: tells a job of this very description from an older one
 _INDEX = "YT8M_TASK_INDEX"
 _CONTAINER = "tensorflow"  # the training operator looks for this very name
-# No restart puts right what a person gave.
-_FAIL_ON_USER_ERROR = {
+# No restart puts right what a person gave, or brings a Trainer back that has gone.
+_FAIL_AT_ONCE = {
     "action": "FailJob",
-    "onExitCodes": {"containerName": _CONTAINER, "operator": "In", "values": [EXIT_USER]},
+    "onExitCodes": {
+        "containerName": _CONTAINER,
+        "operator": "In",
+        "values": [EXIT_USER, EXIT_ABANDONED],
+    },
 }
 _TFJOB_ROLE = {"chief": "Chief", "worker": "Worker", "ps": "PS", "evaluator": "Evaluator"}
 
@@ -147,7 +152,7 @@ def _jobset_spec(backend: KubernetesBackend, request: JobRequest) -> dict[str, A
                         "completions": 1,
                         "completionMode": "Indexed",
                         "backoffLimit": 0,
-                        "podFailurePolicy": {"rules": [_FAIL_ON_USER_ERROR]},
+                        "podFailurePolicy": {"rules": [_FAIL_AT_ONCE]},
                         "template": _jobset_pod(backend, request, role, config),
                     }
                 },
@@ -189,6 +194,8 @@ def _pod(
     extra: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     environment = {**backend.environment, **request.environment}
+    if config.gpus:
+        environment[GPUS_VARIABLE] = str(config.gpus)
     container: dict[str, Any] = {
         "name": _CONTAINER,
         "image": request.image,
@@ -206,15 +213,28 @@ def _pod(
     if backend.mounts:
         container["volumeMounts"] = [_mount(i, m) for i, m in enumerate(backend.mounts)]
         spec["volumes"] = [_volume(i, m) for i, m in enumerate(backend.mounts)]
-    if backend.service_account:
-        spec["serviceAccountName"] = backend.service_account
-    if backend.node_selector:
-        spec["nodeSelector"] = dict(backend.node_selector)
-    if config.gpus and backend.gpu_toleration:
-        toleration = {"key": config.gpu_resource, "operator": "Exists", "effect": "NoSchedule"}
-        spec["tolerations"] = [toleration]
+    spec |= _scheduling(backend, config)
     # Istio's sidecar would cut the gRPC between the processes.
     return {"metadata": {"annotations": {"sidecar.istio.io/inject": "false"}}, "spec": spec}
+
+
+def _scheduling(backend: KubernetesBackend, config: RoleConfig) -> dict[str, Any]:
+    tolerations = [t.to_spec() for t in backend.tolerations]
+    if config.gpus and backend.gpu_toleration:
+        toleration = {"key": config.gpu_resource, "operator": "Exists", "effect": "NoSchedule"}
+        tolerations.append(toleration)
+    required = [r.to_spec() for r in backend.node_affinity]
+    terms = {"nodeSelectorTerms": [{"matchExpressions": required}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    spec = {
+        "serviceAccountName": backend.service_account,
+        "nodeSelector": dict(backend.node_selector),
+        "affinity": affinity if required else {},
+        "tolerations": tolerations,
+        "priorityClassName": backend.priority_class,
+        "imagePullSecrets": [{"name": name} for name in backend.image_pull_secrets],
+    }
+    return {name: value for name, value in spec.items() if value}
 
 
 def _resources(config: RoleConfig) -> dict[str, Any]:

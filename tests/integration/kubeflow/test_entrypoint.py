@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from yt8m.components.storage.errors import StorageError
+from yt8m.kubeflow import entrypoint
 from yt8m.kubeflow.entrypoint import main
+from yt8m.schemas.errors import UserError
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kubeflow"
 RECORDS = json.loads((GOLDEN / "records" / "executor_inputs.json").read_text())
@@ -62,3 +65,43 @@ def test_what_went_wrong_is_the_last_line_and_the_pods_termination_message(pod):
     assert "galaxy" in last
     assert (pod / "dev" / "termination-log").read_text() in ended.stderr
     assert "galaxy" in (pod / "dev" / "termination-log").read_text()
+
+
+@pytest.mark.parametrize(
+    ("fault", "tries"),
+    [
+        (StorageError("s3://bucket/x: the storage failed"), 3),
+        (RuntimeError("Beam's own words"), 1),
+        (UserError("data.root: nothing there"), 1),
+    ],
+)
+def test_a_fault_of_the_infrastructure_is_tried_again_within_the_task(
+    pod, monkeypatch, caplog, fault, tries
+):
+    """Kubeflow cannot: it would repeat a mistake in what was given as well."""
+    given = json.loads(json.dumps(RECORDS["2.17.0"]["SchemaGen"]["executor_input"]))
+    given["outputs"]["outputFile"] = str(pod) + given["outputs"]["outputFile"]
+    (schema,) = given["outputs"]["artifacts"]["schema"]["artifacts"]
+    place = pod / schema["uri"].replace("://", "/")
+    run, waits, found = entrypoint._run, [], []
+
+    def fail_twice(*arguments):
+        found.append(place.exists())
+        if len(found) <= 2:
+            place.mkdir(parents=True)
+            (place / "half").touch()
+            raise fault
+        run(*arguments)
+
+    monkeypatch.setattr(entrypoint, "_run", fail_twice)
+    monkeypatch.setattr("time.sleep", waits.append)
+    if isinstance(fault, RuntimeError):
+        with pytest.raises(RuntimeError):
+            main(_arguments("SchemaGen", given))
+    else:
+        assert main(_arguments("SchemaGen", given)) == (0 if tries == 3 else 2)
+    assert found == [False] * tries
+    assert len(waits) == tries - 1
+    if tries == 3:
+        assert sorted(file.name for file in place.iterdir()) == ["schema.pbtxt"]
+        assert "begins again in 30 s" in caplog.text

@@ -29,6 +29,7 @@ from yt8m.components.trainer.backends.kubernetes_manifest import (
     kind_of,
 )
 from yt8m.schemas.errors import UserError, Yt8mError
+from yt8m.schemas.kubernetes import NodeRequirement, Toleration
 
 REQUEST = JobRequest(
     key="smoke run 1", image="registry/yt8m:1", command=("yt8m", "train"), environment={"A": "b"}
@@ -186,7 +187,7 @@ def test_an_operator_that_is_not_installed_is_said(server, api, backend):
 
 def test_a_missing_permission_says_which_are_needed(server, api, backend):
     server.forbidden = "."
-    with pytest.raises(UserError, match=r"needs get, list, create and delete on .*pods/log"):
+    with pytest.raises(UserError, match=r"needs get, list, create, patch and delete on .*pods/log"):
         _run(api, backend, Course())
 
 
@@ -258,10 +259,14 @@ def test_a_jobset_is_not_restarted_on_a_mistake_in_what_was_given():
     """With these policies the real controllers end at once on 2, and restart on 1."""
     records = Path(__file__).parents[2] / "golden" / "kubeflow" / "records"
     seen = json.loads((records / "jobset_user_error.json").read_text())
-    spec = create_manifest(_backend(JobSetBackend), REQUEST)["spec"]
+    spec = json.loads(json.dumps(create_manifest(_backend(JobSetBackend), REQUEST)["spec"]))
+    (seen_rule,) = seen["podFailurePolicy"]["rules"]
+    assert seen_rule["onExitCodes"].pop("values") == [2]
     assert spec["failurePolicy"] == seen["failurePolicy"]
     for job in spec["replicatedJobs"]:
-        assert job["template"]["spec"]["podFailurePolicy"] == seen["podFailurePolicy"]
+        (rule,) = job["template"]["spec"]["podFailurePolicy"]["rules"]
+        assert rule["onExitCodes"].pop("values") == [2, 6]
+        assert rule == seen_rule
 
 
 def test_the_shipped_role_allows_what_a_training_job_asks_for_and_nothing_else(
@@ -282,7 +287,7 @@ def test_the_shipped_role_allows_what_a_training_job_asks_for_and_nothing_else(
         for resource in rule["resources"]
         for verb in rule["verbs"]
     }
-    verbs = {"POST": "create", "DELETE": "delete", "GET": "get"}
+    verbs = {"POST": "create", "DELETE": "delete", "GET": "get", "PATCH": "patch"}
     asked = set()
     for request in server.requests:
         method, path = request.split()
@@ -291,7 +296,32 @@ def test_the_shipped_role_allows_what_a_training_job_asks_for_and_nothing_else(
         subresource = "/log" if path.endswith("/log") else ""
         asked.add((resource + subresource, "list" if is_list else verbs[method]))
     assert asked <= allowed
-    assert {verb for _, verb in allowed} == {"get", "list", "create", "delete"}
+    assert {verb for _, verb in allowed} == {"get", "list", "create", "patch", "delete"}
+
+
+def _trainer_pod(server, workflow):
+    owner = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "name": workflow}
+    owner |= {"uid": f"uid-of-{workflow}"}
+    metadata = {"name": f"{workflow}-trainer", "labels": {}, "ownerReferences": [owner]}
+    server.pods[metadata["name"]] = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
+    return metadata["name"], owner
+
+
+def test_a_job_belongs_to_the_workflow_that_waits_for_it(server, api, backend):
+    """It goes when that is deleted; the next try, perhaps of another Workflow, takes it over."""
+    manifest = create_manifest(backend, REQUEST)
+    for workflow in ("first", "second"):
+        pod, owner = _trainer_pod(server, workflow)
+        course = Course(lambda: server.finish(NAME, succeeded=True))
+        run_to_completion(api, backend, manifest, say=print, clock=course.clock, pod=pod)
+        assert server.jobs[NAME]["metadata"]["ownerReferences"] == [owner]
+
+
+def test_outside_of_kubeflow_a_job_belongs_to_nobody(server, api, backend):
+    course = Course(lambda: server.finish(NAME, succeeded=True))
+    manifest = create_manifest(backend, REQUEST)
+    run_to_completion(api, backend, manifest, say=print, clock=course.clock, pod="laptop")
+    assert "ownerReferences" not in server.jobs[NAME]["metadata"]
 
 
 def test_the_namespace_is_the_kubeconfigs_where_none_is_named(tmp_path, monkeypatch):
@@ -379,6 +409,10 @@ FULL = {
     "environment_secrets": ("aws",),
     "service_account": "trainer",
     "node_selector": {"pool": "gpu"},
+    "node_affinity": (NodeRequirement(key="zone", values=("eu-1",)),),
+    "tolerations": (Toleration(key="team", operator="Equal", value="a", effect="NoSchedule"),),
+    "priority_class": "nightly",
+    "image_pull_secrets": ("registry",),
 }
 
 

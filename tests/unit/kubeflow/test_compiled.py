@@ -19,7 +19,7 @@ from yt8m.kubeflow.platform import add_platform
 from yt8m.kubeflow.spec_file import Spec, read_spec
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.schemas.errors import ConfigError, UserError, Yt8mError
-from yt8m.schemas.kubernetes import PodResources
+from yt8m.schemas.kubernetes import NodeRequirement, PodResources, Toleration
 
 
 def _constant(value):
@@ -82,6 +82,7 @@ _PUSHER = ("deploymentSpec", "executors", "Pusher_executor")
     ("change", "where", "says"),
     [
         (_set(("schemaVersion",), "2.0.0"), "schemaVersion", "2.1.0 alone"),
+        (_set(("pipelineInfo",), {"name": "x" * 64}), "pipelineInfo.name", "63"),
         (_set(("pipelineSpec",), {}), "pipelineSpec", "Vertex"),
         (_set(("defaultPipelineRoot",), ""), "defaultPipelineRoot", "--root"),
         (_set(("defaultPipelineRoot",), "/mnt/x"), "defaultPipelineRoot", "s3://"),
@@ -226,6 +227,8 @@ def test_pods_get_what_the_platform_file_says(spec):
         ),
         secrets=(SecretVariable(secret="s3", key="id", variable="AWS_ACCESS_KEY_ID"),),
         node_selector={"Pusher": {"pool": "gpu"}},
+        node_affinity={"Pusher": (NodeRequirement(key="gpu", values=("a100", "h100")),)},
+        tolerations={"Pusher": (Toleration(key="gpu", effect="NoSchedule"),)},
         environment={"TF_CPP_MIN_LOG_LEVEL": "1"},
         image_pull_secrets=("registry",),
         image_pull_policy="Always",
@@ -242,7 +245,13 @@ def test_pods_get_what_the_platform_file_says(spec):
     assert containers["Pusher_executor"]["resources"] == {
         "accelerator": {"type": "nvidia.com/gpu", "count": "2"}
     }
-    assert containers["Pusher_executor"]["env"] == [{"name": "TF_CPP_MIN_LOG_LEVEL", "value": "1"}]
+    assert containers["Pusher_executor"]["env"] == [
+        {"name": "TF_CPP_MIN_LOG_LEVEL", "value": "1"},
+        {"name": "YT8M_GPUS", "value": "2"},
+    ]
+    assert containers["Baseline_executor"]["env"] == [
+        {"name": "TF_CPP_MIN_LOG_LEVEL", "value": "1"}
+    ]
     assert executors["Pusher_executor"] == {
         "pvcMount": [{"constant": "yt8m", "mountPath": "/data"}],
         "secretAsVolume": [{"secretName": "s3", "mountPath": "/secret"}],
@@ -255,6 +264,10 @@ def test_pods_get_what_the_platform_file_says(spec):
         "imagePullSecret": [{"secretName": "registry"}],
         "imagePullPolicy": "Always",
         "nodeSelector": {"labels": {"pool": "gpu"}},
+        "nodeAffinity": [
+            {"matchExpressions": [{"key": "gpu", "operator": "In", "values": ["a100", "h100"]}]}
+        ],
+        "tolerations": [{"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}],
     }
     assert "secretAsVolume" not in executors["Baseline_executor"]
     assert "nodeSelector" not in executors["Baseline_executor"]

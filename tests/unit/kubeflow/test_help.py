@@ -20,5 +20,5 @@ def test_every_command_has_a_dry_run_and_shows_examples(command):
     assert f"yt8m {command.words} " in examples
 
 
-def test_there_are_seven_of_them():
-    assert len(MINE) == 7
+def test_there_are_eight_of_them():
+    assert len(MINE) == 8

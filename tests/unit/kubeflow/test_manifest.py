@@ -93,3 +93,42 @@ def test_the_backends_are_part_of_the_configuration_and_survive_json():
     mounts = (Mount(path="/data", claim="c"),)
     config = TrainerConfig(backend=JobSetBackend(mounts=mounts, image="i"))
     assert from_dict(TrainerConfig, json.loads(json.dumps(to_dict(config)))) == config
+
+
+@pytest.mark.parametrize("kind", ["tfjob", "jobset"])
+def test_pods_go_where_they_are_sent_and_know_how_many_gpus_they_asked_for(kind):
+    backend = from_dict(
+        JobSetBackend if kind == "jobset" else TFJobBackend,
+        {
+            "roles": {"chief": {"gpus": 2}, "ps": {}},
+            "tolerations": [{"key": "team", "operator": "Equal", "value": "a"}],
+            "node_affinity": [
+                {"key": "zone", "values": ["eu-1"]},
+                {"key": "ssd", "operator": "Exists"},
+            ],
+            "priority_class": "nightly",
+            "image_pull_secrets": ["registry"],
+        },
+        path="trainer.backend",
+    )
+    spec = create_manifest(backend, REQUEST)["spec"]
+    if kind == "jobset":
+        chief, ps = (j["template"]["spec"]["template"]["spec"] for j in spec["replicatedJobs"])
+    else:
+        chief, ps = (r["template"]["spec"] for r in spec["tfReplicaSpecs"].values())
+    team = {"key": "team", "operator": "Equal", "value": "a"}
+    gpu = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
+    assert chief["tolerations"] == [team, gpu]
+    assert ps["tolerations"] == [team]
+    required = ps["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert required["nodeSelectorTerms"][0]["matchExpressions"] == [
+        {"key": "zone", "operator": "In", "values": ["eu-1"]},
+        {"key": "ssd", "operator": "Exists"},
+    ]
+    assert ps["priorityClassName"] == "nightly"
+    assert ps["imagePullSecrets"] == [{"name": "registry"}]
+    asked = [
+        [v["value"] for v in pod["containers"][0]["env"] if v["name"] == "YT8M_GPUS"]
+        for pod in (chief, ps)
+    ]
+    assert asked == [["2"], []]

@@ -1,0 +1,69 @@
+"""Whether this pod may write to the volumes it was given, asked before any work is done."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from yt8m.schemas.errors import UserError
+
+
+def check_volumes(parameters: Mapping[str, Any], environ: Mapping[str, str]) -> None:
+    """UserError where the work directory or the registry cannot be written to, with the remedy.
+
+    Baseline is given the registry at the start of a run, so Pusher need not find out at its end.
+    """
+    problems = [
+        f"{what} {path}: {problem}"
+        for what, path in _needed(parameters, environ)
+        if (problem := _problem(Path(path)))
+    ]
+    if problems:
+        raise UserError("\n".join(problems))
+
+
+def _needed(parameters: Mapping[str, Any], environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for what, path in (
+        ("kubeflow.work_dir", environ.get("YT8M_WORK_DIR", "")),
+        ("push_dir", str(parameters.get("push_dir") or "")),
+    ):
+        if path.startswith("/"):
+            yield what, path
+
+
+def _problem(path: Path) -> str:
+    """Why nothing can be written below `path`, which need not exist yet; empty where it can."""
+    there = path
+    try:
+        while not there.exists():
+            there = there.parent
+        with tempfile.TemporaryFile(dir=there):
+            return ""
+    except PermissionError:
+        return _not_allowed(there)
+    except OSError as error:
+        if error.errno == errno.EROFS:
+            return f"{there} is mounted read-only"
+        return f"nothing can be written to {there} ({error.strerror})"
+
+
+def _not_allowed(there: Path) -> str:
+    user, group = os.geteuid(), os.getegid()
+    try:
+        found = there.stat()
+        owner = (
+            f"which belongs to user {found.st_uid} and group {found.st_gid} "
+            f"(mode {found.st_mode & 0o7777:o})"
+        )
+    except PermissionError:  # a directory above it is closed
+        owner = "which it may not even look into"
+    return (
+        f"this pod runs as user {user} and may not write to {there}, {owner}. "
+        f"Make it theirs once, `chown -R {user}:{group} {there}` in a pod that runs as root, or "
+        f"let Kubernetes do it at every mount: securityContext.fsGroup {group} in the "
+        "workflowDefaults of Argo's controller"
+    )
