@@ -184,8 +184,8 @@ def _values(evaluation: Evaluation) -> dict[str, Any]:
     result: dict[str, Any] = {name: e.value for name, e in overall.candidate.items()}
     result |= {"videos": evaluation.videos, "examples": evaluation.examples}
     result |= {"level": evaluation.level.value, "confidence": evaluation.confidence}
-    gap = overall.candidate["gap"]
-    result |= {"gap_lower": gap.lower, "gap_upper": gap.upper}
+    for name, estimate in overall.candidate.items():
+        result |= {f"{name}_lower": estimate.lower, f"{name}_upper": estimate.upper}
     if overall.baseline:
         result["baseline"] = {name: e.value for name, e in overall.baseline.items()}
         result["difference"] = to_dict(overall.difference)
