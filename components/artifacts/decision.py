@@ -12,9 +12,11 @@
     metrics            name -> {value, lower, upper} of the candidate (null where undefined)
     baseline_metrics   the same of the baseline, {} without one
     differences        candidate - baseline, by name, {value, lower, upper}
-    checks             a list of {metric, slice, needed, observed, lower, upper, passed, applied,
-                       note}; `applied` is false for a limit on a change where there is no baseline
-    notes              what a reader must know (a sampled bootstrap, unlike class counts, ...)
+    checks             a list of {metric, slice, needed, observed, lower, upper, videos,
+                       videos_needed, passed, applied, note}; `applied` is false for a limit on a
+                       change where there is no baseline; `videos_needed` is about how many
+                       videos tell what was observed from the limit, null where none can
+    notes              what a reader must know (intervals of a sample, unlike class counts, ...)
 """
 
 from __future__ import annotations
@@ -47,6 +49,8 @@ class Check:
     observed: float | None = None
     lower: float | None = None
     upper: float | None = None
+    videos: int = 0  # that it was observed on
+    videos_needed: int | None = None
     passed: bool = False
     applied: bool = True
     note: str = ""
@@ -110,5 +114,16 @@ def _check_line(check: Check) -> str:
         return f"not applicable  {check.needed}: {check.note}"
     on = f" on {check.slice}" if check.slice else ""
     found = "undefined" if check.observed is None else f"{check.observed:.6g}"
-    note = f" ({check.note})" if check.note else ""
-    return f"{state:<9} {check.needed}{on}: {found}{note}"
+    notes = [text for text in (check.note, evidence_text(check)) if text]
+    beside = f" ({'; '.join(notes)})" if notes else ""
+    return f"{state:<9} {check.needed}{on}: {found}{beside}"
+
+
+def evidence_text(check: Check) -> str:
+    """How many videos the check had, and how many tell what was observed from the limit."""
+    if check.videos_needed is None:
+        return ""
+    had, needed = f"{check.videos:,} videos", f"about {check.videos_needed:,}"
+    if check.videos_needed <= check.videos:
+        return f"decided by {had}, {needed} are enough"
+    return f"undecided by {had}, {needed} would decide"

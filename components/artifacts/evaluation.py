@@ -6,9 +6,9 @@
     videos, examples   evaluated; examples are rows: segments at segment level, else videos
     spans              that the evaluated shards are of; empty where data have none
     confidence         level of all intervals, null without
-    overall            {examples, candidate, baseline, difference}: each a mapping from metric
-                       (gap, map, perr, hit_at_1, loss) to {value, lower, upper}, null where
-                       undefined; only gap has bounds; baseline and difference are {} without one
+    overall            {examples, videos, candidate, baseline, difference}: each of the last three
+                       maps a metric (gap, map, perr, hit_at_1, loss) to {value, lower, upper},
+                       null where undefined; baseline and difference are {} without one
     slices             a list of the same, with `column` and `value`
     classes            {class_id, name, positives, candidate, baseline}: average precision of
                        every class that has positives
@@ -38,6 +38,7 @@ class SliceMetrics:
     column: str = ""
     value: str = ""
     examples: int = 0
+    videos: int = 0  # 0: by a yt8m that did not write it yet
     candidate: dict[str, Estimate] = field(default_factory=dict)
     baseline: dict[str, Estimate] = field(default_factory=dict)
     difference: dict[str, Estimate] = field(default_factory=dict)

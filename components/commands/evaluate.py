@@ -1,4 +1,4 @@
-"""Score an exported model on records: GAP with its interval, MAP, PERR, Hit@1, loss.
+"""Score an exported model on records: GAP, MAP, PERR, Hit@1 and loss, with intervals.
 
 The model is scored by its own `scores` signature, so what is measured is what will serve. With a
 baseline both are scored in one pass, and the difference is paired. Records may be of any level;
@@ -37,7 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--baseline", metavar="DIR", help="a SavedModel to compare with")
     parser.add_argument("--top-k", type=int, default=20, help="classes of each video (20)")
     parser.add_argument(
-        "--replicates", type=int, default=200, help="bootstrap replicates; 0: no intervals (200)"
+        "--replicates",
+        type=int,
+        default=200,
+        help="0: no intervals; any other number: intervals (200)",
     )
 
 
@@ -181,8 +184,8 @@ def _values(evaluation: Evaluation) -> dict[str, Any]:
     result: dict[str, Any] = {name: e.value for name, e in overall.candidate.items()}
     result |= {"videos": evaluation.videos, "examples": evaluation.examples}
     result |= {"level": evaluation.level.value, "confidence": evaluation.confidence}
-    gap = overall.candidate["gap"]
-    result |= {"gap_lower": gap.lower, "gap_upper": gap.upper}
+    for name, estimate in overall.candidate.items():
+        result |= {f"{name}_lower": estimate.lower, f"{name}_upper": estimate.upper}
     if overall.baseline:
         result["baseline"] = {name: e.value for name, e in overall.baseline.items()}
         result["difference"] = to_dict(overall.difference)

@@ -20,6 +20,7 @@ from yt8m.schemas.limits import (
 )
 
 GAP = "gap"
+KNOWN_METRICS = (GAP, "map", "perr", "hit_at_1", "loss")  # those with intervals
 
 
 class SliceBy(enum.Enum):
@@ -64,14 +65,14 @@ class SliceConfig(ConfigNode):
 
 @dataclass(frozen=True, kw_only=True)
 class BootstrapConfig(ConfigNode):
-    """Intervals by resampling videos."""
+    """Confidence intervals of all metrics, from what each video contributes to them."""
 
-    # How often; 0 is no intervals.
+    # 0 is no intervals. Any other number asks for them: they are worked out, and no longer drawn.
     replicates: Literal[0] | Annotated[int, at_least(20)] = 200
     level: Annotated[float, at_least(0.5), below(1)] = 0.95  # the share that an interval holds
-    # A larger evaluation set is sampled, and the decision says so.
+    # A larger evaluation set is sampled for them, and the decision says so.
     max_videos: Annotated[int, at_least(100)] = 20_000
-    seed: NonNegativeInt = 0  # of the resampling
+    seed: NonNegativeInt = 0  # of that sample
 
 
 class EvaluatedSpans(enum.Enum):
@@ -117,7 +118,7 @@ class Threshold(ConfigNode):
     min_change: float | None = None  # candidate - baseline, at least
     max_change: float | None = None  # the same, at most; for loss
     min_relative_change: float | None = None  # (candidate - baseline) / baseline, at least
-    confident: bool = False  # not the point but the interval's lower bound must; GAP only
+    confident: bool = False  # not the point but the interval's lower bound must
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -125,8 +126,9 @@ class Threshold(ConfigNode):
         limits = (self.minimum, self.min_change, self.min_relative_change, *upper)
         some = any(limit is not None for limit in limits)
         require(some, "minimum", None, "given, or another limit")
-        sure = not self.confident or (self.metric == GAP and upper == (None, None))
-        require(sure, "confident", self.confident, "false for an upper limit and for all but gap")
+        sure = not self.confident or (self.metric in KNOWN_METRICS and upper == (None, None))
+        allowed = f"false for an upper limit and for all but {', '.join(KNOWN_METRICS)}"
+        require(sure, "confident", self.confident, allowed)
 
     @property
     def asks_value(self) -> bool:

@@ -11,13 +11,12 @@ import numpy as np
 
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.evaluation import ClassMetrics, Evaluation, SliceMetrics
-from yt8m.components.evaluator.config import GAP, BootstrapConfig, EvaluatorConfig
+from yt8m.components.evaluator.config import KNOWN_METRICS, BootstrapConfig, EvaluatorConfig
 from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE, ScoreTable
 from yt8m.components.evaluator.slices import MAX_VALUES, slices_of
-from yt8m.components.evaluator.thresholds import KNOWN_METRICS
 from yt8m.components.metrics import MetricAccumulator
-from yt8m.components.metrics.bootstrap import GapDraws, draw_gap
 from yt8m.components.metrics.curves import calibration, precision_recall
+from yt8m.components.metrics.intervals import Interval, spread_of
 from yt8m.schemas.features import Level
 from yt8m.schemas.vocabulary import Vocabulary
 
@@ -66,34 +65,25 @@ def evaluate(
     )
 
 
-def _part(models: Mapping[str, MetricAccumulator], bootstrap: BootstrapConfig) -> SliceMetrics:
-    results = {name: _estimates(model) for name, model in models.items()}
-    candidate, baseline = results[CANDIDATE], results.get(BASELINE, {})
-    difference = {name: _minus(candidate[name], baseline[name]) for name in baseline}
-    draws = _draws(models, bootstrap)
-    if draws is not None:
-        for i, estimates in enumerate(results.values()):
-            interval = functools.partial(draws.interval, model=i, level=bootstrap.level)
-            estimates[GAP] = _bounded(estimates[GAP], interval)
-        if difference:
-            interval = functools.partial(draws.difference, level=bootstrap.level)
-            difference[GAP] = _bounded(difference[GAP], interval, low=-1.0)
+def _part(models: Mapping[str, MetricAccumulator], config: BootstrapConfig) -> SliceMetrics:
+    values = {name: _estimates(model) for name, model in models.items()}
+    ours, theirs = values[CANDIDATE], values.get(BASELINE, {})
+    difference = {name: _minus(ours[name], theirs[name]) for name in theirs}
+    spread = None
+    if config.replicates:
+        spread = spread_of(list(models.values()), max_videos=config.max_videos, seed=config.seed)
+    if spread is not None:
+        for i, name in enumerate(models):
+            interval = functools.partial(spread.interval, model=i, level=config.level)
+            values[name] = _bounded(values[name], interval)
+        interval = functools.partial(spread.difference, level=config.level)
+        difference = _bounded(difference, interval)
     return SliceMetrics(
         examples=len(models[CANDIDATE]),
-        candidate=candidate,
-        baseline=baseline,
+        videos=len(np.unique(models[CANDIDATE].rows.keys)),
+        candidate=values[CANDIDATE],
+        baseline=values.get(BASELINE, {}),
         difference=difference,
-    )
-
-
-def _draws(models: Mapping[str, MetricAccumulator], bootstrap: BootstrapConfig) -> GapDraws | None:
-    if not bootstrap.replicates:
-        return None
-    return draw_gap(
-        list(models.values()),
-        replicates=bootstrap.replicates,
-        max_videos=bootstrap.max_videos,
-        seed=bootstrap.seed,
     )
 
 
@@ -104,13 +94,16 @@ def _minus(one: Estimate, other: Estimate) -> Estimate:
 
 
 def _bounded(
-    estimate: Estimate, interval: Callable[[float], tuple[float, float]], *, low: float = 0.0
-) -> Estimate:
-    """With its interval, cut where the scale ends, of which resampling knows nothing."""
-    if estimate.value is None:
-        return estimate
-    lower, upper = interval(estimate.value)
-    return Estimate(value=estimate.value, lower=max(lower, low), upper=min(upper, 1.0))
+    estimates: Mapping[str, Estimate], interval_of: Callable[[str, float], Interval | None]
+) -> dict[str, Estimate]:
+    """The estimates with their intervals."""
+    found = {}
+    for name, estimate in estimates.items():
+        interval = None if estimate.value is None else interval_of(name, estimate.value)
+        found[name] = estimate
+        if interval is not None:
+            found[name] = replace(estimate, lower=interval.lower, upper=interval.upper)
+    return found
 
 
 def _estimates(metrics: MetricAccumulator) -> dict[str, Estimate]:

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 
 from tensorflow_model_analysis.proto import validation_result_pb2
 
-from yt8m.components.artifacts.decision import Check, Decision, GateMode
+from yt8m.components.artifacts.decision import Check, Decision, GateMode, evidence_text
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
 from yt8m.components.evaluator.config import GAP, GateConfig
 from yt8m.components.evaluator.tfma_gate import baseline_numbers, candidate_numbers
 from yt8m.components.evaluator.thresholds import EXAMPLE_COUNT, GateLimit, LimitKind
+from yt8m.components.metrics.intervals import Interval, videos_to_decide
 
 _NO_BASELINE = "there is no baseline, so changes do not apply"
 
@@ -99,6 +100,8 @@ def _check(
         observed=observed,
         lower=interval.lower,
         upper=interval.upper,
+        videos=0 if part is None else part.videos,
+        videos_needed=None if part is None else _videos_needed(limit, part, interval),
         # A number may have several limits; which of them failed, the number tells.
         passed=not applied
         or (observed is not None and not (failed and not _meets(limit, observed))),
@@ -125,10 +128,20 @@ def _meets(limit: GateLimit, observed: float) -> bool:
 
 
 def _interval(limit: GateLimit, part: SliceMetrics) -> Estimate:
-    if limit.metric != GAP:
-        return Estimate()
     source = part.difference if limit.needs_baseline else part.candidate
-    return source.get(GAP, Estimate())
+    return source.get(limit.metric, Estimate())
+
+
+def _videos_needed(limit: GateLimit, part: SliceMetrics, found: Estimate) -> int | None:
+    """How many videos tell the value, or the difference, from the limit."""
+    bound = limit.limit
+    if limit.kind is LimitKind.RELATIVE_CHANGE_AT_LEAST:
+        theirs = part.baseline[limit.metric].value if part.baseline else None
+        bound *= theirs or math.nan
+    if found.value is None or found.lower is None or found.upper is None or math.isnan(bound):
+        return None
+    interval = Interval(lower=found.lower, upper=found.upper)
+    return videos_to_decide(part.videos, interval, value=found.value, limit=bound)
 
 
 def _user_checks(
@@ -178,7 +191,9 @@ def _sentence(check: Check) -> str:
         found = 0 if check.observed is None else int(check.observed)
         return f"{found:,} examples were evaluated, gate.min_examples is {check.threshold:,.0f}"
     if check.observed is not None:
-        return f"{check.needed} is needed{on}, it is {check.observed:.6g}"
+        evidence = evidence_text(check)
+        because = f" ({evidence})" if evidence else ""
+        return f"{check.needed} is needed{on}, it is {check.observed:.6g}{because}"
     return f"{check.needed} is needed{on}, and it is undefined" + (
         f": {check.note}" if check.note else ""
     )

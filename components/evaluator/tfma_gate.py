@@ -3,10 +3,10 @@
 An empty SlicingSpec limits a threshold to all data; without one TFMA would check it on every slice.
 
 TFMA compares plain numbers, so each slice of the data has these: `gap`, `map`, `perr`, `hit_at_1`,
-`loss`, `example_count`; bounds of GAP's interval as `gap_lower` and `gap_upper`, of the paired
-difference as `gap_diff_lower` and `gap_diff_upper`, and of the difference relative to the
-baseline's GAP as `gap_relative_diff_lower` and `..._upper`. What is undefined is NaN, which passes
-no threshold.
+`loss`, `example_count`; bounds of each metric's interval as `gap_lower` and `gap_upper`, of the
+paired difference as `gap_diff_lower` and `gap_diff_upper`, and of the difference relative to the
+baseline's value as `gap_relative_diff_lower` and `..._upper`; `map_lower` and so on likewise. What
+is undefined is NaN, which passes no threshold.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tensorflow_model_analysis.writers import metrics_plots_and_validations_writ
 
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
-from yt8m.components.evaluator.config import GAP, SliceConfig
+from yt8m.components.evaluator.config import SliceConfig
 from yt8m.components.evaluator.thresholds import EXAMPLE_COUNT, GateLimit, LimitKind
 
 SliceKey = tuple[tuple[str, str], ...]
@@ -139,14 +139,11 @@ def validate(
 def candidate_numbers(part: SliceMetrics) -> dict[str, float]:
     """All numbers of the candidate."""
     numbers = _model_numbers(part.candidate, part.examples)
-    if part.baseline:
-        difference = part.difference.get(GAP, Estimate())
-        theirs = _number(part.baseline[GAP].value)
-        for side, bound in (("lower", difference.lower), ("upper", difference.upper)):
-            numbers[f"{GAP}_diff_{side}"] = _number(bound)
-            numbers[f"{GAP}_relative_diff_{side}"] = (
-                _number(bound) / theirs if theirs > 0 else math.nan
-            )
+    for name, difference in part.difference.items():
+        theirs = _number(part.baseline[name].value)
+        for side, bound in _bounds(difference):
+            numbers[f"{name}_diff_{side}"] = bound
+            numbers[f"{name}_relative_diff_{side}"] = bound / theirs if theirs > 0 else math.nan
     return numbers
 
 
@@ -163,10 +160,14 @@ def difference_numbers(part: SliceMetrics) -> dict[str, float]:
 
 def _model_numbers(estimates: dict[str, Estimate], examples: int) -> dict[str, float]:
     numbers = {name: _number(estimate.value) for name, estimate in estimates.items()}
-    numbers[f"{GAP}_lower"] = _number(estimates[GAP].lower)
-    numbers[f"{GAP}_upper"] = _number(estimates[GAP].upper)
+    for name, estimate in estimates.items():
+        numbers |= {f"{name}_{side}": bound for side, bound in _bounds(estimate)}
     numbers[EXAMPLE_COUNT] = float(examples)
     return numbers
+
+
+def _bounds(estimate: Estimate) -> list[tuple[str, float]]:
+    return [("lower", _number(estimate.lower)), ("upper", _number(estimate.upper))]
 
 
 def _number(value: float | None) -> float:

@@ -1,6 +1,6 @@
 """The gate's thresholds: checked before anything runs, and expanded to limits on plain numbers.
 
-A bound of an interval is a number of its own (`gap_lower`, `gap_diff_lower`, ...), because TFMA's
+A bound of an interval is a number of its own (`gap_lower`, `map_diff_lower`, ...), because TFMA's
 validator compares plain numbers only.
 """
 
@@ -13,10 +13,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from yt8m.components.artifacts.decision import GateMode
-from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig, Threshold
+from yt8m.components.evaluator.config import (
+    KNOWN_METRICS,
+    EvaluatorConfig,
+    GateConfig,
+    Threshold,
+)
 from yt8m.schemas.errors import ConfigError
 
-KNOWN_METRICS = ("gap", "map", "perr", "hit_at_1", "loss")
 EXAMPLE_COUNT = "example_count"
 
 
@@ -124,8 +128,8 @@ def check_gate(gate: GateConfig, evaluator: EvaluatorConfig | None = None) -> li
             )
     if not evaluator.bootstrap.replicates and any(t.confident for t in gate.all_thresholds):
         problems.append(
-            "gate.confident = True: there is no interval without a bootstrap; set "
-            "evaluator.bootstrap.replicates to 200"
+            "gate.confident = True: evaluator.bootstrap.replicates = 0 turns intervals off; set it "
+            "to 200, or leave it out"
         )
     return problems
 

@@ -23,7 +23,7 @@ class Batch:
     predictions: np.ndarray  # [B, C] float
     labels: np.ndarray | None = None  # [B, L] class ids, padded with -1
     multi_hot: np.ndarray | None = None  # [B, C], positive where the class is a label
-    ids: Sequence[str | bytes] | None = None  # names the videos; messages and bootstrap use it
+    ids: Sequence[str | bytes] | None = None  # names the videos; messages and intervals use it
     label_weights: np.ndarray | None = None  # [B, C]; segments: 1 for rated classes, else 0
     loss: np.ndarray | None = None  # [B], as the caller defines it
 

@@ -1,4 +1,4 @@
-"""What is kept of each video: enough for every metric, slice and resampling, and no more.
+"""What is kept of each video: enough for every metric, slice and interval, and no more.
 
 At top 20 and float32 scores that is 165 bytes per video; the work beside it is bounded. Rows of
 different shards are joined end to end, so any sharding and order holds the same rows.
@@ -29,7 +29,7 @@ class Rows:
     label_counts: np.ndarray  # [N] uint16 or uint32
     labels: np.ndarray  # [sum of label_counts]
     recalled: np.ndarray  # [N] labels among the video's `label_counts` best with score > 0
-    keys: np.ndarray  # [N] uint64 digest of the video id: the unit of the bootstrap
+    keys: np.ndarray  # [N] uint64 digest of the video id: the unit of the intervals
     loss: np.ndarray | None = None  # [N] float64
 
     def __len__(self) -> int:

@@ -109,7 +109,7 @@ def _about(report: RunReport, rows: Sequence[MetricRow]) -> str:
     text += "."
     confidence = report.evaluation.confidence if report.evaluation else None
     if confidence is not None and any(row.candidate.lower is not None for row in rows):
-        text += f" {confidence:.0%} bootstrap confidence intervals."
+        text += f" {confidence:.0%} confidence intervals."
     return text
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yt8m.components.artifacts.decision import Check
+from yt8m.components.artifacts.decision import Check, evidence_text
 from yt8m.components.report import formatting
 from yt8m.components.report.markup import Markup, element
 from yt8m.components.report.model import Outcome, RunReport
@@ -67,7 +67,8 @@ def _checks(checks: tuple[Check, ...]) -> Markup | None:
 
 def _row(check: Check) -> tuple[object, ...]:
     where = f" on {check.slice}" if check.slice else ""
-    note = element("span", f" ({check.note})", class_="muted") if check.note else None
+    said = "; ".join(text for text in (check.note, evidence_text(check)) if text)
+    note = element("span", f" ({said})", class_="muted") if said else None
     return (
         element("span", f"{check.needed}{where}", note),
         formatting.observed(check.observed),

@@ -89,10 +89,30 @@ def test_a_change_that_may_be_chance_is_refused_where_the_gate_wants_to_be_sure(
     assert not by_bound.blessed
     (failed,) = [c for c in by_bound.decision.checks if c.applied and not c.passed]
     assert failed.observed == pytest.approx(difference.lower)
-    assert "lower bound of change of gap" in by_bound.decision.reason
+    reason = by_bound.decision.reason
+    assert "lower bound of change of gap" in reason
+    assert failed.videos == by_bound.decision.videos < failed.videos_needed
+    assert f"undecided by {failed.videos:,} videos, about {failed.videos_needed:,}" in reason
 
 
-def test_a_bootstrap_of_a_sample_says_so(world, good, tmp_path):
+def test_every_metric_and_its_difference_have_an_interval_that_may_gate(world, good, tmp_path):
+    nearly = world.model("nearly", noise=0.05)
+    asked = [
+        {"metric": metric, "min_change": -0.5, "confident": True}
+        for metric in ("map", "perr", "hit_at_1")
+    ]
+    gate = {"gap_threshold": 0.1, "thresholds": asked}
+    outcome = run_evaluator(world, tmp_path, model=good, baseline=nearly, gate=gate)
+    decision = outcome.decision
+    assert decision.blessed, decision.reason
+    for estimates in (decision.metrics, decision.baseline_metrics, decision.differences):
+        assert all(e.lower <= e.value <= e.upper for e in estimates.values()), estimates
+    for check in decision.checks[2:]:
+        difference = decision.differences[check.metric]
+        assert (check.observed, check.lower) == (difference.lower, difference.lower)
+
+
+def test_intervals_of_a_sample_say_so(world, good, tmp_path):
     bootstrap = {"replicates": 20, "max_videos": 100, "seed": 3}
     big = create_world(tmp_path / "world", videos=150)
     shutil.copytree(good, tmp_path / "good")

@@ -57,7 +57,7 @@ def test_a_value_threshold_on_all_data_is_required_unless_the_gate_is_off(values
             SLICES,
             "no such slice; known: num_labels",
         ),
-        ({"confident": True}, {"bootstrap": {"replicates": 0}}, "no interval without a bootstrap"),
+        ({"confident": True}, {"bootstrap": {"replicates": 0}}, "turns intervals off"),
     ],
 )
 def test_what_will_not_exist_is_found_before_the_run(values, node, words):
@@ -92,7 +92,7 @@ def test_an_operators_nonsense_is_refused(text):
         ({"mode": "off"}, "gate.mode = 'off': must be one of enforce, none"),
         ({"thresholds": [{"metric": "gap"}]}, "minimum = None: must be given"),
         (
-            {"thresholds": [{"metric": "map", "minimum": 1, "confident": True}]},
+            {"thresholds": [{"metric": "loss", "maximum": 1, "confident": True}]},
             "confident = True: must be false",
         ),
         (
@@ -129,6 +129,13 @@ def test_configurations_survive_json():
     assert from_dict(GateConfig, to_dict(whole)) == whole
     node = evaluator(**SLICES, bootstrap={"seed": 4})
     assert from_dict(EvaluatorConfig, to_dict(node)) == node
+
+
+@pytest.mark.parametrize("metric", ["map", "perr", "hit_at_1", "loss"])
+def test_every_metric_may_be_asked_with_confidence(metric):
+    asked = {"metric": metric, "min_change": 0.0, "confident": True}
+    limits = expand_thresholds(gate(gap_threshold=0.5, thresholds=[asked]))
+    assert limits[-1].number == f"{metric}_diff_lower"
 
 
 def test_limits_on_bounds_are_numbers_of_their_own():
