@@ -61,10 +61,11 @@ def _build_problems(version):
         )
     header = Path(sysconfig.get_paths()["include"]) / "Python.h"
     # A Python that uv fetches has its headers.
-    if "%d.%d" % sys.version_info[:2] == version and not header.exists():
+    if ".".join(map(str, sys.version_info[:2])) == version and not header.exists():
         yield (
             f"Python's headers are needed, there is no {header}. "
-            f"Install them: apt-get install python{version}-dev, or dnf install python{version}-devel."
+            f"Install them: apt-get install python{version}-dev, "
+            f"or dnf install python{version}-devel."
         )
 
 

@@ -10,6 +10,7 @@ import platform
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 NEW_GLIBC = (2, 39)  # of TFX 1.21's wheels
 # By lane: the Pythons that it has a lock for, the best first.
@@ -41,7 +42,7 @@ def version_of(python):
 
 def candidates(version, environ):
     """Where a Python of that version may be."""
-    pyenv = environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
+    pyenv = environ.get("PYENV_ROOT") or str(Path.home() / ".pyenv")
     yield from sorted(glob.glob(f"{pyenv}/versions/{version}*/bin/python"), reverse=True)
     for name in (f"python{version}", "python3", "python"):
         found = shutil.which(name)

@@ -63,7 +63,7 @@ def test_a_python_that_is_given_decides(choose, monkeypatch, glibc, version, lan
 )
 def test_a_python_that_does_not_serve_is_refused(choose, monkeypatch, glibc, version, said):
     monkeypatch.setattr(choose, "version_of", {"/mine": version}.get)
-    with pytest.raises(SystemExit, match="^error: ") as ended:
+    with pytest.raises(SystemExit, match=r"^error: ") as ended:
         choose.given("/mine", glibc)
     assert said in str(ended.value)
 
