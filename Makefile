@@ -61,15 +61,16 @@ reference: install  ## write the reference in docs/configuration.md anew, from t
 	PYTHONPATH=tests/support $(BIN)/python tests/support/config_reference.py
 
 IMAGE ?= yt8m:$(shell git rev-parse --short=12 HEAD 2>/dev/null || echo local)
-BUILD_BASE ?= python:3.10-bookworm
-BASE ?= python:3.10-slim-bookworm
+BUILD_BASE ?= python:3.11-bookworm
+BASE ?= python:3.11-slim-bookworm
+LOCK ?= tfx-1.16-py311
 
-image:  ## the container image; IMAGE, BUILD_BASE and BASE may be given
+image:  ## the container image; IMAGE, BUILD_BASE, BASE and LOCK may be given
 	DOCKER_BUILDKIT=1 docker build --file kubeflow/images/Dockerfile --tag $(IMAGE) \
-	  --build-arg BUILD_BASE=$(BUILD_BASE) --build-arg BASE=$(BASE) \
+	  --build-arg BUILD_BASE=$(BUILD_BASE) --build-arg BASE=$(BASE) --build-arg LOCK=$(LOCK) \
 	  --build-arg SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) .
 
-lock: install  ## resolve the lock anew, from setup.py and lock/pins.txt
+lock: install  ## resolve the lock anew, from setup.py and lock/
 	bash lock/resolve.sh
 
 # One is a part of another, and one needs records that only the user has.

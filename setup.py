@@ -20,10 +20,16 @@ RUNTIME = [
     "apache-beam>=2.61,<2.75",
     "dill>=0.3.1.1",  # tfx_bsl imports it, and Beam brings it no longer from 2.69 on
     "tensorboard>=2.16,<2.22",  # TensorFlow brings it no longer from 2.21 on
-    "kfp>=2.5,<2.17",
+    # Alone, without kfp, whose pins hold protobuf and urllib3 back.
+    "kfp-server-api>=2.0.5",
+    "kfp-pipeline-spec>=0.2.2",
     "kubernetes>=26.1",
     "numpy>=1.24",
     "google-crc32c>=1.5",
+    # gs://: what Beam and TensorFlow need of its [gcp] extra.
+    "google-auth>=2",
+    "google-auth-httplib2>=0.1",
+    "google-cloud-storage>=2.18",
     "PyYAML>=6",
     "rich>=13",
     "tzdata>=2024.1",  # where the machine has no zones of its own, as small images have not

@@ -1,6 +1,7 @@
 """What an installation needs of this machine, asked before anything is downloaded.
 
-Run by install.sh with whatever Python 3 it found: it imports nothing else, and nothing new.
+Run by install.sh with the Python that it chose (or any, where uv will fetch one), and told which
+version that is: it imports nothing else, and nothing new.
 An error ends the installation; a warning is for what the pipeline wants later.
 """
 
@@ -12,12 +13,12 @@ import sysconfig
 from pathlib import Path
 
 GLIBC = (2, 28)  # of the newest wheel in the lock that has no older sister, h5py's
-DISK_GB = 5  # 3.6 of packages and bytecode, and what uv unpacks beside them
+DISK_GB = 5  # 3 of packages and bytecode, and what uv unpacks beside them
 MEMORY_GB = 8
 COMPILERS = ("c++", "g++", "clang++")
 
 
-def problems(place):
+def problems(place, version):
     """Errors and warnings, each a sentence with what to do."""
     system, machine = platform.system(), platform.machine()
     if (system, machine) != ("Linux", "x86_64"):
@@ -25,7 +26,11 @@ def problems(place):
             f"Linux on x86-64 is needed, TFX has wheels for nothing else; this is {system} on "
             f"{machine}. Use a Linux machine or a container (kubeflow/images/Dockerfile)."
         ], []
-    return [*_libc_problems(), *_disk_problems(place), *_build_problems()], _memory_warnings()
+    return [
+        *_libc_problems(),
+        *_disk_problems(place),
+        *_build_problems(version),
+    ], _memory_warnings()
 
 
 def _libc_problems():
@@ -47,7 +52,7 @@ def _disk_problems(place):
         )
 
 
-def _build_problems():
+def _build_problems(version):
     """One package of the lock, pyfarmhash, has no wheel and is compiled."""
     if not any(map(shutil.which, COMPILERS)):
         yield (
@@ -55,11 +60,12 @@ def _build_problems():
             "Install one: apt-get install g++, or dnf install gcc-c++."
         )
     header = Path(sysconfig.get_paths()["include"]) / "Python.h"
-    # Where no Python 3.10 is here uv fetches one, which has its headers.
-    if sys.version_info[:2] == (3, 10) and not header.exists():
+    # A Python that uv fetches has its headers.
+    if ".".join(map(str, sys.version_info[:2])) == version and not header.exists():
         yield (
             f"Python's headers are needed, there is no {header}. "
-            "Install them: apt-get install python3.10-dev, or dnf install python3.10-devel."
+            f"Install them: apt-get install python{version}-dev, "
+            f"or dnf install python{version}-devel."
         )
 
 
@@ -71,7 +77,7 @@ def _memory_warnings():
 
 
 def main():
-    errors, warnings = problems(Path.cwd())
+    errors, warnings = problems(Path.cwd(), sys.argv[1])
     for kind, found in (("warning", warnings), ("error", errors)):
         for text in found:
             print(f"{kind}: {text}", file=sys.stderr)
