@@ -43,8 +43,9 @@ def data(tmp_path_factory):
 def finished(tmp_path_factory, data):
     """A place where one run has pushed version 1; tests take copies."""
     base = tmp_path_factory.mktemp("finished")
-    place = Place(data=data, root=base / "root", push=base / "push")
+    place = Place(data=data, root=base / "root", push=base / "push", cold=True)
     done = place.run()
+    place.cold = False
     assert done.returncode == 0, done.stderr
     return place, done
 
@@ -159,7 +160,7 @@ def test_changed_code_reruns_exactly_the_components_that_use_it(place, tmp_path)
     package = tmp_path / "site" / "yt8m"
     for layer in ("schemas", "components", "pipeline"):
         shutil.copytree(REPOSITORY / layer, package / layer)
-    place.env = environment(PYTHONPATH=str(tmp_path / "site"))
+    place.env, place.cold = environment(PYTHONPATH=str(tmp_path / "site")), True
     try:
         shutil.rmtree(place.root / "runs")
         assert place.run().returncode == 0
@@ -168,7 +169,7 @@ def test_changed_code_reruns_exactly_the_components_that_use_it(place, tmp_path)
         source.write_text(source.read_text() + "# another line\n")
         done = place.run()
     finally:
-        place.env = environment()
+        place.env, place.cold = environment(), False
     assert done.returncode == 0, done.stderr
     assert place.executed() == JUDGING
 

@@ -12,11 +12,12 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
+
+import warm_processes
 
 from yt8m.components.trainer.backends.local import free_ports
 from yt8m.components.trainer.job import TrainingJob
@@ -43,7 +44,7 @@ class Group:
         self._jobs = dict(jobs or {})
         self._deadline = time.monotonic() + limit_s
         root.mkdir(parents=True, exist_ok=True)
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._processes: dict[str, warm_processes.Popen] = {}
         if not processes:  # one process, no TF_CONFIG
             self.configs = {"alone": ""}
         else:
@@ -72,12 +73,14 @@ class Group:
     def start(self, name: str) -> None:
         """Start the process `name`, or start it again."""
         environ = {**os.environ, "TF_CONFIG": self.configs[name]}
-        environ.pop("PYTHONDONTWRITEBYTECODE", None)
         file = self._log_path(name).with_suffix(".json")
         file.write_text(self._jobs.get(name, self.job).to_json())
         with self._log_path(name).open("ab") as log:
-            self._processes[name] = subprocess.Popen(
-                [sys.executable, "-m", "yt8m.components.trainer", "--config", str(file)],
+            self._processes[name] = warm_processes.Popen(
+                "-m",
+                "yt8m.components.trainer",
+                "--config",
+                str(file),
                 env=environ,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -10,6 +10,8 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import warm_processes
+
 START = "from yt8m.components.console.main import main; main()"
 TIMEOUT_S = 400
 QUICK = (
@@ -32,7 +34,12 @@ def environment(**changes: str) -> dict[str, str]:
 
 
 def yt8m(*words: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """`yt8m ...` to its end."""
+    """`yt8m ...` to its end, in a process of its own that TFX is imported in."""
+    return warm_processes.run("-c", START, *words, env=env or environment(), timeout=TIMEOUT_S)
+
+
+def cold_yt8m(*words: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """`yt8m ...` to its end, with all that a process imports: its own PYTHONPATH among it."""
     return subprocess.run(
         [sys.executable, "-W", "ignore", "-c", START, *map(str, words)],
         capture_output=True,
@@ -61,6 +68,7 @@ class Place:
     push: Path
     settings: tuple[str, ...] = QUICK
     env: dict[str, str] = field(default_factory=environment)
+    cold: bool = False  # whether its processes import everything themselves
 
     def words(self, command: str, *extra: str) -> list[str]:
         places = ["--data", self.data, "--root", self.root, "--push", self.push]
@@ -68,7 +76,8 @@ class Place:
         return [command, "smoke", *map(str, places), *settings, *extra]
 
     def run(self, *extra: str, command: str = "run") -> subprocess.CompletedProcess[str]:
-        return yt8m(*self.words(command, *extra), env=self.env)
+        start = cold_yt8m if self.cold else yt8m
+        return start(*self.words(command, *extra), env=self.env)
 
     def start(self, *extra: str, command: str = "run") -> Following:
         return Following(self.words(command, *extra), self.env)
@@ -105,13 +114,7 @@ class Following:
     """A command under way, whose lines are read as they come."""
 
     def __init__(self, words: list[str], env: dict[str, str]) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-c", START, *words],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=env,
-        )
+        self.process = warm_processes.Popen("-c", START, *words, stderr=subprocess.PIPE, env=env)
         self.said = ""
         self._timer = threading.Timer(TIMEOUT_S, self.process.kill)
         self._timer.start()
