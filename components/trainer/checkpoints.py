@@ -184,7 +184,7 @@ def prepare(
 def _restore_state_file(directory: str) -> None:
     """Without its `checkpoint` file TensorFlow sees no checkpoint, and would begin at step 0."""
     there = list_checkpoints(directory)
-    if not there or newest_checkpoint(directory):
+    if not there or _has_state_file(directory):
         return
     names = [path.rpartition("/")[2] for path in there]
     lines = [f'model_checkpoint_path: "{names[-1]}"']
@@ -199,6 +199,14 @@ def _restore_state_file(directory: str) -> None:
         _STATE_FILE,
         ", ".join(names),
     )
+
+
+def _has_state_file(directory: str) -> bool:
+    """Whether it can be read; that a checkpoint it names is torn or gone, `restore` finds out."""
+    try:
+        return tf.train.get_checkpoint_state(directory) is not None
+    except ValueError:  # it is empty
+        return False
 
 
 def _log_changed_settings(directory: str, wanted: Mapping[str, Any]) -> None:
