@@ -159,6 +159,7 @@ def test_changed_code_reruns_exactly_the_components_that_use_it(place, tmp_path)
     package = tmp_path / "site" / "yt8m"
     for layer in ("schemas", "components", "pipeline"):
         shutil.copytree(REPOSITORY / layer, package / layer)
+    shutil.copy(REPOSITORY / "src" / "yt8m" / "__init__.py", package)
     place.env = environment(PYTHONPATH=str(tmp_path / "site"))
     try:
         shutil.rmtree(place.root / "runs")
