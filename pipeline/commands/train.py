@@ -32,7 +32,9 @@ _WILDCARDS = set("*?[{")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config_argument(parser)
-    parser.add_argument("--config", dest="config_option", help=argparse.SUPPRESS)  # the old form
+    # The old form of it; without either, the default holds.
+    parser.add_argument("--config", dest="config_option", help=argparse.SUPPRESS)
+    parser.set_defaults(config=None)
     parser.add_argument(
         "--data",
         required=True,
@@ -84,10 +86,10 @@ def run(args: argparse.Namespace, console: Console) -> int | None:
 def _config_name(args: argparse.Namespace) -> str:
     from yt8m.schemas.errors import UserError
 
-    name, option = str(args.config), args.config_option
-    if option and name not in (DEFAULT_CONFIG, option):
+    name, option = args.config, args.config_option
+    if option and name and name != option:
         raise UserError(f"two configurations, {name} and --config {option}: give one")
-    return str(option or name)
+    return str(option or name or DEFAULT_CONFIG)
 
 
 def _settings(args: argparse.Namespace) -> list[str]:
