@@ -7,9 +7,10 @@ export PYTHONDONTWRITEBYTECODE =
 unexport PYTHONPATH
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 BIN := .venv/bin
-# Whole files go to one worker, for their tests share pipelines that take half a minute to make.
+# Whole files go to one worker, for their tests share pipelines that take half a minute to make;
+# tests/conftest.py says in which order.
 WORKERS ?= 2
-PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile
+PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: help install demo test test-unit test-slow test-real check format bench golden reference lock image fake-gcs-server clean
 
