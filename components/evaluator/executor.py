@@ -247,7 +247,7 @@ def _read_manifest(examples_uri: str) -> manifest.Manifest:
             f"{examples_uri}: no {manifest.FILE_NAME}; examples come from yt8m's ExampleGen, "
             "which lists the shards there"
         )
-    return manifest.parse_manifest(storage.read_text(place))
+    return manifest.Manifest.from_json(storage.read_text(place))
 
 
 def _model_path(inputs: Artifacts) -> str:
