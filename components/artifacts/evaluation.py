@@ -20,12 +20,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.metrics.curves import CalibrationBin, CurvePoint
-from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.config_tree import JsonFile
 from yt8m.schemas.features import Level
 
 FILE_NAME = "metrics.json"
@@ -56,7 +55,7 @@ class ClassMetrics:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluation:
+class Evaluation(JsonFile):
     """Everything that was found."""
 
     level: Level
@@ -72,11 +71,3 @@ class Evaluation:
     calibration: dict[str, tuple[CalibrationBin, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     broken: dict[str, str] = field(default_factory=dict)
-
-    def to_json(self) -> str:
-        return json.dumps(to_dict(self), allow_nan=False)
-
-
-def parse_evaluation(text: str) -> Evaluation:
-    """The inverse of `Evaluation.to_json`."""
-    return from_dict(Evaluation, json.loads(text))

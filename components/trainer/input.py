@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import tensorflow as tf
 
 from yt8m.components import storage
-from yt8m.components.artifacts.manifest import parse_manifest
+from yt8m.components.artifacts.manifest import Manifest
 from yt8m.components.inputs.config import BatchSlice, FrameChoice, FrameSampling, Source, source_of
 from yt8m.components.inputs.dataset import dataset_for_scoring, dataset_for_training
 from yt8m.components.inputs.rows import count_rows
@@ -71,7 +71,7 @@ class TrainingData:
 def load_data(job: TrainingJob) -> TrainingData:
     """The data of `job`, by its manifest."""
     try:
-        manifest = parse_manifest(storage.read_text(job.manifest))
+        manifest = Manifest.from_json(storage.read_text(job.manifest))
     except FileNotFoundError as error:
         raise UserError(f"{job.manifest}: there is no manifest; ExampleGen writes it") from error
     if manifest.level is not job.level:

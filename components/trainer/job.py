@@ -9,7 +9,7 @@ from typing import Any
 
 from yt8m.components.inputs.config import check_buckets
 from yt8m.components.trainer.config import TrainerConfig
-from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.config_tree import JsonFile, to_dict
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import FeatureConfig, Level
 
@@ -39,7 +39,7 @@ _OF_ONE_PROCESS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingJob:
+class TrainingJob(JsonFile):
     """One training, completely described; only TF_CONFIG differs between its processes."""
 
     manifest: str  # address of manifest.json
@@ -102,17 +102,13 @@ class TrainingJob:
             replicas=replicas,
         )
 
-    def to_json(self) -> str:
-        return json.dumps(to_dict(self), indent=1)
-
 
 def parse_job(text: str) -> TrainingJob:
     """The inverse of `TrainingJob.to_json`; ConfigError says what is wrong."""
     try:
-        data = json.loads(text)
+        return TrainingJob.from_json(text)
     except ValueError as error:
         raise ConfigError(f"the training job is not JSON: {error}") from error
-    return from_dict(TrainingJob, data)
 
 
 def run_key(

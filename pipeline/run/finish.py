@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from yt8m.components.artifacts import push_outcome
-from yt8m.components.artifacts.push_outcome import parse_push_outcome
+from yt8m.components.artifacts.push_outcome import PushOutcome
 from yt8m.components.artifacts.report import PAGE_FILE
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.console.console import Console
@@ -86,7 +86,7 @@ Outputs = Mapping[str, tuple[ArtifactFacts, ...]]
 def read_outcome(outputs: Outputs) -> dict[str, Any]:
     """The fields of a RunRecord that a run which came to its end knows."""
     place = Path(_uri(outputs["Pusher"]), push_outcome.FILE_NAME)
-    outcome = parse_push_outcome(place.read_text(encoding="utf-8"))
+    outcome = PushOutcome.from_json(place.read_text(encoding="utf-8"))
     record = outcome.record
     gap = record.metrics.get(_GAP)
     return {
