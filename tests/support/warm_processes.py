@@ -38,7 +38,6 @@ _PRELOADED = (
     "tensorflow_transform",
     "tensorflow_data_validation",
     "tensorflow_model_analysis",
-    "tfx.v1",
     "tfx.orchestration.beam.beam_dag_runner",
     "tfx.orchestration.local.local_dag_runner",
 )
