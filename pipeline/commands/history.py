@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 from yt8m.components.console.console import Console
-from yt8m.pipeline.commands.arguments import add_root_arguments, layout_of, lineage_of
+from yt8m.pipeline.commands.arguments import add_root_arguments, layout_of
 
 _SHORT = 90
 _COLUMNS = ("run", "started", "took", "spans", "GAP", "difference", "outcome")
@@ -23,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
+    from yt8m.pipeline.findings import lineage_of
     from yt8m.pipeline.run.record import list_runs
 
     layout = layout_of(args)

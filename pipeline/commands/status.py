@@ -20,7 +20,6 @@ from yt8m.pipeline.commands.arguments import (
     add_root_arguments,
     add_run_argument,
     layout_of,
-    lineage_of,
     record_of,
 )
 
@@ -38,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
+    from yt8m.pipeline.findings import executions_of
     from yt8m.pipeline.run.record import display_status
 
     schedule, in_words = _schedule(args)
@@ -46,8 +46,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
         return
     record = record_of(args)
     layout = layout_of(args)
-    lineage = lineage_of(layout, record)
-    executions = lineage.executions(record.run_id) if lineage else []
+    executions = executions_of(layout, record)
     value = {
         "run_id": record.run_id,
         "verdict": record.verdict.value,
