@@ -35,6 +35,7 @@ COMMANDS = (
     Command(
         "retrain", "run it when there is new data, once or on a schedule", f"{_PIPELINE}retrain"
     ),
+    Command("sweep", "run every combination of some values", f"{_PIPELINE}sweep"),
     Command("history", "the runs so far: spans, GAP, pushed or why not", f"{_PIPELINE}history"),
     Command("status", "a run's components, artifacts and properties", f"{_PIPELINE}status"),
     Command("compare", "two runs or versions: settings, metrics, classes", f"{_PIPELINE}compare"),

@@ -27,8 +27,10 @@ class Console:
         """Something the user should know, which does not stop the work."""
         self._say(f"warning: {message}")
 
-    def error(self, message: str) -> None:
-        """Why the command ends without its result."""
+    def error(self, message: str, code: int) -> None:
+        """Why the command ends without its result, and with which exit code."""
+        if self.as_json:
+            print(json.dumps({"error": message, "code": code}), flush=True)
         lines = message.replace("\n", "\n       ")  # several problems are listed below one another
         print(f"error: {lines}", file=sys.stderr, flush=True)
 

@@ -49,12 +49,15 @@ def add_config_argument(parser: argparse.ArgumentParser, *, required: bool = Fal
     )
 
 
-def add_run_config_arguments(parser: argparse.ArgumentParser) -> None:
+def add_run_config_arguments(parser: argparse.ArgumentParser, *, push: bool = True) -> None:
     """`[PRESET|FILE] --set`, and options for what most runs set: places, and Beam's engine."""
     add_config_argument(parser)
     parser.add_argument("--data", metavar="DIR", help="the records (data.root)")
     parser.add_argument("--root", metavar="DIR", help="artifacts, metadata, logs (root)")
-    parser.add_argument("--push", metavar="DIR", help="the registry of models (pusher.push_dir)")
+    if push:
+        parser.add_argument(
+            "--push", metavar="DIR", help="the registry of models (pusher.push_dir)"
+        )
     parser.add_argument("--beam-runner", help="local, flink, spark or dataflow (beam.runner)")
     parser.add_argument(
         "--beam-option",

@@ -68,7 +68,7 @@ def test_a_page_is_well_formed_and_its_links_lead_somewhere(report: RunReport) -
 
 
 @pytest.mark.parametrize("report", EVERY.values(), ids=EVERY)
-def test_a_page_names_no_address_on_the_network_and_runs_no_script_but_its_own(report: RunReport) -> None:
+def test_a_page_names_no_address_and_runs_no_script_but_its_own(report: RunReport) -> None:
     page = render(report)
     assert not re.search(r"(https?:)?//[a-z]", page)
     (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
