@@ -112,7 +112,7 @@ def test_the_command_tells_the_level_and_prints_one_object(tmp_path):
     assert result["gap_lower"] <= result["gap"] <= result["gap_upper"]
     wrong = evaluate("--model", path, "--data", tmp_path / "none*.tfrecord")
     assert wrong.returncode == 2
-    assert "no file matches" in wrong.stderr
+    assert "no such file" in wrong.stderr
     assert "Traceback" not in wrong.stderr
 
 
