@@ -44,9 +44,11 @@ class Console:
         lines.insert(1, "  ".join("-" * width for width in widths))
         return "\n".join(line.rstrip() for line in lines)
 
-    def progress(self, task: str, *, total: int | None = None, unit: str = "") -> Progress:
+    def progress(
+        self, task: str, *, total: int | None = None, unit: str = "", done: int = 0
+    ) -> Progress:
         """A bar on a terminal, a line now and then in a log; use it in a `with`."""
-        return Progress(task, total=total, unit=unit, hidden=self.quiet)
+        return Progress(task, total=total, unit=unit, done=done, hidden=self.quiet)
 
     def _say(self, message: str) -> None:
         stamp = "" if sys.stderr.isatty() else time.strftime("%Y-%m-%d %H:%M:%S ")
