@@ -97,8 +97,9 @@ def _video_lines(best: Best) -> Iterator[bytes]:
 
 
 def _json_lines(best: Best) -> Iterator[bytes]:
-    for row in _rows_of(best):
-        row[SCORES] = [float(f"{score:.9g}") for score in row[SCORES]]  # float32's own digits
+    digits = best.scores.astype(np.str_)  # the fewest that name a float32
+    for row, texts in zip(_rows_of(best), digits, strict=True):
+        row[SCORES] = [float(text) for text in texts]
         yield (json.dumps(row, ensure_ascii=False) + "\n").encode()
 
 

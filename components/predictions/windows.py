@@ -18,7 +18,7 @@ def with_windows(records: tf.Tensor, features: FeatureConfig) -> tf.Tensor:
     context, _, lengths = tf.io.parse_sequence_example(
         records,
         {SEGMENT_START_TIMES: tf.io.VarLenFeature(tf.int64)},
-        {smallest: tf.io.RaggedFeature(tf.string, row_splits_dtype=tf.int64)},
+        {smallest: tf.io.FixedLenSequenceFeature([], tf.string)},
     )
     has_segments = set(context[SEGMENT_START_TIMES].indices.numpy()[:, 0].tolist())
     frames = tf.minimum(lengths[smallest], features.max_frames).numpy().tolist()
