@@ -10,7 +10,7 @@ from typing import Any
 from yt8m.components import storage
 from yt8m.components.artifacts import decision as decision_file
 from yt8m.components.artifacts import evaluation as evaluation_file
-from yt8m.components.artifacts.decision import Decision, parse_decision
+from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.evaluation import Evaluation
 from yt8m.components.artifacts.read import read_if_present
@@ -42,7 +42,7 @@ class Findings:
     @cached_property
     def decision(self) -> Decision | None:
         place = self.uris.get("model_blessing", "")
-        return read_if_present(place, decision_file.FILE_NAME, parse_decision)
+        return read_if_present(place, decision_file.FILE_NAME, Decision.from_json)
 
     @property
     def metrics(self) -> Mapping[str, Estimate]:

@@ -43,6 +43,8 @@ COMMANDS = (
     Command("gc", "remove artifacts of old runs that nothing needs", f"{_PIPELINE}gc"),
     Command("train", "train alone, in one process or a local cluster", f"{_PIPELINE}train"),
     Command("evaluate", "score an exported model on records", f"{_COMPONENTS}evaluate"),
+    Command("predict", "competition files, JSON, Parquet from a model", f"{_PIPELINE}predict"),
+    Command("score", "score a competition file against records", f"{_COMPONENTS}score"),
     Command("metrics", "score predictions and labels in an .npz file", f"{_COMPONENTS}metrics"),
     Command("data generate", "write learnable YT8M-like records", f"{_COMPONENTS}data_generate"),
     Command("data inspect", "what a set of shards holds", f"{_COMPONENTS}data_inspect"),

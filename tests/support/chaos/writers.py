@@ -28,7 +28,7 @@ from chaos.forks import run_until
 from chaos.trials import KILL, Trial
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import FILE_NAME as MANIFEST
-from yt8m.components.artifacts.manifest import parse_manifest
+from yt8m.components.artifacts.manifest import Manifest
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.registry.push import prune, push, rollback
@@ -182,14 +182,14 @@ def _ingest_flaws(here: Path) -> Iterator[str]:
     file = here / "out" / "examples" / MANIFEST
     if not file.exists():
         return
-    for shard in parse_manifest(file.read_text()).shards:
+    for shard in Manifest.from_json(file.read_text()).shards:
         if not Path(shard.uri).exists() or Path(shard.uri).stat().st_size != shard.bytes:
             yield f"the manifest is there, but {shard.uri} is not whole"
 
 
 def _ingest_result(here: Path) -> object:
     file = here / "out" / "examples" / MANIFEST
-    return sorted(str(shard) for shard in parse_manifest(file.read_text()).shards)
+    return sorted(str(shard) for shard in Manifest.from_json(file.read_text()).shards)
 
 
 def _contents(root: Path) -> dict[str, bytes]:
