@@ -40,6 +40,7 @@ def settle() -> None:
     for name in [name for name in os.environ if name == "LANGUAGE" or name.startswith("LC_")]:
         del os.environ[name]
     os.environ["LANG"] = "C.UTF-8"
+    del sys.argv[1:]  # pytest has read them; TFX would, and stops at `-v`
     _forget_other_checkouts(os.environ.pop("PYTHONPATH", ""))
     for name in list(os.environ):
         if name.startswith(_FOREIGN) and name not in _FOR_TESTS:

@@ -20,6 +20,9 @@ def test_nothing_foreign_is_left():
     made = os.open("made", os.O_CREAT, 0o777)
     assert os.fstat(made).st_mode & 0o777 == 0o755
 
+def test_what_was_said_to_pytest_is_no_flag_of_tfx():
+    assert len(sys.argv) == 1
+
 def test_a_process_can_be_interrupted():
     child = "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
     assert subprocess.check_output([sys.executable, "-c", child], text=True) == "True\\n"
@@ -46,7 +49,7 @@ def test_started_in_a_background_from_another_place_the_tests_see_none_of_it(
     (tmp_path / "another checkout" / "yt8m").mkdir(parents=True)
     (tmp_path / "another checkout" / "yt8m" / "__init__.py").touch()
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "YT8M_"))}
-    pytest = [sys.executable, "-m", "pytest", "-n", "0", "test_some.py"]
+    pytest = [sys.executable, "-m", "pytest", "-n", "0", "-v", "test_some.py"]
     done = subprocess.run(
         # What a shell does for `command &`: Ctrl-C is ignored there.
         ["sh", "-c", "trap '' INT; umask 077; exec \"$@\"", "sh", *pytest],
