@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from yt8m.components.inputs.segment import distinct_segments_of_batch
 from yt8m.components.inputs.video import parse_videos
 from yt8m.components.models.trunks import Signal
 from yt8m.components.preprocessing.arithmetic import evenly_spaced, normalize
@@ -76,7 +77,8 @@ def _sequences(records: tf.Tensor, form: RecordFormat, transform: Transform | No
         if form.frames is not None:
             texts = {name: _spread(value, form.frames) for name, value in texts.items()}
         return Parsed(signal=_signal(texts, features, transform), video_id=context[ID])
-    record, start = _segments(context[SEGMENT_START_TIMES])
+    starts = context[SEGMENT_START_TIMES]
+    record, start, _ = distinct_segments_of_batch(starts.value_rowids(), starts.flat_values)
     rows = {name: _slices(value, record, start) for name, value in texts.items()}
     return Parsed(
         signal=_signal(rows, features, transform),
@@ -130,15 +132,6 @@ def _normalized(texts: Mapping[str, tf.RaggedTensor], features: FeatureConfig) -
     }
     vectors = normalize(flat, names=features.names, level=Level.FRAME)
     return texts[features.names[0]].with_flat_values(vectors)
-
-
-def _segments(starts: tf.RaggedTensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Each record's distinct starts in the order in which they first come: record, start."""
-    # One number for each (record, start), so that one `unique` serves the whole batch.
-    span = tf.reduce_max(tf.concat([starts.flat_values, [0]], axis=0)) + 1
-    keys = starts.value_rowids() * span + tf.maximum(starts.flat_values, 0)
-    distinct = tf.unique(keys).y
-    return distinct // span, distinct % span
 
 
 def _slices(texts: tf.RaggedTensor, record: tf.Tensor, start: tf.Tensor) -> tf.RaggedTensor:
