@@ -13,7 +13,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from yt8m.components.storage.errors import StorageError
@@ -102,13 +102,9 @@ def _run_patiently(run: Callable[[], None], outputs: Sequence[str]) -> None:
     run()
 
 
-def _may_pass(error: BaseException | None) -> bool:
+def _may_pass(error: BaseException) -> bool:
     """Whether a storage or a network failed, and nothing that was given."""
-    while error is not None:
-        if isinstance(error, StorageError | ConnectionError | TimeoutError):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
+    return any(isinstance(e, StorageError | ConnectionError | TimeoutError) for e in _chain(error))
 
 
 def _run(args: argparse.Namespace, beam_args: list[str]) -> None:
@@ -130,13 +126,15 @@ def _leave_message(file: Path, said: str) -> None:
         _log.warning("cannot write %s", file, exc_info=True)
 
 
-def _explained(error: BaseException | None) -> Yt8mError | None:
+def _explained(error: BaseException) -> Yt8mError | None:
     """Our own error, if Beam or TFX wrapped one into its own."""
+    return next((e for e in _chain(error) if isinstance(e, Yt8mError)), None)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
-        if isinstance(error, Yt8mError):
-            return error
+        yield error
         error = error.__cause__ or error.__context__
-    return None
 
 
 def _parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:

@@ -18,8 +18,7 @@ from yt8m.components.example_gen.sources import Sources, resolve_sources
 from yt8m.components.registry.versions import newest
 from yt8m.components.storage.retry import Backoff
 from yt8m.pipeline.config import PipelineConfig, RetrainConfig
-from yt8m.pipeline.lineage import Lineage
-from yt8m.pipeline.metadata import open_store
+from yt8m.pipeline.metadata import Lineage, open_store
 from yt8m.pipeline.retrain_status import RetrainStatus, write_status
 from yt8m.pipeline.run.finish import notify, summary
 from yt8m.pipeline.run.record import read_run_records

@@ -38,7 +38,6 @@ from yt8m.components.trainer.errors import explaining_lost_peers
 from yt8m.components.trainer.input import TrainingData, load_data
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.loop import Hooks, Loop, are_finite, diverged
-from yt8m.components.trainer.metrics_file import copy_curves
 from yt8m.components.trainer.network import heads_of, network_of, network_type_of
 from yt8m.components.trainer.optimizers import create_optimizer
 from yt8m.components.trainer.sign_of_life import Watch
@@ -52,7 +51,7 @@ from yt8m.components.trainer.strategy import (
     variable_scope,
 )
 from yt8m.components.trainer.tf_config import Cluster, ClusterKind
-from yt8m.components.trainer.training_log import TrainingLog
+from yt8m.components.trainer.training_log import TrainingLog, copy_curves
 from yt8m.components.trainer.warm_start import warm_start
 from yt8m.schemas.features import Level
 

@@ -13,7 +13,7 @@ from yt8m.schemas.errors import UserError
 
 if TYPE_CHECKING:
     from yt8m.components.artifacts.run_record import RunRecord
-    from yt8m.pipeline.lineage import Lineage
+    from yt8m.pipeline.metadata import Lineage
 
 
 # Argument to the configuration's path that it sets.
@@ -115,8 +115,7 @@ def record_of(args: argparse.Namespace) -> RunRecord:
 def lineage_of(layout: Layout, record: RunRecord) -> Lineage | None:
     """MLMD, where `record`'s run kept it; None where no run came so far as to make it."""
     from yt8m.pipeline.config import MetadataConfig
-    from yt8m.pipeline.lineage import Lineage
-    from yt8m.pipeline.metadata import open_store
+    from yt8m.pipeline.metadata import Lineage, open_store
     from yt8m.schemas.config_tree import from_dict
 
     config = from_dict(MetadataConfig, record.config.get("metadata", {}), path="metadata")

@@ -16,8 +16,7 @@ from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.console.console import Console
 from yt8m.pipeline.config import NotifyConfig, PipelineConfig
 from yt8m.pipeline.garbage_collection import find_waste, remove
-from yt8m.pipeline.lineage import ArtifactFacts, Lineage
-from yt8m.pipeline.metadata import open_store
+from yt8m.pipeline.metadata import ArtifactFacts, Lineage, open_store
 from yt8m.pipeline.run.record import Result
 from yt8m.pipeline.run.workspace import Layout, run_lock
 

@@ -18,8 +18,7 @@ from yt8m.components.report.inputs import ReportInputs
 from yt8m.components.report.page import write_report
 from yt8m.components.validation.errors import StoppedError
 from yt8m.pipeline.config import PipelineConfig
-from yt8m.pipeline.lineage import Lineage
-from yt8m.pipeline.metadata import connection_config
+from yt8m.pipeline.metadata import Lineage, connection_config
 from yt8m.pipeline.run.cache_keys import (
     ExternalInputs,
     find_up_to_date_run,
@@ -44,6 +43,13 @@ from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import Terminated, UserError
 
 _log = logging.getLogger(__name__)
+# Beside the root: what the configuration names by a path.
+_PATHS = (
+    ("data", "root"),
+    ("evaluator", "vocabulary"),
+    ("trainer", "warm_start"),
+    ("pusher", "push_dir"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,25 +87,18 @@ def run(config: PipelineConfig, options: RunOptions, console: Console) -> Result
 
 def with_absolute_paths(config: PipelineConfig) -> PipelineConfig:
     """The same with absolute paths, so that it means the same from every directory."""
-    evaluator, trainer = config.evaluator, config.trainer
-    root, data, push, vocabulary, warm_start = (
-        str(Path(path).absolute()) if path and storage.is_local(path) else path
-        for path in (
-            config.root,
-            config.data.root,
-            config.pusher.push_dir,
-            evaluator.vocabulary,
-            trainer.warm_start,
+    root = _absolute(config.root)
+    nodes = {
+        node: dataclasses.replace(
+            getattr(config, node), **{field: _absolute(getattr(getattr(config, node), field))}
         )
-    )
-    return dataclasses.replace(
-        config,
-        root=root,
-        data=dataclasses.replace(config.data, root=data),
-        evaluator=dataclasses.replace(evaluator, vocabulary=vocabulary),
-        trainer=dataclasses.replace(trainer, warm_start=warm_start),
-        pusher=dataclasses.replace(config.pusher, push_dir=push),
-    )
+        for node, field in _PATHS
+    }
+    return dataclasses.replace(config, root=root, **nodes)
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).absolute()) if path and storage.is_local(path) else path
 
 
 @dataclass(frozen=True)

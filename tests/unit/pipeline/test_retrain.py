@@ -10,8 +10,7 @@ from records import make_dataset
 
 from yt8m.components.example_gen.sources import source_digest
 from yt8m.pipeline.config import MetadataConfig
-from yt8m.pipeline.lineage import RUN_CONTEXT, Lineage
-from yt8m.pipeline.metadata import connection_config
+from yt8m.pipeline.metadata import RUN_CONTEXT, Lineage, connection_config
 from yt8m.pipeline.presets import load_config
 from yt8m.pipeline.retrain import find_news, prepared, windowed
 from yt8m.pipeline.run.workspace import Layout
