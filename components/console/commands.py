@@ -35,8 +35,10 @@ COMMANDS = (
     Command(
         "retrain", "run it when there is new data, once or on a schedule", f"{_PIPELINE}retrain"
     ),
+    Command("sweep", "run every combination of some values", f"{_PIPELINE}sweep"),
     Command("history", "the runs so far: spans, GAP, pushed or why not", f"{_PIPELINE}history"),
     Command("status", "a run's components, artifacts and properties", f"{_PIPELINE}status"),
+    Command("compare", "two runs or versions: settings, metrics, classes", f"{_PIPELINE}compare"),
     Command("report", "where a run's report is; --open shows it", f"{_PIPELINE}report"),
     Command("gc", "remove artifacts of old runs that nothing needs", f"{_PIPELINE}gc"),
     Command("train", "train alone, in one process or a local cluster", f"{_PIPELINE}train"),

@@ -46,6 +46,14 @@ class RecordLabels:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @property
+    def names(self) -> list[str]:
+        """Of rows, for people: the video's id, and where a segment starts."""
+        ids = [one.decode(errors="replace") for one in self.ids]
+        if self.starts is None:
+            return ids
+        return [f"{one}:{start}" for one, start in zip(ids, self.starts, strict=True)]
+
 
 def parse_labels(records: tf.Tensor, wanted: LabelRequest) -> RecordLabels:
     """Labels of serialized `records` [B]."""

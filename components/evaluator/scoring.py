@@ -18,6 +18,7 @@ from yt8m.components.evaluator.score_table import (
     ScoreTable,
     TextColumn,
     merge_tables,
+    worst_rows,
 )
 from yt8m.components.export.load import LoadedModel, Scores, load_model, tf_reason
 from yt8m.components.inputs.shards import read_shards
@@ -179,6 +180,7 @@ class ShardScorer:
                 values=part.values,
                 broken=part.broken,
             )
+        part.worst = worst_rows(part.candidate, batch.rows.names)
         if batch.rows.num_frames is not None:
             part.num_frames = batch.rows.num_frames.astype(np.uint16)
         part.values = {name: TextColumn.of(v) for name, v in batch.rows.values.items()}

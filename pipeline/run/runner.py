@@ -13,6 +13,7 @@ from pathlib import Path
 from yt8m.components import storage
 from yt8m.components.artifacts.run_record import FILE_NAME, NodeRecord, RunRecord, Verdict
 from yt8m.components.console.console import Console
+from yt8m.components.console.progress import progress_heard_by
 from yt8m.components.report.collect import collect
 from yt8m.components.report.inputs import ReportInputs
 from yt8m.components.report.page import write_report
@@ -131,7 +132,8 @@ class _Run:
             )
             signals.end_process_after(GRACE_S, recorder.abandon)
             try:
-                self._run_components(recorder, connection)
+                with progress_heard_by(recorder.progressed):
+                    self._run_components(recorder, connection)
                 recorder.update(**read_outcome(recorder.outputs))
             except (Exception, KeyboardInterrupt, SystemExit) as error:
                 # Beam tells it again in its own words; the component's error says it best.

@@ -137,10 +137,15 @@ class KfpServer:
             ("/runs", "GET", self._lister("runs", "Runs")),
             ("/runs", "POST", self._create_run),
             ("/runs/([^/:]+)", "GET", self._get_run),
+            ("/runs/([^/:]+):terminate", "POST", self._terminate),
+            ("/runs/([^/:]+)", "DELETE", self._deleter(self.runs)),
+            ("/experiments/([^/:]+)", "DELETE", self._deleter(self.experiments)),
+            ("/pipelines/([^/:]+)", "DELETE", self._deleter(self.pipelines)),
+            ("/pipelines/[^/]+/versions/([^/]+)", "DELETE", self._deleter(self.versions)),
             ("/recurringruns", "GET", self._lister("schedules", "RecurringRuns")),
             ("/recurringruns", "POST", self._create_schedule),
             ("/recurringruns/([^/:]+):(enable|disable)", "POST", self._switch),
-            ("/recurringruns/([^/:]+)", "DELETE", self._delete_schedule),
+            ("/recurringruns/([^/:]+)", "DELETE", self._deleter(self.schedules)),
         ]
 
     def _lister(self, store: str, what: str) -> Callable[..., Any]:
@@ -260,9 +265,17 @@ class KfpServer:
         found |= {"status": f"{verb.upper()}D", "mode": verb.upper()}
         return {}
 
-    def _delete_schedule(self, query: dict[str, str], body: bytes, kind: str, sid: str) -> Any:
-        _found(self.schedules, sid)
-        del self.schedules[sid]
+    def _deleter(self, store: dict[str, Any]) -> Callable[..., Any]:
+        def delete(query: dict[str, str], body: bytes, kind: str, key: str) -> Any:
+            _found(store, key)
+            del store[key]
+            return {}
+
+        return delete
+
+    def _terminate(self, query: dict[str, str], body: bytes, kind: str, run_id: str) -> Any:
+        _found(self.runs, run_id)
+        self.set_state(run_id, "CANCELED")
         return {}
 
     def _check_length(self, what: str, name: str) -> None:

@@ -36,6 +36,10 @@ def settle() -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     os.umask(0o022)
+    # bash warns of a locale that is not installed, and programs speak the language of one that is.
+    for name in [name for name in os.environ if name == "LANGUAGE" or name.startswith("LC_")]:
+        del os.environ[name]
+    os.environ["LANG"] = "C.UTF-8"
     _forget_other_checkouts(os.environ.pop("PYTHONPATH", ""))
     for name in list(os.environ):
         if name.startswith(_FOREIGN) and name not in _FOR_TESTS:

@@ -14,6 +14,9 @@ def test_nothing_foreign_is_left():
     import yt8m
     assert "another checkout" not in str(yt8m.__path__)
     assert not [n for n in os.environ if n.startswith(("AWS_", "KUBE", "TF_CONFIG", "YT8M_"))]
+    assert subprocess.run(["bash", "-c", ":"], capture_output=True).stderr == b""
+    said = subprocess.run(["cat", "nothing"], capture_output=True, text=True).stderr
+    assert "No such file or directory" in said
     made = os.open("made", os.O_CREAT, 0o777)
     assert os.fstat(made).st_mode & 0o777 == 0o755
 
@@ -24,7 +27,8 @@ def test_a_process_can_be_interrupted():
 FOREIGN = {
     "AWS_PROFILE": "nobody",
     "KUBECONFIG": "/nowhere",
-    "LC_ALL": "C",
+    "LANGUAGE": "de",
+    "LC_ALL": "de_DE.UTF-8",
     "TF_CONFIG": "{",
     "YT8M_KUBEFLOW_HOST": "http://nowhere",
     "YT8M_WORK_DIR": "/nowhere",

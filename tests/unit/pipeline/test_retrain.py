@@ -8,11 +8,14 @@ from ml_metadata import MetadataStore
 from ml_metadata.proto import metadata_store_pb2
 from records import make_dataset
 
+from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.example_gen.sources import source_digest
 from yt8m.pipeline.config import MetadataConfig
 from yt8m.pipeline.metadata import RUN_CONTEXT, Lineage, connection_config
 from yt8m.pipeline.presets import load_config
 from yt8m.pipeline.retrain import find_news, prepared, windowed
+from yt8m.pipeline.retrain_status import write_metrics
+from yt8m.pipeline.run.record import write_record
 from yt8m.pipeline.run.workspace import Layout
 
 SPLITS = "data.splits={train: ['span-{SPAN}/train*'], eval: ['span-{SPAN}/validate*'], test: []}"
@@ -91,3 +94,21 @@ def test_a_retraining_starts_from_the_newest_model_unless_told_not_to(config, wa
     told = dataclasses.replace(config, retrain=dataclasses.replace(config.retrain, warm_start=warm))
     assert prepared(told).trainer.start_from_base is warm
     assert prepared(told).data.span == "last:1"
+
+
+def test_a_single_run_is_in_prometheus_file_without_a_schedule(tmp_path):
+    layout = Layout(tmp_path)
+    record = RunRecord(
+        run_id="a", started=5.0, seconds=2.5, verdict=Verdict.HELD_BACK, gap=0.71, version=0
+    )
+    write_record(layout, record)
+    write_metrics(layout)
+    lines = layout.schedule_metrics.read_text().splitlines()
+    values = dict(line.split() for line in lines if not line.startswith("#"))
+    assert values == {
+        "yt8m_run_start_timestamp_seconds": "5",
+        "yt8m_run_seconds": "2.5",
+        "yt8m_run_exit_code": "3",
+        "yt8m_run_gap": "0.71",
+        "yt8m_run_version": "0",
+    }
