@@ -19,7 +19,7 @@ from pathlib import Path
 from yt8m.components.storage.errors import StorageError
 from yt8m.kubeflow.launcher import finish_output, prepare_input
 from yt8m.kubeflow.references import follow, leave_on_volume
-from yt8m.kubeflow.remembered import find_remembered
+from yt8m.kubeflow.task_cache import find_cached_result
 from yt8m.kubeflow.visualizations import draw
 from yt8m.kubeflow.volumes import check_volumes
 from yt8m.schemas.errors import EXIT_FAILED, Yt8mError
@@ -67,7 +67,7 @@ def _execute(args: argparse.Namespace, beam_args: list[str], root: str) -> None:
         for listed in executor_input["outputs"]["artifacts"].values()
         for artifact in listed["artifacts"]
     ]
-    earlier = find_remembered(args.executor_class_path, executor_input, os.environ)
+    earlier = find_cached_result(args.executor_class_path, executor_input, os.environ)
     if earlier is None or not earlier.restore():
         _run_patiently(lambda: _run(args, beam_args), outputs_in_pod)
         if earlier is not None:

@@ -96,14 +96,14 @@ class GcsBackend(ObjectBackend):
         return True
 
     def _file(self, path: str, found: Stat) -> ObjectFile:
-        return _Object(path, found)
+        return _GcsObject(path, found)
 
     def _listed(self, path: str, prefix: str) -> Iterator[tuple[str, Stat]]:
         for found in _blobs(path, prefix):
             yield found.name, _stat_of(found)
 
 
-class _Object(ObjectFile):
+class _GcsObject(ObjectFile):
     """One object, each range of which is read again where it breaks off."""
 
     def _fill(self, view: memoryview, start: int, end: int) -> None:

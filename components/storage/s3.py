@@ -111,7 +111,7 @@ class S3Backend(ObjectBackend):
         return True
 
     def _file(self, path: str, found: Stat) -> ObjectFile:
-        return _Object(path, found)
+        return _S3Object(path, found)
 
     def _listed(self, path: str, prefix: str) -> Iterator[tuple[str, Stat]]:
         with _translated(path):
@@ -120,7 +120,7 @@ class S3Backend(ObjectBackend):
                     yield item["Key"], _stat_of(item)
 
 
-class _Object(ObjectFile):
+class _S3Object(ObjectFile):
     """One object, read in ranges, each of which is resumed where it breaks off."""
 
     def _fill(self, view: memoryview, start: int, end: int) -> None:

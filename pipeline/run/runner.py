@@ -31,7 +31,7 @@ from yt8m.pipeline.run.finish import read_outcome
 from yt8m.pipeline.run.preflight import preflight
 from yt8m.pipeline.run.progress import Table
 from yt8m.pipeline.run.record import (
-    Result,
+    RunResult,
     begin_record,
     mark_killed,
     read_run_records,
@@ -62,7 +62,7 @@ class RunOptions:
     retraining: bool = False
 
 
-def run(config: PipelineConfig, options: RunOptions, console: Console) -> Result:
+def run(config: PipelineConfig, options: RunOptions, console: Console) -> RunResult:
     """Run the pipeline that `config` describes, unless nothing has changed since it last ran."""
     config = with_absolute_paths(config)
     preflight(config, os.environ)
@@ -73,7 +73,7 @@ def run(config: PipelineConfig, options: RunOptions, console: Console) -> Result
         known = find_up_to_date_run(layout, config, cache_key)
         if known is not None:
             console.info(f"nothing has changed since run {known.run_id}, which is up to date")
-            return Result(known, is_new=False)
+            return RunResult(known, is_new=False)
         dead = _mark_killed_runs(layout)
         for killed in dead:
             then = "; this one continues it" if killed.fingerprint == cache_key else ""
@@ -83,7 +83,7 @@ def run(config: PipelineConfig, options: RunOptions, console: Console) -> Result
         console.info(f"run {record.run_id}; the full logs are in {layout.logs(record.run_id)}")
         with signals_as_errors() as signals:
             this = _Run(config, options, external, layout)
-            return Result(this.execute(record, dead, signals, quiet=console.quiet))
+            return RunResult(this.execute(record, dead, signals, quiet=console.quiet))
 
 
 def with_absolute_paths(config: PipelineConfig) -> PipelineConfig:
