@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import tensorflow as tf
 
+from yt8m.components.inputs.segment import distinct_segments_of_batch, gather_by_row
+from yt8m.schemas.batch import NO_LABEL
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import (
     ID,
@@ -18,8 +20,6 @@ from yt8m.schemas.features import (
     FeatureConfig,
     Level,
 )
-
-_NONE = -1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +61,7 @@ def parse_labels(records: tf.Tensor, wanted: LabelRequest) -> RecordLabels:
     ids = parsed[ID].numpy()
     values = {name: _first_values(parsed[name], len(ids)) for name in wanted.values}
     if wanted.level is not Level.SEGMENT:
-        labels = tf.sparse.to_dense(parsed[LABELS], _NONE).numpy()
+        labels = tf.sparse.to_dense(parsed[LABELS], NO_LABEL).numpy()
         return RecordLabels(ids=ids, labels=labels, num_frames=num_frames, values=values)
     record, starts, rated, labels = _segments(parsed, ids)
     return RecordLabels(
@@ -134,30 +134,14 @@ def _segments(
         raise DataError(
             f"video {ids[row].decode(errors='replace')}: {found}; expected as many of each"
         )
-    of_record = parsed[SEGMENT_START_TIMES].indices.numpy()[:, 0]
-    start = parsed[SEGMENT_START_TIMES].values.numpy()
-    pairs = np.stack([of_record, start], axis=1)
-    _, first, inverse = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(first)  # distinct starts in the order in which they come
-    row = np.argsort(order)[inverse.reshape(-1)]
-    classes = parsed[SEGMENT_LABELS].values.numpy()
-    present = parsed[SEGMENT_SCORES].values.numpy() >= PRESENT_SCORE
-    return (
-        of_record[first[order]],
-        start[first[order]],
-        _padded(row, classes, len(first)),
-        _padded(row[present], classes[present], len(first)),
+    starts, classes = parsed[SEGMENT_START_TIMES], parsed[SEGMENT_LABELS].values
+    record, start, row = distinct_segments_of_batch(starts.indices[:, 0], starts.values)
+    present = parsed[SEGMENT_SCORES].values >= PRESENT_SCORE
+    labels = gather_by_row(
+        tf.boolean_mask(classes, present), tf.boolean_mask(row, present), tf.size(start)
     )
-
-
-def _padded(row: np.ndarray, values: np.ndarray, rows: int) -> np.ndarray:
-    """`values` gathered by row, [rows, most in one row], padded with -1."""
-    order = np.argsort(row, kind="stable")
-    counts = np.bincount(row, minlength=rows)
-    result = np.full((rows, int(counts.max(initial=0))), _NONE, np.int64)
-    place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
-    result[row[order], place] = values[order]
-    return result
+    rated = gather_by_row(classes, row, tf.size(start))
+    return record.numpy(), start.numpy(), rated.numpy(), labels.numpy()
 
 
 def rated_weights(rated: np.ndarray, num_classes: int) -> np.ndarray:

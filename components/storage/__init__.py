@@ -20,6 +20,7 @@ from yt8m.components.storage.files import (
     make_dirs,
     open_file,
     read_bytes,
+    read_tagged,
     read_text,
     remove,
     remove_tree,
@@ -27,6 +28,7 @@ from yt8m.components.storage.files import (
     stat,
     walk_files,
     write_bytes,
+    write_if,
     write_text,
 )
 
@@ -46,6 +48,7 @@ __all__ = [
     "make_dirs",
     "open_file",
     "read_bytes",
+    "read_tagged",
     "read_text",
     "remove",
     "remove_tree",
@@ -53,5 +56,6 @@ __all__ = [
     "stat",
     "walk_files",
     "write_bytes",
+    "write_if",
     "write_text",
 ]

@@ -323,6 +323,6 @@ def _on_s3(work: Path, first: int, stride: int) -> Iterator[Trial]:
 
 
 def _push_to_s3(model: str, registry: str) -> None:
-    s3._client.cache_clear()  # its connections are the parent's
+    s3.client.cache_clear()  # its connections are the parent's
     os.environ["AWS_MAX_ATTEMPTS"] = "2"
     push(model, registry, blessed_record(run_key="new", gap=0.6))

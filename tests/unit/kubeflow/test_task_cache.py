@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from yt8m.kubeflow.remembered import find_remembered
+from yt8m.kubeflow.task_cache import find_cached_result
 
 TRAINER = "tfx.components.trainer.executor.GenericExecutor"
 
@@ -32,7 +32,7 @@ def task(tmp_path):
             },
         }
         environ = {"YT8M_WORK_DIR": str(tmp_path / work)} if work else {}
-        return pod, find_remembered(executor, executor_input, environ)
+        return pod, find_cached_result(executor, executor_input, environ)
 
     return make
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from yt8m.components.trainer.sign_of_life import Abandoned, Watch, giving_signs
+from yt8m.components.trainer.heartbeat import Abandoned, Watch, sending_heartbeats
 from yt8m.components.trainer.stop_signal import StopSignal
 
 
@@ -22,7 +22,7 @@ def now():
 
 @pytest.fixture
 def sign(tmp_path):
-    path = tmp_path / "sign-of-life"
+    path = tmp_path / "heartbeat"
     path.write_text("1")
     return path
 
@@ -73,7 +73,7 @@ def test_a_restarted_process_ends_at_once_and_one_with_a_new_trainer_goes_on(sig
 def test_signs_are_given_while_the_block_runs_and_not_after(tmp_path):
     path = tmp_path / "sign"
     seen = set()
-    with giving_signs(str(path), every_s=0.01):
+    with sending_heartbeats(str(path), every_s=0.01):
         deadline = time.monotonic() + 30
         while len(seen) < 3 and time.monotonic() < deadline:
             seen |= {path.read_text()} if path.exists() else set()

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from yt8m.components import storage
 from yt8m.schemas.errors import EXIT_ABANDONED, Yt8mError
 
-FILE_NAME = "sign-of-life"
+FILE_NAME = "heartbeat"
 _ENDED = ".ended"  # beside it: the sign after which a process ended itself
 _LOOKS = 10  # in the time after which a training is abandoned
 _log = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ class Abandoned(Yt8mError):  # noqa: N818  (names what was found)
 
 
 @contextmanager
-def giving_signs(path: str, *, every_s: float) -> Iterator[None]:
+def sending_heartbeats(path: str, *, every_s: float) -> Iterator[None]:
     """Renew the sign at `path` until the block ends, whatever else this process waits for."""
     done = threading.Event()
 
@@ -39,11 +39,11 @@ def giving_signs(path: str, *, every_s: float) -> Iterator[None]:
             try:
                 storage.write_text(path, uuid.uuid4().hex)
             except OSError as error:
-                _log.warning("the sign of life %s cannot be renewed: %s", path, error)
+                _log.warning("the heartbeat %s cannot be renewed: %s", path, error)
             if done.wait(every_s):
                 return
 
-    thread = threading.Thread(target=renew, name="sign-of-life", daemon=True)
+    thread = threading.Thread(target=renew, name="heartbeat", daemon=True)
     thread.start()
     try:
         yield
@@ -53,7 +53,7 @@ def giving_signs(path: str, *, every_s: float) -> Iterator[None]:
 
 
 class Watch:
-    """Looks at a sign of life from time to time; without a path there is nothing to see."""
+    """Looks at a heartbeat from time to time; without a path there is nothing to see."""
 
     def __init__(
         self, path: str, *, patience_s: float, now: Callable[[], float] = time.monotonic

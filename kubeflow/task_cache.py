@@ -34,7 +34,7 @@ _KEPT = 5  # of each component
 _log = logging.getLogger(__name__)
 
 
-class RememberedResult:
+class CachedResult:
     """The place of one task's result, found again by what the task is given."""
 
     def __init__(self, directory: Path, executor_input: Mapping[str, Any]) -> None:
@@ -95,9 +95,9 @@ class RememberedResult:
             shutil.rmtree(file.parent)
 
 
-def find_remembered(
+def find_cached_result(
     executor: str, executor_input: Mapping[str, Any], environ: Mapping[str, str]
-) -> RememberedResult | None:
+) -> CachedResult | None:
     """Where the result of this task would be; None where it is not to be remembered."""
     work_dir, component = environ.get("YT8M_WORK_DIR", ""), _EXECUTORS.get(executor)
     if not work_dir or component is None:
@@ -122,7 +122,7 @@ def find_remembered(
         {library: version(library) for library in _LIBRARIES},
     ]
     key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
-    return RememberedResult(Path(work_dir, "results", component, key), executor_input)
+    return CachedResult(Path(work_dir, "results", component, key), executor_input)
 
 
 def digest_tree(path: Path) -> str:
