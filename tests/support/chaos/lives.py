@@ -117,15 +117,15 @@ def lives(
         yield from _on_a_small_disk(work, reference, chance, iter([FULL_DISK] * full_disks))
 
 
-def known_reference(work: Path) -> Reference:
+def known_reference(work: Path, steps: Sequence[Step] = STEPS) -> Reference:
     """Lived once for all pieces of a session."""
     path = work / "reference.json"
     if not path.exists():
         if not (work / "data").exists():
             generate(work / "data", spans=len(SPANS))
         reference = Reference()
-        world = _new_world(work, work / "undisturbed")
-        for step in STEPS:
+        world = new_world(work, work / "undisturbed")
+        for step in steps:
             begun = time.monotonic()
             command = Command(*step.words(world.place), log=world.log)
             if command.end() != 0:
@@ -153,7 +153,7 @@ def live(
     """One life, struck by `blows` as long as there are any."""
     base = (disk or work) / "life"
     shutil.rmtree(base, ignore_errors=True)
-    world = _new_world(work, base, disk=disk)
+    world = new_world(work, base, disk=disk)
     sources = _digest_tree(world.place.data)
     for step in steps:
         blow = None
@@ -239,14 +239,17 @@ def _finish(world: World, step: Step, reference: Reference) -> Iterator[Trial]:
         lost.append(str(error))
     lost += _flaws(world.place.push, before)
     if not lost:
-        found, expected = _outcome(step, world.place), reference.outcomes[step.name]
-        lost += [
-            f"after {step.name}, {key}: {found[key]} instead of {expected[key]}"
-            for key in expected
-            if found[key] != expected[key]
-        ]
+        lost += unlike(step, world.place, reference)
     if lost:
         yield Trial(kind="lives", part=OUTSIDE, blow="continued", lost=lost)
+
+
+def unlike(step: Step, place: Place, reference: Reference) -> Iterator[str]:
+    """In what the outcome is not that of an undisturbed life."""
+    found, expected = _outcome(step, place), reference.outcomes[step.name]
+    for key in expected:
+        if found[key] != expected[key]:
+            yield f"after {step.name}, {key}: {found[key]} instead of {expected[key]}"
 
 
 def _outcome(step: Step, place: Place) -> dict[str, Any]:
@@ -315,7 +318,7 @@ def _digest_tree(root: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def _new_world(work: Path, base: Path, *, disk: Path | None = None) -> World:
+def new_world(work: Path, base: Path, *, disk: Path | None = None) -> World:
     base.mkdir(parents=True)
     foreign = base / "push" / str(_FOREIGN)
     if not (work / "foreign").exists():
