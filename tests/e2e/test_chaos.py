@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from chaos.checkpoints import checkpoints
 from chaos.damage import DAMAGES, damage
-from chaos.lives import STEPS, known_reference, live
+from chaos.lives import STEPS, live
 from chaos.network import network
 from chaos.rivals import rivals
 from chaos.trials import INT, KILL, TERM, Trial, tables
-from chaos.writers import writers
+from chaos.writers import record_writers, registry_writers
 
 pytestmark = pytest.mark.e2e
 
@@ -25,9 +26,8 @@ def test_a_run_that_is_killed_and_interrupted_in_turn_ends_as_if_nothing_had_bee
     tmp_path: Path,
 ) -> None:
     first = STEPS[:1]
-    reference = known_reference(tmp_path, steps=first)
     blows = iter([KILL, TERM, INT, KILL])
-    trials = list(live(tmp_path, reference, random.Random(1), blows, steps=first))
+    trials = list(live(tmp_path, random.Random(1), blows, steps=first))
     assert losses(trials) == []
     assert len(trials) >= 3
 
@@ -35,9 +35,9 @@ def test_a_run_that_is_killed_and_interrupted_in_turn_ends_as_if_nothing_had_bee
 @pytest.mark.parametrize(
     "some",
     [
-        pytest.param(
-            lambda work, chance: writers(work, chance, stride=12, checkpoints=3), id="writers"
-        ),
+        pytest.param(lambda work, chance: registry_writers(work, chance, stride=12), id="registry"),
+        pytest.param(lambda work, chance: record_writers(work, chance, stride=20), id="records"),
+        pytest.param(lambda work, chance: checkpoints(work, chance, kills=3), id="checkpoints"),
         pytest.param(
             lambda work, chance: damage(work, chance, times=3 * len(DAMAGES)), id="damage"
         ),

@@ -14,18 +14,21 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from chaos.checkpoints import checkpoints
 from chaos.clocks import clocks
 from chaos.damage import damage
 from chaos.lives import lives
 from chaos.network import network
 from chaos.rivals import rivals
 from chaos.trials import Trial, Trials, tables
-from chaos.writers import writers
+from chaos.writers import record_writers, registry_writers
 
 Kind = Callable[[Path, random.Random], Iterator[Trial]]
 KINDS: dict[str, Kind] = {
     "lives": lives,
-    "writers": writers,
+    "registry": registry_writers,
+    "records": record_writers,
+    "checkpoints": checkpoints,
     "damage": damage,
     "network": network,
     "rivals": rivals,
