@@ -7,6 +7,8 @@ import time
 from types import TracebackType
 from typing import Any
 
+from yt8m.components.console.native_log import NativeLog
+
 _LINE_EVERY_S = 10.0
 
 
@@ -28,6 +30,7 @@ class Progress:
         self._start = self._last_line = time.monotonic()
         self._bar: Any = None  # rich.progress.Progress, imported only where a terminal shows it
         self._bar_task: Any = None
+        self._native_log = NativeLog()
 
     def __enter__(self) -> Progress:
         if not self._hidden and sys.stderr.isatty():
@@ -42,6 +45,7 @@ class Progress:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
+            self._native_log.__exit__(kind, error, trace)
         elif not self._hidden and kind is None:
             self._line()
 
@@ -65,6 +69,7 @@ class Progress:
         )
         from rich.progress import Progress as Bar
 
+        self._native_log.__enter__()
         self._bar = Bar(
             TextColumn("{task.description}"),
             BarColumn(),
