@@ -55,6 +55,7 @@ class RecordReader:
         """With `whole_shards` remote ones are read through the local cache, as a whole."""
         self._shards, self._index = source.shards, index
         self._whole_shards = whole_shards
+        self._is_packed = np.array([bool(shard.compression) for shard in source.shards])
         self._is_remote = any(is_remote(shard.uri) for shard in source.shards)
 
     @property
@@ -83,8 +84,8 @@ class RecordReader:
     def _stretches(self, numbers: np.ndarray) -> Iterator[_Stretch]:
         index = self._index
         shard_of = np.searchsorted(index.first, numbers, side="right") - 1
-        packed = np.array([bool(shard.compression) for shard in self._shards])[shard_of[1:]]
-        breaks = np.flatnonzero((np.diff(shard_of) > 0) | ((np.diff(numbers) > 1) & ~packed)) + 1
+        is_gap = (np.diff(numbers) > 1) & ~self._is_packed[shard_of[1:]]
+        breaks = np.flatnonzero((np.diff(shard_of) > 0) | is_gap) + 1
         edges = [0, *breaks.tolist(), len(numbers)]
         for start, end in itertools.pairwise(edges):
             chosen = numbers[start:end]
@@ -115,7 +116,8 @@ class RecordReader:
                 return unpacked.read(end)
         if is_remote(shard.uri) and not self._whole_shards:
             return storage.read_range(shard.uri, start, end)
-        file = os.open(local_path(shard.uri), os.O_RDONLY)
+        path = local_path(shard.uri) if self._is_remote else shard.uri.removeprefix("file://")
+        file = os.open(path, os.O_RDONLY)
         try:
             return _pread(file, start, end)
         finally:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import tensorflow as tf
@@ -41,17 +41,22 @@ def columns_of(source: Source, rows: int | None = None) -> Columns:
     return {**columns, **{key: tf.TensorSpec([rows, None], tf.int64) for key in lists}}
 
 
+class _Share(NamedTuple):
+    """This worker's rows of a group."""
+
+    positions: np.ndarray
+    rows: np.ndarray  # by number
+    of_step: dict[int, slice]  # which of them each step is given
+
+
 class _Groups(Protocol):
     """How the rows of a training are grouped for reading."""
 
     def numbers(self, step: int) -> Iterable[int]:
         """The groups that hold rows of `step`."""
 
-    def part(self, number: int) -> Part:
+    def share(self, number: int) -> _Share:
         """This worker's rows of a group."""
-
-    def rows_of(self, step: int, number: int, part: Part) -> slice:
-        """Those of them that `step` is given."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,13 +73,12 @@ class _Blocks:
             yield number
             number += 1
 
-    def part(self, number: int) -> Part:
-        return self.order.part(number, self.taken)
-
-    def rows_of(self, step: int, number: int, part: Part) -> slice:
-        size = self.taken.global_batch_size
-        start, end = np.searchsorted(part.positions, [step * size, (step + 1) * size])
-        return slice(int(start), int(end))
+    def share(self, number: int) -> _Share:
+        part = self.order.part(number, self.taken)
+        steps, starts = np.unique(part.positions // self.taken.global_batch_size, return_index=True)
+        ends = [*starts[1:].tolist(), len(part.positions)]
+        slices = map(slice, starts.tolist(), ends)
+        return _Share(*part, dict(zip(steps.tolist(), slices, strict=True)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,16 +96,7 @@ class _Windows:
     def numbers(self, step: int) -> Iterable[int]:
         return (step // self.config.bucket_batches,)
 
-    def part(self, number: int) -> Part:
-        return self._batches(number)[0]
-
-    def rows_of(self, step: int, number: int, part: Part) -> slice:
-        edges = self._batches(number)[1]
-        at = step % self.config.bucket_batches
-        return slice(edges[at], edges[at + 1])
-
-    def _batches(self, number: int) -> tuple[Part, list[int]]:
-        """This worker's rows of the window, batch by batch, and where each batch begins."""
+    def share(self, number: int) -> _Share:
         rows = self._window(number)
         batches = cut_into_batches(
             self.index.lengths[rows.rows],
@@ -112,8 +107,13 @@ class _Windows:
         )
         mine = [batch[self.taken.worker_index :: self.taken.num_workers] for batch in batches]
         chosen = np.concatenate(mine)
-        edges = np.cumsum([0, *map(len, mine)]).tolist()
-        return Part(rows.positions[chosen], rows.rows[chosen]), edges
+        first = number * self.config.bucket_batches
+        ends = np.cumsum([len(batch) for batch in mine]).tolist()
+        starts = [0, *ends[:-1]]
+        of_step = {
+            first + n: slice(*edges) for n, edges in enumerate(zip(starts, ends, strict=True))
+        }
+        return _Share(rows.positions[chosen], rows.rows[chosen], of_step)
 
     def _window(self, number: int) -> Part:
         size = self.config.bucket_batches * self.taken.global_batch_size
@@ -132,7 +132,7 @@ class _Windows:
 
 @dataclass(frozen=True)
 class _Loaded:
-    part: Part
+    share: _Share
     rows: list[Any]  # as the level has them
 
 
@@ -143,6 +143,7 @@ class StepReader:
         self, source: Source, taken: BatchSlice, *, config: InputConfig, by_length: bool
     ) -> None:
         self._source, self._index = source, index_of(source)
+        self._names = tuple(columns_of(source))
         rows = tuple(self._index.rows_by_shard.tolist())
         order = create_order(source.shards, rows, taken, shuffle_mb=config.shuffle_mb)
         self._groups: _Groups = (
@@ -163,8 +164,8 @@ class StepReader:
         positions, rows = [], []
         for number in self._groups.numbers(step):
             group = self._group(number)
-            chosen = self._groups.rows_of(step, number, group.part)
-            positions.append(group.part.positions[chosen])
+            chosen = group.share.of_step.get(step, slice(0))
+            positions.append(group.share.positions[chosen])
             rows += group.rows[chosen]
         found = {POSITION: np.concatenate(positions)}
         features = self._source.features
@@ -179,7 +180,7 @@ class StepReader:
     def arrays(self, step: int) -> list[np.ndarray]:
         """The rows of `step`: a value for each of `columns_of`."""
         batch = self._batch(step)
-        return [batch[name] for name in columns_of(self._source)]
+        return [batch[name] for name in self._names]
 
     def _group(self, number: int) -> _Loaded:
         with self._lock:
@@ -199,12 +200,12 @@ class StepReader:
         return done
 
     def _load(self, number: int) -> _Loaded:
-        part = self._groups.part(number)
-        wanted, place = np.unique(self._index.records_of(part.rows), return_inverse=True)
+        share = self._groups.share(number)
+        wanted, place = np.unique(self._index.records_of(share.rows), return_inverse=True)
         records = self._reader.read(wanted)
         if self._source.level is not Level.SEGMENT:
-            return _Loaded(part, [records[at] for at in place.tolist()])
+            return _Loaded(share, [records[at] for at in place.tolist()])
         segments = [segment_rows(record, self._source.features) for record in records]
-        which = part.rows - self._index.first_row[wanted][place]
+        which = share.rows - self._index.first_row[wanted][place]
         rows = [segments[at][n] for at, n in zip(place.tolist(), which.tolist(), strict=True)]
-        return _Loaded(part, rows)
+        return _Loaded(share, rows)

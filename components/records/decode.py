@@ -199,6 +199,8 @@ def _fields(data: _Part) -> Iterator[tuple[int, _Part]]:
 
 
 def _varint(data: _Part, at: int) -> tuple[int, int]:
+    if at < len(data) and data[at] < 0x80:
+        return data[at], at + 1
     value = shift = 0
     for i in range(at, min(at + _MAX_VARINT_BYTES, len(data))):
         byte = data[i]
