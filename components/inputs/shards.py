@@ -19,12 +19,10 @@ GROUP_BYTES = 64 << 20
 _RECORDS_AT_ONCE = 1024
 
 
-def read_shards(shards: Sequence[Shard], chosen: tf.Tensor | None = None) -> tf.data.Dataset:
-    """Serialized records of `shards`, or of those that `chosen` [any] int64 lists."""
+def read_shards(shards: Sequence[Shard]) -> tf.data.Dataset:
+    """Serialized records of `shards`, one after the other."""
     uris = tf.constant([shard.uri.removeprefix("file://") for shard in shards])
     compressions = tf.constant([shard.compression for shard in shards])
-    if chosen is not None:
-        uris, compressions = tf.gather(uris, chosen), tf.gather(compressions, chosen)
     files = tf.data.Dataset.from_tensor_slices((uris, compressions))
     if any(is_remote(shard.uri) for shard in shards):
         # The next shard is fetched while this one is read.
@@ -65,11 +63,19 @@ def is_remote(uri: str) -> bool:
     return not storage.is_local(uri)
 
 
+def local_path(uri: str) -> str:
+    """Where the whole shard can be read on this machine."""
+    return _read_cache().path(uri)
+
+
 def _local_copy(uri: tf.Tensor) -> tf.Tensor:
     copy = tf.numpy_function(_fetch, [uri], tf.string, stateful=False)
     return tf.ensure_shape(copy, [])
 
 
 def _fetch(uri: bytes) -> bytes:
-    cache = ReadCache(Path(tempfile.gettempdir()) / "yt8m-read-cache")
-    return cache.path(uri.decode()).encode()
+    return local_path(uri.decode()).encode()
+
+
+def _read_cache() -> ReadCache:
+    return ReadCache(Path(tempfile.gettempdir()) / "yt8m-read-cache")
