@@ -118,10 +118,11 @@ class Progress:
         of_total = f"/{self._total}" if self._total is not None else ""
         pace = self._pace(elapsed)
         left = (self._total or 0) - self._done
-        time_left = f", {left / pace:,.0f} s left" if left > 0 and pace > 0 else ""
+        paced = self._paced_from is not None and self._done > self._paced_from[1]
+        time_left = f", {left / pace:,.0f} s left" if left > 0 and paced else ""
         note = f", {self._note}" if self._note else ""
         done = f"{self._done}{of_total} {self._unit} in {elapsed:.1f} s"
-        return f"{done}, {pace:,.0f}/s{time_left}{note}"
+        return f"{done}, {pace:,.{0 if pace >= 10 else 1}f}/s{time_left}{note}"
 
     def _pace(self, elapsed: float) -> float:
         """Units a second, of what came after the first of them where there is more."""
