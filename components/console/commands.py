@@ -43,6 +43,7 @@ COMMANDS = (
     Command("evaluate", "score an exported model on records", f"{_COMPONENTS}evaluate"),
     Command("predict", "competition files, JSON, Parquet from a model", f"{_PIPELINE}predict"),
     Command("score", "score a competition file against records", f"{_COMPONENTS}score"),
+    Command("ensemble", "make one model of several", f"{_COMPONENTS}ensemble"),
     Command("metrics", "score predictions and labels in an .npz file", f"{_COMPONENTS}metrics"),
     Command("data generate", "write learnable YT8M-like records", f"{_COMPONENTS}data_generate"),
     Command("data download", "fetch YouTube-8M, verified", f"{_COMPONENTS}data_download"),

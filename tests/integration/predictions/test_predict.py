@@ -122,7 +122,7 @@ def scores_of_windows(model, decoded, starts):
         padded = {name: np.pad(f, [(0, 5 - count), (0, 0)])[None] for name, f in frames.items()}
         arrays = {name: tf.constant(value) for name, value in padded.items()}
         arrays["num_frames"] = tf.constant([count], tf.int32)
-        rows.append(model._loaded.signatures["features"](**arrays)["scores"].numpy()[0])
+        rows.append(model.loaded.signatures["features"](**arrays)["scores"].numpy()[0])
     return rows
 
 
