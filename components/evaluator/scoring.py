@@ -19,9 +19,9 @@ from yt8m.components.evaluator.score_table import (
     merge_tables,
     worst_rows,
 )
-from yt8m.components.export.load import LoadedModel, Scores, load_model, tf_reason
+from yt8m.components.export.load import LoadedModel, Scores, load_model
 from yt8m.components.inputs.labels import LabelRequest, RecordLabels, parse_labels, rated_weights
-from yt8m.components.inputs.shards import damaged_shard, read_shards
+from yt8m.components.inputs.shards import read_batches
 from yt8m.components.metrics import Batch, BrokenPredictions, MetricAccumulator
 from yt8m.components.models.config import LossConfig
 from yt8m.components.models.heads import Targets
@@ -122,17 +122,10 @@ class ShardScorer:
         return prefetch_one(self._batches(shards))
 
     def _batches(self, shards: Sequence[Shard]) -> Iterator[ScoredBatch]:
-        records = read_shards(shards).batch(self.plan.records_at_once).prefetch(2)
-        try:
-            for batch in records if shards else ():
-                scored = self._scored(batch)
-                if scored is not None:
-                    yield scored
-        except tf.errors.DataLossError as error:
-            found = f"a damaged record in {damaged_shard(shards)}: {tf_reason(error)}"
-            raise DataError(found) from error
-        except tf.errors.NotFoundError as error:
-            raise DataError(f"a shard is missing: {tf_reason(error)}") from error
+        for records in read_batches(shards, self.plan.records_at_once):
+            scored = self._scored(records)
+            if scored is not None:
+                yield scored
 
     def _scored(self, records: tf.Tensor) -> ScoredBatch | None:
         rows = parse_labels(records, self._wanted)

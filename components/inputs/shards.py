@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import tensorflow as tf
@@ -11,6 +11,7 @@ import tensorflow as tf
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.storage.cache import ReadCache
+from yt8m.schemas.errors import DataError
 
 _BUFFER_BYTES = 8 << 20
 # Small shards are scored together: each group costs about a tenth of a second beside its records,
@@ -47,8 +48,25 @@ def group_shards(shards: Sequence[Shard], *, group_bytes: int = GROUP_BYTES) -> 
     return groups
 
 
-def damaged_shard(shards: Sequence[Shard]) -> str:
-    """The first of `shards` that cannot be read to its end; TensorFlow does not say which."""
+def read_batches(shards: Sequence[Shard], size: int) -> Iterator[tf.Tensor]:
+    """Serialized records [size], in the shards' order; DataError names the shard that is bad."""
+    try:
+        yield from read_shards(shards).batch(size).prefetch(2) if shards else ()
+    except tf.errors.DataLossError as error:
+        found = f"a damaged record in {_damaged_shard(shards)}: {tf_reason(error)}"
+        raise DataError(found) from error
+    except tf.errors.NotFoundError as error:
+        raise DataError(f"a shard is missing: {tf_reason(error)}") from error
+
+
+def tf_reason(error: Exception) -> str:
+    """What TensorFlow says, without where in its graph it says so."""
+    text = str(getattr(error, "message", error)).strip() or type(error).__name__
+    return text.rpartition("}} ")[2].partition(" [Op:")[0].partition("\n")[0]
+
+
+def _damaged_shard(shards: Sequence[Shard]) -> str:
+    """The first that cannot be read to its end; TensorFlow does not say which."""
     for shard in shards[:-1]:
         try:
             for _ in read_shards([shard]).batch(_RECORDS_AT_ONCE):

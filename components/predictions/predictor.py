@@ -9,8 +9,8 @@ import numpy as np
 import tensorflow as tf
 
 from yt8m.components.artifacts.manifest import Shard
-from yt8m.components.export.load import LoadedModel, load_model, tf_reason
-from yt8m.components.inputs.shards import damaged_shard, read_shards
+from yt8m.components.export.load import LoadedModel, load_model
+from yt8m.components.inputs.shards import read_batches
 from yt8m.components.predictions.plan import Format, PredictionPlan
 from yt8m.components.predictions.windows import with_windows
 from yt8m.schemas.errors import DataError, UserError
@@ -37,15 +37,8 @@ class Predictor:
 
     def batches(self, shards: Sequence[Shard]) -> Iterator[ScoredRows]:
         """All rows of `shards`, in the order of their records."""
-        records = read_shards(shards).batch(self.plan.records_at_once).prefetch(1)
-        try:
-            for batch in records:
-                yield self._score(batch)
-        except tf.errors.DataLossError as error:
-            found = f"a damaged record in {damaged_shard(shards)}: {tf_reason(error)}"
-            raise DataError(found) from error
-        except tf.errors.NotFoundError as error:
-            raise DataError(f"a shard is missing: {tf_reason(error)}") from error
+        for records in read_batches(shards, self.plan.records_at_once):
+            yield self._score(records)
 
     def _score(self, records: tf.Tensor) -> ScoredRows:
         if self.plan.level is Level.SEGMENT:

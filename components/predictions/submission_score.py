@@ -9,9 +9,8 @@ import numpy as np
 import tensorflow as tf
 
 from yt8m.components.artifacts.manifest import Shard
-from yt8m.components.export.load import tf_reason
 from yt8m.components.inputs.labels import LabelRequest, RecordLabels, parse_labels
-from yt8m.components.inputs.shards import damaged_shard, read_shards
+from yt8m.components.inputs.shards import read_batches, tf_reason
 from yt8m.components.metrics.average_precision import Pairs, precision_sums
 from yt8m.components.predictions.plan import TOP_K
 from yt8m.components.predictions.submission import SegmentSubmission, VideoSubmission
@@ -158,15 +157,13 @@ def _labels(
     shards: Sequence[Shard], level: Level, advance: Callable[[int], None]
 ) -> Iterator[RecordLabels]:
     """Labels, batch by batch."""
+    request = LabelRequest(level=level, features=FeatureConfig())
     for shard in shards:
-        try:
-            for records in read_shards([shard]).batch(_RECORDS_AT_ONCE):
-                yield parse_labels(records, LabelRequest(level=level, features=FeatureConfig()))
-        except tf.errors.DataLossError as error:
-            found = f"a damaged record in {damaged_shard([shard])}: {tf_reason(error)}"
-            raise DataError(found) from error
-        except tf.errors.InvalidArgumentError as error:
-            raise DataError(f"{shard.uri}: {tf_reason(error)}") from error
+        for records in read_batches([shard], _RECORDS_AT_ONCE):
+            try:
+                yield parse_labels(records, request)
+            except tf.errors.InvalidArgumentError as error:
+                raise DataError(f"{shard.uri}: {tf_reason(error)}") from error
         advance(1)
 
 
