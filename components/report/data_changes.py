@@ -10,7 +10,7 @@ from typing import Any
 
 from yt8m.components import storage
 from yt8m.components.artifacts.report import SUMMARY_FILE
-from yt8m.components.artifacts.run_record import FILE_NAME, RunRecord.from_json
+from yt8m.components.artifacts.run_record import FILE_NAME, RunRecord
 from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.report import formatting
 from yt8m.components.report.model import ConfigChange, DataSummary
