@@ -12,7 +12,9 @@ BIN := .venv/bin
 WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-unit test-slow test-real chaos lane-b test-lane-b check format bench golden golden-lanes reference lock audit sbom image fake-gcs-server clean
+.PHONY: help install demo test test-unit test-slow test-real chaos lane-b test-lane-b check format \
+	bench golden golden-lanes reference lock audit sbom image fake-gcs-server control-plane \
+	test-control-plane test-kubeflow clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -121,6 +123,25 @@ CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/yt8m
 fake-gcs-server:  ## the server that tests of gs:// run against, built from tests/support/fake_gcs
 	cd tests/support/fake_gcs && GOBIN=$(CACHE)/bin GOFLAGS="-p=1 -mod=readonly" \
 	  go install github.com/fsouza/fake-gcs-server
+
+CONTROL_PLANE := $(CACHE)/control-plane
+
+control-plane:  ## etcd, Kubernetes' API server and controllers, JobSet: built for tests of training jobs
+	cd tests/support/control_plane && export CGO_ENABLED=0 GOFLAGS=-mod=readonly && \
+	  go build -o $(CONTROL_PLANE)/etcd go.etcd.io/etcd/server/v3 && \
+	  go build -o $(CONTROL_PLANE)/ k8s.io/kubernetes/cmd/kube-apiserver \
+	    k8s.io/kubernetes/cmd/kube-controller-manager sigs.k8s.io/jobset && \
+	  jobset=$$(go list -m -f '{{.Dir}}' sigs.k8s.io/jobset)/config/components && \
+	  install -m 644 -D -t $(CONTROL_PLANE)/manifests $$jobset/webhook/manifests.yaml \
+	    $$jobset/crd/bases/jobset.x-k8s.io_jobsets.yaml
+
+test-control-plane: install control-plane  ## training jobs on that control plane (as root; under 4 min)
+	$(BIN)/pytest -rs tests/integration/kubeflow/test_control_plane.py
+
+test-kubeflow: install $(if $(KFP_DRIVER),control-plane)  ## against your KFP_DRIVER= and KFP_LAUNCHER= (programs), KFP_ENDPOINT= (a server)
+	KFP_DRIVER=$(KFP_DRIVER) KFP_LAUNCHER=$(KFP_LAUNCHER) KFP_ENDPOINT=$(KFP_ENDPOINT) \
+	  $(BIN)/pytest -m real -rs tests/e2e/test_kubeflow_programs.py \
+	  tests/integration/kubeflow/test_endpoint.py
 
 clean:  ## remove what was built here, the environment too
 	rm -rf .venv build dist ./*.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis demo

@@ -72,7 +72,7 @@ class Launcher:
         run_id: str = "",
     ) -> dict[str, TaskResult]:
         """The tasks' results, in the order of their end; LauncherError where one fails."""
-        spec, platform = _read(file)
+        spec, platform = read_spec(file)
         values = _run_parameters(spec, parameters or {})
         run = _Run(
             launcher=self,
@@ -82,7 +82,7 @@ class Launcher:
             root=_root(spec, root),
             run_id=run_id or uuid.uuid4().hex[:8],
         )
-        for name in _order(spec["root"]["dag"]["tasks"]):
+        for name in order(spec["root"]["dag"]["tasks"]):
             run.results[name] = run.task(name)
         return run.results
 
@@ -260,7 +260,7 @@ def _upload(source: Path, target: Path) -> None:
             shutil.copy(path, stored)
 
 
-def _read(file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+def read_spec(file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     documents = list(yaml.safe_load_all(file.read_text()))
     spec = documents[0]
     if "pipelineSpec" in spec or spec.get("schemaVersion") != "2.1.0":
@@ -290,7 +290,7 @@ def _run_parameters(spec: Mapping[str, Any], given: Mapping[str, Any]) -> dict[s
     return values
 
 
-def _order(tasks: Mapping[str, Any]) -> list[str]:
+def order(tasks: Mapping[str, Any]) -> list[str]:
     ordered: list[str] = []
     waiting = {name: set(task.get("dependentTasks", [])) for name, task in tasks.items()}
     while waiting:

@@ -18,6 +18,7 @@ REQUIRE_ALL = "YT8M_REQUIRE_ALL"  # set to 1: what is missing is a failure
 APT = "apt-get install -y --no-install-recommends"
 # Where Debian puts servers; an ordinary user's PATH does not lead there.
 _SERVER_PATH = "/usr/sbin:/usr/libexec"
+CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager", "jobset")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +42,18 @@ def chromium_program() -> str | None:
 
 def fake_gcs_program() -> str | None:
     """As `make fake-gcs-server` builds it: of the version in tests/support/fake_gcs/go.mod."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
-    return shutil.which("fake-gcs-server", path=f"{cache}/yt8m/bin")
+    return shutil.which("fake-gcs-server", path=str(_built() / "bin"))
+
+
+def control_plane_programs() -> Path | None:
+    """Where `make control-plane` puts them; tests/support/control_plane/go.mod has the versions."""
+    place = _built() / "control-plane"
+    return place if all((place / name).exists() for name in CONTROL_PLANE) else None
+
+
+def _built() -> Path:
+    """As CACHE in the Makefile."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "yt8m"
 
 
 def _succeeds(*command: str) -> bool:
@@ -63,6 +74,10 @@ REQUIREMENTS: dict[str, Requirement] = {
     "fake-gcs-server": Requirement(
         find=fake_gcs_program, otherwise="make fake-gcs-server (Go 1.26 or newer, five minutes)"
     ),
+    "control plane": Requirement(
+        find=control_plane_programs, otherwise="make control-plane (Go 1.26 or newer, 7 minutes)"
+    ),
+    "ip": Requirement(find=lambda: program("ip"), package="iproute2"),
     "network namespaces": Requirement(
         find=lambda: _succeeds("unshare", "--net", "true"),
         otherwise="run as root, in a container with CAP_SYS_ADMIN",

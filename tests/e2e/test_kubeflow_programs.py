@@ -1,0 +1,87 @@
+"""The compiled pipeline through Kubeflow's own driver and launcher, given as programs.
+
+KFP_DRIVER and KFP_LAUNCHER name them: `make test-kubeflow`. See CONTRIBUTING.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+from kfp_programs import CLAIM, NAMES, SHARED, Walk, kubeflow_services
+from kube_control_plane import control_plane
+from ml_metadata.metadata_store import MetadataStore
+from ml_metadata.proto import metadata_store_pb2 as mlmd
+from records import make_dataset
+
+from yt8m.components.console.main import run
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.timeout(1800),
+    pytest.mark.needs("control plane", "ip", "network namespaces", "root"),
+]
+CLASSES = 20
+
+
+def _program(variable):
+    given = os.environ.get(variable, "")
+    if not given:
+        pytest.skip(
+            f"{variable} names no program: make test-kubeflow KFP_DRIVER=... KFP_LAUNCHER=..."
+        )
+    return Path(given).resolve(strict=True)
+
+
+def _compile(volume):
+    platform = volume / "cluster.yaml"
+    claims = f"[{{claim: {CLAIM}, path: {SHARED}}}]"
+    platform.write_text(f"kubeflow: {{work_dir: {SHARED}/work, volumes: {claims}}}\n")
+    out = volume / "pipeline.yaml"
+    words = ["kubeflow", "compile", "smoke", "--image", "registry/yt8m:1", "--quiet"]
+    words += ["--root", "s3://bucket/yt8m", "--out", str(out), "--platform", str(platform)]
+    for setting in (
+        "data.splits={train: ['train*'], eval: ['validate*']}",
+        f"data.root={SHARED}/data",
+        f"pusher.push_dir={SHARED}/models",
+        f"features.num_classes={CLASSES}",
+        "trainer.max_steps=60",
+        "trainer.batch_size=64",
+        "gate.gap_threshold=0.05",
+    ):
+        words += ["--set", setting]
+    assert run(words) == 0
+    return out
+
+
+def _states(directory):
+    """Of every execution in the metadata store, by the name of its task."""
+    config = mlmd.ConnectionConfig()
+    config.sqlite.filename_uri = str(directory / "mlmd.db")
+    states = mlmd.Execution.State
+    return {
+        found.custom_properties["task_name"].string_value or "root": states.Name(
+            found.last_known_state
+        )
+        for found in MetadataStore(config).get_executions()
+    }
+
+
+def test_two_runs_push_a_model_and_find_it_up_to_date(tmp_path):
+    driver, launcher = _program("KFP_DRIVER"), _program("KFP_LAUNCHER")
+    volume, services = tmp_path / "volume", tmp_path / "services"
+    make_dataset(volume / "data", train=600, eval=200, classes=CLASSES)
+    services.mkdir()
+    file = _compile(volume)
+    place = tmp_path / "cluster"
+    with (
+        control_plane(place, claims={CLAIM: volume}, names=NAMES) as cluster,
+        kubeflow_services(cluster, services),
+    ):
+        first, second = (Walk(cluster, driver, launcher, volume, f"run-{n}") for n in (1, 2))
+        first.run(file, {})
+        states = _states(services)
+        assert set(states.values()) - {states["root"]} == {"COMPLETE"}
+        assert (volume / "models/1/saved_model.pb").exists()
+        second.run(file, {})
+    assert [p.name for p in (volume / "models").iterdir() if p.name.isdigit()] == ["1"]
+    assert "done before with the same inputs" in second.logs["Trainer"]
