@@ -84,7 +84,7 @@ class RetrainConfig(ConfigNode):
     alarm_days: PositiveFloat | None = (
         None  # an alarm where nothing new came for longer; null: never
     )
-    metrics_file: str = ""  # of --cron, for Prometheus; empty: retrain.prom below the root
+    metrics_file: str = ""  # for Prometheus, after every run; empty: retrain.prom below the root
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,12 +1,15 @@
-"""How the schedule of a root is doing: for `yt8m status`, and as text that Prometheus reads."""
+"""How a root is doing, its schedule and its newest run: for `yt8m status` and for Prometheus."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from yt8m.components import storage
+from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.storage.lock import is_held
+from yt8m.pipeline.run.record import read_run_records
 from yt8m.pipeline.run.workspace import Layout
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
@@ -18,6 +21,19 @@ _METRICS = {
     "last_exit_code": ("last_exit_code", "0 pushed, 3 held back, 4 nothing new; others failed"),
     "failures": ("failures_in_a_row", "retrainings that failed since one did not"),
     "started": ("schedule_started_timestamp_seconds", "when the schedule was started"),
+}
+
+
+_RUN_METRICS: dict[str, tuple[str, Callable[[RunRecord], float | None]]] = {
+    "start_timestamp_seconds": ("when the newest run was started", lambda run: run.started),
+    "seconds": ("how long it took", lambda run: run.seconds or None),
+    "exit_code": (
+        "0 pushed, 3 held back; others failed",
+        lambda run: None if run.verdict is Verdict.RUNNING else run.exit_code,
+    ),
+    "gap": ("of its model", lambda run: run.gap),
+    "gap_difference": ("to the baseline's", lambda run: run.gap_difference),
+    "version": ("that it pushed, 0 is none", lambda run: run.version),
 }
 
 
@@ -35,20 +51,35 @@ class RetrainStatus:
 
     def to_prometheus(self) -> str:
         """What is known, in Prometheus' text format; what is not known is left out."""
-        lines = []
-        for field, (name, meaning) in _METRICS.items():
-            value = getattr(self, field)
-            if value is not None:
-                metric = f"yt8m_retrain_{name}"
-                lines += [f"# HELP {metric} {meaning}", f"# TYPE {metric} gauge"]
-                lines.append(f"{metric} {value:.0f}")
-        return "\n".join(lines) + "\n"
+        return "".join(
+            _gauge(f"yt8m_retrain_{name}", meaning, getattr(self, field))
+            for field, (name, meaning) in _METRICS.items()
+        )
+
+
+def _gauge(metric: str, meaning: str, value: float | None) -> str:
+    if value is None:
+        return ""
+    number = f"{value:.6f}".rstrip("0").rstrip(".")
+    return f"# HELP {metric} {meaning}\n# TYPE {metric} gauge\n{metric} {number}\n"
 
 
 def write_status(layout: Layout, status: RetrainStatus, metrics_file: str = "") -> None:
     """Replace both files; Prometheus' is `metrics_file`, or below the root."""
     storage.write_text(str(layout.schedule_status), json.dumps(to_dict(status), indent=1))
-    storage.write_text(metrics_file or str(layout.schedule_metrics), status.to_prometheus())
+    write_metrics(layout, metrics_file)
+
+
+def write_metrics(layout: Layout, metrics_file: str = "") -> None:
+    """Replace Prometheus' file by what is known of the root's schedule and of its newest run."""
+    status, run = read_status(layout), next(read_run_records(layout), None)
+    gauges = [
+        _gauge(f"yt8m_run_{name}", meaning, value(run))
+        for name, (meaning, value) in _RUN_METRICS.items()
+        if run is not None
+    ]
+    text = (status.to_prometheus() if status else "") + "".join(gauges)
+    storage.write_text(metrics_file or str(layout.schedule_metrics), text)
 
 
 def read_status(layout: Layout) -> RetrainStatus | None:

@@ -14,6 +14,9 @@
                        every class that has positives
     precision_recall   model -> points {score, precision, recall}, by rising recall
     calibration        model -> bins {low, high, count, mean_score, hit_rate}
+    thresholds         class id -> points {score, precision, recall} of the most frequent classes
+    worst_videos       {name, loss, labels, predicted, scores} of the highest loss; names of classes
+    confusions         {missed, instead, videos}: a label that ranks too low, and what ranks above
     notes              what a reader must know
     broken             model -> why it cannot be evaluated (predictions that are no numbers)
 """
@@ -55,6 +58,26 @@ class ClassMetrics:
 
 
 @dataclass(frozen=True, kw_only=True)
+class WrongVideo:
+    """A video, or a segment of one, that the candidate is most wrong about."""
+
+    name: str
+    loss: float
+    labels: tuple[str, ...]
+    predicted: tuple[str, ...]  # the best first
+    scores: tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfusedLabels:
+    """In so many videos a label ranks below its place, and another class above its own."""
+
+    missed: str
+    instead: str
+    videos: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Evaluation(JsonFile):
     """Everything that was found."""
 
@@ -69,5 +92,8 @@ class Evaluation(JsonFile):
     classes: tuple[ClassMetrics, ...] = ()
     precision_recall: dict[str, tuple[CurvePoint, ...]] = field(default_factory=dict)
     calibration: dict[str, tuple[CalibrationBin, ...]] = field(default_factory=dict)
+    thresholds: dict[str, tuple[CurvePoint, ...]] = field(default_factory=dict)
+    worst_videos: tuple[WrongVideo, ...] = ()
+    confusions: tuple[ConfusedLabels, ...] = ()
     notes: tuple[str, ...] = ()
     broken: dict[str, str] = field(default_factory=dict)

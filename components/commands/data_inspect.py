@@ -39,11 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Read everything once, then say what was there."""
+    from yt8m.components.records.find import find_files
     from yt8m.components.records.inspection import Inspection
     from yt8m.components.records.vocabulary import load_vocabulary
 
     vocabulary = load_vocabulary(args.vocabulary) if args.vocabulary else None
-    shards = _shards(args.patterns)
+    shards = list(dict.fromkeys(file for each in args.patterns for file in find_files(each)))
     inspection = Inspection(num_classes=len(vocabulary) if vocabulary else None)
     with console.progress("inspect", total=len(shards), unit="shards") as progress:
         for shard in shards:
@@ -52,25 +53,6 @@ def run(args: argparse.Namespace, console: Console) -> int:
     values = _values(inspection, vocabulary, args.top)
     console.result(values, _text(values, console))
     return EXIT_FAILED if inspection.num_problems else EXIT_DONE
-
-
-def _shards(patterns: list[str]) -> list[str]:
-    from yt8m.components import storage
-    from yt8m.schemas.errors import UserError
-
-    found: dict[str, None] = {}
-    for pattern in patterns:
-        if storage.is_dir(pattern):
-            below = (name for name in storage.walk_files(pattern) if ".tfrecord" in name)
-            names = [storage.join(pattern, name) for name in below if not name.endswith(".part")]
-        else:
-            names = [name for name in storage.glob(pattern) if not storage.is_dir(name)]
-        if not names:
-            raise UserError(
-                f"{pattern}: no such file; quote the pattern so that the shell does not expand it"
-            )
-        found.update(dict.fromkeys(names))
-    return list(found)
 
 
 def _records(shard: str, inspection: Inspection) -> Iterator[tuple[int, bytes]]:

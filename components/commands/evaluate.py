@@ -5,7 +5,7 @@ baseline both are scored in one pass, and the difference is paired. Records may 
 at segment level the rated segments are scored.
 
 examples:
-  yt8m evaluate --model push/3 --data 'data/validate*.tfrecord'
+  yt8m evaluate --model push/3 --data data/validation
   yt8m evaluate --model push/4 --baseline push/3 --data 'data/validate*.tfrecord' --json
 """
 
@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any
 from yt8m.components.console.console import Console
 from yt8m.components.console.quiet import silence_tensorflow
 from yt8m.schemas.errors import DataError, UserError
-
-_LOOKED_AT = 50  # records, to tell the level
 
 if TYPE_CHECKING:
     from yt8m.components.artifacts.evaluation import Evaluation
@@ -32,7 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("--model", required=True, metavar="DIR", help="a SavedModel")
     parser.add_argument(
-        "--data", required=True, metavar="PATTERN", help="TFRecord files, e.g. 'eval/*.tfrecord'"
+        "--data",
+        required=True,
+        metavar="DIR|PATTERN",
+        help="the records: a directory, or files, e.g. 'data/validate*'",
     )
     parser.add_argument("--baseline", metavar="DIR", help="a SavedModel to compare with")
     parser.add_argument("--top-k", type=int, default=20, help="classes of each video (20)")
@@ -47,11 +48,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> None:
     """Print the metrics."""
     silence_tensorflow()
+    from yt8m.components.registry.find_model import find_model
+
     evaluation = evaluate_files(
-        _saved_model(args.model),
+        find_model(args.model),
         args.data,
         console,
-        baseline=_saved_model(args.baseline) if args.baseline else None,
+        baseline=find_model(args.baseline) if args.baseline else None,
         top_k=args.top_k,
         replicates=args.replicates,
     )
@@ -62,23 +65,24 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
 def evaluate_files(
     model: str,
-    pattern: str,
+    place: str,
     console: Console,
     *,
     baseline: str | None = None,
     top_k: int = 20,
     replicates: int = 200,
 ) -> Evaluation:
-    """The evaluation of a SavedModel on the records that match; DataError where it has none."""
+    """The evaluation of a SavedModel on the records at `place`; DataError where it has none."""
     from yt8m.components.evaluator.config import BootstrapConfig, EvaluatorConfig
     from yt8m.components.evaluator.evaluation import evaluate
     from yt8m.components.evaluator.scoring import check_models
+    from yt8m.components.records.find import find_level, find_shards
     from yt8m.schemas.config_tree import from_dict, to_dict
 
     bootstrap = to_dict(BootstrapConfig()) | {"replicates": replicates}
     config = from_dict(EvaluatorConfig, {"top_k": top_k, "bootstrap": bootstrap})
-    shards = _shards(pattern)
-    plan = _plan(model, baseline, shards[0], top_k=top_k)
+    shards = find_shards(place)
+    plan = _plan(model, baseline, find_level(shards), top_k=top_k)
     for note in check_models(plan):
         console.warn(note)
     scored = _score(plan, shards, console)
@@ -87,33 +91,7 @@ def evaluate_files(
     return evaluate(scored, config, level=plan.level)
 
 
-def _shards(pattern: str) -> list[Shard]:
-    from yt8m.components import storage
-    from yt8m.components.artifacts.manifest import Shard
-    from yt8m.components.records.tfrecord import GZIP_MAGIC
-
-    uris = [uri for uri in storage.glob(pattern) if not storage.is_dir(uri)]
-    if not uris:
-        raise UserError(f"--data {pattern}: no file matches; quote the pattern")
-    shards = []
-    for uri in uris:
-        with storage.open_file(uri) as file:
-            zipped = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
-        size = storage.stat(uri).size
-        shards.append(
-            Shard(
-                uri=uri,
-                split="eval",
-                records=0,
-                bytes=size,
-                digest="",
-                compression="GZIP" if zipped else "",
-            )
-        )
-    return shards
-
-
-def _plan(model: str, baseline: str | None, shard: Shard, *, top_k: int) -> ScoringPlan:
+def _plan(model: str, baseline: str | None, level: Level, *, top_k: int) -> ScoringPlan:
     from yt8m.components.evaluator.scoring import ScoringPlan
     from yt8m.components.export.load import load_model
     from yt8m.schemas.features import FeatureConfig
@@ -124,49 +102,16 @@ def _plan(model: str, baseline: str | None, shard: Shard, *, top_k: int) -> Scor
     return ScoringPlan(
         model=model,
         baseline=baseline,
-        level=_level(shard),
+        level=level,
         features=FeatureConfig(num_classes=classes),
         top_k=top_k,
     )
 
 
-def _level(shard: Shard) -> Level:
-    """The level of the shard's first records; some of a segment-level shard may have no rating."""
-    from yt8m.components.inputs.shards import read_shards
-    from yt8m.components.records.decode import MalformedRecord, decode_record
-    from yt8m.schemas.features import Level
-
-    first = _first_records(read_shards([shard]), shard.uri)
-    if not first:
-        raise DataError(f"{shard.uri}: holds no records")
-    try:
-        levels = [decode_record(record).level for record in first]
-    except MalformedRecord as error:
-        raise DataError(f"{shard.uri}: no YouTube-8M records ({error})") from error
-    return Level.SEGMENT if Level.SEGMENT in levels else levels[0]
-
-
-def _first_records(records: Any, uri: str) -> list[bytes]:  # a tf.data.Dataset
-    import tensorflow as tf
-
-    from yt8m.components.export.load import tf_reason
-
-    try:
-        return list(records.take(_LOOKED_AT).as_numpy_iterator())
-    except tf.errors.OpError as error:
-        raise DataError(f"{uri}: not a TFRecord file ({tf_reason(error)})") from error
-
-
-def _saved_model(path: str) -> str:
-    """`path`, or the serving model in it where it is a TFX artifact."""
-    from yt8m.components.registry.baseline_artifact import baseline_model
-
-    return baseline_model(path) or path
-
-
 def _score(plan: ScoringPlan, shards: list[Shard], console: Console) -> ScoreTable:
     from yt8m.components.evaluator.score_table import merge_tables
-    from yt8m.components.evaluator.scoring import ShardScorer, empty_table, group_shards
+    from yt8m.components.evaluator.scoring import ShardScorer, empty_table
+    from yt8m.components.inputs.shards import group_shards
 
     scorer = ShardScorer(plan)
     parts = [empty_table(plan)]

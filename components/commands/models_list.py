@@ -38,8 +38,10 @@ def run(args: argparse.Namespace, console: Console) -> None:
         list_baselines,
         list_versions,
         newest,
+        require_registry,
     )
 
+    require_registry(args.push)
     numbers = sorted((*list_versions(args.push), *list_baselines(args.push)), reverse=True)
     served = in_service(args.push).version
     rows = [_row(args.push, number) | {"served": number == served} for number in numbers]

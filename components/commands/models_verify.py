@@ -32,8 +32,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> int:
     """Print a line for each version and each problem."""
     from yt8m.components.registry.verify import verify_version
-    from yt8m.components.registry.versions import list_baselines, list_versions, require_version
+    from yt8m.components.registry.versions import (
+        list_baselines,
+        list_versions,
+        require_registry,
+        require_version,
+    )
 
+    require_registry(args.push)
     numbers = [*list_versions(args.push), *list_baselines(args.push)]
     if args.version is not None:
         require_version(args.push, args.version)

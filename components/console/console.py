@@ -27,8 +27,10 @@ class Console:
         """Something the user should know, which does not stop the work."""
         self._say(f"warning: {message}")
 
-    def error(self, message: str) -> None:
-        """Why the command ends without its result."""
+    def error(self, message: str, code: int) -> None:
+        """Why the command ends without its result, and with which exit code."""
+        if self.as_json:
+            print(json.dumps({"error": message, "code": code}), flush=True)
         lines = message.replace("\n", "\n       ")  # several problems are listed below one another
         print(f"error: {lines}", file=sys.stderr, flush=True)
 
@@ -38,16 +40,23 @@ class Console:
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
         """The rows as an aligned text table, to be handed to `result`."""
-        texts = [[str(cell) for cell in row] for row in [columns, *rows]]
-        widths = [max(len(row[i]) for row in texts) for i in range(len(columns))]
-        lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) for row in texts]
-        lines.insert(1, "  ".join("-" * width for width in widths))
-        return "\n".join(line.rstrip() for line in lines)
+        return text_table(columns, rows)
 
-    def progress(self, task: str, *, total: int | None = None, unit: str = "") -> Progress:
+    def progress(
+        self, task: str, *, total: int | None = None, unit: str = "", done: int = 0
+    ) -> Progress:
         """A bar on a terminal, a line now and then in a log; use it in a `with`."""
-        return Progress(task, total=total, unit=unit, hidden=self.quiet)
+        return Progress(task, total=total, unit=unit, done=done, hidden=self.quiet)
 
     def _say(self, message: str) -> None:
         stamp = "" if sys.stderr.isatty() else time.strftime("%Y-%m-%d %H:%M:%S ")
         print(f"{stamp}{message}", file=sys.stderr, flush=True)
+
+
+def text_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Columns as wide as their longest cell."""
+    texts = [[str(cell) for cell in row] for row in [columns, *rows]]
+    widths = [max(len(row[i]) for row in texts) for i in range(len(columns))]
+    lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) for row in texts]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(line.rstrip() for line in lines)

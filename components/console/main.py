@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import difflib
 import importlib
+import json
 import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
@@ -30,7 +32,8 @@ exit codes:
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
-    """The console script."""
+    """The console script; code of the user's own is found in the directory that it is called in."""
+    sys.path.append(str(Path.cwd()))
     sys.exit(run(sys.argv[1:] if argv is None else argv))
 
 
@@ -44,12 +47,16 @@ def run(argv: Sequence[str]) -> int:
 
         print(f"yt8m {version('yt8m-pipeline')}")
         return EXIT_DONE
+    console = Console(as_json="--json" in argv)
     found = find(argv)
     if isinstance(found, str):
+        if console.as_json and not found.startswith("usage:"):
+            console.error(found.strip(), EXIT_USER)
+            return EXIT_USER
         print(found, end="", file=sys.stdout if found.startswith("usage:") else sys.stderr)
         is_help = found.startswith("usage:") and argv[-1] in ("-h", "--help")
         return EXIT_DONE if is_help else EXIT_USER
-    return _end(lambda: _run_command(*found), debug="--debug" in argv)
+    return _end(lambda: _run_command(*found), console, debug="--debug" in argv)
 
 
 def _run_command(command: Command, rest: Sequence[str]) -> int | None:
@@ -63,16 +70,16 @@ def parse(command: Command, rest: Sequence[str]) -> tuple[ModuleType, argparse.N
     module = importlib.import_module(command.module)
     parser = _parser(command, module.__doc__ or command.summary)
     module.add_arguments(parser)
+    parser.as_json = "--json" in rest
     return module, parser.parse_args(rest)
 
 
-def _end(call: Callable[[], int | None], *, debug: bool) -> int:
+def _end(call: Callable[[], int | None], console: Console, *, debug: bool) -> int:
     """The exit code of `call`; an error becomes one message, with its traceback if `debug`."""
-    console = Console()
     try:
         return call() or EXIT_DONE
     except KeyboardInterrupt:
-        console.error("interrupted")
+        console.error("interrupted", EXIT_INTERRUPTED)
         return EXIT_INTERRUPTED
     except BrokenPipeError:  # `yt8m ... | head`: what was wanted has been read
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -80,8 +87,9 @@ def _end(call: Callable[[], int | None], *, debug: bool) -> int:
     except Exception as error:
         if debug:
             traceback.print_exc()
-        console.error(_explanation(error))
-        return error.exit_code if isinstance(error, Yt8mError) else EXIT_FAILED
+        code = error.exit_code if isinstance(error, Yt8mError) else EXIT_FAILED
+        console.error(_explanation(error), code)
+        return code
 
 
 def _explanation(error: Exception) -> str:
@@ -136,8 +144,12 @@ def _listing(rows: list[tuple[str, str]]) -> str:
 
 
 class _Parser(argparse.ArgumentParser):
+    as_json = False  # whether a mistake is answered for machines too
+
     def error(self, message: str) -> NoReturn:
         hint = self._hint(message)
+        if self.as_json:
+            print(json.dumps({"error": f"{self.prog}: {message}{hint}", "code": EXIT_USER}))
         self.exit(EXIT_USER, f"{self.prog}: {message}{hint}\nTry `{self.prog} --help`.\n")
 
     def _hint(self, message: str) -> str:
@@ -148,7 +160,7 @@ class _Parser(argparse.ArgumentParser):
         return f"; did you mean {close[0]}?" if close else ""
 
 
-def _parser(command: Command, doc: str) -> argparse.ArgumentParser:
+def _parser(command: Command, doc: str) -> _Parser:
     first, _, explanation = doc.strip().partition("\n")
     parser = _Parser(
         prog=f"yt8m {command.words}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -97,6 +98,12 @@ class EvaluatorConfig(ConfigNode):
     # and its thresholds count. Slower: TFMA looks at every example on its own.
     eval_config: str = ""
 
+    @property
+    def own_modules(self) -> tuple[str, ...]:
+        """The modules that `eval_config` takes metrics from, TFMA's own apart."""
+        named = re.findall(r"""\bmodule\s*:\s*["']([\w.]+)["']""", self.eval_config)
+        return tuple(name for name in named if not name.startswith("tensorflow_model_analysis"))
+
     def __post_init__(self) -> None:
         super().__post_init__()
         columns = [s.column for s in self.slices]
@@ -131,7 +138,7 @@ class Threshold(ConfigNode):
         require(sure, "confident", self.confident, allowed)
 
     @property
-    def asks_value(self) -> bool:
+    def binds_without_baseline(self) -> bool:
         """Whether it binds without a baseline too."""
         return self.minimum is not None or self.maximum is not None
 

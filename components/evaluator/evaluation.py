@@ -10,15 +10,25 @@ from dataclasses import replace
 import numpy as np
 
 from yt8m.components.artifacts.estimate import Estimate
-from yt8m.components.artifacts.evaluation import ClassMetrics, Evaluation, SliceMetrics
+from yt8m.components.artifacts.evaluation import (
+    ClassMetrics,
+    ConfusedLabels,
+    Evaluation,
+    SliceMetrics,
+    WrongVideo,
+)
 from yt8m.components.evaluator.config import KNOWN_METRICS, BootstrapConfig, EvaluatorConfig
 from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE, ScoreTable
 from yt8m.components.evaluator.slices import MAX_VALUES, slices_of
 from yt8m.components.metrics import MetricAccumulator
-from yt8m.components.metrics.curves import calibration, precision_recall
+from yt8m.components.metrics.curves import CurvePoint, calibration, precision_recall
 from yt8m.components.metrics.intervals import Interval, spread_of
+from yt8m.components.metrics.mistakes import class_thresholds, confusions
 from yt8m.schemas.features import Level
 from yt8m.schemas.vocabulary import Vocabulary
+
+_WITH_THRESHOLDS = 200  # classes
+_CONFUSIONS = 100
 
 
 def evaluate(
@@ -44,6 +54,7 @@ def evaluate(
     )
     if scored.broken or not len(scored):
         return evaluation
+    names = _names(vocabulary)
     return replace(
         evaluation,
         overall=_part(scored.models, config.bootstrap),
@@ -59,9 +70,42 @@ def evaluate(
             )
             for part in slices_of(scored, config.slices, vocabulary)
         ),
-        classes=_classes(scored, vocabulary),
+        classes=_classes(scored, names),
         precision_recall={n: tuple(precision_recall(m)) for n, m in scored.models.items()},
         calibration={n: tuple(calibration(m)) for n, m in scored.models.items()},
+        thresholds=_thresholds(scored.candidate),
+        worst_videos=_worst_videos(scored, names),
+        confusions=tuple(
+            ConfusedLabels(missed=names(one.missed), instead=names(one.instead), videos=one.videos)
+            for one in confusions(scored.candidate, most=_CONFUSIONS)
+        ),
+    )
+
+
+def _names(vocabulary: Vocabulary | None) -> Callable[[int], str]:
+    """What a class is called; its number where nobody says."""
+    names = vocabulary.names if vocabulary is not None else ()
+    return lambda c: names[c] if c < len(names) else str(c)
+
+
+def _thresholds(metrics: MetricAccumulator) -> dict[str, tuple[CurvePoint, ...]]:
+    """Of the most frequent classes: of the others too few videos tell."""
+    positives = metrics.class_precision().positives
+    frequent = np.argsort(-positives, kind="stable")[:_WITH_THRESHOLDS]
+    found = class_thresholds(metrics, frequent[positives[frequent] > 0])
+    return {str(c): points for c, points in found.items()}
+
+
+def _worst_videos(scored: ScoreTable, names: Callable[[int], str]) -> tuple[WrongVideo, ...]:
+    return tuple(
+        WrongVideo(
+            name=row.name,
+            loss=row.loss,
+            labels=tuple(map(names, row.labels)),
+            predicted=tuple(map(names, row.classes)),
+            scores=row.scores,
+        )
+        for row in scored.worst
     )
 
 
@@ -124,14 +168,13 @@ def _undefined(scored: ScoreTable) -> SliceMetrics:
     return SliceMetrics(candidate=dict(nothing), baseline=dict(nothing) if has_baseline else {})
 
 
-def _classes(scored: ScoreTable, vocabulary: Vocabulary | None) -> tuple[ClassMetrics, ...]:
+def _classes(scored: ScoreTable, names: Callable[[int], str]) -> tuple[ClassMetrics, ...]:
     ours = scored.candidate.class_precision()
     theirs = scored.baseline.class_precision().ap if scored.baseline is not None else None
-    names = vocabulary.names if vocabulary is not None else ()
     return tuple(
         ClassMetrics(
             class_id=int(c),
-            name=names[c] if c < len(names) else str(c),
+            name=names(int(c)),
             positives=int(ours.positives[c]),
             candidate=float(ours.ap[c]),
             baseline=None if theirs is None or math.isnan(theirs[c]) else float(theirs[c]),

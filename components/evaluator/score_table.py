@@ -6,13 +6,17 @@ Mergeable like the metrics themselves: pieces may come from any shard, process o
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from yt8m.components.metrics import MetricAccumulator
 
+WORST = 50  # rows that are kept whole
+_SHOWN = 5  # classes of each
 CANDIDATE = "candidate"
 BASELINE = "baseline"
 
@@ -33,6 +37,16 @@ class TextColumn:
         return cls(codes=codes.reshape(-1).astype(np.int32), table=tuple(table.tolist()))
 
 
+class WrongRow(NamedTuple):
+    """A row that the candidate is most wrong about, whole."""
+
+    loss: float
+    name: str  # the video's id; `id:start` of a segment
+    labels: tuple[int, ...]
+    classes: tuple[int, ...]  # the best first
+    scores: tuple[float, ...]
+
+
 @dataclass(kw_only=True, eq=False)
 class ScoreTable:
     """Rows of all models in one order; a model's rows hold the labels too."""
@@ -42,6 +56,7 @@ class ScoreTable:
     values: dict[str, TextColumn] = field(default_factory=dict)
     # Why a model cannot be evaluated (predictions that are no numbers): its metrics are undefined.
     broken: dict[str, str] = field(default_factory=dict)
+    worst: tuple[WrongRow, ...] = ()  # of the highest loss, those first
 
     def __len__(self) -> int:
         return len(self.candidate)
@@ -77,6 +92,7 @@ def merge_tables(parts: Sequence[ScoreTable]) -> ScoreTable:
         num_frames=np.concatenate(frames) if frames else None,
         values={name: _merged([part.values[name] for part in parts]) for name in first.values},
         broken=broken,
+        worst=_worst(row for part in parts for row in part.worst),
     )
 
 
@@ -90,6 +106,7 @@ def to_bytes(scored: ScoreTable) -> bytes:
     for name, column in scored.values.items():
         arrays[f"codes/{name}"] = column.codes
         arrays[f"table/{name}"] = np.array(column.table, dtype=str)
+    arrays["worst"] = np.array(json.dumps(scored.worst))
     for name, why in scored.broken.items():
         arrays[f"broken/{name}"] = np.array(why)
     buffer = io.BytesIO()
@@ -113,7 +130,33 @@ def from_bytes(data: bytes) -> ScoreTable:
             for name, codes in _below("codes", arrays).items()
         },
         broken={name: str(why) for name, why in _below("broken", arrays).items()},
+        worst=tuple(
+            WrongRow(loss, name, *map(tuple, lists))
+            for loss, name, *lists in json.loads(str(arrays["worst"]))
+        ),
     )
+
+
+def worst_rows(metrics: MetricAccumulator, names: Sequence[str]) -> tuple[WrongRow, ...]:
+    """The rows of highest loss; `names` has one for each."""
+    rows = metrics.rows
+    if rows.loss is None:
+        return ()
+    ends = np.cumsum(rows.label_counts, dtype=np.int64)
+    return _worst(
+        WrongRow(
+            loss=float(rows.loss[i]),
+            name=names[i],
+            labels=tuple(rows.labels[ends[i] - rows.label_counts[i] : ends[i]].tolist()),
+            classes=tuple(rows.classes[i, :_SHOWN].tolist()),
+            scores=tuple(rows.scores[i, :_SHOWN].astype(float).round(4).tolist()),
+        )
+        for i in np.argsort(-rows.loss, kind="stable")[:WORST]
+    )
+
+
+def _worst(rows: Iterable[WrongRow]) -> tuple[WrongRow, ...]:
+    return tuple(sorted(rows, key=lambda row: (-row.loss, row.name))[:WORST])
 
 
 def _below(folder: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

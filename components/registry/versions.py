@@ -120,8 +120,15 @@ def next_number(push_dir: str) -> int:
     return number
 
 
+def require_registry(push_dir: str) -> None:
+    """UserError where `push_dir` is not there: a wrong path must not pass for an empty registry."""
+    if not storage.is_dir(push_dir):
+        raise UserError(f"{push_dir}: no such directory, so no registry; give the --push of a run")
+
+
 def require_version(push_dir: str, version: int) -> None:
     """UserError, which lists the versions there are, unless `version` is one of them."""
+    require_registry(push_dir)
     numbers = sorted((*list_versions(push_dir), *list_baselines(push_dir)))
     if version not in numbers:
         known = ", ".join(map(str, numbers)) or "none"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from yt8m.components import storage
@@ -16,12 +16,18 @@ _MOST_POINTS = 2000  # of a curve; of longer ones every n-th is kept
 
 def collect_training(directory: str) -> TrainingCurves:
     """The curves; empty where there is no such directory."""
-    rows = [
-        row
-        for name in (TRAINING, EVALUATION)
-        if directory
-        for row in read_curve(storage.join(directory, name))
-    ]
+    return curves_of(
+        [
+            row
+            for name in (TRAINING, EVALUATION)
+            if directory
+            for row in read_curve(storage.join(directory, name))
+        ]
+    )
+
+
+def curves_of(rows: Sequence[Mapping[str, Any]]) -> TrainingCurves:
+    """The curves that the rows of a training hold."""
     trained = [row for row in rows if row.get("kind") == _TRAIN]
     validated = [row for row in rows if row.get("kind") in _VALIDATION]
     if not rows:
@@ -39,7 +45,7 @@ def collect_training(directory: str) -> TrainingCurves:
     )
 
 
-def _curves(rows: list[dict[str, Any]]) -> dict[str, Curve]:
+def _curves(rows: Sequence[Mapping[str, Any]]) -> dict[str, Curve]:
     found = {name: _curve(name, rows) for name in _SHOWN}
     return {name: curve for name, curve in found.items() if curve.x}
 

@@ -1,4 +1,4 @@
-"""The page, one file without script or network, and the summary beside it."""
+"""The page, one file that needs no server and no network, and the summary beside it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from yt8m.components import storage
 from yt8m.components.artifacts.report import PAGE_FILE, SUMMARY_FILE
 from yt8m.components.report.markup import Markup, element, join
 from yt8m.components.report.model import Outcome, RunReport
+from yt8m.components.report.script import SCRIPT, SOURCE
 from yt8m.components.report.sections.classes import classes
 from yt8m.components.report.sections.data import data_section
 from yt8m.components.report.sections.metrics import metrics, slices
+from yt8m.components.report.sections.mistakes import mistakes
 from yt8m.components.report.sections.run import components, provenance
 from yt8m.components.report.sections.training import training
 from yt8m.components.report.sections.verdict import headline, verdict
@@ -16,7 +18,7 @@ from yt8m.components.report.style import STYLE
 from yt8m.components.report.summary import summary_json
 
 # The browser itself then refuses whatever would leave this file.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+_POLICY = f"default-src 'none'; style-src 'unsafe-inline'; script-src {SOURCE}; img-src data:"
 _ICON = "data:,"  # or browsers ask the server for one
 
 # What the reader of such a verdict looks for.
@@ -38,7 +40,8 @@ def render(report: RunReport) -> str:
         "metrics": ("Metrics", metrics(report)),
         "slices": ("Slices", slices(report)),
         "classes": ("Classes", classes(report)),
-        "training": ("Training", training(report.training)),
+        "mistakes": ("Mistakes", mistakes(report.evaluation)),
+        "training": ("Training", training(report.training, report.overall.candidate.get("loss"))),
         "data": ("Data", data_section(report.data)),
         "components": ("Components", components(report)),
         "provenance": ("Provenance", provenance(report)),
@@ -52,8 +55,9 @@ def render(report: RunReport) -> str:
     ]
     made = report.created.replace("T", " ").replace("+00:00", " UTC")
     run = " · ".join(part for part in (report.pipeline, report.run_id, made) if part)
-    body = element(
-        "body",
+    title = f"{headline(report)} – {report.pipeline} {report.run_id}".strip()
+    return document(
+        title,
         element(
             "header",
             element("div", run, class_="muted"),
@@ -61,20 +65,31 @@ def render(report: RunReport) -> str:
             element("nav", element("ul", *links), aria_label="Sections"),
             class_="top",
         ),
-        element("main", *[section for _, section in present.values()]),
-        element("footer", f"Made by yt8m. {SUMMARY_FILE} beside this page holds the same data."),
+        *[section for _, section in present.values()],
+        footer=f"Made by yt8m. {SUMMARY_FILE} beside this page holds the same data.",
     )
-    return f"<!doctype html>\n{element('html', _head(report), body, lang='en')}\n"
 
 
-def _head(report: RunReport) -> Markup:
+def document(title: str, header: Markup, *sections: Markup, footer: str = "Made by yt8m.") -> str:
+    """A whole HTML document in the report's style."""
+    body = element(
+        "body",
+        header,
+        element("main", *sections),
+        element("footer", footer),
+        element("script", Markup(SCRIPT)),
+    )
+    return f"<!doctype html>\n{element('html', _head(title), body, lang='en')}\n"
+
+
+def _head(title: str) -> Markup:
     return element(
         "head",
         element("meta", charset="utf-8"),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
         element("meta", name="color-scheme", content="light dark"),
-        element("title", f"{headline(report)} – {report.pipeline} {report.run_id}".strip()),
+        element("title", title),
         Markup(f'<link rel="icon" href="{_ICON}">'),
         element("style", join(Markup(STYLE))),
     )

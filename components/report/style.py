@@ -101,6 +101,14 @@ table.bars th:first-child {{ width: 45%; }}
 td.number .muted {{ white-space: normal; font-size: .9em; }}
 td.number:last-child, th.number:last-child {{ padding-right: 0; }}
 tr {{ break-inside: avoid; }}
+th button {{ font: inherit; color: inherit; background: none; border: 0; padding: 0;
+  cursor: pointer; text-align: inherit; }}
+th button::after {{ content: " ⇅"; opacity: .5; }}
+th[aria-sort=descending] button::after {{ content: " ↓"; opacity: 1; }}
+th[aria-sort=ascending] button::after {{ content: " ↑"; opacity: 1; }}
+input[type=search] {{ font: inherit; color: var(--text); background: var(--page);
+  border: 1px solid var(--rule); border-radius: 4px; padding: .3rem .6rem; max-width: 100%; }}
+::placeholder {{ color: var(--muted); opacity: 1; }}
 .meter {{ display: block; height: .5rem; background: var(--card); border: 1px solid var(--rule);
   border-radius: 3px; margin: .45rem 0 0; min-width: 3rem; position: relative; }}
 .meter i {{ display: block; height: 100%; background: var(--candidate); border-radius: 2px; }}
@@ -136,5 +144,7 @@ footer {{ max-width: 70rem; margin: 0 auto; padding: 1rem 1.25rem 2rem; color: v
   .verdict, .tile, .meter i, .bar, svg * {{ print-color-adjust: exact; }}
   details::details-content {{ content-visibility: visible; block-size: auto; }}
   summary {{ color: var(--text); }}
+  input[type=search], th button::after {{ display: none; }}
+  table.sortable tbody tr:nth-child(n + 61) {{ display: none; }}
 }}
 """

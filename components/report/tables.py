@@ -28,10 +28,12 @@ def table(
     *,
     caption: str = "",
     bars: bool = False,
+    tools: bool = False,
 ) -> Markup:
     """Rows below the heads of `columns`; the first cell of a row is its head.
 
     `bars` says that the first cells have meters, which need a width that names do not change.
+    `tools` lets the reader sort and search it; on paper such a table ends early.
     """
     head = [element("th", c.title, scope="col", class_=c.classes) for c in columns]
     body = []
@@ -48,7 +50,7 @@ def table(
         element("caption", caption) if caption else None,
         element("thead", element("tr", *head)),
         element("tbody", *body),
-        class_="bars" if bars else None,
+        class_=" ".join(n for n, on in (("bars", bars), ("sortable", tools)) if on) or None,
     )
 
 

@@ -51,7 +51,7 @@ class TrainingJob(JsonFile):
     vocabulary: str = ""
     base_model: str = ""  # an export to start from, empty for none
     code_version: str = ""
-    sign_of_life: str = ""  # a file that changes while somebody follows the training; empty: none
+    heartbeat: str = ""  # a file that changes while somebody follows the training; empty: none
     abandoned_after_s: float = 0.0  # without such a change it saves and ends; 0: never
     level: Level = Level.VIDEO
     features: FeatureConfig = field(default_factory=FeatureConfig)

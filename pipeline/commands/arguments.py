@@ -13,7 +13,6 @@ from yt8m.schemas.errors import UserError
 
 if TYPE_CHECKING:
     from yt8m.components.artifacts.run_record import RunRecord
-    from yt8m.pipeline.lineage import Lineage
 
 
 # Argument to the configuration's path that it sets.
@@ -50,12 +49,15 @@ def add_config_argument(parser: argparse.ArgumentParser, *, required: bool = Fal
     )
 
 
-def add_run_config_arguments(parser: argparse.ArgumentParser) -> None:
+def add_run_config_arguments(parser: argparse.ArgumentParser, *, push: bool = True) -> None:
     """`[PRESET|FILE] --set`, and options for what most runs set: places, and Beam's engine."""
     add_config_argument(parser)
     parser.add_argument("--data", metavar="DIR", help="the records (data.root)")
     parser.add_argument("--root", metavar="DIR", help="artifacts, metadata, logs (root)")
-    parser.add_argument("--push", metavar="DIR", help="the registry of models (pusher.push_dir)")
+    if push:
+        parser.add_argument(
+            "--push", metavar="DIR", help="the registry of models (pusher.push_dir)"
+        )
     parser.add_argument("--beam-runner", help="local, flink, spark or dataflow (beam.runner)")
     parser.add_argument(
         "--beam-option",
@@ -101,25 +103,16 @@ def layout_of(args: argparse.Namespace) -> Layout:
 
 def record_of(args: argparse.Namespace) -> RunRecord:
     """The record of the run that was named, or of the newest."""
+    return record_named(layout_of(args), args.run)
+
+
+def record_named(layout: Layout, name: str) -> RunRecord:
+    """The record of run `name`, of the newest where it is empty."""
     from yt8m.pipeline.run.record import list_runs
 
-    layout = layout_of(args)
     records = list_runs(layout)
     for record in records:
-        if args.run in ("", record.run_id):
+        if name in ("", record.run_id):
             return record
     known = ", ".join(record.run_id for record in records[:5]) or "none"
-    raise UserError(f"no run {args.run} in {layout.root}; the newest are {known}")
-
-
-def lineage_of(layout: Layout, record: RunRecord) -> Lineage | None:
-    """MLMD, where `record`'s run kept it; None where no run came so far as to make it."""
-    from yt8m.pipeline.config import MetadataConfig
-    from yt8m.pipeline.lineage import Lineage
-    from yt8m.pipeline.metadata import open_store
-    from yt8m.schemas.config_tree import from_dict
-
-    config = from_dict(MetadataConfig, record.config.get("metadata", {}), path="metadata")
-    if config.mysql is None and not layout.database.exists():
-        return None
-    return Lineage(open_store(config, layout.database))
+    raise UserError(f"no run {name} in {layout.root}; the newest are {known}")

@@ -15,7 +15,7 @@ import argparse
 from typing import Any
 
 from yt8m.components.console.console import Console
-from yt8m.pipeline.commands.arguments import add_root_arguments, layout_of, lineage_of
+from yt8m.pipeline.commands.arguments import add_root_arguments, layout_of
 from yt8m.pipeline.config import RetentionConfig
 
 _NOTHING = "nothing to remove: each run is new enough, the newest, or has its model in the registry"
@@ -31,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> None:
     import time
 
+    from yt8m.pipeline.findings import lineage_of
     from yt8m.pipeline.garbage_collection import find_waste, remove
     from yt8m.pipeline.run.record import read_run_records
     from yt8m.pipeline.run.workspace import run_lock

@@ -3,6 +3,7 @@
 examples:
   yt8m history --root demo/run
   yt8m history --root demo/run --json
+  yt8m history --root demo/run --csv > runs.csv
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import time
 from typing import Any
 
 from yt8m.components.console.console import Console
-from yt8m.pipeline.commands.arguments import add_root_arguments, layout_of, lineage_of
+from yt8m.pipeline.commands.arguments import add_root_arguments, layout_of
 
 _SHORT = 90
 _COLUMNS = ("run", "started", "took", "spans", "GAP", "difference", "outcome")
@@ -20,9 +21,11 @@ _COLUMNS = ("run", "started", "took", "spans", "GAP", "difference", "outcome")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_root_arguments(parser)
+    parser.add_argument("--csv", action="store_true", help="comma-separated values")
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
+    from yt8m.pipeline.findings import lineage_of
     from yt8m.pipeline.run.record import list_runs
 
     layout = layout_of(args)
@@ -43,7 +46,21 @@ def run(args: argparse.Namespace, console: Console) -> None:
         if r.run_id not in noted
     ]
     runs.sort(key=lambda run: str(run["run_id"]), reverse=True)
-    console.result({"runs": runs}, console.table(_COLUMNS, [_row(run) for run in runs]))
+    text = _csv(runs) if args.csv else console.table(_COLUMNS, [_row(run) for run in runs])
+    console.result({"runs": runs}, text)
+
+
+def _csv(runs: list[dict[str, Any]]) -> str:
+    """Every value of every run; a value that a run does not have is empty."""
+    import csv
+    import io
+
+    text = io.StringIO()
+    columns = list(dict.fromkeys(["run_id", *(name for run in runs for name in run)]))
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(runs)
+    return text.getvalue().rstrip("\n")
 
 
 def _row(run: dict[str, Any]) -> tuple[str, ...]:

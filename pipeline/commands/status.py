@@ -1,9 +1,11 @@
-"""A run's components, artifacts and properties, from the metadata store; and the schedule's health.
+"""A run's components as they are, and its artifacts; and the schedule's health.
 
 A schedule is a `yt8m retrain --cron` on the root: whether it is running, its last and next run.
 
 examples:
   yt8m status --root demo/run
+  yt8m status --root demo/run --watch
+  yt8m status --root demo/run --artifacts
   yt8m status 20260301-030000-000000 --root demo/run --json
 """
 
@@ -11,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,53 +23,81 @@ from yt8m.pipeline.commands.arguments import (
     add_root_arguments,
     add_run_argument,
     layout_of,
-    lineage_of,
     record_of,
 )
 
 if TYPE_CHECKING:
     from yt8m.components.artifacts.run_record import RunRecord
-    from yt8m.pipeline.lineage import ExecutionFacts
+    from yt8m.pipeline.metadata import ExecutionFacts
 
 _COLUMNS = ("component", "state", "execution", "time", "peak", "key metric")
 _SHORT = 100
+_LOOK_EVERY_S = 2.0
+_CLEAR = "\033[2J\033[H"  # the screen of a terminal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run_argument(parser)
     add_root_arguments(parser)
+    parser.add_argument(
+        "--artifacts", action="store_true", help="what components put out, with its properties"
+    )
+    parser.add_argument(
+        "--watch", action="store_true", help="say it again whenever it changes, to the run's end"
+    )
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
-    from yt8m.pipeline.run.record import display_status
+    from yt8m.components.artifacts.run_record import Verdict
 
     schedule, in_words = _schedule(args)
     if schedule and not (Path(args.root) / "runs").is_dir():
         console.result({"run_id": None, "schedule": schedule}, in_words)
         return
-    record = record_of(args)
+    said = None
+    while True:
+        record = record_of(args)
+        value, text = _status(record, args, console)
+        if text != said:
+            if args.watch and sys.stdout.isatty() and not args.json:
+                print(_CLEAR, end="")
+            console.result(value, text)
+        if not args.watch or record.verdict is not Verdict.RUNNING:
+            return
+        said = text
+        args.run = record.run_id  # not another one that begins meanwhile
+        time.sleep(_LOOK_EVERY_S)
+
+
+def _status(
+    record: RunRecord, args: argparse.Namespace, console: Console
+) -> tuple[dict[str, object], str]:
+    from yt8m.pipeline.findings import executions_of
+    from yt8m.pipeline.run.record import display_status
+    from yt8m.schemas.config_tree import to_dict
+
+    schedule, in_words = _schedule(args)
     layout = layout_of(args)
-    lineage = lineage_of(layout, record)
-    executions = lineage.executions(record.run_id) if lineage else []
+    executions = executions_of(layout, record)
     value = {
         "run_id": record.run_id,
         "verdict": record.verdict.value,
         "reason": record.reason,
         "logs": str(layout.logs(record.run_id)),
+        "components": to_dict(record.nodes),
         "executions": [dataclasses.asdict(execution) for execution in executions],
         **({"schedule": schedule} if schedule else {}),
     }
-    rows = [_row(record, execution) for execution in executions]
     parts = [
         f"run {record.run_id}: {display_status(record.verdict.value, record.reason)}",
         f"logs: {layout.logs(record.run_id)}",
         *([in_words] if schedule else []),
         "",
-        console.table(_COLUMNS, rows),
-        "",
-        *(line for execution in executions for line in _artifacts(execution)),
+        console.table(_COLUMNS, [_row(record, execution) for execution in executions]),
     ]
-    console.result(_plain(value), "\n".join(parts))
+    if args.artifacts:
+        parts += ["", *(line for execution in executions for line in _artifacts(execution))]
+    return _plain(value), "\n".join(parts)
 
 
 def _schedule(args: argparse.Namespace) -> tuple[dict[str, object], str]:

@@ -16,16 +16,20 @@ from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.console.console import Console
 from yt8m.pipeline.config import NotifyConfig, PipelineConfig
 from yt8m.pipeline.garbage_collection import find_waste, remove
-from yt8m.pipeline.lineage import ArtifactFacts, Lineage
-from yt8m.pipeline.metadata import open_store
-from yt8m.pipeline.run.record import Result
+from yt8m.pipeline.metadata import ArtifactFacts, Lineage, open_store
+from yt8m.pipeline.retrain_status import write_metrics
+from yt8m.pipeline.run.record import RunResult
 from yt8m.pipeline.run.workspace import Layout, run_lock
 
 
 def finish_run(
-    config: PipelineConfig, result: Result, console: Console, *, hook: bool = True
+    config: PipelineConfig, result: RunResult, console: Console, *, hook: bool = True
 ) -> None:
     """Say how the run ended, and tell whoever wants to know."""
+    try:
+        write_metrics(Layout(Path(config.root).absolute()), config.retrain.metrics_file)
+    except OSError as error:  # a full disk: the run's outcome is what counts
+        console.warn(f"the file for Prometheus is not up to date: {error}")
     console.result(summary(result.record), in_words(result.record))
     if hook and result.is_new and (problem := notify(config.notify, summary(result.record))):
         console.warn(problem)

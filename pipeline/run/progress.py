@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State
 from yt8m.components.artifacts.training_curve import TRAINING, read_curve
-from yt8m.pipeline.lineage import ArtifactFacts
+from yt8m.pipeline.metadata import ArtifactFacts
 
 _COLOURS = {
     State.WAITING: "dim",
@@ -24,6 +24,7 @@ _COLOURS = {
     State.KILLED: "bold red",
 }
 _REFRESH_PER_S = 4
+_LINE_EVERY_S = 10.0
 _BEFORE = "loading TensorFlow and TFX ..."
 
 
@@ -36,6 +37,7 @@ class Table:
         self._terminal, self._hidden, self._clock = terminal, hidden, clock
         self._record: RunRecord | None = None
         self._said: dict[str, State] = {}
+        self._last_line = 0.0
         self._live: Any = None  # rich.live.Live, imported only where a terminal shows it
 
     def __enter__(self) -> Table:
@@ -67,11 +69,17 @@ class Table:
         self._record = record
         if self._live is None and not self._hidden:
             for node in record.nodes:
-                if self._said.get(node.name, State.WAITING) is not node.state:
+                changed = self._said.get(node.name, State.WAITING) is not node.state
+                if changed or (node.figure and self._is_due(node)):
                     self._said[node.name] = node.state
                     self._line(node)
 
+    def _is_due(self, node: NodeRecord) -> bool:
+        """Whether a log should hear how far a component is."""
+        return node.state is State.RUNNING and self._clock() - self._last_line >= _LINE_EVERY_S
+
     def _line(self, node: NodeRecord) -> None:
+        self._last_line = self._clock()
         stamp = time.strftime("%Y-%m-%d %H:%M:%S")
         took = "" if node.state is State.RUNNING else f" {node.seconds:6.1f} s"
         print(

@@ -14,7 +14,7 @@ from yt8m.schemas.errors import ConfigError
 
 
 @dataclass(frozen=True)
-class Result:
+class RunResult:
     """How the run ended; `is_new` is False where an earlier run is up to date."""
 
     record: RunRecord

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
-from yt8m.pipeline.lineage import ArtifactFacts, Lineage
+from yt8m.pipeline.metadata import ArtifactFacts, Lineage
 from yt8m.pipeline.run.capture import Capture
 from yt8m.pipeline.run.progress import Table, key_metric, peak_mib, reset_peak
 from yt8m.pipeline.run.record import write_record
@@ -17,6 +17,7 @@ from yt8m.pipeline.run.workspace import Layout
 from yt8m.schemas.errors import Terminated, Yt8mError
 
 RUNNER_LOG = "runner"
+_TELL_EVERY_S = 2.0
 _ON_SIGNALS = (KeyboardInterrupt, Interrupted, Terminated)  # Trainer obeys signals by itself
 
 _log = logging.getLogger(__name__)
@@ -41,6 +42,7 @@ class Recorder:
         self.outputs: dict[str, tuple[ArtifactFacts, ...]] = {}
         self._layout, self._capture, self._table = layout, capture, table
         self._lineage, self._signals = lineage, signals
+        self._told = 0.0
 
     def started(self, node: str) -> None:
         self._signals.refuse_after_signal()  # it was lost on its way out of the last component
@@ -97,8 +99,15 @@ class Recorder:
         log = self._layout.log(self.record.run_id, RUNNER_LOG)
         return f"the run failed: {_explained(error)}\nits log: {log}"
 
+    def progressed(self, said: str) -> None:
+        """The component under way says how far it is; its record tells those who watch."""
+        for node in self.record.nodes:
+            if node.state is State.RUNNING and time.monotonic() - self._told >= _TELL_EVERY_S:
+                self._told = time.monotonic()
+                self._put(dataclasses.replace(node, figure=said))
+
     def _end(self, node: str, **values: Any) -> None:
-        before = self.record.node(node)
+        before = dataclasses.replace(self.record.node(node), figure="")
         seconds = time.time() - before.started
         self._put(dataclasses.replace(before, seconds=seconds, peak_mib=peak_mib(), **values))
         self._capture.to(self._layout.log(self.record.run_id, RUNNER_LOG))

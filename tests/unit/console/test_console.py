@@ -7,14 +7,14 @@ import re
 import pytest
 
 from yt8m.components.console.console import Console
-from yt8m.components.console.progress import Progress
+from yt8m.components.console.progress import Progress, progress_heard_by
 
 
 def test_result_goes_to_stdout_and_the_rest_to_stderr(capsys):
     console = Console()
     console.info("reading")
     console.warn("old data")
-    console.error("no data")
+    console.error("no data", 2)
     console.result({"a": 1}, "one")
     captured = capsys.readouterr()
     assert captured.out == "one\n"
@@ -74,12 +74,14 @@ def test_progress_tells_the_pace_and_the_time_left_of_work_that_is_taken_up_agai
     now = 100.0
     monkeypatch.setattr("time.monotonic", lambda: now)
     with Progress("train", total=200, unit="steps", done=100) as progress:
-        now += 20
-        progress.advance(40, note="loss 3.2")
-        now += 20
-    first, last = capsys.readouterr().err.splitlines()
-    assert first.endswith("train: 140/200 steps in 20.0 s, 2/s, 30 s left, loss 3.2")
-    assert last.endswith("train: 140/200 steps in 40.0 s, 1/s, 60 s left, loss 3.2")
+        now += 10
+        progress.advance(20)
+        now += 10
+        progress.advance(20, note="loss 3.2")
+        now += 10
+    _, first, last = capsys.readouterr().err.splitlines()
+    assert first.endswith("train: 140/200 steps in 20.0 s, 2.0/s, 30 s left, loss 3.2")
+    assert last.endswith("train: 140/200 steps in 30.0 s, 1.0/s, 60 s left, loss 3.2")
 
 
 def test_progress_draws_a_bar_on_a_terminal(monkeypatch):
@@ -106,3 +108,27 @@ def test_progress_says_nothing_at_the_end_of_a_failure(capsys):
     with pytest.raises(ValueError, match="broken"):
         fail()
     assert capsys.readouterr().err == ""
+
+
+def test_time_left_does_not_count_what_the_first_unit_carries(capsys, monkeypatch):
+    now = 100.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    with Progress("train", total=100, unit="steps") as progress:
+        now += 60  # compiling
+        progress.advance()
+        now += 9
+        progress.advance(9)
+        now += 1
+        progress.advance(1)
+    assert "11/100 steps in 70.0 s, 1.0/s, 89 s left" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_whoever_asked_hears_of_progress_even_where_it_is_hidden(monkeypatch):
+    now, heard = 100.0, []
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    with progress_heard_by(heard.append), Progress("train", total=9, hidden=True) as progress:
+        for _ in range(4):
+            now += 0.6
+            progress.advance(note="loss 3.2")
+    assert [text.partition(" ")[0] for text in heard] == ["2/9", "4/9"]
+    assert heard[0].endswith("loss 3.2")

@@ -1,5 +1,6 @@
 """How `yt8m` finds a command, and how its end becomes an exit code and one message."""
 
+import json
 import sys
 import types
 
@@ -65,6 +66,20 @@ def test_every_end_has_its_exit_code_and_no_traceback(trial, capsys, outcome, co
     assert bool(captured.err) is isinstance(outcome, BaseException)
     if isinstance(outcome, Yt8mError):
         assert captured.err == f"error: {outcome}\n"
+
+
+@pytest.mark.parametrize("argv", [["trial"], ["trial", "--count", "x"], ["trail"]])
+def test_with_json_an_error_is_json_too_and_says_its_exit_code(trial, capsys, argv):
+    trial.outcome = UserError("you did it")
+    try:
+        code = run([*argv, "--json"])
+    except SystemExit as end:
+        code = end.code
+    captured = capsys.readouterr()
+    answer = json.loads(captured.out)
+    assert answer.keys() == {"error", "code"}
+    assert answer["code"] == code == 2
+    assert answer["error"]
 
 
 def test_debug_shows_the_traceback_and_keeps_the_exit_code(trial, capsys):

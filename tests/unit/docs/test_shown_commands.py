@@ -15,6 +15,7 @@ from yt8m.kubeflow.config import load_platform
 from yt8m.kubeflow.connection import load_connection
 from yt8m.pipeline.commands.arguments import config_of
 from yt8m.pipeline.presets import load_config
+from yt8m.pipeline.sweep import points_of
 
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 _SEPARATORS = ("|", ">", ">>", "&", "&&", "||", ";")
@@ -38,6 +39,9 @@ def test_every_shown_command_is_understood_and_its_configuration_is_right(block:
             preset = getattr(args, "preset", None) or getattr(args, "config", None)
             if preset is None or preset.endswith(".yaml"):  # a file that the page tells to write
                 continue
+            if command.words == "sweep":  # one of its combinations stands for all
+                args.set, (*_, point) = points_of(args.set)
+                args.set += [f"{path}={value}" for path, value in point.items()]
             config = config_of(args) if hasattr(args, "push") else load_config(preset, args.set)
             if command.words in SHIPPING:
                 assert check_gate(config.gate, config.evaluator) == []

@@ -5,7 +5,7 @@ import pytest
 
 from yt8m.components.evaluator import score_table as pieces
 from yt8m.components.evaluator.config import SliceBy, SliceConfig
-from yt8m.components.evaluator.score_table import CANDIDATE, ScoreTable, TextColumn
+from yt8m.components.evaluator.score_table import CANDIDATE, ScoreTable, TextColumn, worst_rows
 from yt8m.components.evaluator.slices import MAX_VALUES, range_names, slices_of
 from yt8m.components.metrics import Batch, MetricAccumulator
 from yt8m.schemas.vocabulary import VERTICALS, Vocabulary
@@ -45,6 +45,27 @@ def test_pieces_merge_in_their_order_and_survive_bytes():
     expected = piece([0, 1, 2, 3, 4])
     assert whole.candidate.result() == expected.candidate.result()
     assert whole.videos == 5
+
+
+def test_the_rows_of_highest_loss_stay_whole_through_merging_and_bytes():
+    parts = []
+    for rows, losses in (([0, 1], [0.5, 9.0]), ([2], [3.0])):
+        part = piece(rows)
+        batch = Batch(
+            predictions=np.eye(4)[rows], labels=LABELS[rows], loss=np.array(losses, float)
+        )
+        part.models[CANDIDATE] = MetricAccumulator.empty(4)
+        part.models[CANDIDATE].update(batch)
+        part.worst = worst_rows(part.candidate, [f"v{i}" for i in rows])
+        parts.append(pieces.from_bytes(pieces.to_bytes(part)))
+    worst = pieces.merge_tables(parts).worst
+    assert [(row.name, row.loss, row.labels) for row in worst] == [
+        ("v1", 9.0, (1, 2)),
+        ("v2", 3.0, (0, 1, 2)),
+        ("v0", 0.5, (0,)),
+    ]
+    assert worst[0].classes[0] == 1
+    assert worst[0].scores[0] == 1.0
 
 
 def test_what_is_broken_stays_broken():

@@ -8,7 +8,7 @@ import select
 import pytest
 
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State
-from yt8m.pipeline.lineage import ArtifactFacts
+from yt8m.pipeline.metadata import ArtifactFacts
 from yt8m.pipeline.run.progress import Table, key_metric
 
 RECORD = RunRecord(
@@ -83,3 +83,18 @@ def test_on_a_terminal_it_is_a_table_with_every_component():
     os.close(master)
     for text in ("component", "ExampleGen", "9 records", "2.5 s", "Trainer", "waiting"):
         assert text in shown
+
+
+def test_in_a_log_a_component_under_way_says_now_and_then_how_far_it_is():
+    terminal, now = io.StringIO(), 0.0
+    with Table(terminal, clock=lambda: now) as table:
+        for now in (0.0, 4.0, 11.0, 12.0, 30.0):
+            figure = f"{now:.0f}/40 steps" if now else ""
+            node = NodeRecord(name="Trainer", state=State.RUNNING, figure=figure)
+            table.show(RECORD.with_node(node))
+    lines = [" ".join(line.split()[2:]) for line in terminal.getvalue().splitlines()]
+    assert lines == [
+        "Trainer running",
+        "Trainer running 11/40 steps",
+        "Trainer running 30/40 steps",
+    ]

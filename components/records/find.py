@@ -1,0 +1,70 @@
+"""The files of records that a directory or a pattern means, and what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from yt8m.components import storage
+from yt8m.components.artifacts.manifest import Shard
+from yt8m.components.records.decode import MalformedRecord, decode_record
+from yt8m.components.records.shard_reader import open_shard, scan
+from yt8m.components.records.tfrecord import GZIP_MAGIC
+from yt8m.schemas.errors import DataError, UserError
+from yt8m.schemas.features import Level
+
+_LOOKED_AT = 50  # records, to tell the level
+
+
+def find_files(place: str) -> list[str]:
+    """All TFRecord files below the directory `place`, or the files that match the pattern."""
+    if storage.is_dir(place):
+        below = (name for name in storage.walk_files(place) if ".tfrecord" in name)
+        names = [storage.join(place, name) for name in below if not name.endswith(".part")]
+    else:
+        names = [name for name in storage.glob(place) if not storage.is_dir(name)]
+    if not names:
+        raise UserError(
+            f"{place}: no such file; quote the pattern so that the shell does not expand it"
+        )
+    return names
+
+
+def find_shards(place: str, split: str = "eval") -> list[Shard]:
+    """The same as shards that nobody has verified: `records` is 0 until somebody counts them."""
+    return [_shard(uri, split) for uri in find_files(place)]
+
+
+def find_level(shards: Sequence[Shard]) -> Level:
+    """The level of the first records there are; of segment-level ones some may have no rating."""
+    for shard in shards:
+        if first := _first_records(shard.uri):
+            break
+    else:
+        raise DataError(f"{shards[0].uri}: holds no records")
+    try:
+        levels = [decode_record(record).level for record in first]
+    except MalformedRecord as error:
+        raise DataError(f"{shard.uri}: no YouTube-8M records ({error})") from error
+    return Level.SEGMENT if Level.SEGMENT in levels else levels[0]
+
+
+def _shard(uri: str, split: str) -> Shard:
+    with storage.open_file(uri) as file:
+        zipped = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+    status = storage.stat(uri)
+    return Shard(
+        uri=uri,
+        split=split,
+        records=0,
+        bytes=status.size,
+        digest=f"{status.size} {status.mtime} {status.tag}",
+        compression="GZIP" if zipped else "",
+    )
+
+
+def _first_records(uri: str) -> list[bytes]:
+    with open_shard(uri) as (file, _):
+        block = next(scan(file))
+    if block.problems and not block.records:
+        raise DataError(f"{uri}: {block.problems[0].reason}")
+    return block.records[:_LOOKED_AT]

@@ -1,0 +1,158 @@
+"""Two runs or versions side by side: what was different, and what came of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.artifacts.evaluation import ClassMetrics
+from yt8m.pipeline.findings import ModelResults
+from yt8m.schemas.config_tree import flatten, to_dict
+
+# Where things lie and what is done afterwards make no model better.
+_PLACES = ("root", "name", "pusher", "notify", "report", "retention", "metadata", "beam")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricComparison:
+    """One metric of both; `difference` is the second's minus the first's."""
+
+    name: str
+    a: Estimate
+    b: Estimate
+    difference: Estimate
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassComparison:
+    """The average precision of one class in both."""
+
+    class_id: int
+    name: str
+    videos: int
+    a: float
+    b: float
+
+    @property
+    def gain(self) -> float:
+        return self.b - self.a
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Whatever both have. Classes: the most gained first."""
+
+    a: ModelResults
+    b: ModelResults
+    settings: Mapping[str, tuple[Any, Any]]  # configured values that differ, by dotted path
+    metrics: tuple[MetricComparison, ...]
+    classes: tuple[ClassComparison, ...]
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "a": self.a.name,
+            "b": self.b.name,
+            "settings": {key: {"a": a, "b": b} for key, (a, b) in self.settings.items()},
+            "metrics": [to_dict(metric) for metric in self.metrics],
+            "classes": [{**to_dict(one), "gain": one.gain} for one in self.classes],
+            "notes": list(self.notes),
+        }
+
+
+def compare(a: ModelResults, b: ModelResults, *, support: int = 1) -> Comparison:
+    """`b` against `a`; classes of at least `support` videos."""
+    return Comparison(
+        a=a,
+        b=b,
+        settings=_settings(a.configuration, b.configuration),
+        metrics=tuple(_metrics(a, b)),
+        classes=_classes(a, b, support),
+        notes=tuple(_notes(a, b)),
+    )
+
+
+def _settings(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    then, now = (
+        flatten({key: node for key, node in one.items() if key not in _PLACES}) for one in (a, b)
+    )
+    keys = dict.fromkeys([*then, *now])
+    return {key: (then.get(key), now.get(key)) for key in keys if then.get(key) != now.get(key)}
+
+
+def _metrics(a: ModelResults, b: ModelResults) -> list[MetricComparison]:
+    paired = _paired(a, b)
+    return [
+        MetricComparison(
+            name=name,
+            a=one,
+            b=b.metrics[name],
+            difference=paired.get(name) or _minus(b.metrics[name], one),
+        )
+        for name, one in a.metrics.items()
+        if name in b.metrics
+    ]
+
+
+def _paired(a: ModelResults, b: ModelResults) -> Mapping[str, Estimate]:
+    """The differences that b's gate has measured video by video, where `a` was its baseline."""
+    decision = b.decision
+    was_baseline = decision and a.version and decision.baseline == f"version {a.version}"
+    return decision.differences if decision and was_baseline else {}
+
+
+def _minus(b: Estimate, a: Estimate) -> Estimate:
+    """As of two independent measurements."""
+    if a.value is None or b.value is None:
+        return Estimate()
+    value = b.value - a.value
+    if a.lower is None or a.upper is None or b.lower is None or b.upper is None:
+        return Estimate(value=value)
+    down = math.hypot(b.value - b.lower, a.upper - a.value)
+    up = math.hypot(b.upper - b.value, a.value - a.lower)
+    return Estimate(value=value, lower=value - down, upper=value + up)
+
+
+def _classes(a: ModelResults, b: ModelResults, support: int) -> tuple[ClassComparison, ...]:
+    first: dict[int, ClassMetrics] = {c.class_id: c for c in _evaluated(a)}
+    found = [
+        ClassComparison(
+            class_id=c.class_id,
+            name=c.name,
+            videos=c.positives,
+            a=first[c.class_id].candidate,
+            b=c.candidate,
+        )
+        for c in _evaluated(b)
+        if c.class_id in first and min(c.positives, first[c.class_id].positives) >= support
+    ]
+    return tuple(sorted(found, key=lambda one: (-one.gain, one.class_id)))
+
+
+def _evaluated(one: ModelResults) -> tuple[ClassMetrics, ...]:
+    return one.evaluation.classes if one.evaluation else ()
+
+
+def _notes(a: ModelResults, b: ModelResults) -> list[str]:
+    notes = []
+    videos = [e.videos if (e := one.evaluation) else None for one in (a, b)]
+    if None not in videos and videos[0] != videos[1]:
+        notes.append(
+            f"they were evaluated on {videos[0]:,} and {videos[1]:,} videos: unlike data tell "
+            "less about the models"
+        )
+    notes += [
+        f"{one.name}: its evaluation is not there (any more), so classes cannot be compared"
+        for one in (a, b)
+        if one.evaluation is None
+    ]
+    if not _paired(a, b):
+        notes.append(
+            "the differences' intervals take the measurements for independent and are wider than "
+            "need be; `yt8m evaluate --model B --baseline A --data DIR` pairs them by video"
+        )
+    return notes

@@ -1,0 +1,1 @@
+"""What `import yt8m` gives to Python and notebooks; pandas and TensorFlow only when needed."""

@@ -1,0 +1,337 @@
+"""Runs from Python: started, listed, looked at, compared."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from yt8m.components.artifacts.run_record import RunRecord
+from yt8m.pipeline import presets
+from yt8m.pipeline.comparison import Comparison
+from yt8m.pipeline.comparison import compare as compare_findings
+from yt8m.pipeline.config import PipelineConfig
+from yt8m.pipeline.findings import ModelResults, executions_of, findings_of_run
+from yt8m.pipeline.python.show import estimate_columns, frame
+from yt8m.pipeline.run.record import display_status, list_runs, read_record
+from yt8m.pipeline.run.workspace import Layout
+from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.errors import EXIT_DONE, EXIT_HELD_BACK, EXIT_USER, UserError, Yt8mError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from yt8m.pipeline.python.models import Model
+
+_START = "from yt8m.components.console.main import main; main()"
+
+
+def load_config(
+    preset_or_file: str = presets.DEFAULTS,
+    settings: Mapping[str, Any] | Iterable[str] = (),
+    *,
+    data: str = "",
+    root: str = "",
+    push: str = "",
+) -> PipelineConfig:
+    """A preset or a YAML file with `settings` on top, by dotted path or as `a.b=value`.
+
+    `data`, `root` and `push` are the options of `yt8m run`.
+    """
+    texts = list(settings) if not isinstance(settings, Mapping) else _texts(settings)
+    places = {"data.root": data, "root": root, "pusher.push_dir": push}
+    given = {path: str(place) for path, place in places.items() if place}
+    return presets.load_config(preset_or_file, [*texts, *_texts(given)])
+
+
+def _texts(values: Mapping[str, Any]) -> list[str]:
+    return [f"{path}={json.dumps(value)}" for path, value in values.items()]
+
+
+def run(config: PipelineConfig, *, quiet: bool = False) -> Run:
+    """Run the pipeline as `yt8m run` does, in a process of its own; what it says goes to stderr.
+
+    Held back by the gate is an outcome as much as pushed is; any other raises what the command
+    says. Interrupted, the run ends in order, and the same call continues it.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "config.json")
+        file.write_text(json.dumps(to_dict(config)), encoding="utf-8")
+        command = [sys.executable, "-c", _START, "run", str(file), "--json"]
+        said, code = _follow([*command, *(["--quiet"] if quiet else [])])
+    try:
+        answer = json.loads(said)
+    except ValueError:
+        answer = {"error": f"the run ended with exit code {code}"}
+    if code in (EXIT_DONE, EXIT_HELD_BACK):
+        return runs(config.root)[str(answer["run_id"])]
+    kind = UserError if code == EXIT_USER else Yt8mError
+    raise kind(str(answer.get("error") or answer.get("reason")))
+
+
+def _follow(command: Sequence[str]) -> tuple[str, int]:
+    """Standard output and exit code; each line of standard error is shown as it comes."""
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8") as answer,
+        subprocess.Popen(command, stdout=answer, stderr=subprocess.PIPE, text=True) as process,
+    ):
+        assert process.stderr is not None
+        try:
+            for line in process.stderr:
+                sys.stderr.write(line)
+        except KeyboardInterrupt:
+            with contextlib.suppress(ProcessLookupError):
+                process.terminate()  # a terminal's Ctrl-C has reached it, a notebook's has not
+            raise
+        code = process.wait()
+        answer.seek(0)
+        return answer.read(), code
+
+
+def runs(root: str | Path) -> Runs:
+    """The runs of a root, the newest first."""
+    layout = Layout(Path(root).absolute())
+    if not layout.runs.is_dir():
+        raise UserError(f"{layout.root}: no run was started there; give the root of a run")
+    return Runs(layout, [Run(layout, record) for record in list_runs(layout)])
+
+
+def compare(a: Run, b: Run) -> RunComparison:
+    """`b` against `a`: configuration, metrics, classes, curves."""
+    return RunComparison(compare_findings(a.findings, b.findings))
+
+
+class Run:
+    """One run. Frames are read when asked for; what the run did not come to is empty."""
+
+    def __init__(self, layout: Layout, record: RunRecord) -> None:
+        self._layout, self.record = layout, record
+
+    @property
+    def id(self) -> str:
+        return self.record.run_id
+
+    @property
+    def verdict(self) -> str:
+        """`pushed`, `held back`, `running`, `failed`, ..."""
+        return self.record.verdict.value
+
+    @property
+    def version(self) -> int | None:
+        """The version that it pushed."""
+        return self.record.version or None
+
+    @property
+    def started(self) -> datetime.datetime:
+        return datetime.datetime.fromtimestamp(self.record.started, datetime.timezone.utc)
+
+    @property
+    def config(self) -> PipelineConfig:
+        return from_dict(PipelineConfig, self.record.config)
+
+    @property
+    def report(self) -> Path | None:
+        """Its page, where it has one."""
+        path = Path(self.record.report)
+        return path if self.record.report and path.is_file() else None
+
+    @cached_property
+    def findings(self) -> ModelResults:
+        return findings_of_run(self._layout, self.record)
+
+    @property
+    def metrics(self) -> pd.DataFrame:
+        """By metric: value, lower, upper; with a baseline its value, and the difference."""
+        import pandas as pd
+
+        decision = self.findings.decision
+        rows = {}
+        for name, estimate in self.findings.metrics.items():
+            rows[name] = estimate_columns(estimate)
+            if decision and name in decision.baseline_metrics:
+                rows[name]["baseline"] = decision.baseline_metrics[name].value
+                rows[name] |= estimate_columns(decision.differences.get(name), "difference")
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("metric")
+
+    @property
+    def classes(self) -> pd.DataFrame:
+        """Average precision by class."""
+        import pandas as pd
+
+        found = self.findings.evaluation
+        frame = pd.DataFrame([to_dict(one) for one in found.classes] if found else [])
+        return frame.set_index("class_id") if len(frame) else frame
+
+    @property
+    def slices(self) -> pd.DataFrame:
+        """GAP by slice."""
+        import pandas as pd
+
+        found = self.findings.evaluation
+        rows = [
+            {
+                "slice": f"{part.column}={part.value}",
+                "videos": part.videos,
+                **estimate_columns(part.candidate["gap"]),
+            }
+            for part in (found.slices if found else ())
+            if "gap" in part.candidate
+        ]
+        return pd.DataFrame(rows)
+
+    @property
+    def curves(self) -> pd.DataFrame:
+        """The training curve: a row for each `kind` (train, validation, evaluation) and step."""
+        import pandas as pd
+
+        return pd.DataFrame(self.findings.curve)
+
+    @property
+    def artifacts(self) -> pd.DataFrame:
+        """What its components put out."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {"component": e.node, "output": o.key, "type": o.type_name, "uri": o.uri}
+                for e in executions_of(self._layout, self.record)
+                for o in e.outputs
+            ]
+        )
+
+    @property
+    def model(self) -> Model:
+        """The model that it trained, pushed or not."""
+        from yt8m.pipeline.python.models import load_model
+
+        if "model" not in self.findings.uris:
+            raise UserError(f"run {self.id} has no model: {self._outcome()}")
+        return load_model(self.findings.uris["model"])
+
+    def _outcome(self) -> str:
+        return display_status(self.verdict, self.record.reason)
+
+    def __repr__(self) -> str:
+        gap = "" if self.record.gap is None else f", GAP {self.record.gap:.4f}"
+        return f"<Run {self.id}: {self.verdict}{gap}>"
+
+    def _repr_html_(self) -> str:
+        from yt8m.components.report.collect_training import collect_training
+        from yt8m.components.report.markup import element
+        from yt8m.components.report.model import RunReport
+        from yt8m.components.report.sections.metrics import metrics
+        from yt8m.components.report.sections.training import training
+
+        found = RunReport(
+            decision=self.findings.decision,
+            evaluation=self.findings.evaluation,
+            training=collect_training(self.findings.uris.get("model_run", "")),
+        )
+        head = element("h2", f"Run {self.id}"), element("p", self._outcome())
+        return frame(*head, metrics(found), training(found.training), height=640)
+
+
+class Runs(Sequence[Run]):
+    """Runs by place (0 is the newest) or by id."""
+
+    def __init__(self, layout: Layout, found: Sequence[Run]) -> None:
+        self._layout, self._found = layout, found
+
+    @overload
+    def __getitem__(self, key: int | str) -> Run: ...
+    @overload
+    def __getitem__(self, key: slice) -> Runs: ...
+    def __getitem__(self, key: int | str | slice) -> Run | Runs:
+        if isinstance(key, slice):
+            return Runs(self._layout, self._found[key])
+        if isinstance(key, int):
+            return self._found[key]
+        record = read_record(self._layout, key)
+        if record is None:
+            raise UserError(f"no run {key} in {self._layout.root}")
+        return Run(self._layout, record)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self._found)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """A row for each run."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {
+                    "run": one.id,
+                    "started": one.started,
+                    "seconds": one.record.seconds,
+                    "verdict": one.verdict,
+                    "gap": one.record.gap,
+                    "gap_difference": one.record.gap_difference,
+                    "version": one.version,
+                }
+                for one in self
+            ]
+        )
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self)) or "no runs"
+
+    def _repr_html_(self) -> str:
+        return str(self.frame.to_html(index=False, float_format="{:.4f}".format, na_rep=""))
+
+
+class RunComparison:
+    """Two runs; a gain is the second's over the first's."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self._comparison = comparison
+
+    @property
+    def settings(self) -> pd.DataFrame:
+        """Configured values that differ."""
+        import pandas as pd
+
+        rows = [(key, a, b) for key, (a, b) in self._comparison.settings.items()]
+        return pd.DataFrame(rows, columns=["setting", "a", "b"])
+
+    @property
+    def metrics(self) -> pd.DataFrame:
+        import pandas as pd
+
+        rows = {
+            metric.name: {
+                "a": metric.a.value,
+                "b": metric.b.value,
+                **estimate_columns(metric.difference, "difference"),
+            }
+            for metric in self._comparison.metrics
+        }
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("metric")
+
+    @property
+    def classes(self) -> pd.DataFrame:
+        """Classes that both have, those that gained most first."""
+        import pandas as pd
+
+        return pd.DataFrame([{**vars(one), "gain": one.gain} for one in self._comparison.classes])
+
+    def __repr__(self) -> str:
+        from yt8m.pipeline.comparison_views import as_text
+
+        return as_text(self._comparison)
+
+    def _repr_html_(self) -> str:
+        from yt8m.pipeline.comparison_views import sections
+
+        return frame(*sections(self._comparison), height=720)

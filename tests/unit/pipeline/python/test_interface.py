@@ -1,0 +1,94 @@
+"""`import yt8m`: quick, lazy, typed, and the same figures as the pipeline's."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import yt8m
+from yt8m.components.metrics import Batch, MetricAccumulator
+from yt8m.schemas.errors import ConfigError, DataError, UserError
+
+PROBE = """
+import json, sys, time
+before = set(sys.modules)
+start = time.process_time()
+import yt8m
+seconds = time.process_time() - start
+print(json.dumps({"seconds": seconds, "modules": sorted(set(sys.modules) - before)}))
+"""
+
+
+def test_the_import_is_quick_and_brings_nothing_but_itself():
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE], capture_output=True, text=True, check=True, timeout=60
+    )
+    found = json.loads(done.stdout)
+    assert found["seconds"] < 0.05
+    heavy = {"numpy", "pandas", "tensorflow", "tfx", "yaml"}
+    assert not heavy & {name.partition(".")[0] for name in found["modules"]}
+    assert [name for name in found["modules"] if name.startswith("yt8m.")] == []
+
+
+@pytest.mark.parametrize("name", yt8m.__all__)
+def test_every_name_is_there_and_listed(name):
+    assert getattr(yt8m, name)
+    assert name in dir(yt8m)
+
+
+def test_type_checkers_are_told_every_name():
+    tree = ast.parse(Path(yt8m.__file__).read_text(encoding="utf-8"))
+    told = [
+        alias.asname
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ]
+    assert set(yt8m.__all__) - set(told) == {"__version__"}
+
+
+def test_a_wrong_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="evalute"):
+        yt8m.evalute  # noqa: B018
+
+
+def test_metrics_on_arrays_are_the_pipelines():
+    rng = np.random.default_rng(7)
+    predictions, labels = rng.random((60, 30)), rng.random((60, 30)) < 0.1
+    expected = MetricAccumulator.empty(30)
+    expected.update(Batch(predictions=predictions, multi_hot=labels))
+    values = expected.result()
+    assert yt8m.gap(predictions, labels) == values.gap
+    assert yt8m.hit_at_1(predictions, labels) == values.hit_at_1
+    assert yt8m.perr(predictions, labels) == values.perr
+    assert yt8m.mean_average_precision(predictions, labels) == values.map
+
+
+def test_labels_may_be_ids():
+    predictions = [[0.9, 0.1, 0.0], [0.2, 0.3, 0.5]]
+    assert yt8m.hit_at_1(predictions, [[0, -1], [1, -1]]) == 0.5
+
+
+@pytest.mark.parametrize("labels", [[1.0, 0.0], [[0.5, 0.5]], [[1], [2], [3]]])
+def test_labels_of_another_shape_are_refused(labels):
+    with pytest.raises(DataError, match="labels have shape"):
+        yt8m.gap([[0.1, 0.2, 0.3]], labels)
+
+
+def test_a_configuration_takes_settings_and_places(tmp_path):
+    config = yt8m.load_config("smoke", {"trainer.max_steps": 7}, data="d", push=str(tmp_path))
+    assert (config.trainer.max_steps, config.data.root) == (7, "d")
+    assert config.pusher.push_dir == str(tmp_path)
+    assert yt8m.load_config("smoke", ["trainer.max_steps=7"]).trainer.max_steps == 7
+    with pytest.raises(ConfigError, match="max_stpes"):
+        yt8m.load_config("smoke", {"trainer.max_stpes": 7})
+
+
+@pytest.mark.parametrize("ask", [yt8m.runs, yt8m.registry, yt8m.load_model])
+def test_a_place_that_is_not_there_is_an_error(ask, tmp_path):
+    with pytest.raises(UserError, match="nowhere"):
+        ask(tmp_path / "nowhere")

@@ -1,0 +1,92 @@
+"""Two runs side by side: settings, metrics with the interval of their difference, classes."""
+
+import json
+
+import pytest
+from run_reports import estimate
+
+from yt8m.components.artifacts.decision import Decision
+from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.artifacts.evaluation import ClassMetrics, Evaluation, SliceMetrics
+from yt8m.pipeline.comparison import compare
+from yt8m.pipeline.comparison_views import as_page, as_text
+from yt8m.pipeline.findings import ModelResults
+from yt8m.schemas.features import Level
+
+
+def findings(tmp_path, name, *, gap, aps, steps, version=0, decision=None):
+    folder = tmp_path / name
+    folder.mkdir()
+    evaluation = Evaluation(
+        level=Level.VIDEO,
+        top_k=20,
+        videos=100,
+        examples=100,
+        overall=SliceMetrics(candidate={"gap": estimate(gap, 0.03)}),
+        classes=tuple(
+            ClassMetrics(class_id=i, name=f"class {i}", positives=10 * (i + 1), candidate=ap)
+            for i, ap in enumerate(aps)
+        ),
+    )
+    (folder / "metrics.json").write_text(evaluation.to_json())
+    if decision is not None:
+        (folder / "decision.json").write_text(decision.to_json())
+    rows = [{"kind": "train", "step": s, "loss": 9 / s, "gap": gap} for s in (10, 20)]
+    (folder / "training.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    place = str(folder)
+    return ModelResults(
+        name=f"run {name}",
+        configuration={"trainer": {"max_steps": steps}, "root": str(tmp_path / name)},
+        version=version,
+        uris={"evaluation": place, "model_blessing": place, "model_run": place},
+    )
+
+
+@pytest.fixture
+def two(tmp_path):
+    a = findings(tmp_path, "a", gap=0.7, aps=(0.1, 0.5, 0.9), steps=10, version=4)
+    return a, findings(tmp_path, "b", gap=0.72, aps=(0.9, 0.7, 0.6), steps=20)
+
+
+def test_settings_that_make_the_model_are_compared_and_places_are_not(two):
+    assert compare(*two).settings == {"trainer.max_steps": (10, 20)}
+
+
+def test_the_difference_has_the_interval_of_two_independent_measurements(two):
+    (gap,) = compare(*two).metrics
+    assert gap.difference.value == pytest.approx(0.02)
+    assert gap.difference.upper - gap.difference.value == pytest.approx(0.03 * 2**0.5)
+
+
+def test_the_gates_paired_difference_is_taken_where_a_was_its_baseline(tmp_path, two):
+    paired = Estimate(value=0.02, lower=0.018, upper=0.022)
+    decision = Decision(
+        blessed=True, reason="", baseline="version 4", differences={"gap": paired}, metrics={}
+    )
+    b = findings(tmp_path, "c", gap=0.72, aps=(), steps=20, decision=decision)
+    found = compare(two[0], b)
+    assert found.metrics[0].difference == paired
+    assert not any("pairs them" in note for note in found.notes)
+
+
+def test_classes_come_by_their_gain_and_only_with_enough_videos(two):
+    assert [one.class_id for one in compare(*two, support=20).classes] == [1, 2]
+    assert [one.gain for one in compare(*two).classes] == pytest.approx([0.8, 0.2, -0.3])
+
+
+def test_what_one_of_them_has_no_more_is_said(two):
+    gone = ModelResults(name="version 2", configuration={}, recorded={"gap": Estimate(value=0.6)})
+    found = compare(gone, two[1])
+    assert found.metrics[0].difference == Estimate(value=pytest.approx(0.12))
+    assert any(note.startswith("version 2: its evaluation is not there") for note in found.notes)
+
+
+def test_text_and_page_say_it_all(two):
+    found = compare(*two)
+    text, page = as_text(found), as_page(found)
+    for said in ("trainer.max_steps", "class 0", "class 2"):
+        assert said in text
+        assert said in page
+    assert "gained most" in text
+    assert page.count("<polyline") >= 4  # the loss and the GAP of both
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["b"] == "run b"
