@@ -55,7 +55,8 @@ LANE_B := $(BIN)/python tests/support/lane_b.py
 
 lane-b: install  ## on TFX 1.21 and Python 3.13: demo, unit tests, the gate, both lanes by turns (10 min)
 	$(LANE_B) sh -c 'make demo && .venv/bin/pytest -q -n $(WORKERS) -m "not real" tests/unit \
-	  tests/integration/packaging tests/e2e/test_gate.py tests/e2e/test_gate_runner.py'
+	  tests/integration/packaging \
+	  tests/integration/kubeflow/test_golden.py tests/e2e/test_gate.py tests/e2e/test_gate_runner.py'
 	$(BIN)/pytest -q -m lane_b tests/e2e/test_lanes.py
 
 test-lane-b: install  ## on TFX 1.21 and Python 3.13: every test of `make test`

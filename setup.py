@@ -25,6 +25,8 @@ RUNTIME = [
     "kfp-pipeline-spec>=0.2.2",
     "kubernetes>=26.1",
     "numpy>=1.24",
+    "pyarrow>=10",
+    "pyarrow-hotfix",  # where TFX holds pyarrow below 14 (CVE-2023-47248)
     "google-crc32c>=1.5",
     # gs://: what Beam and TensorFlow need of its [gcp] extra.
     "google-auth>=2",

@@ -14,19 +14,26 @@ import sqlite3
 import sys
 import tempfile
 from contextlib import closing
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 from exported_models import SIZES
-from golden_specs import compile_case
-from records import make_dataset
+from records import make_dataset, read_all
+from training import make_job
 from yt8m_runs import QUICK, Place
+
+from yt8m.components.trainer.backends.in_process import run_job
+from yt8m.components.trainer.warm_start import read_weights
+from yt8m.schemas.features import FeatureConfig
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "lanes"
 LANES = ("tfx-1.16", "tfx-1.21")
 CLASSES = 5
 HERE = "ROOT"
-SQL = "metadata.sql"
+DATABASE, SQL = "metadata.db", "metadata.sql"
+EXPECTED = "expected.npz"
 
 
 def lane() -> str:
@@ -56,15 +63,35 @@ def write(out: Path) -> None:
         done = place.run()
         if done.returncode:
             raise SystemExit(done.stderr)
-        (folder / "smoke.yaml").write_text(compile_case("smoke.yaml"), encoding="utf-8")
+        train(folder, steps=4)
         kept = out / lane()
         shutil.rmtree(kept, ignore_errors=True)
-        shutil.copytree(folder, kept, symlinks=False, ignore=shutil.ignore_patterns("logs"))
-    for database in kept.rglob("metadata.db"):
+        shutil.copytree(folder, kept, ignore=shutil.ignore_patterns("*.log", "events.out.*"))
+        np.savez(kept / EXPECTED, scores=scores(folder), **train(folder, steps=6))
+    for database in kept.rglob(DATABASE):
         with closing(sqlite3.connect(database)) as connection:
             database.with_name(SQL).write_text("\n".join(connection.iterdump()), encoding="utf-8")
         database.unlink()
     _replace(kept, str(folder), HERE)
+
+
+def scores(folder: Path) -> np.ndarray:
+    """Of the pushed model, for each record that it was judged by."""
+    import tensorflow as tf
+
+    records = [r for path in sorted(folder.glob("data/validate*")) for r in read_all(path)]
+    model = tf.saved_model.load(str(folder / "push" / "1"))
+    return model.signatures["scores"](examples=tf.constant(records))["scores"].numpy()
+
+
+def train(folder: Path, *, steps: int) -> dict[str, np.ndarray]:
+    """Train on the records, or go on, to so many steps: the weights by name."""
+    import tensorflow as tf
+
+    job = make_job(folder / "training", data=folder / "data", max_steps=steps)
+    features = FeatureConfig(num_classes=CLASSES, sizes=SIZES)
+    run_job(replace(job, features=features), {})
+    return read_weights(tf.train.latest_checkpoint(job.checkpoint_dir))
 
 
 def restored(name: str, to: Path) -> Path:
@@ -72,7 +99,7 @@ def restored(name: str, to: Path) -> Path:
     shutil.copytree(GOLDEN / name, to)
     _replace(to, HERE, str(to))
     for sql in to.rglob(SQL):
-        with closing(sqlite3.connect(sql.with_name("metadata.db"))) as connection:
+        with closing(sqlite3.connect(sql.with_name(DATABASE))) as connection:
             connection.executescript(sql.read_text(encoding="utf-8"))
         sql.unlink()
     return to

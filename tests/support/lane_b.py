@@ -43,6 +43,10 @@ INSIDE = Path("/src")
 HANDED_DOWN = ("PIP_", "UV_", "SSL_", "REQUESTS_", "TF_", "http", "HTTP", "no_", "NO_")
 
 
+# Whichever of these is killed, the next one goes with it.
+ENTER = ("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child")
+
+
 class UnavailableError(Exception):
     """This machine cannot have such a root; says why, and what to do."""
 
@@ -138,9 +142,10 @@ def run(
     handed |= {"HOME": "/root", "LANG": "C.UTF-8", "PATH": f"{INSIDE}/.venv/bin:/usr/bin:/usr/sbin"}
     script = f'cd {INSIDE} && make --silent install && exec "$@"'
     inside = ["sh", "-c", script, "sh", *command]
-    enter = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", MOUNTS, "sh"]
     return subprocess.run(
-        [*enter, str(root), *places, "--", *inside], env=handed, check=False
+        [*ENTER, "sh", "-c", MOUNTS, "sh", str(root), *places, "--", *inside],
+        env=handed,
+        check=False,
     ).returncode
 
 

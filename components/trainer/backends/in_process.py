@@ -43,8 +43,8 @@ def check_gpus(environ: Mapping[str, str]) -> None:
     if seen < asked:
         raise UserError(
             f"{asked} GPUs were asked for and TensorFlow sees {seen}: the image needs a TensorFlow "
-            "with CUDA (`pip install tensorflow[and-cuda]`) that fits the node's driver, and "
-            "gpu_resource must be what the cluster calls them; with `gpus: 0` it trains on the CPU"
+            "with CUDA (`GPU=1 make image`) that fits the node's driver, and gpu_resource must be "
+            "what the cluster calls them; with `gpus: 0` it trains on the CPU"
         )
 
 
