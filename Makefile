@@ -7,11 +7,12 @@ export PYTHONDONTWRITEBYTECODE =
 unexport PYTHONPATH
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 BIN := .venv/bin
-# Whole files go to one worker, for their tests share pipelines that take half a minute to make.
+# Whole files go to one worker, for their tests share pipelines that take half a minute to make;
+# tests/conftest.py says in which order.
 WORKERS ?= 2
-PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile
+PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-unit test-slow test-real check format bench golden reference lock image fake-gcs-server clean
+.PHONY: help install demo test test-unit test-slow test-real chaos lane-b test-lane-b check format bench golden golden-lanes reference lock audit sbom image fake-gcs-server clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -33,7 +34,7 @@ demo: install  ## a first model is pushed, a second, on newer data, is gated aga
 	@echo "the report: $$($(BIN)/yt8m report --root demo/run)"
 
 test: install  ## unit, integration, distributed and end-to-end tests (at most 25 minutes)
-	$(PYTEST) -m "not slow and not real"
+	$(PYTEST) -m "not slow and not real and not lane_b"
 
 test-unit: install  ## unit tests alone (under a minute)
 	$(PYTEST) --dist load -m "not real" tests/unit
@@ -41,8 +42,22 @@ test-unit: install  ## unit tests alone (under a minute)
 test-slow: install  ## endurance tests: more kill points, longer runs
 	$(PYTEST) --dist load -m "slow and not real"
 
+chaos: install  ## kill, cut, fill, corrupt: all of it (hours); the table goes to docs/reliability.md
+	PYTHONPATH=tests/support $(BIN)/python -W ignore -m chaos --write
+
 test-real: install  ## opt-in: against real YouTube-8M shards and golden metric values
 	$(BIN)/pytest -m real -rs
+
+# A Debian 13 root where this machine's glibc is too old for TFX 1.21's wheels; root makes it.
+LANE_B := $(BIN)/python tests/support/lane_b.py
+
+lane-b: install  ## on TFX 1.21 and Python 3.13: demo, unit tests, the gate, both lanes by turns (10 min)
+	$(LANE_B) sh -c 'make demo && .venv/bin/pytest -q -n $(WORKERS) -m "not real" tests/unit \
+	  tests/integration/packaging tests/e2e/test_gate.py tests/e2e/test_gate_runner.py'
+	$(BIN)/pytest -q -m lane_b tests/e2e/test_lanes.py
+
+test-lane-b: install  ## on TFX 1.21 and Python 3.13: every test of `make test`
+	$(LANE_B) make test WORKERS=$(WORKERS)
 
 check: install  ## format, lint, types, import rules
 	$(BIN)/ruff format --check .
@@ -57,18 +72,38 @@ format: install  ## rewrite what ruff can
 golden: install  ## write the expected Kubeflow specs anew; look at the diff before committing it
 	PYTHONPATH=tests/support $(BIN)/python tests/support/golden_specs.py
 
+golden-lanes: install  ## write what this lane and lane B leave behind anew, for each other's tests
+	PYTHONPATH=tests/support $(BIN)/python tests/support/golden_lanes.py tests/golden/lanes
+	$(LANE_B) --share $(CURDIR)/tests/golden/lanes env PYTHONPATH=tests/support \
+	  python tests/support/golden_lanes.py $(CURDIR)/tests/golden/lanes
+
 reference: install  ## write the reference in docs/configuration.md anew, from the code
 	PYTHONPATH=tests/support $(BIN)/python tests/support/config_reference.py
 
 IMAGE ?= yt8m:$(shell git rev-parse --short=12 HEAD 2>/dev/null || echo local)
+# For a release, by digest: python@sha256:...
 BUILD_BASE ?= python:3.11-bookworm
 BASE ?= python:3.11-slim-bookworm
-LOCK ?= tfx-1.16-py311
+GPU ?=
+LOCK ?= tfx-1.16-py311$(if $(filter 1,$(GPU)),-cuda)
+IMAGE_BUILDER ?= docker build
+IMAGE_ARGS = --file kubeflow/images/Dockerfile --tag $(IMAGE) --build-arg BUILD_BASE=$(BUILD_BASE) \
+  --build-arg BASE=$(BASE) --build-arg LOCK=$(LOCK) \
+  --build-arg SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct)
 
-image:  ## the container image; IMAGE, BUILD_BASE, BASE and LOCK may be given
-	DOCKER_BUILDKIT=1 docker build --file kubeflow/images/Dockerfile --tag $(IMAGE) \
-	  --build-arg BUILD_BASE=$(BUILD_BASE) --build-arg BASE=$(BASE) --build-arg LOCK=$(LOCK) \
-	  --build-arg SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) .
+image:  ## the container image; GPU=1 with CUDA; IMAGE, BUILD_BASE, BASE, LOCK may be given
+	DOCKER_BUILDKIT=1 $(IMAGE_BUILDER) $(IMAGE_ARGS) .
+
+RUNTIME_LOCKS := $(filter-out %-dev %-cuda,$(patsubst lock/%.txt,%,$(wildcard lock/tfx-*-py*.txt)))
+
+sbom:  ## dist/sbom: the packages of each lock as CycloneDX JSON, the same bytes each time
+	mkdir -p dist/sbom
+	for lock in $(RUNTIME_LOCKS); do python3 lock/sbom.py lock/$$lock.txt > dist/sbom/$$lock.cdx.json || exit; done
+
+audit: install  ## every lock against the advisory database; exit code 3 of its own where it is not reached
+	test -x .venv/audit/bin/pip-audit || { $(BIN)/python -m venv --without-pip .venv/audit && \
+	  VIRTUAL_ENV=.venv/audit UV_CONFIG_FILE=lock/uv.toml .venv/uv/bin/uv pip sync --quiet --require-hashes lock/audit.txt; }
+	$(BIN)/python lock/audit.py .venv/audit/bin/pip-audit $(RUNTIME_LOCKS)
 
 lock: install  ## resolve the lock anew, from setup.py and lock/
 	bash lock/resolve.sh

@@ -35,6 +35,8 @@ RUNTIME = [
     "tzdata>=2024.1",  # where the machine has no zones of its own, as small images have not
     "boto3>=1.28",
 ]
+# On Linux, TensorFlow's own choice of NVIDIA's libraries; the driver is the machine's.
+CUDA = ["tensorflow[and-cuda]"]
 DEV = [
     "pytest>=8",
     "pytest-xdist>=3.5",
@@ -74,7 +76,7 @@ setup(
         "yt8m.kubeflow": ["py.typed", "rbac.yaml"],
     },
     install_requires=RUNTIME,
-    extras_require={"dev": DEV},
+    extras_require={"dev": DEV, "cuda": CUDA},
     entry_points={"console_scripts": ["yt8m = yt8m.components.console.main:main"]},
     zip_safe=False,
 )

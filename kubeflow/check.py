@@ -31,7 +31,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Cluster:
+class ClusterAccess:
     """The namespace that the pipeline will run in, and who asks there."""
 
     client: Any  # kubernetes.client.ApiClient, which publishes no types
@@ -39,7 +39,7 @@ class Cluster:
     account: str = ""  # whose permissions are asked for; empty: those of the caller
 
 
-def check(spec: Spec, cluster: Cluster) -> list[Finding]:
+def check(spec: Spec, cluster: ClusterAccess) -> list[Finding]:
     """Every permission, claim, secret, image and root that `spec` names, one after another."""
     backend = trainer_backend(spec)
     return [
@@ -84,7 +84,7 @@ def _not_sound(spec: Spec) -> Iterator[Finding]:
         yield Finding(kind="spec", name=where, state=MISSING, detail=problem)
 
 
-def _permission(cluster: Cluster, group: str, resource: str, verb: str) -> Finding:
+def _permission(cluster: ClusterAccess, group: str, resource: str, verb: str) -> Finding:
     from kubernetes import client as k8s
 
     main, _, sub = resource.partition("/")
@@ -112,7 +112,7 @@ def _permission(cluster: Cluster, group: str, resource: str, verb: str) -> Findi
     return Finding(kind="permission", name=name, state=MISSING, detail="kubeflow/rbac.yaml")
 
 
-def _claims(spec: Spec, backend: Mapping[str, Any], cluster: Cluster) -> Iterator[Finding]:
+def _claims(spec: Spec, backend: Mapping[str, Any], cluster: ClusterAccess) -> Iterator[Finding]:
     from kubernetes import client as k8s
 
     api = k8s.CoreV1Api(cluster.client)
@@ -133,7 +133,7 @@ def _claims(spec: Spec, backend: Mapping[str, Any], cluster: Cluster) -> Iterato
             yield Finding(kind="claim", name=name, state=state, detail="" if state == OK else phase)
 
 
-def _secrets(spec: Spec, backend: Mapping[str, Any], cluster: Cluster) -> Iterator[Finding]:
+def _secrets(spec: Spec, backend: Mapping[str, Any], cluster: ClusterAccess) -> Iterator[Finding]:
     from kubernetes import client as k8s
 
     api = k8s.CoreV1Api(cluster.client)
@@ -187,7 +187,7 @@ def _root(root: str) -> Finding:
     return Finding(kind="root", name=root, state=OK, detail="reached from here")
 
 
-def _look(read: Callable[..., Any], name: str, cluster: Cluster) -> tuple[Any, str]:
+def _look(read: Callable[..., Any], name: str, cluster: ClusterAccess) -> tuple[Any, str]:
     return _asked(lambda: read(name, cluster.namespace, _request_timeout=_TIMEOUT_S))
 
 

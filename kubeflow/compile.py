@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from yt8m.components import storage
 from yt8m.components.evaluator.thresholds import check_gate
 from yt8m.components.example_gen.config import Ingest
 from yt8m.components.trainer.backends.kubernetes_config import KubernetesBackend
@@ -126,10 +127,10 @@ def compile_pipeline(pipeline: Pipeline, target: Target) -> Spec:
 
 def write_spec(spec: Spec, path: str) -> None:
     """Write the YAML documents to `path`, all or nothing."""
-    partial = Path(f"{path}.partial")
+    if not Path(path).absolute().parent.is_dir():
+        raise ConfigError(f"--out {path}: no such directory")
     try:
-        partial.write_text(to_yaml(spec), encoding="utf-8")
-        partial.replace(path)
+        storage.write_text(path, to_yaml(spec))
     except OSError as error:
         raise ConfigError(f"--out {path}: {error.strerror}") from error
 

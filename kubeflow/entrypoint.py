@@ -13,13 +13,13 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from yt8m.components.storage.errors import StorageError
 from yt8m.kubeflow.launcher import finish_output, prepare_input
 from yt8m.kubeflow.references import follow, leave_on_volume
-from yt8m.kubeflow.remembered import find_remembered
+from yt8m.kubeflow.task_cache import find_cached_result
 from yt8m.kubeflow.visualizations import draw
 from yt8m.kubeflow.volumes import check_volumes
 from yt8m.schemas.errors import EXIT_FAILED, Yt8mError
@@ -67,7 +67,7 @@ def _execute(args: argparse.Namespace, beam_args: list[str], root: str) -> None:
         for listed in executor_input["outputs"]["artifacts"].values()
         for artifact in listed["artifacts"]
     ]
-    earlier = find_remembered(args.executor_class_path, executor_input, os.environ)
+    earlier = find_cached_result(args.executor_class_path, executor_input, os.environ)
     if earlier is None or not earlier.restore():
         _run_patiently(lambda: _run(args, beam_args), outputs_in_pod)
         if earlier is not None:
@@ -102,13 +102,9 @@ def _run_patiently(run: Callable[[], None], outputs: Sequence[str]) -> None:
     run()
 
 
-def _may_pass(error: BaseException | None) -> bool:
+def _may_pass(error: BaseException) -> bool:
     """Whether a storage or a network failed, and nothing that was given."""
-    while error is not None:
-        if isinstance(error, StorageError | ConnectionError | TimeoutError):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
+    return any(isinstance(e, StorageError | ConnectionError | TimeoutError) for e in _chain(error))
 
 
 def _run(args: argparse.Namespace, beam_args: list[str]) -> None:
@@ -130,13 +126,15 @@ def _leave_message(file: Path, said: str) -> None:
         _log.warning("cannot write %s", file, exc_info=True)
 
 
-def _explained(error: BaseException | None) -> Yt8mError | None:
+def _explained(error: BaseException) -> Yt8mError | None:
     """Our own error, if Beam or TFX wrapped one into its own."""
+    return next((e for e in _chain(error) if isinstance(e, Yt8mError)), None)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
-        if isinstance(error, Yt8mError):
-            return error
+        yield error
         error = error.__cause__ or error.__context__
-    return None
 
 
 def _parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:

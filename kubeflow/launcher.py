@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from yt8m.components import storage
 from yt8m.schemas.errors import Yt8mError
 
 _log = logging.getLogger(__name__)
@@ -94,9 +95,7 @@ def finish_output(output_file: Path, places: Places) -> None:
             artifact["metadata"] = _portable(artifact.get("metadata", {}), places, key)
     if problems:
         raise Yt8mError("\n".join(problems))
-    partial = output_file.with_name(output_file.name + ".partial")
-    partial.write_text(json.dumps(report, allow_nan=False), encoding="utf-8")
-    partial.replace(output_file)
+    storage.write_text(str(output_file), json.dumps(report, allow_nan=False))
 
 
 def _restore_type(artifact: dict[str, Any], declared: Mapping[str, Any], where: str) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from yt8m.kubeflow.launcher import Place, Places
-from yt8m.kubeflow.remembered import digest_tree
+from yt8m.kubeflow.task_cache import digest_tree
 from yt8m.schemas.errors import UserError
 
 _FILE = "reference.json"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from yt8m.components.artifacts import decision as decision_file
-from yt8m.components.artifacts.decision import Decision, decision_text, parse_decision
+from yt8m.components.artifacts.decision import Decision, decision_text
 from yt8m.components.artifacts.report import PAGE_FILE
 from yt8m.kubeflow.launcher import local_path
 
@@ -38,14 +38,14 @@ def _draw_page(page: str) -> tuple[str, Mapping[str, Any]]:
 
 
 def _draw_verdict(text: str) -> tuple[str, Mapping[str, Any]]:
-    decision = parse_decision(text)
+    decision = Decision.from_json(text)
     head = "Blessed" if decision.blessed else "Held back"
     page = f"# {head}\n\n{decision.reason}\n\n```\n{decision_text(decision)}\n```\n"
     return page, {"blessed": decision.blessed, "reason": decision.reason}
 
 
 def _draw_metrics(text: str) -> tuple[str, Mapping[str, Any]]:
-    return "", dict(_metrics(parse_decision(text)))
+    return "", dict(_metrics(Decision.from_json(text)))
 
 
 def _metrics(decision: Decision) -> Iterator[tuple[str, float]]:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Write the locks anew: hashes and exact versions alone, no index and no host. One pair (runtime,
-# and with what the tests need) for each lane and Python; that of Python 3.10 stays as it is.
+# Write the locks anew: hashes and exact versions alone, no index and no host. Three (runtime, with
+# what the tests need, with CUDA) for each lane and Python; that of Python 3.10 stays as it is.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 resolve() { # TFX's version, Python's, the oldest glibc, then what uv takes
@@ -9,12 +9,19 @@ resolve() { # TFX's version, Python's, the oldest glibc, then what uv takes
   .venv/uv/bin/uv pip compile setup.py "$@" \
     --config-file lock/uv.toml --constraint "lock/tfx-$tfx-pins.txt" --override lock/overrides.txt \
     --python-version "$python" --python-platform "x86_64-manylinux_$glibc" \
-    --generate-hashes --no-header --no-annotate --no-emit-index-url --quiet --upgrade
+    --generate-hashes --no-header --no-annotate --no-emit-index-url --quiet
 }
-pair() {
+locks() {
   local name=lock/tfx-$1-py${2/./}
-  resolve "$@" --output-file "$name.txt"
-  resolve "$@" --extra dev --output-file "$name-dev.txt"
+  resolve "$@" --upgrade --output-file "$name.txt"
+  # What a file holds already is kept: the same versions, and more packages.
+  for extra in dev cuda; do
+    cp "$name.txt" "$name-$extra.txt"
+    resolve "$@" --extra $extra --output-file "$name-$extra.txt"
+  done
 }
-pair 1.16 3.11 2_28
-for python in 3.11 3.12 3.13; do pair 1.21 $python 2_39; done
+locks 1.16 3.11 2_28
+for python in 3.11 3.12 3.13; do locks 1.21 $python 2_39; done
+# What `make audit` runs, for every Python.
+echo pip-audit | .venv/uv/bin/uv pip compile - --universal --python-version 3.10 --upgrade \
+  --generate-hashes --no-header --no-annotate --no-emit-index-url --quiet --output-file lock/audit.txt

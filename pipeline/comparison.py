@@ -9,7 +9,7 @@ from typing import Any
 
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.evaluation import ClassMetrics
-from yt8m.pipeline.findings import Findings
+from yt8m.pipeline.findings import ModelResults
 from yt8m.schemas.config_tree import flatten, to_dict
 
 # Where things lie and what is done afterwards make no model better.
@@ -45,8 +45,8 @@ class ClassComparison:
 class Comparison:
     """Whatever both have. Classes: the most gained first."""
 
-    a: Findings
-    b: Findings
+    a: ModelResults
+    b: ModelResults
     settings: Mapping[str, tuple[Any, Any]]  # configured values that differ, by dotted path
     metrics: tuple[MetricComparison, ...]
     classes: tuple[ClassComparison, ...]
@@ -64,7 +64,7 @@ class Comparison:
         }
 
 
-def compare(a: Findings, b: Findings, *, support: int = 1) -> Comparison:
+def compare(a: ModelResults, b: ModelResults, *, support: int = 1) -> Comparison:
     """`b` against `a`; classes of at least `support` videos."""
     return Comparison(
         a=a,
@@ -84,7 +84,7 @@ def _settings(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, tuple[Any
     return {key: (then.get(key), now.get(key)) for key in keys if then.get(key) != now.get(key)}
 
 
-def _metrics(a: Findings, b: Findings) -> list[MetricComparison]:
+def _metrics(a: ModelResults, b: ModelResults) -> list[MetricComparison]:
     paired = _paired(a, b)
     return [
         MetricComparison(
@@ -98,7 +98,7 @@ def _metrics(a: Findings, b: Findings) -> list[MetricComparison]:
     ]
 
 
-def _paired(a: Findings, b: Findings) -> Mapping[str, Estimate]:
+def _paired(a: ModelResults, b: ModelResults) -> Mapping[str, Estimate]:
     """The differences that b's gate has measured video by video, where `a` was its baseline."""
     decision = b.decision
     was_baseline = decision and a.version and decision.baseline == f"version {a.version}"
@@ -117,7 +117,7 @@ def _minus(b: Estimate, a: Estimate) -> Estimate:
     return Estimate(value=value, lower=value - down, upper=value + up)
 
 
-def _classes(a: Findings, b: Findings, support: int) -> tuple[ClassComparison, ...]:
+def _classes(a: ModelResults, b: ModelResults, support: int) -> tuple[ClassComparison, ...]:
     first: dict[int, ClassMetrics] = {c.class_id: c for c in _evaluated(a)}
     found = [
         ClassComparison(
@@ -133,11 +133,11 @@ def _classes(a: Findings, b: Findings, support: int) -> tuple[ClassComparison, .
     return tuple(sorted(found, key=lambda one: (-one.gain, one.class_id)))
 
 
-def _evaluated(one: Findings) -> tuple[ClassMetrics, ...]:
+def _evaluated(one: ModelResults) -> tuple[ClassMetrics, ...]:
     return one.evaluation.classes if one.evaluation else ()
 
 
-def _notes(a: Findings, b: Findings) -> list[str]:
+def _notes(a: ModelResults, b: ModelResults) -> list[str]:
     notes = []
     videos = [e.videos if (e := one.evaluation) else None for one in (a, b)]
     if None not in videos and videos[0] != videos[1]:

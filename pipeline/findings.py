@@ -10,22 +10,21 @@ from typing import Any
 from yt8m.components import storage
 from yt8m.components.artifacts import decision as decision_file
 from yt8m.components.artifacts import evaluation as evaluation_file
-from yt8m.components.artifacts.decision import Decision, parse_decision
+from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.estimate import Estimate
-from yt8m.components.artifacts.evaluation import Evaluation, parse_evaluation
+from yt8m.components.artifacts.evaluation import Evaluation
 from yt8m.components.artifacts.read import read_if_present
 from yt8m.components.artifacts.run_record import RunRecord
 from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_curve
 from yt8m.components.registry.versions import load_version
 from yt8m.pipeline.config import MetadataConfig
-from yt8m.pipeline.lineage import ExecutionFacts, Lineage
-from yt8m.pipeline.metadata import open_store
+from yt8m.pipeline.metadata import ExecutionFacts, Lineage, open_store
 from yt8m.pipeline.run.workspace import Layout
 from yt8m.schemas.config_tree import from_dict
 
 
 @dataclass(frozen=True, kw_only=True)
-class Findings:
+class ModelResults:
     """One run or version; what it did not come to, or what was removed since, is empty."""
 
     name: str
@@ -37,12 +36,12 @@ class Findings:
     @cached_property
     def evaluation(self) -> Evaluation | None:
         place = self.uris.get("evaluation", "")
-        return read_if_present(place, evaluation_file.FILE_NAME, parse_evaluation)
+        return read_if_present(place, evaluation_file.FILE_NAME, Evaluation.from_json)
 
     @cached_property
     def decision(self) -> Decision | None:
         place = self.uris.get("model_blessing", "")
-        return read_if_present(place, decision_file.FILE_NAME, parse_decision)
+        return read_if_present(place, decision_file.FILE_NAME, Decision.from_json)
 
     @property
     def metrics(self) -> Mapping[str, Estimate]:
@@ -69,7 +68,7 @@ _OUTPUTS = {
 }
 
 
-def findings_of_run(layout: Layout, record: RunRecord) -> Findings:
+def findings_of_run(layout: Layout, record: RunRecord) -> ModelResults:
     """What a run of this root came to."""
     by_name = {
         _OUTPUTS[execution.node, output.key]: output.uri
@@ -77,7 +76,7 @@ def findings_of_run(layout: Layout, record: RunRecord) -> Findings:
         for output in execution.outputs
         if (execution.node, output.key) in _OUTPUTS
     }
-    return Findings(
+    return ModelResults(
         name=f"run {record.run_id}",
         configuration=record.config,
         version=record.version,
@@ -86,10 +85,10 @@ def findings_of_run(layout: Layout, record: RunRecord) -> Findings:
     )
 
 
-def findings_of_version(push_dir: str, number: int) -> Findings:
+def findings_of_version(push_dir: str, number: int) -> ModelResults:
     """What a pushed version came to; its evaluation as long as its run's root is kept."""
     record = load_version(push_dir, number).record
-    return Findings(
+    return ModelResults(
         name=f"version {number}",
         configuration=record.configuration,
         version=number,

@@ -11,7 +11,7 @@ from pathlib import Path
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.registry.versions import UnusableVersionError, list_versions, load_record
 from yt8m.pipeline.config import RetentionConfig
-from yt8m.pipeline.lineage import Lineage
+from yt8m.pipeline.metadata import Lineage
 from yt8m.pipeline.run.record import read_run_records
 from yt8m.pipeline.run.workspace import Layout
 

@@ -18,8 +18,7 @@ from yt8m.components.example_gen.sources import Sources, resolve_sources
 from yt8m.components.registry.versions import newest
 from yt8m.components.storage.retry import Backoff
 from yt8m.pipeline.config import PipelineConfig, RetrainConfig
-from yt8m.pipeline.lineage import Lineage
-from yt8m.pipeline.metadata import open_store
+from yt8m.pipeline.metadata import Lineage, open_store
 from yt8m.pipeline.retrain_status import RetrainStatus, write_status
 from yt8m.pipeline.run.finish import notify, summary
 from yt8m.pipeline.run.record import read_run_records
@@ -48,7 +47,7 @@ _NEWEST_SPAN = ("", "latest")
 
 
 @dataclass(frozen=True)
-class News:
+class NewData:
     """Whether there are new data, in words; `is_new` False ends a retraining at once."""
 
     is_new: bool
@@ -63,27 +62,27 @@ def windowed(config: PipelineConfig) -> PipelineConfig:
     return dataclasses.replace(config, data=dataclasses.replace(config.data, span=window))
 
 
-def prepared(config: PipelineConfig) -> PipelineConfig:
+def retraining_config(config: PipelineConfig) -> PipelineConfig:
     """`config` as a retraining runs it: on the window, and from the newest blessed model."""
     warm = config.retrain.warm_start or config.trainer.start_from_base
     trainer = dataclasses.replace(config.trainer, start_from_base=warm)
     return dataclasses.replace(windowed(config), trainer=trainer)
 
 
-def find_news(config: PipelineConfig) -> News:
+def find_new_data(config: PipelineConfig) -> NewData:
     """Compare what is there with what complete runs, and the newest model, were made from."""
     sources = resolve_sources(config.data)
     processed = _complete_runs(config)
     if sources.digest in processed:
-        return News(
+        return NewData(
             False,
             f"nothing new: {processed[sources.digest]} was made from {_named(sources)} already; "
             "after a change of the configuration, use `yt8m run`",
         )
     known = _newest_known_span(config)
     if sources.spans and known is not None and not processed and max(sources.spans) <= known:
-        return News(False, f"nothing new: the registry's newest model has seen span {known}")
-    return News(True, f"retraining on {_named(sources)}")
+        return NewData(False, f"nothing new: the registry's newest model has seen span {known}")
+    return NewData(True, f"retraining on {_named(sources)}")
 
 
 def _complete_runs(config: PipelineConfig) -> dict[str, str]:

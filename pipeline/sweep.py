@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from yt8m.components.artifacts.run_record import RunRecord
-from yt8m.components.baseline.config import Choice
+from yt8m.components.baseline.config import BaselineChoice
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.run.cache_keys import resolve_external_inputs
 from yt8m.pipeline.run.record import read_run_records
@@ -61,7 +61,7 @@ def prepared(config: PipelineConfig) -> PipelineConfig:
     """`config` as a sweep runs it: no baseline, and a registry below its root."""
     return dataclasses.replace(
         config,
-        baseline=dataclasses.replace(config.baseline, version=Choice.NONE),
+        baseline=dataclasses.replace(config.baseline, version=BaselineChoice.NONE),
         pusher=dataclasses.replace(config.pusher, push_dir=str(Path(config.root) / MODELS)),
     )
 

@@ -11,6 +11,7 @@ import dataclasses
 import difflib
 import enum
 import functools
+import json
 import math
 import re
 import types
@@ -43,6 +44,18 @@ class ConfigNode:
             raise ConfigError(problems)
 
 
+class JsonFile:
+    """Base of dataclasses that are kept as JSON, in a file or on the way to another process."""
+
+    def to_json(self) -> str:
+        return json.dumps(to_dict(self), indent=1, allow_nan=False)
+
+    @classmethod
+    def from_json(cls: type[T], text: str) -> T:
+        """The inverse of `to_json`; ConfigError says what is wrong with values or keys."""
+        return from_dict(cls, json.loads(text))
+
+
 def require(condition: bool, field: str, value: object, allowed: str) -> None:
     """For `__post_init__`: refuse `value` of `field`, saying what is allowed."""
     if not condition:
@@ -69,6 +82,16 @@ def to_dict(node: Any) -> Any:
     if isinstance(node, list | tuple):
         return [to_dict(value) for value in node]
     return node
+
+
+def to_parameter(node: ConfigNode) -> str:
+    """A node as TFX's execution parameter: equal nodes have the same text, and one cache key."""
+    return json.dumps(to_dict(node), sort_keys=True)
+
+
+def from_parameter(cls: type[T], text: str, *, path: str) -> T:
+    """The inverse of `to_parameter`; `path` is where the node stands in the configuration."""
+    return from_dict(cls, json.loads(text), path=path)
 
 
 def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

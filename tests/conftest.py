@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,7 +15,20 @@ settle()
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 
+_HERE = Path(__file__).parent
 _MISSING = "missing requirement"  # in a report's properties, which xdist hands to its controller
+# A worker that begins a file of minutes when the others are done makes everybody wait for it.
+_LONGEST_FIRST = ("e2e", "distributed", "integration", "unit")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The long files first; else the order stays."""
+
+    def place(item: pytest.Item) -> int:
+        folder = item.path.relative_to(_HERE).parts[0]
+        return _LONGEST_FIRST.index(folder) if folder in _LONGEST_FIRST else len(_LONGEST_FIRST)
+
+    items.sort(key=place)
 
 
 @pytest.hookimpl(tryfirst=True)  # before any fixture is made

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
-from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.config_tree import JsonFile
 
 FILE_NAME = "comparisons.json"
 
@@ -20,16 +19,8 @@ class Divergence:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparisons:
+class Comparisons(JsonFile):
     """Both comparisons; one that was not made is empty."""
 
     drift: tuple[Divergence, ...] = ()  # train against the data of the baseline
     skew: tuple[Divergence, ...] = ()  # train against eval
-
-    def to_json(self) -> str:
-        return json.dumps(to_dict(self))
-
-
-def parse_comparisons(text: str) -> Comparisons:
-    """The inverse of `Comparisons.to_json`."""
-    return from_dict(Comparisons, json.loads(text))

@@ -22,11 +22,10 @@
 from __future__ import annotations
 
 import enum
-import json
 from dataclasses import dataclass, field
 
 from yt8m.components.artifacts.estimate import Estimate, estimate_text
-from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.config_tree import JsonFile
 
 FILE_NAME = "decision.json"
 
@@ -57,7 +56,7 @@ class Check:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decision:
+class Decision(JsonFile):
     """Whether the model may be pushed, and why."""
 
     blessed: bool
@@ -73,14 +72,6 @@ class Decision:
     differences: dict[str, Estimate] = field(default_factory=dict)
     checks: tuple[Check, ...] = ()
     notes: tuple[str, ...] = ()
-
-    def to_json(self) -> str:
-        return json.dumps(to_dict(self), indent=1, allow_nan=False)
-
-
-def parse_decision(text: str) -> Decision:
-    """The inverse of `Decision.to_json`."""
-    return from_dict(Decision, json.loads(text))
 
 
 def decision_text(decision: Decision) -> str:

@@ -23,12 +23,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.metrics.curves import CalibrationBin, CurvePoint
-from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.config_tree import JsonFile
 from yt8m.schemas.features import Level
 
 FILE_NAME = "metrics.json"
@@ -79,7 +78,7 @@ class ConfusedLabels:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluation:
+class Evaluation(JsonFile):
     """Everything that was found."""
 
     level: Level
@@ -98,11 +97,3 @@ class Evaluation:
     confusions: tuple[ConfusedLabels, ...] = ()
     notes: tuple[str, ...] = ()
     broken: dict[str, str] = field(default_factory=dict)
-
-    def to_json(self) -> str:
-        return json.dumps(to_dict(self), allow_nan=False)
-
-
-def parse_evaluation(text: str) -> Evaluation:
-    """The inverse of `Evaluation.to_json`."""
-    return from_dict(Evaluation, json.loads(text))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
 from yt8m.components import storage
-from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.config_tree import JsonFile
 from yt8m.schemas.errors import ConfigError, UserError
 from yt8m.schemas.features import FeatureConfig, Level
 
@@ -19,7 +18,7 @@ FEATURES = "features"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExportInfo:
+class ExportInfo(JsonFile):
     """Enough to read records for the model, and to build its network again."""
 
     level: Level
@@ -31,15 +30,12 @@ class ExportInfo:
     has_transform_graph: bool
     config: dict[str, Any] = field(default_factory=dict)  # as the trainer had it
 
-    def to_json(self) -> str:
-        return json.dumps(to_dict(self), indent=1, sort_keys=True)
-
 
 def load_info(directory: str) -> ExportInfo:
     """The info of the export in `directory`; UserError where there is none or it is damaged."""
     path = storage.join(directory, FILE_NAME)
     try:
-        return from_dict(ExportInfo, json.loads(storage.read_text(path)))
+        return ExportInfo.from_json(storage.read_text(path))
     except FileNotFoundError:
         raise UserError(
             f"{directory}: has no {FILE_NAME}, so it is not a model that yt8m exported"

@@ -10,7 +10,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 
-from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.config_tree import JsonFile
 from yt8m.schemas.features import Level
 
 FILE_NAME = "manifest.json"
@@ -35,7 +35,7 @@ class Shard:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Manifest:
+class Manifest(JsonFile):
     """All shards of one Examples artifact."""
 
     level: Level
@@ -58,11 +58,3 @@ class Manifest:
         """Changes exactly when the data does; addresses do not count."""
         rows = sorted((s.split, s.digest, s.records) for s in self.shards)
         return hashlib.sha256(json.dumps([self.level.value, rows]).encode()).hexdigest()[:16]
-
-    def to_json(self) -> str:
-        return json.dumps(to_dict(self), indent=1)
-
-
-def parse_manifest(text: str) -> Manifest:
-    """The inverse of `Manifest.to_json`."""
-    return from_dict(Manifest, json.loads(text))

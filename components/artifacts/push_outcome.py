@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from yt8m.components.artifacts.version_record import VersionRecord
-from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.config_tree import JsonFile
 
 FILE_NAME = "pushed.json"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PushOutcome:
+class PushOutcome(JsonFile):
     """Whether the model was pushed, where to, and its record, which exists either way."""
 
     pushed: bool
@@ -20,11 +19,3 @@ class PushOutcome:
     destination: str = ""
     up_to_date: bool = False  # the model is in service already, so there was nothing to push
     record: VersionRecord
-
-    def to_json(self) -> str:
-        return json.dumps(to_dict(self), indent=1, allow_nan=False)
-
-
-def parse_push_outcome(text: str) -> PushOutcome:
-    """The inverse of `PushOutcome.to_json`."""
-    return from_dict(PushOutcome, json.loads(text))

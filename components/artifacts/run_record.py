@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.config_tree import JsonFile
 from yt8m.schemas.errors import (
     EXIT_DONE,
     EXIT_FAILED,
@@ -75,7 +74,7 @@ class NodeRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunRecord:
+class RunRecord(JsonFile):
     """One run."""
 
     run_id: str
@@ -110,11 +109,3 @@ class RunRecord:
         """This record with `node` in the place of the one that has its name."""
         nodes = tuple(node if old.name == node.name else old for old in self.nodes)
         return dataclasses.replace(self, nodes=nodes)
-
-    def to_json(self) -> str:
-        return json.dumps(to_dict(self), indent=1)
-
-
-def parse_run_record(text: str) -> RunRecord:
-    """The inverse of `RunRecord.to_json`."""
-    return from_dict(RunRecord, json.loads(text))

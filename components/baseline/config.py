@@ -9,7 +9,7 @@ from yt8m.schemas.config_tree import ConfigNode
 from yt8m.schemas.limits import PositiveInt
 
 
-class Choice(enum.Enum):
+class BaselineChoice(enum.Enum):
     """The versions that have a name."""
 
     NEWEST = "newest"  # the newest one that is blessed and sound
@@ -20,4 +20,5 @@ class Choice(enum.Enum):
 class BaselineConfig(ConfigNode):
     """Which pushed model is compared with and started from."""
 
-    version: Choice | PositiveInt = Choice.NEWEST  # a name, or the number of a version
+    # A name, or the number of a version.
+    version: BaselineChoice | PositiveInt = BaselineChoice.NEWEST

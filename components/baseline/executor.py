@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from typing import Any
 
@@ -11,8 +10,8 @@ from tfx.dsl.components.base import base_executor
 from tfx.types import artifact_utils
 
 from yt8m.components.baseline.config import BaselineConfig
-from yt8m.components.baseline.select import hand_over, replaced_version, select_baseline
-from yt8m.schemas.config_tree import from_dict
+from yt8m.components.baseline.select import copy_to_artifact, replaced_version, select_baseline
+from yt8m.schemas.config_tree import from_parameter
 
 _log = logging.getLogger(__name__)
 
@@ -28,10 +27,10 @@ class Executor(base_executor.BaseExecutor):
     ) -> None:
         self._log_startup(input_dict, output_dict, exec_properties)
         push_dir = exec_properties["push_dir"]
-        config = from_dict(BaselineConfig, json.loads(exec_properties["config"]), path="baseline")
+        config = from_parameter(BaselineConfig, exec_properties["config"], path="baseline")
         version = select_baseline(config, push_dir, exec_properties["registry_digest"])
         model = artifact_utils.get_single_instance(output_dict["model"])
-        hand_over(version, model.uri, replaces=replaced_version(config, push_dir, version))
+        copy_to_artifact(version, model.uri, replaces=replaced_version(config, push_dir, version))
         model.set_int_custom_property("version", version.number if version else 0)
         if version is None:
             _log.info("no baseline: %s", f"nothing usable in {push_dir}" if push_dir else "none")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from yt8m.components import storage
 from yt8m.components.artifacts.saved_model import SERVING_DIR
 from yt8m.components.artifacts.version_record import RECORD_FILE
-from yt8m.components.baseline.config import BaselineConfig, Choice
+from yt8m.components.baseline.config import BaselineChoice, BaselineConfig
 from yt8m.components.registry.baseline_artifact import write_in_service
 from yt8m.components.registry.versions import (
     NO_VERSION,
@@ -38,14 +38,14 @@ def select_baseline(config: BaselineConfig, push_dir: str, registry_digest: str)
             )
         return load_version(push_dir, config.version, verify=True)
     none = registry_digest.partition("-")[0] == NO_VERSION
-    if config.version is Choice.NONE or not push_dir or none:
+    if config.version is BaselineChoice.NONE or not push_dir or none:
         return None
     return newest(push_dir, not_after=digest_version(registry_digest), verify=True)
 
 
 def check_registry(config: BaselineConfig, push_dir: str) -> None:
     """UserError where a push would replace what the model cannot be compared with."""
-    if push_dir and config.version is not Choice.NONE:
+    if push_dir and config.version is not BaselineChoice.NONE:
         check_usable(push_dir)
 
 
@@ -57,7 +57,7 @@ def replaced_version(
     Usually the baseline. A damaged version above it may be replaced as well, one that was pushed
     since the run began may not.
     """
-    if config.version is Choice.NONE or not push_dir:
+    if config.version is BaselineChoice.NONE or not push_dir:
         return None
     latest = newest(push_dir)
     number, newest_number = (v.number if v else 0 for v in (baseline, latest))
@@ -66,7 +66,7 @@ def replaced_version(
     return InService(version=number, digest=baseline.record.model_digest if baseline else "")
 
 
-def hand_over(
+def copy_to_artifact(
     version: Version | None, artifact_uri: str, *, replaces: InService | None = None
 ) -> None:
     """Copy `version` into the artifact; without one the artifact stays an empty directory.

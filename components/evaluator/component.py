@@ -2,45 +2,39 @@
 
 from __future__ import annotations
 
-import json
-
 from tfx import types
 from tfx.dsl.components.base import base_beam_component, executor_spec
 from tfx.orchestration import data_types
-from tfx.types import component_spec, standard_artifacts
+from tfx.types import standard_artifacts
 
+from yt8m.components.declaration import Declaration, channels, parameters
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
 from yt8m.components.evaluator.executor import Executor
 from yt8m.components.evaluator.tfma_user_metrics import parse_user_metrics
 from yt8m.schemas.code_version import code_version
-from yt8m.schemas.config_tree import to_dict
+from yt8m.schemas.config_tree import to_parameter
 from yt8m.schemas.features import FeatureConfig
 from yt8m.schemas.own_code import own_code_version
 
 
-class EvaluatorSpec(component_spec.ComponentSpec):
+class EvaluatorSpec(Declaration):
     """What passes in and out."""
 
-    PARAMETERS = {  # noqa: RUF012  (TFX's way)
-        "config": component_spec.ExecutionParameter(type=str),
-        "gate": component_spec.ExecutionParameter(type=str),
-        "features": component_spec.ExecutionParameter(type=str),
-        "gap_threshold": component_spec.ExecutionParameter(type=str),
-        "gap_change_threshold": component_spec.ExecutionParameter(type=str),
-        "vocabulary_digest": component_spec.ExecutionParameter(type=str),
-        "code_version": component_spec.ExecutionParameter(type=str),
-    }
-    INPUTS = {  # noqa: RUF012
-        "examples": component_spec.ChannelParameter(type=standard_artifacts.Examples),
-        "model": component_spec.ChannelParameter(type=standard_artifacts.Model),
-        "baseline_model": component_spec.ChannelParameter(
-            type=standard_artifacts.Model, optional=True
-        ),
-    }
-    OUTPUTS = {  # noqa: RUF012
-        "evaluation": component_spec.ChannelParameter(type=standard_artifacts.ModelEvaluation),
-        "blessing": component_spec.ChannelParameter(type=standard_artifacts.ModelBlessing),
-    }
+    PARAMETERS = parameters(
+        "config",
+        "gate",
+        "features",
+        "gap_threshold",
+        "gap_change_threshold",
+        "vocabulary_digest",
+        "code_version",
+    )
+    INPUTS = channels(
+        examples=standard_artifacts.Examples, model=standard_artifacts.Model
+    ) | channels(optional=True, baseline_model=standard_artifacts.Model)
+    OUTPUTS = channels(
+        evaluation=standard_artifacts.ModelEvaluation, blessing=standard_artifacts.ModelBlessing
+    )
 
 
 class Evaluator(base_beam_component.BaseBeamComponent):
@@ -71,9 +65,9 @@ class Evaluator(base_beam_component.BaseBeamComponent):
         )  # a mistake shows before the run starts
         super().__init__(
             EvaluatorSpec(
-                config=json.dumps(to_dict(config), sort_keys=True),
-                gate=json.dumps(to_dict(gate), sort_keys=True),
-                features=json.dumps(to_dict(features), sort_keys=True),
+                config=to_parameter(config),
+                gate=to_parameter(gate),
+                features=to_parameter(features),
                 gap_threshold=gap_threshold,
                 gap_change_threshold=gap_change_threshold,
                 vocabulary_digest=vocabulary_digest,
@@ -82,7 +76,5 @@ class Evaluator(base_beam_component.BaseBeamComponent):
                 examples=examples,
                 model=model,
                 baseline_model=baseline_model,
-                evaluation=types.Channel(type=standard_artifacts.ModelEvaluation),
-                blessing=types.Channel(type=standard_artifacts.ModelBlessing),
             )
         )

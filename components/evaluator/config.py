@@ -138,7 +138,7 @@ class Threshold(ConfigNode):
         require(sure, "confident", self.confident, allowed)
 
     @property
-    def asks_value(self) -> bool:
+    def binds_without_baseline(self) -> bool:
         """Whether it binds without a baseline too."""
         return self.minimum is not None or self.maximum is not None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import logging
 from dataclasses import dataclass
 from typing import Any
@@ -56,7 +55,7 @@ from yt8m.components.evaluator.thresholds import check_gate, expand_thresholds, 
 from yt8m.components.records.vocabulary import load_vocabulary
 from yt8m.components.registry.baseline_artifact import baseline_model
 from yt8m.components.registry.digests import model_digest
-from yt8m.schemas.config_tree import from_dict
+from yt8m.schemas.config_tree import from_parameter
 from yt8m.schemas.errors import ConfigError, DataError, UserError
 from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.vocabulary import Vocabulary
@@ -202,16 +201,16 @@ def _complete(
 
 
 def _nodes(properties: dict[str, Any]) -> tuple[EvaluatorConfig, GateConfig, FeatureConfig]:
-    config = from_dict(EvaluatorConfig, json.loads(properties["config"]), path="evaluator")
+    config = from_parameter(EvaluatorConfig, properties["config"], path="evaluator")
     gate = resolve_gate(
-        from_dict(GateConfig, json.loads(properties["gate"]), path="gate"),
+        from_parameter(GateConfig, properties["gate"], path="gate"),
         gap_threshold=properties.get("gap_threshold") or "",
         gap_change_threshold=properties.get("gap_change_threshold") or "",
     )
     problems = check_gate(gate, config)
     if problems:
         raise ConfigError(problems)
-    features = from_dict(FeatureConfig, json.loads(properties["features"]), path="features")
+    features = from_parameter(FeatureConfig, properties["features"], path="features")
     return config, gate, features
 
 
@@ -247,7 +246,7 @@ def _read_manifest(examples_uri: str) -> manifest.Manifest:
             f"{examples_uri}: no {manifest.FILE_NAME}; examples come from yt8m's ExampleGen, "
             "which lists the shards there"
         )
-    return manifest.parse_manifest(storage.read_text(place))
+    return manifest.Manifest.from_json(storage.read_text(place))
 
 
 def _model_path(inputs: Artifacts) -> str:

@@ -157,7 +157,9 @@ def _futile(threshold: Threshold) -> Iterator[str]:
 
 
 def _unguarded(gate: GateConfig) -> list[str]:
-    if gate.mode is GateMode.NONE or any(t.asks_value and not t.slice for t in gate.all_thresholds):
+    if gate.mode is GateMode.NONE or any(
+        t.binds_without_baseline and not t.slice for t in gate.all_thresholds
+    ):
         return []
     changes = any(True for _ in gate.all_thresholds)
     because = (

@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-import json
-
-from tfx import types
 from tfx.dsl.components.base import base_beam_component, executor_spec
 from tfx.orchestration import data_types
-from tfx.types import component_spec, standard_artifacts
+from tfx.types import standard_artifacts
 
+from yt8m.components.declaration import Declaration, channels, parameters
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.example_gen.executor import Executor
 from yt8m.schemas.code_version import code_version
-from yt8m.schemas.config_tree import to_dict
+from yt8m.schemas.config_tree import to_parameter
 from yt8m.schemas.features import FeatureConfig
 from yt8m.schemas.own_code import module_of, own_code_version
 
 
-class ExampleGenSpec(component_spec.ComponentSpec):
+class ExampleGenSpec(Declaration):
     """What passes in and out; nodes of the configuration travel as JSON."""
 
-    PARAMETERS = {  # noqa: RUF012  (TFX's way)
-        "config": component_spec.ExecutionParameter(type=str),
-        "features": component_spec.ExecutionParameter(type=str),
-        "data_root": component_spec.ExecutionParameter(type=str),
-        "span": component_spec.ExecutionParameter(type=str),
-        "cache_dir": component_spec.ExecutionParameter(type=str),
-        "source_digest": component_spec.ExecutionParameter(type=str),
-        "code_version": component_spec.ExecutionParameter(type=str),
-    }
-    INPUTS: dict[str, component_spec.ChannelParameter] = {}  # noqa: RUF012
-    OUTPUTS = {  # noqa: RUF012
-        "examples": component_spec.ChannelParameter(type=standard_artifacts.Examples),
-        "sample": component_spec.ChannelParameter(type=standard_artifacts.Examples),
-    }
+    PARAMETERS = parameters(
+        "config", "features", "data_root", "span", "cache_dir", "source_digest", "code_version"
+    )
+    INPUTS = channels()
+    OUTPUTS = channels(examples=standard_artifacts.Examples, sample=standard_artifacts.Examples)
 
 
 class ExampleGen(base_beam_component.BaseBeamComponent):
@@ -63,15 +52,13 @@ class ExampleGen(base_beam_component.BaseBeamComponent):
         """
         super().__init__(
             ExampleGenSpec(
-                config=json.dumps(to_dict(config), sort_keys=True),
-                features=json.dumps(to_dict(features), sort_keys=True),
+                config=to_parameter(config),
+                features=to_parameter(features),
                 data_root=data_root,
                 span=span,
                 cache_dir=cache_dir,
                 source_digest=source_digest,
                 code_version=code_version(Executor.__module__)
                 + own_code_version(module_of(config.rewrite.keep)),
-                examples=types.Channel(type=standard_artifacts.Examples),
-                sample=types.Channel(type=standard_artifacts.Examples),
             )
         )

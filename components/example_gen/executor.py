@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,7 +21,7 @@ from yt8m.components.example_gen.sources import Sources, resolve_sources
 from yt8m.components.example_gen.verification_cache import VerifiedCache
 from yt8m.components.example_gen.verify import ShardReport
 from yt8m.schemas.code_version import code_version
-from yt8m.schemas.config_tree import from_dict
+from yt8m.schemas.config_tree import from_parameter
 from yt8m.schemas.features import FeatureConfig, Level
 
 _VERIFYING = "yt8m.components.example_gen.verify"
@@ -38,10 +37,8 @@ class Executor(base_beam_executor.BaseBeamExecutor):
         exec_properties: dict[str, Any],
     ) -> None:
         self._log_startup(input_dict, output_dict, exec_properties)
-        config = from_dict(DataConfig, json.loads(exec_properties["config"]), path="data")
-        features = from_dict(
-            FeatureConfig, json.loads(exec_properties["features"]), path="features"
-        )
+        config = from_parameter(DataConfig, exec_properties["config"], path="data")
+        features = from_parameter(FeatureConfig, exec_properties["features"], path="features")
         examples = artifact_utils.get_single_instance(output_dict["examples"])
         sample = artifact_utils.get_single_instance(output_dict["sample"])
         sources = resolve_sources(

@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from yt8m.components.artifacts.export_info import FEATURES, SCORES, SERVING
-from yt8m.components.export.records import Parsed, RecordFormat, parse_records
+from yt8m.components.export.records import ParsedRecords, RecordFormat, parse_records
 from yt8m.components.models.config import DbofConfig
 from yt8m.components.models.network import Network, batch_spec
 from yt8m.schemas.features import FeatureConfig, Level
@@ -72,14 +72,14 @@ class ServingModule(tf.Module):
     def _score_arrays(self, batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         return {SCORES: self._call(batch, training=False)[self._head.name]}
 
-    def _parse(self, examples: tf.Tensor) -> Parsed:
+    def _parse(self, examples: tf.Tensor) -> ParsedRecords:
         return parse_records(examples, self._form, transform=self.transform)
 
-    def _scores(self, parsed: Parsed) -> tf.Tensor:
+    def _scores(self, parsed: ParsedRecords) -> tf.Tensor:
         return self._call_with_signal(parsed.signal, training=False)[self._head.name]
 
 
-def _rows(parsed: Parsed) -> dict[str, tf.Tensor]:
+def _rows(parsed: ParsedRecords) -> dict[str, tf.Tensor]:
     rows = {"video_id": parsed.video_id}
     if parsed.segment_start is not None:
         rows["segment_start"] = parsed.segment_start

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from yt8m.components.inputs.segment import distinct_segments_of_batch
 from yt8m.components.inputs.video import parse_videos
 from yt8m.components.models.trunks import Signal
 from yt8m.components.preprocessing.arithmetic import evenly_spaced, normalize
@@ -25,7 +26,7 @@ Transform = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 TRANSFORMED = "features"
 
 
-class Parsed(NamedTuple):
+class ParsedRecords(NamedTuple):
     """What records hold, row by row."""
 
     signal: Signal
@@ -43,14 +44,18 @@ class RecordFormat:
     frames: int | None = None
 
 
-def parse_records(records: tf.Tensor, form: RecordFormat, *, transform: Transform | None) -> Parsed:
+def parse_records(
+    records: tf.Tensor, form: RecordFormat, *, transform: Transform | None
+) -> ParsedRecords:
     """The rows of serialized records [batch], normalised by the Transform graph where given."""
     if form.level is Level.VIDEO:
         return _videos(records, form.features, transform)
     return _sequences(records, form, transform)
 
 
-def _videos(records: tf.Tensor, features: FeatureConfig, transform: Transform | None) -> Parsed:
+def _videos(
+    records: tf.Tensor, features: FeatureConfig, transform: Transform | None
+) -> ParsedRecords:
     batch = parse_videos(records, features, with_id=True, with_labels=False)
     if transform is None:
         vectors = normalize(batch, names=features.names, level=Level.VIDEO)
@@ -58,10 +63,12 @@ def _videos(records: tf.Tensor, features: FeatureConfig, transform: Transform | 
         raw = {record_key(name, Level.VIDEO): batch[name] for name in features.names}
         vectors = transform(raw)[TRANSFORMED]
     vectors = tf.ensure_shape(vectors, [None, features.total_size])
-    return Parsed(signal=Signal(vectors=vectors), video_id=batch[ID])
+    return ParsedRecords(signal=Signal(vectors=vectors), video_id=batch[ID])
 
 
-def _sequences(records: tf.Tensor, form: RecordFormat, transform: Transform | None) -> Parsed:
+def _sequences(
+    records: tf.Tensor, form: RecordFormat, transform: Transform | None
+) -> ParsedRecords:
     features, segments = form.features, form.level is Level.SEGMENT
     context_spec: dict[str, object] = {ID: tf.io.FixedLenFeature([], tf.string)}
     if segments:
@@ -75,10 +82,11 @@ def _sequences(records: tf.Tensor, form: RecordFormat, transform: Transform | No
     if not segments:
         if form.frames is not None:
             texts = {name: _spread(value, form.frames) for name, value in texts.items()}
-        return Parsed(signal=_signal(texts, features, transform), video_id=context[ID])
-    record, start = _segments(context[SEGMENT_START_TIMES])
+        return ParsedRecords(signal=_signal(texts, features, transform), video_id=context[ID])
+    starts = context[SEGMENT_START_TIMES]
+    record, start, _ = distinct_segments_of_batch(starts.value_rowids(), starts.flat_values)
     rows = {name: _slices(value, record, start) for name, value in texts.items()}
-    return Parsed(
+    return ParsedRecords(
         signal=_signal(rows, features, transform),
         video_id=tf.gather(context[ID], record),
         segment_start=start,
@@ -130,15 +138,6 @@ def _normalized(texts: Mapping[str, tf.RaggedTensor], features: FeatureConfig) -
     }
     vectors = normalize(flat, names=features.names, level=Level.FRAME)
     return texts[features.names[0]].with_flat_values(vectors)
-
-
-def _segments(starts: tf.RaggedTensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Each record's distinct starts in the order in which they first come: record, start."""
-    # One number for each (record, start), so that one `unique` serves the whole batch.
-    span = tf.reduce_max(tf.concat([starts.flat_values, [0]], axis=0)) + 1
-    keys = starts.value_rowids() * span + tf.maximum(starts.flat_values, 0)
-    distinct = tf.unique(keys).y
-    return distinct // span, distinct % span
 
 
 def _slices(texts: tf.RaggedTensor, record: tf.Tensor, start: tf.Tensor) -> tf.RaggedTensor:

@@ -59,6 +59,16 @@ def distinct_segments(starts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return distinct, row_of_rating
 
 
+def distinct_segments_of_batch(
+    record: tf.Tensor, start: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """The same of many records: record and start of each row, and each rating's row."""
+    # One number for each (record, start), so that one `unique` serves the whole batch.
+    span = tf.reduce_max(tf.concat([start, [0]], axis=0)) + 1
+    distinct, row_of_rating = tf.unique(record * span + tf.maximum(start, 0))
+    return distinct // span, distinct % span, row_of_rating
+
+
 def slice_segments(
     encoded: dict[str, tf.Tensor], starts: tf.Tensor, features: FeatureConfig
 ) -> dict[str, tf.Tensor]:
@@ -83,14 +93,14 @@ def _ratings(
     classes = context[SEGMENT_LABELS].values
     present = context[SEGMENT_SCORES].values >= PRESENT_SCORE
     return {
-        RATED: _by_row(classes, row_of_rating, count),
-        LABELS: _by_row(
+        RATED: gather_by_row(classes, row_of_rating, count),
+        LABELS: gather_by_row(
             tf.boolean_mask(classes, present), tf.boolean_mask(row_of_rating, present), count
         ),
     }
 
 
-def _by_row(values: tf.Tensor, row_of_value: tf.Tensor, count: tf.Tensor) -> tf.Tensor:
+def gather_by_row(values: tf.Tensor, row_of_value: tf.Tensor, count: tf.Tensor) -> tf.Tensor:
     """`values` gathered by row, padded: [count, most in one row]."""
     order = tf.argsort(row_of_value, stable=True)
     ragged = tf.RaggedTensor.from_value_rowids(

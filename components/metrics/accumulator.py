@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from yt8m.components.metrics import average_precision, rows
-from yt8m.components.metrics.average_precision import Ahead, Pairs, precision_sums
+from yt8m.components.metrics.average_precision import Pairs, RankedAbove, precision_sums
 from yt8m.components.metrics.batch import Batch
 from yt8m.components.metrics.rows import Rows
 
@@ -109,12 +109,12 @@ class MetricAccumulator:
         positives = len(data.labels)
         if not positives:
             return 0.0
-        ahead, total = Ahead(), 0.0
+        ahead, total = RankedAbove(), 0.0
         for low, high in average_precision.score_ranges(data.scores):
             pairs = _pairs(data, _positions(data.scores, low, high))
             total += float(precision_sums(pairs, ahead=ahead)[1].sum())
             hits = ahead.hits + int(pairs.hits.sum())
-            ahead = Ahead(count=ahead.count + len(pairs), hits=hits)
+            ahead = RankedAbove(count=ahead.count + len(pairs), hits=hits)
         return total / positives
 
     def class_precision(self, *, top_n: int | None = None) -> ClassPrecision:

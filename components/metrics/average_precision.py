@@ -28,7 +28,7 @@ class Pairs:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ahead:
+class RankedAbove:
     """What ranks above all pairs at hand: their number, and that of the hits among them."""
 
     count: int = 0
@@ -36,13 +36,13 @@ class Ahead:
 
 
 def precision_sums(
-    pairs: Pairs, *, ahead: Ahead | None = None, depth: int | None = None
+    pairs: Pairs, *, ahead: RankedAbove | None = None, depth: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Pool ids, and for each the sum over hits of the precision at the hit's rank.
 
     Only the first `depth` ranks count, where given. Divide by the positives for the average.
     """
-    ahead = ahead or Ahead()
+    ahead = ahead or RankedAbove()
     if not len(pairs):
         return np.empty(0, np.int64), np.empty(0)
     ties = _ties(pairs)
@@ -92,7 +92,7 @@ def _before(values: np.ndarray, pool: np.ndarray) -> np.ndarray:
     return running - np.repeat(running[first], lengths)
 
 
-def _within_ties(ties: _Ties, ahead: Ahead, depth: int | None) -> np.ndarray:
+def _within_ties(ties: _Ties, ahead: RankedAbove, depth: int | None) -> np.ndarray:
     """Each tie's share of its pool's sum: the mean over all orders of its pairs.
 
     The pair at place i of g, with h hits among them, is a hit with chance h/g; then it has on

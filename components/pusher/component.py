@@ -10,12 +10,13 @@ from tfx import types
 from tfx.components import Pusher as TfxPusher
 from tfx.dsl.components.base import base_component, executor_spec
 from tfx.orchestration import data_types
-from tfx.types import component_spec, standard_artifacts
+from tfx.types import standard_artifacts
 
+from yt8m.components.declaration import Declaration, channels, parameters
 from yt8m.components.pusher.config import PusherConfig
 from yt8m.components.pusher.executor import Executor
 from yt8m.schemas.code_version import code_version
-from yt8m.schemas.config_tree import to_dict
+from yt8m.schemas.config_tree import to_parameter
 
 # The nodes that decide which model comes out and whether it is shipped. Others are not on record,
 # so that changing them does not run Pusher again.
@@ -31,33 +32,22 @@ _ON_RECORD = (
 )
 
 
-class PusherSpec(component_spec.ComponentSpec):
+class PusherSpec(Declaration):
     """What passes in and out; the optional inputs are for the record alone."""
 
-    PARAMETERS = {  # noqa: RUF012  (TFX's way)
-        "push_dir": component_spec.ExecutionParameter(type=str),
-        "config": component_spec.ExecutionParameter(type=str),
-        "run_key": component_spec.ExecutionParameter(type=str, optional=True),
-        "configuration": component_spec.ExecutionParameter(type=str, optional=True),
-        "code_version": component_spec.ExecutionParameter(type=str),
-    }
-    INPUTS = {  # noqa: RUF012
-        "model": component_spec.ChannelParameter(type=standard_artifacts.Model),
-        "model_blessing": component_spec.ChannelParameter(type=standard_artifacts.ModelBlessing),
-        "examples": component_spec.ChannelParameter(
-            type=standard_artifacts.Examples, optional=True
-        ),
-        "statistics": component_spec.ChannelParameter(
-            type=standard_artifacts.ExampleStatistics, optional=True
-        ),
-        "evaluation": component_spec.ChannelParameter(
-            type=standard_artifacts.ModelEvaluation, optional=True
-        ),
-        "baseline": component_spec.ChannelParameter(type=standard_artifacts.Model, optional=True),
-    }
-    OUTPUTS = {  # noqa: RUF012
-        "pushed_model": component_spec.ChannelParameter(type=standard_artifacts.PushedModel),
-    }
+    PARAMETERS = parameters("push_dir", "config", "code_version") | parameters(
+        "run_key", "configuration", optional=True
+    )
+    INPUTS = channels(
+        model=standard_artifacts.Model, model_blessing=standard_artifacts.ModelBlessing
+    ) | channels(
+        optional=True,
+        examples=standard_artifacts.Examples,
+        statistics=standard_artifacts.ExampleStatistics,
+        evaluation=standard_artifacts.ModelEvaluation,
+        baseline=standard_artifacts.Model,
+    )
+    OUTPUTS = channels(pushed_model=standard_artifacts.PushedModel)
 
 
 class Pusher(TfxPusher):
@@ -92,13 +82,12 @@ class Pusher(TfxPusher):
         decisive = {key: node for key, node in (configuration or {}).items() if key in _ON_RECORD}
         spec = PusherSpec(
             push_dir=push_dir,
-            config=json.dumps(to_dict(config), sort_keys=True),
+            config=to_parameter(config),
             run_key=run_key,
             configuration=json.dumps(decisive, sort_keys=True),
             code_version=code_version(Executor.__module__),
             model=model,
             model_blessing=model_blessing,
-            pushed_model=types.Channel(type=standard_artifacts.PushedModel),
             baseline=baseline,
             examples=examples,
             statistics=statistics,

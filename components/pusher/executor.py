@@ -20,7 +20,7 @@ from yt8m.components.pusher.config import PusherConfig
 from yt8m.components.pusher.record import create_record
 from yt8m.components.registry.baseline_artifact import read_in_service
 from yt8m.components.registry.push import StaleBaselineError, push, version_of_model
-from yt8m.schemas.config_tree import from_dict
+from yt8m.schemas.config_tree import from_parameter
 
 _log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class Executor(tfx_pusher.Executor):
             code=exec_properties["code_version"],
             configuration=json.loads(exec_properties.get("configuration") or "{}"),
         )
-        config = from_dict(PusherConfig, json.loads(exec_properties["config"]), path="pusher")
+        config = from_parameter(PusherConfig, exec_properties["config"], path="pusher")
         push_dir = exec_properties["push_dir"] or config.push_dir
         current = version_of_model(push_dir, record)
         if current is not None:

@@ -66,7 +66,7 @@ def read_json(directory: str | None, name: str) -> dict[str, Any]:
 
 
 def _data(examples_uri: str | None) -> DataRecord:
-    found = read_if_present(examples_uri, manifest.FILE_NAME, manifest.parse_manifest)
+    found = read_if_present(examples_uri, manifest.FILE_NAME, manifest.Manifest.from_json)
     if found is None:
         return DataRecord()
     spans = {shard.span for shard in found.shards if shard.span is not None}

@@ -28,7 +28,6 @@ from yt8m.components.registry.versions import (
     list_versions,
     next_number,
 )
-from yt8m.components.storage.conditional import read_tagged, write_if
 
 HEAD_FILE = ".head"
 UPLOADS_DIR = ".uploads"
@@ -100,7 +99,7 @@ class ObjectStore:
             if in_service(self._root).version > number:
                 return False
             data = json.dumps({"version": number}).encode()
-            if write_if(storage.join(self._root, HEAD_FILE), data, tag=tag):
+            if storage.write_if(storage.join(self._root, HEAD_FILE), data, tag=tag):
                 break
             _log.info("another push into %s finished first: trying again", self._root)
         self._finish(number)
@@ -125,7 +124,7 @@ class ObjectStore:
 
     def _read_head(self) -> tuple[int, str | None]:
         """The version that was published last (0: none yet), and the tag to replace it by."""
-        found = read_tagged(storage.join(self._root, HEAD_FILE))
+        found = storage.read_tagged(storage.join(self._root, HEAD_FILE))
         if found is None:
             return 0, None
         data, tag = found

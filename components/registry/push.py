@@ -83,12 +83,13 @@ def push(
     store = open_registry(push_dir)
     try:
         with store.transaction():
-            version = _held_already(push_dir, record) if served else None
+            version = _held_already(push_dir, record, served=served)
             if version is not None:
                 _log.info("version %d holds these files already: nothing to push", version.number)
-                return version
-            number = store.add(contents, record, served=served, check=check)
-            version = load_version(push_dir, number)
+            else:
+                number = store.add(contents, record, served=served, check=check)
+                version = load_version(push_dir, number)
+            # Also where it is there already: its push may have been killed before it came to this.
             for number in _superfluous(push_dir, version, keep) if served else ():
                 store.remove(version_path(push_dir, number))
                 _log.info("version %d removed from %s: %d are kept", number, push_dir, keep)
@@ -189,9 +190,9 @@ def _check_replaced(push_dir: str, judged: InService, record: VersionRecord) -> 
         )
 
 
-def _held_already(push_dir: str, record: VersionRecord) -> Version | None:
-    """The newest version, when it has the very files that are to be pushed."""
-    numbers = list_versions(push_dir)
+def _held_already(push_dir: str, record: VersionRecord, *, served: bool) -> Version | None:
+    """The newest version (or baseline that is not served), when it has these very files."""
+    numbers = list_versions(push_dir) if served else list_baselines(push_dir)
     try:
         version = load_version(push_dir, numbers[-1], verify=True) if numbers else None
     except UnusableVersionError:

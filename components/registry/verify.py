@@ -109,7 +109,7 @@ def _data(record: VersionRecord) -> tuple[list[str], list[str]]:
     if not record.lineage.get("examples") or not storage.exists(path):
         return [], [f"data: {path} is gone"]
     try:
-        found = manifest.parse_manifest(storage.read_text(path))
+        found = manifest.Manifest.from_json(storage.read_text(path))
     except (UserError, ValueError, OSError) as error:
         return [f"data: {path} cannot be read ({error})"], []
     if found.digest != record.data.manifest_digest:

@@ -14,9 +14,9 @@ from typing import TypeVar
 from yt8m.components.artifacts import decision as decision_file
 from yt8m.components.artifacts import evaluation as evaluation_file
 from yt8m.components.artifacts import push_outcome
-from yt8m.components.artifacts.decision import parse_decision
-from yt8m.components.artifacts.evaluation import parse_evaluation
-from yt8m.components.artifacts.push_outcome import parse_push_outcome
+from yt8m.components.artifacts.decision import Decision
+from yt8m.components.artifacts.evaluation import Evaluation
+from yt8m.components.artifacts.push_outcome import PushOutcome
 from yt8m.components.artifacts.read import read_if_present
 from yt8m.components.artifacts.version_record import BrokenRecordError
 from yt8m.components.registry.baseline_artifact import baseline_record
@@ -61,9 +61,9 @@ def collect(inputs: ReportInputs, config: ReportConfig | None = None) -> RunRepo
         lambda: baseline_record(inputs.baseline) if inputs.baseline else None,
         None,
     )
-    pushed = file("the push", inputs.pushed_model, push_outcome.FILE_NAME, parse_push_outcome)
+    pushed = file("the push", inputs.pushed_model, push_outcome.FILE_NAME, PushOutcome.from_json)
     decision = file(
-        "the gate's decision", inputs.model_blessing, decision_file.FILE_NAME, parse_decision
+        "the gate's decision", inputs.model_blessing, decision_file.FILE_NAME, Decision.from_json
     )
     return RunReport(
         pipeline=inputs.pipeline,
@@ -72,7 +72,7 @@ def collect(inputs: ReportInputs, config: ReportConfig | None = None) -> RunRepo
         verdict=run_outcome(run, pushed, decision, baseline),
         decision=decision,
         evaluation=file(
-            "the evaluation", inputs.evaluation, evaluation_file.FILE_NAME, parse_evaluation
+            "the evaluation", inputs.evaluation, evaluation_file.FILE_NAME, Evaluation.from_json
         ),
         shown=config,
         training=part("training", lambda: collect_training(inputs.model_run), TrainingCurves()),

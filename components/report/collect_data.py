@@ -7,8 +7,8 @@ from typing import Any
 
 from yt8m.components import storage
 from yt8m.components.artifacts import comparisons
-from yt8m.components.artifacts.comparisons import Comparisons, parse_comparisons
-from yt8m.components.artifacts.manifest import FILE_NAME, Manifest, parse_manifest
+from yt8m.components.artifacts.comparisons import Comparisons
+from yt8m.components.artifacts.manifest import FILE_NAME, Manifest
 from yt8m.components.artifacts.read import read_if_present
 from yt8m.components.report.inputs import ReportInputs
 from yt8m.components.report.model import AnomalyRow, Curve, DataSummary, SplitSummary
@@ -23,10 +23,10 @@ _LABEL_FEATURES = (LABELS, SEGMENT_LABELS)
 
 def collect_data(inputs: ReportInputs) -> DataSummary:
     """Records, labels, anomalies and drift, as far as the run came."""
-    manifest = read_if_present(inputs.examples, FILE_NAME, parse_manifest)
+    manifest = read_if_present(inputs.examples, FILE_NAME, Manifest.from_json)
     labels = _label_statistics(inputs.statistics)
     counts = _label_counts(labels)
-    compared = read_if_present(inputs.validation, comparisons.FILE_NAME, parse_comparisons)
+    compared = read_if_present(inputs.validation, comparisons.FILE_NAME, Comparisons.from_json)
     return DataSummary(
         level=manifest.level.value if manifest else "",
         verified=manifest.verify if manifest else "",

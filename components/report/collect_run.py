@@ -8,7 +8,7 @@ from typing import Any
 from yt8m.components import storage
 from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.push_outcome import PushOutcome
-from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, parse_run_record
+from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State
 from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.report.model import ComponentRow, ConfigChange, Outcome, RunOutcome
 from yt8m.schemas.config_tree import flatten
@@ -20,7 +20,7 @@ _ABSENT = "–"
 
 def read_run_record(path: str) -> RunRecord | None:
     """The runner's record of the run; None where there is none, as on Kubeflow."""
-    return parse_run_record(storage.read_text(path)) if path and storage.exists(path) else None
+    return RunRecord.from_json(storage.read_text(path)) if path and storage.exists(path) else None
 
 
 def component_rows(run: RunRecord | None, *, now: float) -> tuple[ComponentRow, ...]:

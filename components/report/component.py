@@ -8,12 +8,13 @@ from typing import Any
 
 from tfx import types
 from tfx.dsl.components.base import base_component, executor_spec
-from tfx.types import artifact, component_spec, standard_artifacts
+from tfx.types import artifact, standard_artifacts
 
+from yt8m.components.declaration import Declaration, channels, parameters
 from yt8m.components.report.config import ReportConfig
 from yt8m.components.report.executor import Executor
 from yt8m.schemas.code_version import code_version
-from yt8m.schemas.config_tree import to_dict
+from yt8m.schemas.config_tree import to_parameter
 
 
 class ReportArtifact(artifact.Artifact):
@@ -22,35 +23,26 @@ class ReportArtifact(artifact.Artifact):
     TYPE_NAME = "yt8m.Report"  # Kubeflow requires the form `namespace.Name`
 
 
-def _optional(kind: type[artifact.Artifact]) -> component_spec.ChannelParameter:
-    return component_spec.ChannelParameter(type=kind, optional=True)
-
-
-class ReportSpec(component_spec.ComponentSpec):
+class ReportSpec(Declaration):
     """What passes in and out; the inputs are named as in `inputs.ReportInputs`."""
 
-    PARAMETERS = {  # noqa: RUF012  (TFX's way)
-        "config": component_spec.ExecutionParameter(type=str),
-        "configuration": component_spec.ExecutionParameter(type=str),
-        "pipeline": component_spec.ExecutionParameter(type=str),
-        "run_file": component_spec.ExecutionParameter(type=str, optional=True),
-        "code_version": component_spec.ExecutionParameter(type=str),
-    }
-    INPUTS = {  # noqa: RUF012
-        "examples": _optional(standard_artifacts.Examples),
-        "statistics": _optional(standard_artifacts.ExampleStatistics),
-        "anomalies": _optional(standard_artifacts.ExampleAnomalies),
-        "validation": _optional(standard_artifacts.ExampleAnomalies),
-        "model": _optional(standard_artifacts.Model),
-        "model_run": _optional(standard_artifacts.ModelRun),
-        "evaluation": _optional(standard_artifacts.ModelEvaluation),
-        "model_blessing": _optional(standard_artifacts.ModelBlessing),
-        "pushed_model": _optional(standard_artifacts.PushedModel),
-        "baseline": _optional(standard_artifacts.Model),
-    }
-    OUTPUTS = {  # noqa: RUF012
-        "report": component_spec.ChannelParameter(type=ReportArtifact),
-    }
+    PARAMETERS = parameters("config", "configuration", "pipeline", "code_version") | parameters(
+        "run_file", optional=True
+    )
+    INPUTS = channels(
+        optional=True,
+        examples=standard_artifacts.Examples,
+        statistics=standard_artifacts.ExampleStatistics,
+        anomalies=standard_artifacts.ExampleAnomalies,
+        validation=standard_artifacts.ExampleAnomalies,
+        model=standard_artifacts.Model,
+        model_run=standard_artifacts.ModelRun,
+        evaluation=standard_artifacts.ModelEvaluation,
+        model_blessing=standard_artifacts.ModelBlessing,
+        pushed_model=standard_artifacts.PushedModel,
+        baseline=standard_artifacts.Model,
+    )
+    OUTPUTS = channels(report=ReportArtifact)
 
 
 def connected_outputs(report: base_component.BaseComponent) -> dict[str, tuple[str, str]]:
@@ -92,12 +84,11 @@ class Report(base_component.BaseComponent):
         """
         super().__init__(
             ReportSpec(
-                config=json.dumps(to_dict(config), sort_keys=True),
+                config=to_parameter(config),
                 configuration=json.dumps(configuration or {}, sort_keys=True),
                 pipeline=pipeline,
                 run_file=run_file,
                 code_version=code_version(Executor.__module__),
-                report=types.Channel(type=ReportArtifact),
                 examples=examples,
                 statistics=statistics,
                 anomalies=anomalies,

@@ -10,7 +10,7 @@ from typing import Any
 
 from yt8m.components import storage
 from yt8m.components.artifacts.report import SUMMARY_FILE
-from yt8m.components.artifacts.run_record import FILE_NAME, parse_run_record
+from yt8m.components.artifacts.run_record import FILE_NAME, RunRecord
 from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.report import formatting
 from yt8m.components.report.model import ConfigChange, DataSummary
@@ -41,7 +41,7 @@ def _previous_run(run_file: str) -> tuple[str, Mapping[str, Any]] | None:
         if folder.name >= this.name:
             continue
         try:
-            record = parse_run_record((folder / FILE_NAME).read_text(encoding="utf-8"))
+            record = RunRecord.from_json((folder / FILE_NAME).read_text(encoding="utf-8"))
             summary = Path(record.report).with_name(SUMMARY_FILE)
             data = json.loads(summary.read_text(encoding="utf-8"))["data"]
         except (OSError, ValueError, KeyError, ConfigError):

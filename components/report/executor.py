@@ -14,7 +14,7 @@ from yt8m.components.report.collect import collect
 from yt8m.components.report.config import ReportConfig
 from yt8m.components.report.inputs import ReportInputs
 from yt8m.components.report.page import write_report
-from yt8m.schemas.config_tree import from_dict
+from yt8m.schemas.config_tree import from_parameter
 
 _log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class Executor(base_executor.BaseExecutor):
             run_file=exec_properties.get("run_file") or "",
             pipeline=exec_properties.get("pipeline") or "yt8m",
         )
-        config = from_dict(ReportConfig, json.loads(exec_properties["config"]), path="report")
+        config = from_parameter(ReportConfig, exec_properties["config"], path="report")
         found = collect(inputs, config)
         for problem in found.problems:
             _log.warning("%s", problem)

@@ -20,6 +20,8 @@ from yt8m.components.storage.files import (
     make_dirs,
     open_file,
     read_bytes,
+    read_range,
+    read_tagged,
     read_text,
     remove,
     remove_tree,
@@ -27,6 +29,7 @@ from yt8m.components.storage.files import (
     stat,
     walk_files,
     write_bytes,
+    write_if,
     write_text,
 )
 
@@ -46,6 +49,8 @@ __all__ = [
     "make_dirs",
     "open_file",
     "read_bytes",
+    "read_range",
+    "read_tagged",
     "read_text",
     "remove",
     "remove_tree",
@@ -53,5 +58,6 @@ __all__ = [
     "stat",
     "walk_files",
     "write_bytes",
+    "write_if",
     "write_text",
 ]

@@ -12,6 +12,7 @@ from typing import BinaryIO, cast
 
 from yt8m.components.storage.backend import Backend, Stat
 from yt8m.components.storage.local import LocalBackend, replacing
+from yt8m.components.storage.objects import ObjectBackend
 from yt8m.schemas.errors import UserError
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://")
@@ -41,6 +42,14 @@ def join(base: str, *parts: str) -> str:
 def open_file(uri: str) -> BinaryIO:
     """A seekable binary file to read; for writing see `atomic_write`."""
     return _backend(uri).open(_path(uri))
+
+
+def read_range(uri: str, start: int, end: int) -> bytes:
+    """The bytes from `start` up to `end`, or those of them that are there; no others are read."""
+    with open_file(uri) as file:
+        raw = getattr(file, "raw", file)  # the buffer would read ahead
+        raw.seek(start)
+        return cast(bytes, raw.read(end - start))
 
 
 def stat(uri: str) -> Stat:
@@ -187,8 +196,28 @@ def write_text(uri: str, text: str) -> None:
     write_bytes(uri, text.encode("utf-8"))
 
 
+def read_tagged(uri: str) -> tuple[bytes, str] | None:
+    """In an object store: the content with a tag that changes whenever it does, or None."""
+    return _objects(uri).read_tagged(uri)
+
+
+def write_if(uri: str, data: bytes, *, tag: str | None) -> bool:
+    """There: write if the object still has `tag` (None: is still absent); whether it was done.
+
+    So writers agree who have no locks: of two, one succeeds.
+    """
+    return _objects(uri).write_if(uri, data, tag=tag)
+
+
 def _path(uri: str) -> str:
     return uri.removeprefix("file://")
+
+
+def _objects(uri: str) -> ObjectBackend:
+    backend = _backend(uri)
+    if not isinstance(backend, ObjectBackend):
+        raise TypeError(f"{uri}: not in an object store")
+    return backend
 
 
 def _backend(uri: str) -> Backend:

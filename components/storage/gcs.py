@@ -3,40 +3,29 @@ buckets can be read.
 
 A request that fails is sent again, and what breaks off while an object is read is read again from
 there. TensorFlow's own file IO is not used: it takes a failing network for an empty directory, and
-knows no conditional writes. Like S3 it has no directories: one exists while an object lies below.
+knows no conditional writes.
 """
 
 from __future__ import annotations
 
 import functools
-import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO, TypeVar, cast
+from typing import Any, TypeVar
 
 from yt8m.components.storage.backend import Stat
 from yt8m.components.storage.errors import OF_THE_FILE
+from yt8m.components.storage.objects import ObjectBackend, ObjectFile, folder, split
 from yt8m.components.storage.retry import Backoff
-from yt8m.components.storage.s3 import _WILDCARD, _folder, _regex
-from yt8m.schemas.errors import UserError
 
 T = TypeVar("T")
 
-_READ_BYTES = 8 << 20
 _ATTEMPTS = 10
 _ONCE: dict[str, Any] = {"retry": None, "timeout": (10, 60)}  # trying again is done here
 
 
-class GcsBackend:
-    """Objects of Google Cloud Storage. Safe to use from several threads."""
-
-    atomic_rename = False
-
-    def open(self, path: str) -> BinaryIO:
-        found = self.stat(path)
-        if found.is_dir:
-            raise IsADirectoryError(f"{path} is a directory")
-        return cast(BinaryIO, io.BufferedReader(_Object(path, found), buffer_size=_READ_BYTES))
+class GcsBackend(ObjectBackend):
+    """Objects of Google Cloud Storage."""
 
     def put(self, local_path: str, path: str) -> None:
         repeated(path, lambda: blob(path).upload_from_filename(local_path, **_ONCE))
@@ -47,14 +36,14 @@ class GcsBackend:
             found = repeated(path, lambda: client().bucket(bucket).get_blob(key, **_ONCE))
             if found is not None:
                 return _stat_of(found)
-        below = _listed(path, _folder(key), max_results=1)
+        below = _blobs(path, folder(key), max_results=1)
         if not below:
             raise FileNotFoundError(f"{path} does not exist")
         return Stat(0, below[0].updated.timestamp(), is_dir=True)
 
     def list_dir(self, path: str) -> list[str]:
         bucket, key = split(path)
-        prefix = _folder(key)
+        prefix = folder(key)
 
         def names() -> set[str]:
             found = client().list_blobs(bucket, prefix=prefix, delimiter="/", **_ONCE)
@@ -66,26 +55,6 @@ class GcsBackend:
             raise FileNotFoundError(f"{path} does not exist")
         return sorted(there - {""})
 
-    def glob(self, pattern: str) -> list[str]:
-        return sorted(self.find(pattern))
-
-    def find(self, pattern: str) -> dict[str, Stat]:
-        bucket, key = split(pattern)
-        literal = key[: match.start()] if (match := _WILDCARD.search(key)) else key
-        regex, depth = _regex(key), key.count("/")
-        found: dict[str, Stat] = {}
-        for one in _listed(pattern, literal):
-            # The part as long as the pattern: the object itself, or a directory above it.
-            name = "/".join(one.name.split("/")[: depth + 1])
-            if regex.fullmatch(name):
-                is_dir = name != one.name
-                there = Stat(0, one.updated.timestamp(), is_dir=True) if is_dir else _stat_of(one)
-                found[f"gs://{bucket}/{name}"] = there
-        return dict(sorted(found.items()))
-
-    def make_dirs(self, path: str) -> None:
-        """Nothing to do, and no empty object that would stand for a directory."""
-
     def copy(self, source: str, target: str) -> None:
         def rewrite() -> None:
             token, from_, into = None, blob(source), blob(target)
@@ -96,57 +65,58 @@ class GcsBackend:
 
         repeated(source, rewrite)
 
-    def rename(self, source: str, target: str) -> None:
-        self.copy(source, target)
-        self.remove(source)
-
     def remove(self, path: str) -> None:
         self.stat(path)
         _delete(path)
 
     def remove_tree(self, path: str) -> None:
         bucket, key = split(path)
-        for one in _listed(path, _folder(key)):
-            _delete(f"gs://{bucket}/{one.name}")
+        for name, _ in self._listed(path, folder(key)):
+            _delete(f"gs://{bucket}/{name}")
 
+    def read_tagged(self, path: str) -> tuple[bytes, str] | None:
+        found = blob(path)
+        try:
+            data = repeated(path, found.download_as_bytes)
+        except FileNotFoundError:
+            return None
+        return data, str(found.generation)
 
-class _Object(io.RawIOBase):
-    """One object as it was when it was opened, read in ranges."""
+    def write_if(self, path: str, data: bytes, *, tag: str | None) -> bool:
+        """Sent once: if an answer is lost, nobody knows whether the write before it was done."""
+        from google.api_core.exceptions import GoogleAPIError, PreconditionFailed
 
-    def __init__(self, path: str, found: Stat) -> None:
-        self._path, self._size, self._at = path, found.size, 0
-        self._generation = int(found.tag)
-
-    def readable(self) -> bool:
+        generation = 0 if tag is None else int(tag)  # 0 is GCS's word for an absent object
+        try:
+            blob(path).upload_from_string(data, if_generation_match=generation)
+        except PreconditionFailed:
+            return False
+        except GoogleAPIError as error:
+            raise OSError(f"{path}: {error}") from error
         return True
 
-    def seekable(self) -> bool:
-        return True
+    def _file(self, path: str, found: Stat) -> ObjectFile:
+        return _GcsObject(path, found)
 
-    def readinto(self, buffer: Any) -> int:
-        end = min(self._at + len(buffer), self._size)
-        if end <= self._at:
-            return 0
-        data = repeated(self._path, lambda: self._range(end))
-        buffer[: len(data)] = data
+    def _listed(self, path: str, prefix: str) -> Iterator[tuple[str, Stat]]:
+        for found in _blobs(path, prefix):
+            yield found.name, _stat_of(found)
+
+
+class _GcsObject(ObjectFile):
+    """One object, each range of which is read again where it breaks off."""
+
+    def _fill(self, view: memoryview, start: int, end: int) -> None:
+        view[: end - start] = repeated(self._path, lambda: self._range(start, end))
         self._at = end
-        return len(data)
 
-    def _range(self, end: int) -> bytes:
+    def _range(self, start: int, end: int) -> bytes:
         data: bytes = blob(self._path).download_as_bytes(
-            start=self._at, end=end - 1, if_generation_match=self._generation, **_ONCE
+            start=start, end=end - 1, if_generation_match=int(self._tag), **_ONCE
         )
-        if len(data) != end - self._at:
-            raise OSError(f"the answer ended at byte {self._at + len(data)}")
+        if len(data) != end - start:
+            raise OSError(f"the answer ended at byte {start + len(data)}")
         return data
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
-        self._at = base + offset
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
 
 
 def repeated(path: str, action: Callable[[], T]) -> T:
@@ -157,14 +127,6 @@ def repeated(path: str, action: Callable[[], T]) -> T:
             return action()
 
     return Backoff(attempts=_ATTEMPTS).call(once, again=_may_pass)
-
-
-def split(path: str) -> tuple[str, str]:
-    """Bucket and name of an object."""
-    bucket, _, key = path.removeprefix("gs://").partition("/")
-    if not bucket:
-        raise UserError(f"{path} names no bucket: write gs://bucket/path")
-    return bucket, key
 
 
 def blob(path: str) -> Any:
@@ -185,7 +147,7 @@ def client() -> Any:
         return storage.Client.create_anonymous_client()
 
 
-def _listed(path: str, prefix: str, **options: Any) -> list[Any]:
+def _blobs(path: str, prefix: str, **options: Any) -> list[Any]:
     bucket, _ = split(path)
     return repeated(
         path, lambda: list(client().list_blobs(bucket, prefix=prefix, **options, **_ONCE))

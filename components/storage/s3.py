@@ -3,70 +3,56 @@
 A request that fails is sent again, adaptively: the client slows down when the server asks for it.
 What breaks off while a body is read is resumed where it broke.
 
-A server other than Amazon's (MinIO, SeaweedFS) is named by AWS_ENDPOINT_URL_S3. S3 has no
-directories: one exists while an object lies below it.
+A server other than Amazon's (MinIO, SeaweedFS) is named by AWS_ENDPOINT_URL_S3.
 """
 
 from __future__ import annotations
 
 import functools
-import io
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 from yt8m.components.storage.backend import Stat
+from yt8m.components.storage.objects import ObjectBackend, ObjectFile, folder, split
 from yt8m.components.storage.retry import Backoff
 from yt8m.schemas.errors import UserError
 
-_READ_BYTES = 8 << 20
 _CHUNK_BYTES = 1 << 18  # what came in whole chunks before a body breaks off is kept
 _ATTEMPTS = 10
 _CONNECT_S, _ANSWER_S = 10, 60
 _DELETED_AT_ONCE = 1000
 _MISSING = ("404", "NoSuchKey", "NoSuchBucket", "NotFound")
+_CHANGED = ("PreconditionFailed", "ConditionalRequestConflict", "412", "409")
 _REFUSED = ("401", "403", "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch")
-_WILDCARD = re.compile(r"[*?\[]")
 
 
-class S3Backend:
-    """Objects of S3 and of servers that speak like it. Safe to use from several threads."""
-
-    atomic_rename = False
-
-    def open(self, path: str) -> BinaryIO:
-        found = self.stat(path)
-        if found.is_dir:
-            raise IsADirectoryError(f"{path} is a directory")
-        raw = _Object(path, found)
-        return cast(BinaryIO, io.BufferedReader(raw, buffer_size=_READ_BYTES))
+class S3Backend(ObjectBackend):
+    """Objects of S3 and of servers that speak like it."""
 
     def put(self, local_path: str, path: str) -> None:
-        bucket, key = _split(path)
+        bucket, key = split(path)
         with _translated(path):
-            _client().upload_file(local_path, bucket, key)
+            client().upload_file(local_path, bucket, key)
 
     def stat(self, path: str) -> Stat:
-        bucket, key = _split(path)
+        bucket, key = split(path)
         with _translated(path):
             try:
                 if key and not key.endswith("/"):
-                    found = _client().head_object(Bucket=bucket, Key=key)
-                    changed = found["LastModified"].timestamp()
-                    return Stat(found["ContentLength"], changed, tag=found["ETag"])
-            except _client().exceptions.ClientError as error:
+                    found = client().head_object(Bucket=bucket, Key=key)
+                    return _stat_of({**found, "Size": found["ContentLength"]})
+            except client().exceptions.ClientError as error:
                 if error.response["Error"]["Code"] not in _MISSING:
                     raise
-            prefix = _folder(key)
-            below = _client().list_objects_v2(Bucket=bucket, Prefix=prefix, MaxKeys=1)
+            below = client().list_objects_v2(Bucket=bucket, Prefix=folder(key), MaxKeys=1)
         if not below.get("Contents"):
             raise FileNotFoundError(f"{path} does not exist")
         return Stat(0, below["Contents"][0]["LastModified"].timestamp(), is_dir=True)
 
     def list_dir(self, path: str) -> list[str]:
-        bucket, key = _split(path)
-        prefix = _folder(key)
+        bucket, key = split(path)
+        prefix = folder(key)
         names: set[str] = set()
         with _translated(path):
             for page in _pages(bucket, prefix, Delimiter="/"):
@@ -79,84 +65,77 @@ class S3Backend:
             raise FileNotFoundError(f"{path} does not exist")
         return sorted(names - {""})
 
-    def glob(self, pattern: str) -> list[str]:
-        return sorted(self.find(pattern))
-
-    def find(self, pattern: str) -> dict[str, Stat]:
-        bucket, key = _split(pattern)
-        literal = key[: match.start()] if (match := _WILDCARD.search(key)) else key
-        regex, depth = _regex(key), key.count("/")
-        found: dict[str, Stat] = {}
-        with _translated(pattern):
-            for item in _objects(bucket, literal):
-                # The part as long as the pattern: the object itself, or a directory above it.
-                name = "/".join(item["Key"].split("/")[: depth + 1])
-                if regex.fullmatch(name):
-                    is_dir = name != item["Key"]
-                    size, tag = (0, "") if is_dir else (item["Size"], item["ETag"])
-                    found[f"s3://{bucket}/{name}"] = Stat(
-                        size, item["LastModified"].timestamp(), is_dir, tag
-                    )
-        return dict(sorted(found.items()))
-
-    def make_dirs(self, path: str) -> None:
-        """Nothing to do, and no empty object that would stand for a directory."""
-
     def copy(self, source: str, target: str) -> None:
-        bucket, key = _split(source)
-        into, name = _split(target)
+        bucket, key = split(source)
+        into, name = split(target)
         with _translated(source):
-            _client().copy({"Bucket": bucket, "Key": key}, into, name)
-
-    def rename(self, source: str, target: str) -> None:
-        self.copy(source, target)
-        self.remove(source)
+            client().copy({"Bucket": bucket, "Key": key}, into, name)
 
     def remove(self, path: str) -> None:
-        bucket, key = _split(path)
+        bucket, key = split(path)
         self.stat(path)
         with _translated(path):
-            _client().delete_object(Bucket=bucket, Key=key)
+            client().delete_object(Bucket=bucket, Key=key)
 
     def remove_tree(self, path: str) -> None:
-        bucket, key = _split(path)
+        bucket, key = split(path)
+        keys = [name for name, _ in self._listed(path, folder(key))]
         with _translated(path):
-            keys = [item["Key"] for item in _objects(bucket, _folder(key))]
             for start in range(0, len(keys), _DELETED_AT_ONCE):
                 some = [{"Key": name} for name in keys[start : start + _DELETED_AT_ONCE]]
-                _client().delete_objects(Bucket=bucket, Delete={"Objects": some, "Quiet": True})
+                client().delete_objects(Bucket=bucket, Delete={"Objects": some, "Quiet": True})
+
+    def read_tagged(self, path: str) -> tuple[bytes, str] | None:
+        bucket, key = split(path)
+        try:
+            with _translated(path):
+                found = client().get_object(Bucket=bucket, Key=key)
+                return found["Body"].read(), found["ETag"]
+        except FileNotFoundError:
+            return None
+
+    def write_if(self, path: str, data: bytes, *, tag: str | None) -> bool:
+        from botocore.exceptions import ClientError
+
+        bucket, key = split(path)
+        condition = {"IfNoneMatch": "*"} if tag is None else {"IfMatch": tag}
+        with _translated(path):
+            try:
+                client().put_object(Bucket=bucket, Key=key, Body=data, **condition)
+            except ClientError as error:
+                code = error.response["Error"]["Code"]
+                # With If-Match, an object that has vanished answers as a missing one.
+                if code in _CHANGED or (tag is not None and code in _MISSING):
+                    return False
+                raise
+        return True
+
+    def _file(self, path: str, found: Stat) -> ObjectFile:
+        return _S3Object(path, found)
+
+    def _listed(self, path: str, prefix: str) -> Iterator[tuple[str, Stat]]:
+        with _translated(path):
+            for page in _pages(split(path)[0], prefix):
+                for item in page.get("Contents", ()):
+                    yield item["Key"], _stat_of(item)
 
 
-class _Object(io.RawIOBase):
+class _S3Object(ObjectFile):
     """One object, read in ranges, each of which is resumed where it breaks off."""
 
-    def __init__(self, path: str, found: Stat) -> None:
-        self._path, self._size, self._tag, self._at = path, found.size, found.tag, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        end = min(self._at + len(buffer), self._size)
-        if end <= self._at:
-            return 0
-        start, view = self._at, memoryview(buffer)
+    def _fill(self, view: memoryview, start: int, end: int) -> None:
         Backoff(attempts=_ATTEMPTS).call(
-            lambda: self._fill(view, start, end),
+            lambda: self._read_on(view, start, end),
             again=lambda error: isinstance(error, _BrokenOffError),
         )
-        return self._at - start
 
-    def _fill(self, view: memoryview, start: int, end: int) -> None:
+    def _read_on(self, view: memoryview, start: int, end: int) -> None:
         """The bytes up to `end` that are missing yet; a failure keeps those that came."""
         from botocore import exceptions
 
-        bucket, key = _split(self._path)
+        bucket, key = split(self._path)
         with _translated(self._path):
-            body = _client().get_object(
+            body = client().get_object(
                 Bucket=bucket, Key=key, Range=f"bytes={self._at}-{end - 1}", IfMatch=self._tag
             )["Body"]
         try:
@@ -171,21 +150,14 @@ class _Object(io.RawIOBase):
         if self._at < end:
             raise _BrokenOffError(f"{self._path}: the response ended at byte {self._at}")
 
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
-        self._at = base + offset
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
-
 
 class _BrokenOffError(OSError):
     """An answer that ended before it was complete."""
 
 
 @functools.cache
-def _client() -> Any:
+def client() -> Any:
+    """boto3's, of this process."""
     import boto3
     from botocore.config import Config
 
@@ -197,42 +169,14 @@ def _client() -> Any:
     return boto3.session.Session().client("s3", config=config)
 
 
-def _split(path: str) -> tuple[str, str]:
-    bucket, _, key = path.removeprefix("s3://").partition("/")
-    if not bucket:
-        raise UserError(f"{path} has no bucket: write s3://bucket/path")
-    return bucket, key
-
-
-def _folder(key: str) -> str:
-    return f"{key.rstrip('/')}/" if key.strip("/") else ""
-
-
 def _pages(bucket: str, prefix: str, **options: str) -> Iterable[dict[str, Any]]:
-    return (
-        _client().get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix, **options)
-    )
+    paginator = client().get_paginator("list_objects_v2")
+    pages: Iterable[dict[str, Any]] = paginator.paginate(Bucket=bucket, Prefix=prefix, **options)
+    return pages
 
 
-def _objects(bucket: str, prefix: str) -> Iterator[dict[str, Any]]:
-    for page in _pages(bucket, prefix):
-        yield from page.get("Contents", ())
-
-
-def _regex(pattern: str) -> re.Pattern[str]:
-    wild = {"*": "[^/]*", "?": "[^/]"}
-    pieces = re.findall(r"\*|\?|\[!?\]?[^\]]*\]|.", pattern, re.DOTALL)
-    texts = (
-        wild.get(piece) or (re.escape(piece) if len(piece) == 1 else _class(piece))
-        for piece in pieces
-    )
-    return re.compile("".join(texts))
-
-
-def _class(piece: str) -> str:
-    """`[...]` of a pattern as a regular expression, where `[` in it must not open another."""
-    inner = piece[1:].replace("[", r"\[")
-    return f"[^{inner[1:]}" if inner.startswith("!") else f"[{inner}"
+def _stat_of(item: Mapping[str, Any]) -> Stat:
+    return Stat(item["Size"], item["LastModified"].timestamp(), tag=item["ETag"])
 
 
 @contextmanager

@@ -20,10 +20,10 @@ from yt8m.components.trainer.early_stopping import EvaluatedStep, best_step
 from yt8m.components.trainer.exporters import Exporter
 from yt8m.components.trainer.input import TrainingData, load_data
 from yt8m.components.trainer.job import TrainingJob
-from yt8m.components.trainer.metrics_file import CurveWriter, copy_curves
 from yt8m.components.trainer.network import heads_of, network_of, vocabulary_of
 from yt8m.components.trainer.split_scorer import SplitScorer, SplitScores
 from yt8m.components.trainer.stop_signal import StopSignal
+from yt8m.components.trainer.training_log import CurveWriter, copy_curves
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import ConfigError
 

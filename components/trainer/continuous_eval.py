@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 _WARN_EVERY_S = 600.0
 _POLL_S = 1.0
 
-# SplitScores the checkpoint at a path; `final` where no other will come.
+# Scores the checkpoint at a path; `final` where no other will come.
 Evaluate = Callable[[str, bool], None]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from yt8m.components.inputs.config import check_buckets
 from yt8m.components.trainer.config import TrainerConfig
-from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.config_tree import JsonFile, to_dict
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import FeatureConfig, Level
 
@@ -39,7 +39,7 @@ _OF_ONE_PROCESS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingJob:
+class TrainingJob(JsonFile):
     """One training, completely described; only TF_CONFIG differs between its processes."""
 
     manifest: str  # address of manifest.json
@@ -51,7 +51,7 @@ class TrainingJob:
     vocabulary: str = ""
     base_model: str = ""  # an export to start from, empty for none
     code_version: str = ""
-    sign_of_life: str = ""  # a file that changes while somebody follows the training; empty: none
+    heartbeat: str = ""  # a file that changes while somebody follows the training; empty: none
     abandoned_after_s: float = 0.0  # without such a change it saves and ends; 0: never
     level: Level = Level.VIDEO
     features: FeatureConfig = field(default_factory=FeatureConfig)
@@ -102,17 +102,13 @@ class TrainingJob:
             replicas=replicas,
         )
 
-    def to_json(self) -> str:
-        return json.dumps(to_dict(self), indent=1)
-
 
 def parse_job(text: str) -> TrainingJob:
     """The inverse of `TrainingJob.to_json`; ConfigError says what is wrong."""
     try:
-        data = json.loads(text)
+        return TrainingJob.from_json(text)
     except ValueError as error:
         raise ConfigError(f"the training job is not JSON: {error}") from error
-    return from_dict(TrainingJob, data)
 
 
 def run_key(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from yt8m.components import storage
-from yt8m.components.artifacts.manifest import FILE_NAME, parse_manifest
+from yt8m.components.artifacts.manifest import FILE_NAME, Manifest
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.trainer.backends.backend import create_backend
@@ -68,7 +68,7 @@ def _find_manifest(train_files: list[str]) -> str:
 
 
 def _data_digest(manifest: str) -> str:
-    return parse_manifest(storage.read_text(manifest)).digest
+    return Manifest.from_json(storage.read_text(manifest)).digest
 
 
 def _existing_model(path: str | None) -> str:

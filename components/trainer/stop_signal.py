@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from types import FrameType, TracebackType
 
 from yt8m.components.console.signals import handling_signals
-from yt8m.components.trainer.sign_of_life import Watch
+from yt8m.components.trainer.heartbeat import Watch
 from yt8m.schemas.errors import Terminated
 
 

@@ -35,13 +35,12 @@ from yt8m.components.trainer.engine import (
     broadcast_from_chief,
 )
 from yt8m.components.trainer.errors import explaining_lost_peers
+from yt8m.components.trainer.heartbeat import Watch
 from yt8m.components.trainer.input import TrainingData, load_data
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.loop import Hooks, Loop, are_finite, diverged
-from yt8m.components.trainer.metrics_file import copy_curves
 from yt8m.components.trainer.network import heads_of, network_of, network_type_of
 from yt8m.components.trainer.optimizers import create_optimizer
-from yt8m.components.trainer.sign_of_life import Watch
 from yt8m.components.trainer.step import Replicas, TrainStep
 from yt8m.components.trainer.stop_signal import StopSignal
 from yt8m.components.trainer.strategy import (
@@ -52,7 +51,7 @@ from yt8m.components.trainer.strategy import (
     variable_scope,
 )
 from yt8m.components.trainer.tf_config import Cluster, ClusterKind
-from yt8m.components.trainer.training_log import TrainingLog
+from yt8m.components.trainer.training_log import TrainingLog, copy_curves
 from yt8m.components.trainer.warm_start import warm_start
 from yt8m.schemas.features import Level
 
@@ -73,7 +72,7 @@ class Model:
 def train(job: TrainingJob, cluster: Cluster) -> None:
     """Train, as chief, master or worker of `cluster`; the chief alone exports."""
     config = job.trainer
-    watch = Watch(job.sign_of_life, patience_s=job.abandoned_after_s)
+    watch = Watch(job.heartbeat, patience_s=job.abandoned_after_s)
     watch.check()
     data = load_data(job)
     heads = heads_of(job)
@@ -206,14 +205,17 @@ class _Training:
                 step,
                 strategy=self._strategy,
                 data=self._data,
-                examples=progress.examples,
+                progress=progress,
                 log_every=config.log.every_steps,
                 stagger=config.distribution.stagger_s,
             )
         rows = config.window_rows * self._replicas.total
         processes = self._replicas.total // self._replicas.local
         part = BatchSlice(
-            global_batch_size=rows, num_workers=processes, worker_index=_process(self._cluster)
+            global_batch_size=rows,
+            num_workers=processes,
+            worker_index=_process(self._cluster),
+            order=progress.order,
         )
         return Synchronous(
             step,

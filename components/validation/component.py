@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
-
 import tensorflow_data_validation as tfdv
 from tfx import types
 from tfx.components import ExampleValidator, StatisticsGen
 from tfx.dsl.components.base import base_component, executor_spec
-from tfx.types import component_spec, standard_artifacts
+from tfx.types import standard_artifacts
 
+from yt8m.components.declaration import Declaration, channels, parameters
 from yt8m.components.validation.config import ValidationConfig
 from yt8m.components.validation.executor import SchemaGenExecutor, ValidationGateExecutor
 from yt8m.schemas.code_version import code_version
-from yt8m.schemas.config_tree import to_dict
+from yt8m.schemas.config_tree import to_parameter
 from yt8m.schemas.features import FeatureConfig, Level
 
 _EXECUTORS = SchemaGenExecutor.__module__
@@ -23,18 +22,12 @@ _BINS = 100
 _RANKED = 5000  # labels that are counted by class; the published vocabulary has 3,862
 
 
-class SchemaGenSpec(component_spec.ComponentSpec):
+class SchemaGenSpec(Declaration):
     """What passes in and out."""
 
-    PARAMETERS = {  # noqa: RUF012  (TFX's way)
-        "level": component_spec.ExecutionParameter(type=str),
-        "features": component_spec.ExecutionParameter(type=str),
-        "code_version": component_spec.ExecutionParameter(type=str),
-    }
-    INPUTS: dict[str, component_spec.ChannelParameter] = {}  # noqa: RUF012
-    OUTPUTS = {  # noqa: RUF012
-        "schema": component_spec.ChannelParameter(type=standard_artifacts.Schema),
-    }
+    PARAMETERS = parameters("level", "features", "code_version")
+    INPUTS = channels()
+    OUTPUTS = channels(schema=standard_artifacts.Schema)
 
 
 class SchemaGen(base_component.BaseComponent):
@@ -48,29 +41,22 @@ class SchemaGen(base_component.BaseComponent):
         super().__init__(
             SchemaGenSpec(
                 level=level.value,
-                features=json.dumps(to_dict(features), sort_keys=True),
+                features=to_parameter(features),
                 code_version=_schema_version(level),
-                schema=types.Channel(type=standard_artifacts.Schema),
             )
         )
 
 
-class ValidationGateSpec(component_spec.ComponentSpec):
+class ValidationGateSpec(Declaration):
     """What passes in and out."""
 
-    PARAMETERS = {  # noqa: RUF012
-        "config": component_spec.ExecutionParameter(type=str),
-        "code_version": component_spec.ExecutionParameter(type=str),
-    }
-    INPUTS = {  # noqa: RUF012
-        "statistics": component_spec.ChannelParameter(type=standard_artifacts.ExampleStatistics),
-        "schema": component_spec.ChannelParameter(type=standard_artifacts.Schema),
-        "anomalies": component_spec.ChannelParameter(type=standard_artifacts.ExampleAnomalies),
-        "baseline": component_spec.ChannelParameter(type=standard_artifacts.Model, optional=True),
-    }
-    OUTPUTS = {  # noqa: RUF012
-        "validation": component_spec.ChannelParameter(type=standard_artifacts.ExampleAnomalies),
-    }
+    PARAMETERS = parameters("config", "code_version")
+    INPUTS = channels(
+        statistics=standard_artifacts.ExampleStatistics,
+        schema=standard_artifacts.Schema,
+        anomalies=standard_artifacts.ExampleAnomalies,
+    ) | channels(optional=True, baseline=standard_artifacts.Model)
+    OUTPUTS = channels(validation=standard_artifacts.ExampleAnomalies)
 
 
 class ValidationGate(base_component.BaseComponent):
@@ -94,13 +80,12 @@ class ValidationGate(base_component.BaseComponent):
         """
         super().__init__(
             ValidationGateSpec(
-                config=json.dumps(to_dict(config), sort_keys=True),
+                config=to_parameter(config),
                 code_version=code_version(_EXECUTORS),
                 statistics=statistics,
                 schema=schema,
                 anomalies=anomalies,
                 baseline=baseline,
-                validation=types.Channel(type=standard_artifacts.ExampleAnomalies),
             )
         )
 

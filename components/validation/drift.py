@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,6 @@ from tensorflow_metadata.proto.v0.statistics_pb2 import (
 from yt8m.components.artifacts.comparisons import Divergence
 from yt8m.components.validation.anomalies import Anomaly
 from yt8m.components.validation.config import ValidationConfig
-from yt8m.components.validation.sampling_noise import expected_divergence
 from yt8m.schemas.features import LABELS, SEGMENT_LABELS
 
 _LABELS = (LABELS, SEGMENT_LABELS)
@@ -143,3 +143,14 @@ def _anomaly(kind: _Kind, one: Divergence, config: ValidationConfig) -> Anomaly:
         f"(validation.{setting} = {getattr(config, setting):g}, plus sampling noise)",
         True,
     )
+
+
+def expected_divergence(distinct: int, count_a: float, count_b: float) -> float:
+    """The divergence to be expected between two samples of one distribution over `distinct` values.
+
+    The divergence of near distributions is a chi-square over 8, whose mean is one for each value
+    but the last and for each sample 1/size; in bits.
+    """
+    if not count_a or not count_b:
+        return 1.0
+    return (max(distinct, 2) - 1) * (1 / count_a + 1 / count_b) / 8 / math.log(2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from typing import Any
 
@@ -22,7 +21,7 @@ from yt8m.components.validation.anomalies import Anomaly, list_anomalies, messag
 from yt8m.components.validation.config import OnDrift, ValidationConfig
 from yt8m.components.validation.drift import Comparison, compare_drift, compare_skew
 from yt8m.components.validation.errors import StoppedError
-from yt8m.schemas.config_tree import from_dict
+from yt8m.schemas.config_tree import from_parameter
 from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.load import load_schema
 
@@ -42,9 +41,7 @@ class SchemaGenExecutor(base_executor.BaseExecutor):
         self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         self._log_startup(input_dict, output_dict, exec_properties)
-        features = from_dict(
-            FeatureConfig, json.loads(exec_properties["features"]), path="features"
-        )
+        features = from_parameter(FeatureConfig, exec_properties["features"], path="features")
         schema = load_schema(Level(exec_properties["level"]), features)
         artifact = artifact_utils.get_single_instance(output_dict["schema"])
         storage.write_text(
@@ -60,9 +57,7 @@ class ValidationGateExecutor(base_executor.BaseExecutor):
         self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         self._log_startup(input_dict, output_dict, exec_properties)
-        config = from_dict(
-            ValidationConfig, json.loads(exec_properties["config"]), path="validation"
-        )
+        config = from_parameter(ValidationConfig, exec_properties["config"], path="validation")
         found = _validated(artifact_utils.get_single_instance(input_dict["anomalies"]))
         drift, skew = _compared(input_dict, config)
         compared = [*drift.anomalies, *skew.anomalies]

@@ -30,13 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> int:
     from yt8m.components.trainer.backends.kubernetes_api import reach_cluster
-    from yt8m.kubeflow.check import MISSING, Cluster, check
+    from yt8m.kubeflow.check import MISSING, ClusterAccess, check
     from yt8m.kubeflow.spec_file import read_spec
 
     spec = read_spec(args.file)
     client, own = reach_cluster()
     namespace = args.namespace or own or "default"
-    found = check(spec, Cluster(client, namespace, args.run_as))
+    found = check(spec, ClusterAccess(client, namespace, args.run_as))
     missing = sum(finding.state == MISSING for finding in found)
     columns = ["what", "name", "state", "detail"]
     table = console.table(columns, [[f.kind, f.name, f.state, f.detail] for f in found])

@@ -21,7 +21,7 @@ from yt8m.components.console.console import Console
 from yt8m.schemas.errors import UserError
 
 if TYPE_CHECKING:
-    from yt8m.pipeline.findings import Findings
+    from yt8m.pipeline.findings import ModelResults
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
     console.result(found.to_dict(), text)
 
 
-def _findings(name: str, args: argparse.Namespace) -> Findings:
+def _findings(name: str, args: argparse.Namespace) -> ModelResults:
     from yt8m.components.artifacts.run_record import FILE_NAME
     from yt8m.components.registry.versions import require_version
     from yt8m.pipeline.commands.arguments import layout_of, record_named

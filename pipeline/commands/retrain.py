@@ -62,16 +62,16 @@ def _run_once(args: argparse.Namespace, console: Console) -> int:
     import time
     from pathlib import Path
 
-    from yt8m.pipeline.retrain import find_news, prepared, stale_data
+    from yt8m.pipeline.retrain import find_new_data, retraining_config, stale_data
     from yt8m.pipeline.run.finish import finish_run, notify
     from yt8m.pipeline.run.preflight import preflight
     from yt8m.pipeline.run.runner import RunOptions, with_absolute_paths
     from yt8m.pipeline.run.runner import run as run_pipeline
     from yt8m.pipeline.run.workspace import Layout
 
-    config = prepared(with_absolute_paths(config_of(args)))
+    config = retraining_config(with_absolute_paths(config_of(args)))
     try:
-        news = find_news(config)
+        news = find_new_data(config)
     except UserError:
         preflight(config, os.environ)  # whatever else is wrong is listed with it
         raise
@@ -94,7 +94,7 @@ def _run_forever(args: argparse.Namespace, console: Console) -> int:
     """What is wrong is found now, not at three in the night."""
     import os
 
-    from yt8m.pipeline.retrain import RetrainScheduler, prepared
+    from yt8m.pipeline.retrain import RetrainScheduler, retraining_config
     from yt8m.pipeline.run.preflight import preflight
     from yt8m.pipeline.run.runner import with_absolute_paths
     from yt8m.schemas.cron import parse_cron
@@ -102,7 +102,7 @@ def _run_forever(args: argparse.Namespace, console: Console) -> int:
     config = with_absolute_paths(config_of(args))
     zone = config.retrain.timezone
     cron = parse_cron(args.cron, zone=zone, cluster_zone=zone)  # this process counts in any zone
-    preflight(prepared(config), os.environ)
+    preflight(retraining_config(config), os.environ)
     RetrainScheduler(_command(args), config, cron, console).run_forever()
     return EXIT_DONE
 

@@ -28,7 +28,7 @@ from yt8m.pipeline.commands.arguments import (
 
 if TYPE_CHECKING:
     from yt8m.components.artifacts.run_record import RunRecord
-    from yt8m.pipeline.lineage import ExecutionFacts
+    from yt8m.pipeline.metadata import ExecutionFacts
 
 _COLUMNS = ("component", "state", "execution", "time", "peak", "key metric")
 _SHORT = 100

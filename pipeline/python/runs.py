@@ -18,7 +18,7 @@ from yt8m.pipeline import presets
 from yt8m.pipeline.comparison import Comparison
 from yt8m.pipeline.comparison import compare as compare_findings
 from yt8m.pipeline.config import PipelineConfig
-from yt8m.pipeline.findings import Findings, executions_of, findings_of_run
+from yt8m.pipeline.findings import ModelResults, executions_of, findings_of_run
 from yt8m.pipeline.python.show import estimate_columns, frame
 from yt8m.pipeline.run.record import display_status, list_runs, read_record
 from yt8m.pipeline.run.workspace import Layout
@@ -143,7 +143,7 @@ class Run:
         return path if self.record.report and path.is_file() else None
 
     @cached_property
-    def findings(self) -> Findings:
+    def findings(self) -> ModelResults:
         return findings_of_run(self._layout, self.record)
 
     @property

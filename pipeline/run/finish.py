@@ -10,21 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from yt8m.components.artifacts import push_outcome
-from yt8m.components.artifacts.push_outcome import parse_push_outcome
+from yt8m.components.artifacts.push_outcome import PushOutcome
 from yt8m.components.artifacts.report import PAGE_FILE
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.console.console import Console
 from yt8m.pipeline.config import NotifyConfig, PipelineConfig
 from yt8m.pipeline.garbage_collection import find_waste, remove
-from yt8m.pipeline.lineage import ArtifactFacts, Lineage
-from yt8m.pipeline.metadata import open_store
+from yt8m.pipeline.metadata import ArtifactFacts, Lineage, open_store
 from yt8m.pipeline.retrain_status import write_metrics
-from yt8m.pipeline.run.record import Result
+from yt8m.pipeline.run.record import RunResult
 from yt8m.pipeline.run.workspace import Layout, run_lock
 
 
 def finish_run(
-    config: PipelineConfig, result: Result, console: Console, *, hook: bool = True
+    config: PipelineConfig, result: RunResult, console: Console, *, hook: bool = True
 ) -> None:
     """Say how the run ended, and tell whoever wants to know."""
     try:
@@ -91,7 +90,7 @@ Outputs = Mapping[str, tuple[ArtifactFacts, ...]]
 def read_outcome(outputs: Outputs) -> dict[str, Any]:
     """The fields of a RunRecord that a run which came to its end knows."""
     place = Path(_uri(outputs["Pusher"]), push_outcome.FILE_NAME)
-    outcome = parse_push_outcome(place.read_text(encoding="utf-8"))
+    outcome = PushOutcome.from_json(place.read_text(encoding="utf-8"))
     record = outcome.record
     gap = record.metrics.get(_GAP)
     return {

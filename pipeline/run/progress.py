@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State
 from yt8m.components.artifacts.training_curve import TRAINING, read_curve
-from yt8m.pipeline.lineage import ArtifactFacts
+from yt8m.pipeline.metadata import ArtifactFacts
 
 _COLOURS = {
     State.WAITING: "dim",

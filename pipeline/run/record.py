@@ -7,20 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from yt8m.components import storage
-from yt8m.components.artifacts.run_record import (
-    FILE_NAME,
-    RunRecord,
-    State,
-    Verdict,
-    parse_run_record,
-)
+from yt8m.components.artifacts.run_record import FILE_NAME, RunRecord, State, Verdict
 from yt8m.components.storage.lock import is_held
 from yt8m.pipeline.run.workspace import Layout
 from yt8m.schemas.errors import ConfigError
 
 
 @dataclass(frozen=True)
-class Result:
+class RunResult:
     """How the run ended; `is_new` is False where an earlier run is up to date."""
 
     record: RunRecord
@@ -59,7 +53,7 @@ def begin_record(layout: Layout, record: RunRecord) -> None:
 def read_record(layout: Layout, run_id: str) -> RunRecord | None:
     """The record of `run_id`; None when there is none that can be read."""
     try:
-        return parse_run_record((layout.run(run_id) / FILE_NAME).read_text(encoding="utf-8"))
+        return RunRecord.from_json((layout.run(run_id) / FILE_NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError, ConfigError):
         return None
 

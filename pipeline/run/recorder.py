@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
-from yt8m.pipeline.lineage import ArtifactFacts, Lineage
+from yt8m.pipeline.metadata import ArtifactFacts, Lineage
 from yt8m.pipeline.run.capture import Capture
 from yt8m.pipeline.run.progress import Table, key_metric, peak_mib, reset_peak
 from yt8m.pipeline.run.record import write_record

@@ -19,8 +19,7 @@ from yt8m.components.report.inputs import ReportInputs
 from yt8m.components.report.page import write_report
 from yt8m.components.validation.errors import StoppedError
 from yt8m.pipeline.config import PipelineConfig
-from yt8m.pipeline.lineage import Lineage
-from yt8m.pipeline.metadata import connection_config
+from yt8m.pipeline.metadata import Lineage, connection_config, secrets
 from yt8m.pipeline.run.cache_keys import (
     ExternalInputs,
     find_up_to_date_run,
@@ -32,7 +31,7 @@ from yt8m.pipeline.run.finish import read_outcome
 from yt8m.pipeline.run.preflight import preflight
 from yt8m.pipeline.run.progress import Table
 from yt8m.pipeline.run.record import (
-    Result,
+    RunResult,
     begin_record,
     mark_killed,
     read_run_records,
@@ -45,6 +44,13 @@ from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import Terminated, UserError
 
 _log = logging.getLogger(__name__)
+# Beside the root: what the configuration names by a path.
+_PATHS = (
+    ("data", "root"),
+    ("evaluator", "vocabulary"),
+    ("trainer", "warm_start"),
+    ("pusher", "push_dir"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +62,7 @@ class RunOptions:
     retraining: bool = False
 
 
-def run(config: PipelineConfig, options: RunOptions, console: Console) -> Result:
+def run(config: PipelineConfig, options: RunOptions, console: Console) -> RunResult:
     """Run the pipeline that `config` describes, unless nothing has changed since it last ran."""
     config = with_absolute_paths(config)
     preflight(config, os.environ)
@@ -67,7 +73,7 @@ def run(config: PipelineConfig, options: RunOptions, console: Console) -> Result
         known = find_up_to_date_run(layout, config, cache_key)
         if known is not None:
             console.info(f"nothing has changed since run {known.run_id}, which is up to date")
-            return Result(known, is_new=False)
+            return RunResult(known, is_new=False)
         dead = _mark_killed_runs(layout)
         for killed in dead:
             then = "; this one continues it" if killed.fingerprint == cache_key else ""
@@ -77,30 +83,23 @@ def run(config: PipelineConfig, options: RunOptions, console: Console) -> Result
         console.info(f"run {record.run_id}; the full logs are in {layout.logs(record.run_id)}")
         with signals_as_errors() as signals:
             this = _Run(config, options, external, layout)
-            return Result(this.execute(record, dead, signals, quiet=console.quiet))
+            return RunResult(this.execute(record, dead, signals, quiet=console.quiet))
 
 
 def with_absolute_paths(config: PipelineConfig) -> PipelineConfig:
     """The same with absolute paths, so that it means the same from every directory."""
-    evaluator, trainer = config.evaluator, config.trainer
-    root, data, push, vocabulary, warm_start = (
-        str(Path(path).absolute()) if path and storage.is_local(path) else path
-        for path in (
-            config.root,
-            config.data.root,
-            config.pusher.push_dir,
-            evaluator.vocabulary,
-            trainer.warm_start,
+    root = _absolute(config.root)
+    nodes = {
+        node: dataclasses.replace(
+            getattr(config, node), **{field: _absolute(getattr(getattr(config, node), field))}
         )
-    )
-    return dataclasses.replace(
-        config,
-        root=root,
-        data=dataclasses.replace(config.data, root=data),
-        evaluator=dataclasses.replace(evaluator, vocabulary=vocabulary),
-        trainer=dataclasses.replace(trainer, warm_start=warm_start),
-        pusher=dataclasses.replace(config.pusher, push_dir=push),
-    )
+        for node, field in _PATHS
+    }
+    return dataclasses.replace(config, root=root, **nodes)
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).absolute()) if path and storage.is_local(path) else path
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,9 @@ class _Run:
         self, record: RunRecord, dead: list[RunRecord], signals: Signals, *, quiet: bool
     ) -> RunRecord:
         with (
-            Capture(self.layout.log(record.run_id, RUNNER_LOG)) as capture,
+            Capture(
+                self.layout.log(record.run_id, RUNNER_LOG), secrets=secrets(self.config.metadata)
+            ) as capture,
             Table(capture.terminal, hidden=quiet) as table,
         ):
             from ml_metadata import MetadataStore

@@ -8,7 +8,6 @@ import json
 import os
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from yt8m.components.storage.lock import LockedError, file_lock
@@ -19,50 +18,21 @@ CHECKPOINTS = "checkpoints"
 VERIFIED = "verified"  # what ExampleGen remembers of shards it has read
 
 
-@dataclass(frozen=True)
 class Layout:
     """`<root>`: TFX's artifacts and metadata, checkpoints, logs, and a folder for each run."""
 
-    root: Path
-
-    @property
-    def artifacts(self) -> Path:
-        """TFX's pipeline root."""
-        return self.root / ARTIFACTS
-
-    @property
-    def database(self) -> Path:
-        return self.root / "metadata.db"
-
-    @property
-    def checkpoints(self) -> Path:
-        return self.root / CHECKPOINTS
-
-    @property
-    def lock(self) -> Path:
-        return self.root / "run.lock"
-
-    @property
-    def schedule_lock(self) -> Path:
-        """Held by the one `yt8m retrain --cron` of the root."""
-        return self.root / "retrain.lock"
-
-    @property
-    def schedule_status(self) -> Path:
-        return self.root / "retrain.json"
-
-    @property
-    def schedule_metrics(self) -> Path:
-        return self.root / "retrain.prom"
-
-    @property
-    def runs(self) -> Path:
-        return self.root / "runs"
-
-    @property
-    def newest(self) -> Path:
-        """A link to the newest run's folder, for components, whose parameters must not vary."""
-        return self.root / "newest-run"
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.artifacts = root / ARTIFACTS  # TFX's pipeline root
+        self.checkpoints = root / CHECKPOINTS
+        self.database = root / "metadata.db"
+        self.lock = root / "run.lock"
+        self.runs = root / "runs"
+        # A link to the newest run's folder, for components, whose parameters must not vary.
+        self.newest = root / "newest-run"
+        self.schedule_lock = root / "retrain.lock"  # of the one `yt8m retrain --cron` of the root
+        self.schedule_status = root / "retrain.json"
+        self.schedule_metrics = root / "retrain.prom"
 
     def run(self, run_id: str) -> Path:
         return self.runs / run_id

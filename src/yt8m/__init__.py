@@ -15,6 +15,7 @@ the top of the repository: `schemas`, `components`, `pipeline`, `kubeflow`.
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     from yt8m.pipeline.python.runs import runs as runs
 
     __version__: str
+
+# Before anything loads HDF5, which otherwise loads code from a folder that others may write to
+# (CVE-2026-2492). TensorFlow 2.21 does the same.
+os.environ.setdefault("HDF5_PLUGIN_PATH", "disable")
 
 _MODULES = {
     "yt8m.pipeline.python.data": ("dataset",),

@@ -4,10 +4,10 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
+import warm_processes
 from cluster import LIMIT_S, newest_step
 from records import make_dataset
 
@@ -39,11 +39,8 @@ class Cluster:
         where = ["--data", f"{data}/train*", "--out", str(out), "--processes", processes]
         self.out, self._said = out, out.with_name("said.txt")
         with self._said.open("w") as file:
-            self.process = subprocess.Popen(
-                [sys.executable, "-c", _COMMAND, "train", "smoke", *where, *flags],
-                stdout=file,
-                stderr=subprocess.STDOUT,
-            )
+            words = ["-c", _COMMAND, "train", "smoke", *where, *flags]
+            self.process = warm_processes.Popen(*words, stdout=file, stderr=subprocess.STDOUT)
         self._deadline = time.monotonic() + LIMIT_S
 
     @property

@@ -28,7 +28,7 @@ def test_under_auto_every_process_takes_the_chiefs_precision(tmp_path, monkeypat
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"), prepend=":")
     monkeypatch.setenv("BF16_ROLE", able)
     job = make_job(tmp_path, max_steps=2, precision="auto")
-    with Group(job, "chief=1,worker=1", tmp_path / "p") as group:
+    with Group(job, "chief=1,worker=1", tmp_path / "p", cold=True) as group:
         assert set(group.join().values()) == {0}
         found = {
             name: re.findall(r"replicas, (float32|bfloat16), step", group.log(name))

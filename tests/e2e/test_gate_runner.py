@@ -10,7 +10,7 @@ from tfx.orchestration.pipeline import Pipeline
 from tfx.proto import pusher_pb2
 from tfx.types import standard_artifacts
 
-from yt8m.components.artifacts.decision import parse_decision
+from yt8m.components.artifacts.decision import Decision
 from yt8m.components.evaluator.component import Evaluator
 from yt8m.components.evaluator.config import BootstrapConfig, EvaluatorConfig, GateConfig
 from yt8m.pipeline.beam import beam_arguments
@@ -65,7 +65,7 @@ def run(world, root, *, model, baseline, gate):
         )
     )
     (decision,) = (root / "artifacts").glob("Evaluator/blessing/*/decision.json")
-    return parse_decision(decision.read_text()), list((root / "push").glob("*/saved_model.pb"))
+    return Decision.from_json(decision.read_text()), list((root / "push").glob("*/saved_model.pb"))
 
 
 def test_a_blessed_model_reaches_the_pusher(world, tmp_path):

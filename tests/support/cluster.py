@@ -12,6 +12,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -38,13 +39,15 @@ class Group:
         *,
         jobs: Mapping[str, TrainingJob] | None = None,
         limit_s: float = LIMIT_S,
+        cold: bool = False,
     ) -> None:
-        """All processes have `job`, but those that `jobs` names."""
+        """All processes have `job`, but those that `jobs` names; `cold` ones import it all."""
         self.job, self._root = job, root
         self._jobs = dict(jobs or {})
+        self._cold = cold
         self._deadline = time.monotonic() + limit_s
         root.mkdir(parents=True, exist_ok=True)
-        self._processes: dict[str, warm_processes.Popen] = {}
+        self._processes: dict[str, warm_processes.Popen | subprocess.Popen[bytes]] = {}
         if not processes:  # one process, no TF_CONFIG
             self.configs = {"alone": ""}
         else:
@@ -75,16 +78,16 @@ class Group:
         environ = {**os.environ, "TF_CONFIG": self.configs[name]}
         file = self._log_path(name).with_suffix(".json")
         file.write_text(self._jobs.get(name, self.job).to_json())
+        words = ["-m", "yt8m.components.trainer", "--config", str(file)]
         with self._log_path(name).open("ab") as log:
-            self._processes[name] = warm_processes.Popen(
-                "-m",
-                "yt8m.components.trainer",
-                "--config",
-                str(file),
-                env=environ,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
+            if self._cold:
+                self._processes[name] = subprocess.Popen(
+                    [sys.executable, *words], env=environ, stdout=log, stderr=subprocess.STDOUT
+                )
+            else:
+                self._processes[name] = warm_processes.Popen(
+                    *words, env=environ, stdout=log, stderr=subprocess.STDOUT
+                )
 
     def kill(self, name: str, number: int = signal.SIGKILL) -> None:
         """Send a signal to one process."""

@@ -14,8 +14,8 @@ from records import make_dataset
 from tfx.dsl.components.base import base_beam_executor
 from tfx.types import Artifact, standard_artifacts
 
-from yt8m.components.artifacts.decision import Decision, parse_decision
-from yt8m.components.artifacts.evaluation import Evaluation, parse_evaluation
+from yt8m.components.artifacts.decision import Decision
+from yt8m.components.artifacts.evaluation import Evaluation
 from yt8m.components.artifacts.manifest import Manifest, Shard
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
 from yt8m.components.evaluator.executor import Executor
@@ -150,8 +150,8 @@ def run_evaluator(
         evaluation_dir=out / "evaluation",
         blessing_dir=out / "blessing",
         blessing=outputs["blessing"][0],
-        decision=parse_decision((out / "blessing" / "decision.json").read_text()),
-        evaluation=parse_evaluation((out / "evaluation" / "metrics.json").read_text()),
+        decision=Decision.from_json((out / "blessing" / "decision.json").read_text()),
+        evaluation=Evaluation.from_json((out / "evaluation" / "metrics.json").read_text()),
     )
 
 

@@ -11,12 +11,12 @@ import os
 import re
 import socket
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 from typing import Any
 
+import warm_processes
 from k8s_server import K8sServer, replicas
 
 _POLL_S = 0.1
@@ -28,7 +28,7 @@ class Operator:
     def __init__(self, server: K8sServer, directory: Path) -> None:
         self._server, self._directory = server, directory
         self._stop = threading.Event()
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._processes: dict[str, warm_processes.Popen] = {}
         self._read: dict[str, int] = {}
         self._thread = threading.Thread(target=self._work)
         self.environments: dict[str, dict[str, str]] = {}
@@ -66,11 +66,12 @@ class Operator:
                 self._launch(f"{name}-{role}-{index}", container["command"], environment)
 
     def _launch(self, pod: str, command: list[str], environment: dict[str, str]) -> None:
-        words = [sys.executable if word == "python" else word for word in command]
-        log = (self._directory / f"{pod}.log").open("wb")
-        self._processes[pod] = subprocess.Popen(
-            words, env={**os.environ, **environment}, stdout=log, stderr=subprocess.STDOUT
-        )
+        python, *words = command
+        assert python == "python"
+        with (self._directory / f"{pod}.log").open("wb") as log:
+            self._processes[pod] = warm_processes.Popen(
+                *words, env={**os.environ, **environment}, stdout=log, stderr=subprocess.STDOUT
+            )
 
     def _tell(self, name: str) -> None:
         for pod, process in self._processes.items():

@@ -18,13 +18,13 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import warm_processes
 import yaml
 from kubeflow_facts import NEWEST, VERSIONS, Facts
 
@@ -183,24 +183,26 @@ class _Run:
         log = self.launcher.directory / "logs" / self.run_id / f"{name}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         command = _substitute([*container["command"], *container.get("args", [])], invocation)
-        if command[0] == "python":
-            command[0] = sys.executable
+        if command[0] != "python":
+            raise LauncherError(f"{name}: the command is {command[0]}, and no Python")
         environment = {v["name"]: v["value"] for v in container.get("env", [])}
         with log.open("wb") as stream:
-            ended = subprocess.run(
-                command,
+            process = warm_processes.Popen(
+                *command[1:],
                 stdout=stream,
                 stderr=subprocess.STDOUT,
                 cwd=pod,
                 env={**_container_environment(pod), **environment},
-                timeout=_TIMEOUT_S,
-                check=False,
             )
+            try:
+                code = process.wait(_TIMEOUT_S)
+            finally:
+                process.kill()
         text = log.read_text(errors="replace")
-        if ended.returncode == 0 or self.launcher.facts.logs_after_failure:
+        if code == 0 or self.launcher.facts.logs_after_failure:
             self._keep_log(invocation, text)
-        if ended.returncode:
-            raise LauncherError(f"{name}: exit code {ended.returncode}\n{text[-6000:]}")
+        if code:
+            raise LauncherError(f"{name}: exit code {code}\n{text[-6000:]}")
         return TaskResult(name, "SUCCEEDED", self._collect(invocation, pod), text)
 
     def _download(self, uri: str, pod: Path) -> None:

@@ -84,25 +84,33 @@ class KfpServer:
     def count(self, pattern: str) -> int:
         return sum(bool(re.search(pattern, request)) for request in self.requests)
 
-    def set_state(self, run_id: str, state: str, tasks: dict[str, str] | None = None) -> None:
-        """Move a run on, as the cluster would."""
-        details = [
+    def set_state(
+        self,
+        run_id: str,
+        state: str,
+        tasks: dict[str, str] | None = None,
+        *,
+        explained: bool = False,
+    ) -> None:
+        """Move a run on, as the cluster would; the API has fields that no real server filled."""
+        details: list[dict[str, Any]] = [
             {
                 "run_id": run_id,
                 "task_id": f"{run_id}-{name}",
                 "display_name": name,
                 "state": task_state,
                 "start_time": self.now(),
-                "pod_name": f"{name.lower()}-pod",
-                **(
-                    {"error": {"code": 13, "message": "exit code 1"}}
-                    if task_state == "FAILED"
-                    else {}
-                ),
+                "child_tasks": [{"pod_name": f"{name.lower()}-node"}],
             }
             for name, task_state in (tasks or {}).items()
         ]
-        self.runs[run_id] |= {"state": state, "run_details": {"task_details": details}}
+        for task in details if explained else ():
+            task["pod_name"] = f"{task['display_name']}-pod".lower()
+            if task["state"] == "FAILED":
+                task["error"] = {"code": 13, "message": "exit code 1"}
+        self.runs[run_id]["state"] = state
+        if details:
+            self.runs[run_id]["run_details"] = {"task_details": details}
 
     def take_fault(self, request: str) -> Fault | None:
         for fault in self.faults:
@@ -137,10 +145,15 @@ class KfpServer:
             ("/runs", "GET", self._lister("runs", "Runs")),
             ("/runs", "POST", self._create_run),
             ("/runs/([^/:]+)", "GET", self._get_run),
+            ("/runs/([^/:]+):terminate", "POST", self._terminate),
+            ("/runs/([^/:]+)", "DELETE", self._deleter(self.runs)),
+            ("/experiments/([^/:]+)", "DELETE", self._deleter(self.experiments)),
+            ("/pipelines/([^/:]+)", "DELETE", self._deleter(self.pipelines)),
+            ("/pipelines/[^/]+/versions/([^/]+)", "DELETE", self._deleter(self.versions)),
             ("/recurringruns", "GET", self._lister("schedules", "RecurringRuns")),
             ("/recurringruns", "POST", self._create_schedule),
             ("/recurringruns/([^/:]+):(enable|disable)", "POST", self._switch),
-            ("/recurringruns/([^/:]+)", "DELETE", self._delete_schedule),
+            ("/recurringruns/([^/:]+)", "DELETE", self._deleter(self.schedules)),
         ]
 
     def _lister(self, store: str, what: str) -> Callable[..., Any]:
@@ -260,9 +273,17 @@ class KfpServer:
         found |= {"status": f"{verb.upper()}D", "mode": verb.upper()}
         return {}
 
-    def _delete_schedule(self, query: dict[str, str], body: bytes, kind: str, sid: str) -> Any:
-        _found(self.schedules, sid)
-        del self.schedules[sid]
+    def _deleter(self, store: dict[str, Any]) -> Callable[..., Any]:
+        def delete(query: dict[str, str], body: bytes, kind: str, key: str) -> Any:
+            _found(store, key)
+            del store[key]
+            return {}
+
+        return delete
+
+    def _terminate(self, query: dict[str, str], body: bytes, kind: str, run_id: str) -> Any:
+        _found(self.runs, run_id)
+        self.set_state(run_id, "CANCELED")
         return {}
 
     def _check_length(self, what: str, name: str) -> None:

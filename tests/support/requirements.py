@@ -57,6 +57,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "chromium": Requirement(find=chromium_program, package="chromium"),
     "chromedriver": Requirement(find=lambda: program("chromedriver"), package="chromium-driver"),
     "mariadbd": Requirement(find=lambda: program("mariadbd"), package="mariadb-server"),
+    "debootstrap": Requirement(find=lambda: program("debootstrap"), package="debootstrap"),
     "go": Requirement(find=lambda: program("go"), package="golang-go"),
     "java": Requirement(find=lambda: program("java"), package="default-jre-headless"),
     "fake-gcs-server": Requirement(

@@ -36,11 +36,11 @@ def s3_server() -> Iterator[str]:
     }
     try:
         with mock.patch.dict(os.environ, environment):
-            s3._client.cache_clear()
+            s3.client.cache_clear()
             _create_bucket()
             yield f"s3://{BUCKET}"
     finally:
-        s3._client.cache_clear()
+        s3.client.cache_clear()
         server.terminate()
         server.wait(30)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
+
+import warm_processes
 
 from yt8m.components.trainer.job import TrainingJob
 
@@ -30,10 +31,4 @@ def start_mirrored(job: TrainingJob, root: Path) -> subprocess.CompletedProcess[
     path = root / "job.json"
     path.write_text(job.to_json())
     settings = ["--config", str(path), "--set", "trainer.distribution.placement=mirrored"]
-    return subprocess.run(
-        [sys.executable, "-c", _TWO_DEVICES, *settings],
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
+    return warm_processes.run("-c", _TWO_DEVICES, *settings, timeout=200)

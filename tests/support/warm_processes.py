@@ -38,8 +38,12 @@ _PRELOADED = (
     "tensorflow_transform",
     "tensorflow_data_validation",
     "tensorflow_model_analysis",
-    "tfx.v1",
+    "tfx.components",
+    "tfx.components.statistics_gen.executor",
+    "tfx.components.trainer.executor",
+    "tfx.components.transform.executor",
     "tfx.orchestration.beam.beam_dag_runner",
+    "tfx.orchestration.kubeflow.v2.container.kubeflow_v2_run_executor",
     "tfx.orchestration.local.local_dag_runner",
 )
 _MESSAGE_BYTES = 1 << 20
@@ -81,7 +85,7 @@ class Popen:
         self._status.settimeout(timeout)
         told = self._status.recv(8)
         if not told:
-            raise RuntimeError("the server of warm processes has ended")
+            raise RuntimeError(f"the server of warm processes has ended:\n{_text(_said())}")
         return int.from_bytes(told, "big", signed=True)
 
     def poll(self) -> int | None:
@@ -145,6 +149,12 @@ def _umask() -> int:
 
 
 @cache
+def _said() -> IO[bytes]:
+    """What the server says; no more than why it ends."""
+    return tempfile.TemporaryFile()
+
+
+@cache
 def _server() -> socket.socket:
     """The connection to this process's server, which is started now."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -156,7 +166,7 @@ def _server() -> socket.socket:
         pass_fds=[theirs.fileno()],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=_said(),
         env={**environ, "TF_CPP_MIN_LOG_LEVEL": "2"},
         start_new_session=True,  # a Ctrl-C at the terminal is not for its children
     )
@@ -226,6 +236,7 @@ def _become(request: dict[str, Any], out: int, err: int) -> None:
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["env"])
+    tempfile.tempdir = None  # it was found in the server's environment
     option, what, *arguments = request["words"]
     sys.argv = [option, *arguments]
     sys.path[0] = "" if option == "-c" else request["cwd"]

@@ -22,9 +22,9 @@ from yt8m.components.trainer.backends.kubernetes_manifest import (
     create_manifest,
     kind_of,
 )
+from yt8m.components.trainer.heartbeat import FILE_NAME as HEARTBEAT
+from yt8m.components.trainer.heartbeat import sending_heartbeats
 from yt8m.components.trainer.job import TrainingJob
-from yt8m.components.trainer.sign_of_life import FILE_NAME as SIGN_OF_LIFE
-from yt8m.components.trainer.sign_of_life import giving_signs
 from yt8m.schemas.errors import UserError, Yt8mError
 
 JOB_FILE = "job.json"
@@ -54,13 +54,13 @@ class Kubernetes:
         image = self._config.image or environ.get("YT8M_IMAGE", "")
         if not image:
             raise UserError("trainer.backend.image: name the pods' image, or set YT8M_IMAGE")
-        sign = storage.join(directory, SIGN_OF_LIFE)
+        sign = storage.join(directory, HEARTBEAT)
         watched = replace(
             patient_job(job, self._config.start_timeout_s),
-            sign_of_life=sign,
+            heartbeat=sign,
             abandoned_after_s=self._config.abandoned_after_s,
         )
-        with giving_signs(sign, every_s=_sign_every_s(self._config.abandoned_after_s)):
+        with sending_heartbeats(sign, every_s=_heartbeat_every_s(self._config.abandoned_after_s)):
             self._run_followed(job, watched, directory, image)
 
     def _run_followed(
@@ -164,7 +164,7 @@ def check_export(directory: str) -> None:
     load_export(directory)
 
 
-def _sign_every_s(abandoned_after_s: float) -> float:
+def _heartbeat_every_s(abandoned_after_s: float) -> float:
     """Often enough that a few lost ones do not end a job."""
     return min(abandoned_after_s / 20 or 60.0, 60.0)
 

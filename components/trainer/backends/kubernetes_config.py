@@ -58,7 +58,7 @@ class KubernetesBackend(ConfigNode):
     start_timeout_s: PositiveFloat = 900.0  # for the chief's pod to run: image, volumes, free nodes
     poll_s: PositiveFloat = 5.0  # between two looks at the job
     api_timeout_s: PositiveFloat = 600.0  # an API server that is away for less ends nothing
-    # A job whose Trainer gives no sign of life for so long saves a checkpoint and ends; 0: never.
+    # A job whose Trainer sends no heartbeat for so long saves a checkpoint and ends; 0: never.
     abandoned_after_s: NonNegativeFloat = 900.0
     keep_finished_s: NonNegativeInt = 86400  # then Kubernetes removes the finished job
 

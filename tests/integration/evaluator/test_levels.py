@@ -1,8 +1,6 @@
 """Exports of our own networks, scored at every level: against their scores and the slow oracle."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import metric_oracle as oracle
@@ -12,11 +10,13 @@ import tensorflow as tf
 from batches import MODELS, create_network
 from records import read_all, truncate
 from sources import FEATURES, make_source
+from yt8m_runs import yt8m
 
 from yt8m.components.artifacts.manifest import Shard
-from yt8m.components.evaluator.scoring import ScoringPlan, ShardScorer, group_shards
+from yt8m.components.evaluator.scoring import ScoringPlan, ShardScorer
 from yt8m.components.export.load import load_export
 from yt8m.components.export.save import ExportSpec, export_model
+from yt8m.components.inputs.shards import group_shards
 from yt8m.components.models.heads import create_heads
 from yt8m.components.records.decode import decode_record
 from yt8m.schemas.errors import DataError
@@ -99,9 +99,7 @@ def test_every_level_is_scored_as_its_records_say(tmp_path, level):
 
 def evaluate(*words):
     """`yt8m evaluate WORDS --json` as a process."""
-    code = "import sys; from yt8m.components.console.main import main; main(sys.argv[1:])"
-    command = [sys.executable, "-c", code, "evaluate", *map(str, words), "--json"]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return yt8m("evaluate", *words, "--json")
 
 
 def test_the_command_tells_the_level_and_prints_one_object(tmp_path):

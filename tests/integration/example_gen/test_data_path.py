@@ -11,7 +11,7 @@ import tensorflow_transform as tft
 from records import edit_record, make_dataset, read_all, set_feature
 from tfx_runs import create_data_path, output, run, states
 
-from yt8m.components.artifacts.manifest import parse_manifest
+from yt8m.components.artifacts.manifest import Manifest
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.preprocessing.arithmetic import normalize
 from yt8m.components.records.decode import decode_record
@@ -29,7 +29,7 @@ def test_every_level_reaches_a_transform_graph_that_equals_the_arithmetic(
     run(create_data_path(config, FEATURES, cache_dir=str(tmp_path / "verified")), tmp_path)
 
     examples = output(tmp_path, "ExampleGen", "examples")
-    manifest = parse_manifest((Path(examples["uri"]) / "manifest.json").read_text())
+    manifest = Manifest.from_json((Path(examples["uri"]) / "manifest.json").read_text())
     assert (manifest.examples("train"), manifest.examples("eval")) == (24, 12)
     assert examples["records"] == 40
     assert states(tmp_path, "ValidationGate") == ["COMPLETE"]

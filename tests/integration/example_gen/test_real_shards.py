@@ -12,7 +12,7 @@ import tensorflow_transform as tft
 from records import read_all
 from tfx_runs import create_data_path, output, run, states
 
-from yt8m.components.artifacts.manifest import parse_manifest
+from yt8m.components.artifacts.manifest import Manifest
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.schemas.features import FeatureConfig
 
@@ -31,7 +31,7 @@ def test_real_shards_pass_every_check_and_reach_transform(tmp_path: Path) -> Non
     assert states(tmp_path, "Transform") == ["COMPLETE"]
 
     examples = output(tmp_path, "ExampleGen", "examples")
-    manifest = parse_manifest((Path(examples["uri"]) / "manifest.json").read_text())
+    manifest = Manifest.from_json((Path(examples["uri"]) / "manifest.json").read_text())
     real = sorted(SHARDS.glob("validate00[0-5]*"))
     assert examples["records"] == sum(len(read_all(shard)) for shard in real)
     assert len(manifest.shards) == len(real)

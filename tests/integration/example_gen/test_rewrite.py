@@ -11,7 +11,7 @@ import pytest
 from records import flip_byte_in_record, make_dataset, read_all
 from tfx_runs import output, run
 
-from yt8m.components.artifacts.manifest import Manifest, parse_manifest
+from yt8m.components.artifacts.manifest import Manifest
 from yt8m.components.example_gen.component import ExampleGen
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.records.decode import decode_record
@@ -31,7 +31,7 @@ def _rewrite(data: Path, root: Path, **values: Any) -> tuple[Manifest, dict[str,
     config = from_dict(DataConfig, {"root": str(data), "ingest": "rewrite", **values})
     run([ExampleGen(config, FEATURES)], root)
     artifact = output(root, "ExampleGen", "examples")
-    return parse_manifest((Path(artifact["uri"]) / "manifest.json").read_text()), artifact
+    return Manifest.from_json((Path(artifact["uri"]) / "manifest.json").read_text()), artifact
 
 
 def _records(manifest: Manifest, split: str) -> list[bytes]:

@@ -5,7 +5,7 @@ import json
 import pytest
 from k8s_server import K8sServer, serve
 
-from yt8m.kubeflow.check import MISSING, OK, UNKNOWN, Cluster, check
+from yt8m.kubeflow.check import MISSING, OK, UNKNOWN, ClusterAccess, check
 from yt8m.kubeflow.spec_file import Spec
 
 BACKEND = {
@@ -60,7 +60,7 @@ def server():
 
 def _check(server, spec, account=""):
     with serve(server) as client:
-        found = check(spec, Cluster(client, "team", account))
+        found = check(spec, ClusterAccess(client, "team", account))
     return {(f.kind, f.name): f for f in found}
 
 

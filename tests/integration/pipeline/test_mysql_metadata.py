@@ -13,8 +13,7 @@ from requirements import program
 from tiny_pipeline import create_tiny_pipeline
 
 from yt8m.pipeline.config import MetadataConfig, MySqlConfig
-from yt8m.pipeline.lineage import Lineage
-from yt8m.pipeline.metadata import check_metadata, connection_config, open_store
+from yt8m.pipeline.metadata import Lineage, check_metadata, connection_config, open_store
 
 pytestmark = pytest.mark.needs("mariadbd")
 PASSWORD = "quite secret"

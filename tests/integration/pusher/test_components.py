@@ -17,7 +17,7 @@ from tfx.types import standard_artifacts
 
 from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.baseline.component import Baseline
-from yt8m.components.baseline.config import BaselineConfig, Choice
+from yt8m.components.baseline.config import BaselineChoice, BaselineConfig
 from yt8m.components.pusher.component import Pusher
 from yt8m.components.pusher.config import PusherConfig
 from yt8m.components.pusher.record import create_record
@@ -205,7 +205,7 @@ def test_a_registry_whose_versions_are_all_damaged_stops_the_run(world: World) -
     (world.push_dir / "1" / "saved_model.pb").unlink()
     with pytest.raises(UserError, match=r"every version in .* is damaged.*baseline\.version=none"):
         world.run(blessed=True)
-    world.run(blessed=True, baseline=BaselineConfig(version=Choice.NONE))
+    world.run(blessed=True, baseline=BaselineConfig(version=BaselineChoice.NONE))
     assert list_versions(str(world.push_dir)) == (1, 2)
 
 

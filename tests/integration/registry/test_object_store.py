@@ -13,7 +13,7 @@ from registry_models import blessed_record, fake_model
 from s3_server import s3_server
 
 from yt8m.components import storage
-from yt8m.components.baseline.select import hand_over
+from yt8m.components.baseline.select import copy_to_artifact
 from yt8m.components.registry import object_store
 from yt8m.components.registry.baseline_artifact import (
     baseline_model,
@@ -125,7 +125,7 @@ def test_a_baseline_comes_from_the_store_with_all_its_files(tmp_path: Path, regi
         blessed_record(),
         statistics_dir=str(tmp_path / "statistics"),
     )
-    hand_over(version, str(tmp_path / "artifact"))
+    copy_to_artifact(version, str(tmp_path / "artifact"))
     model = baseline_model(str(tmp_path / "artifact"))
     statistics = baseline_statistics(str(tmp_path / "artifact"))
     assert model is not None
@@ -136,7 +136,7 @@ def test_a_baseline_comes_from_the_store_with_all_its_files(tmp_path: Path, regi
 
 
 def test_no_baseline_is_an_empty_artifact(tmp_path: Path) -> None:
-    hand_over(None, str(tmp_path / "artifact"))
+    copy_to_artifact(None, str(tmp_path / "artifact"))
     assert list((tmp_path / "artifact").iterdir()) == []
     assert baseline_model(str(tmp_path / "artifact")) is None
     assert baseline_statistics(str(tmp_path / "artifact")) is None

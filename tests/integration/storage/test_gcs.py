@@ -23,8 +23,7 @@ from yt8m.components.example_gen.sources import resolve_sources, source_digest
 from yt8m.components.inputs.config import BatchSlice
 from yt8m.components.inputs.dataset import dataset_for_scoring, dataset_for_training
 from yt8m.components.inputs.faults import explaining_faults
-from yt8m.components.storage import gcs
-from yt8m.components.storage.conditional import read_tagged, write_if
+from yt8m.components.storage import gcs, objects
 from yt8m.components.storage.errors import StorageError
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import DataError, UserError
@@ -80,7 +79,7 @@ def test_files_are_written_listed_found_copied_and_removed(place: str, tmp_path:
 def test_ranges_and_seeking_give_the_same_bytes_as_the_whole(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gcs, "_READ_BYTES", 100_000)
+    monkeypatch.setattr(objects, "_READ_BYTES", 100_000)
     content = os.urandom(1_000_000)
     storage.write_bytes(f"{place}/big", content)
     with storage.open_file(f"{place}/big") as file:
@@ -102,12 +101,14 @@ def test_what_is_missing_raises_file_not_found(place: str) -> None:
 
 def test_of_writers_that_read_the_same_state_one_is_done(place: str) -> None:
     uri = f"{place}/.head"
-    assert read_tagged(uri) is None
+    assert storage.read_tagged(uri) is None
     done: list[bool] = []
 
     def compete(tag: str | None) -> None:
         writers = [
-            threading.Thread(target=lambda n=n: done.append(write_if(uri, b"%d" % n, tag=tag)))
+            threading.Thread(
+                target=lambda n=n: done.append(storage.write_if(uri, b"%d" % n, tag=tag))
+            )
             for n in range(8)
         ]
         for one in writers:
@@ -116,11 +117,11 @@ def test_of_writers_that_read_the_same_state_one_is_done(place: str) -> None:
             one.join()
 
     compete(None)
-    found = read_tagged(uri)
+    found = storage.read_tagged(uri)
     assert found is not None
     compete(found[1])
     assert done.count(True) == 2
-    assert not write_if(f"{place}/absent", b"x", tag=found[1])
+    assert not storage.write_if(f"{place}/absent", b"x", tag=found[1])
 
 
 def test_records_are_verified_referenced_quarantined_and_named(place: str, tmp_path: Path) -> None:

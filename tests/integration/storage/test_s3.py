@@ -17,7 +17,7 @@ from s3_server import s3_server
 from yt8m.components import storage
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.example_gen.sources import resolve_sources, source_digest
-from yt8m.components.storage import s3
+from yt8m.components.storage import objects, s3
 from yt8m.components.storage.cache import ReadCache
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import DataError, UserError
@@ -59,7 +59,7 @@ def test_a_failing_writer_leaves_what_was_there(place: str) -> None:
 def test_ranges_and_seeking_give_the_same_bytes_as_the_whole(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(s3, "_READ_BYTES", 100_000)
+    monkeypatch.setattr(objects, "_READ_BYTES", 100_000)
     content = os.urandom(1_000_000)
     storage.write_bytes(f"{place}/big", content)
     with storage.open_file(f"{place}/big") as file:
@@ -132,10 +132,10 @@ def test_no_credentials_is_the_users_mistake_and_says_what_to_set(
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    s3._client.cache_clear()
+    s3.client.cache_clear()
     with pytest.raises(UserError, match="AWS_ACCESS_KEY_ID"):
         storage.exists(f"{bucket}/x")
-    s3._client.cache_clear()
+    s3.client.cache_clear()
 
 
 def _uploaded(tmp_path: Path, place: str) -> Path:

@@ -33,7 +33,7 @@ def bucket() -> Iterator[tuple[str, FaultyProxy]]:
         faulty_proxy(os.environ["AWS_ENDPOINT_URL_S3"]) as proxy,
         mock.patch.dict(os.environ, {"AWS_ENDPOINT_URL_S3": proxy.url}),
     ):
-        s3._client.cache_clear()
+        s3.client.cache_clear()
         yield uri, proxy
 
 
@@ -79,11 +79,11 @@ def test_a_network_that_stays_away_is_named_and_no_record_is_blamed(
     root = f"{bucket[0]}/away"
     storage.copy_tree(str(make_dataset(tmp_path / "data")), root)
     monkeypatch.setattr(s3, "_ATTEMPTS", 2)
-    s3._client.cache_clear()
+    s3.client.cache_clear()
     proxy.always = "reset"
     with pytest.raises(StorageError, match="the storage or the network failed"):
         ingest_directory(root, tmp_path / "out", ingest="reference", bad_input="quarantine")
-    s3._client.cache_clear()
+    s3.client.cache_clear()
 
 
 def test_the_training_reader_resumes_and_blames_no_record(
@@ -109,9 +109,9 @@ def test_the_training_reader_resumes_and_blames_no_record(
     for path in (tmp_path / "cache").rglob("*.tfrecord"):
         path.unlink()
     monkeypatch.setattr(s3, "_ATTEMPTS", 2)
-    s3._client.cache_clear()
+    s3.client.cache_clear()
     proxy.always = "reset"
     with pytest.raises(StorageError, match="the storage or the network failed"):  # noqa: SIM117
         with explaining_faults(remote):
             batches(dataset_for_scoring(remote, batch_size=8), 99)
-    s3._client.cache_clear()
+    s3.client.cache_clear()

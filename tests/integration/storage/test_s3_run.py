@@ -9,7 +9,7 @@ from s3_server import s3_server
 from tfx_runs import output, run
 
 from yt8m.components import storage
-from yt8m.components.artifacts.manifest import parse_manifest
+from yt8m.components.artifacts.manifest import Manifest
 from yt8m.components.example_gen.component import ExampleGen
 from yt8m.components.example_gen.config import DataConfig, Ingest
 from yt8m.components.validation.component import SchemaGen, create_statistics_gen
@@ -30,7 +30,7 @@ def test_stock_components_read_the_sample_of_remote_records(tmp_path: Path) -> N
         )
         run([example_gen, schema_gen, statistics_gen], tmp_path)
         examples = output(tmp_path, "ExampleGen", "examples")
-        manifest = parse_manifest((Path(examples["uri"]) / "manifest.json").read_text())
+        manifest = Manifest.from_json((Path(examples["uri"]) / "manifest.json").read_text())
         assert {shard.uri.rpartition("/")[0] for shard in manifest.shards} == {f"{bucket}/yt8m"}
     statistics = Path(output(tmp_path, "StatisticsGen", "statistics")["uri"])
     assert (statistics / "Split-train" / "FeatureStats.pb").stat().st_size > 0

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 TESTS = Path(__file__).parents[2]
 CHECKED = """
 import os, subprocess, sys
@@ -14,8 +16,14 @@ def test_nothing_foreign_is_left():
     import yt8m
     assert "another checkout" not in str(yt8m.__path__)
     assert not [n for n in os.environ if n.startswith(("AWS_", "KUBE", "TF_CONFIG", "YT8M_"))]
+    assert subprocess.run(["bash", "-c", ":"], capture_output=True).stderr == b""
+    said = subprocess.run(["cat", "nothing"], capture_output=True, text=True).stderr
+    assert "No such file or directory" in said
     made = os.open("made", os.O_CREAT, 0o777)
     assert os.fstat(made).st_mode & 0o777 == 0o755
+
+def test_what_was_said_to_pytest_is_no_flag_of_tfx():
+    assert len(sys.argv) == 1
 
 def test_a_process_can_be_interrupted():
     child = "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
@@ -24,15 +32,17 @@ def test_a_process_can_be_interrupted():
 FOREIGN = {
     "AWS_PROFILE": "nobody",
     "KUBECONFIG": "/nowhere",
-    "LC_ALL": "C",
+    "LANGUAGE": "de",
+    "LC_ALL": "de_DE.UTF-8",
     "TF_CONFIG": "{",
     "YT8M_KUBEFLOW_HOST": "http://nowhere",
     "YT8M_WORK_DIR": "/nowhere",
 }
 
 
+@pytest.mark.parametrize("workers", ["0", "1"])
 def test_started_in_a_background_from_another_place_the_tests_see_none_of_it(
-    tmp_path: Path,
+    tmp_path: Path, workers: str
 ) -> None:
     suite = tmp_path / "a suite"
     suite.mkdir()
@@ -42,10 +52,10 @@ def test_started_in_a_background_from_another_place_the_tests_see_none_of_it(
     (tmp_path / "another checkout" / "yt8m").mkdir(parents=True)
     (tmp_path / "another checkout" / "yt8m" / "__init__.py").touch()
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "YT8M_"))}
-    pytest = [sys.executable, "-m", "pytest", "-n", "0", "test_some.py"]
+    words = [sys.executable, "-m", "pytest", "-n", workers, "-v", "test_some.py"]
     done = subprocess.run(
         # What a shell does for `command &`: Ctrl-C is ignored there.
-        ["sh", "-c", "trap '' INT; umask 077; exec \"$@\"", "sh", *pytest],
+        ["sh", "-c", "trap '' INT; umask 077; exec \"$@\"", "sh", *words],
         cwd=suite,
         env={**kept, **FOREIGN, "PYTHONPATH": str(tmp_path / "another checkout")},
         stdin=subprocess.DEVNULL,

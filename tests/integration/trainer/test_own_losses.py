@@ -1,12 +1,11 @@
 """A model's own loss and its own additions to it, against numpy; however a batch is cut up."""
 
 import json
-import os
-import subprocess
 import sys
 
 import numpy as np
 import pytest
+import warm_processes
 from one_step import RATE, make_batch, one_step
 from own_losses import STRENGTH, SquaresByLabel, WithActivity
 
@@ -74,6 +73,7 @@ def test_what_layers_add_is_minimised_and_told(cut):
 # In a process of its own: a device is divided before TensorFlow first looks at it.
 _BOTH = """
 import json, sys
+sys.path[:0] = json.loads(sys.argv[2])
 import tensorflow as tf
 cpu = tf.config.list_physical_devices("CPU")[0]
 tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
@@ -91,14 +91,8 @@ print(json.dumps(found), flush=True)
 
 
 def test_two_devices_do_as_one():
-    done = subprocess.run(
-        [sys.executable, "-c", _BOTH, json.dumps(OWN)],
-        env={**os.environ, "PYTHONPATH": ":".join(sys.path)},
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
+    words = ("-c", _BOTH, json.dumps(OWN), json.dumps(sys.path))
+    done = warm_processes.run(*words, timeout=200)
     assert done.returncode == 0, done.stderr[-3000:]
     squares_alone, squares, activity_alone, activity = json.loads(done.stdout.splitlines()[-1])
     for alone, shared in ((squares_alone, squares), (activity_alone, activity)):

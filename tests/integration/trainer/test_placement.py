@@ -1,8 +1,8 @@
 """On parameter servers each weight goes where the fewest bytes are."""
 
 import json
-import subprocess
-import sys
+
+import warm_processes
 
 from yt8m.components.trainer.backends.local import free_ports
 
@@ -43,13 +43,7 @@ def test_each_variable_goes_to_the_server_with_the_fewest_bytes():
     ports = free_ports("chief=1,worker=1,ps=2")
     chief, worker, *servers = [f"127.0.0.1:{port}" for port in ports]
     cluster = {"chief": [chief], "worker": [worker], "ps": servers}
-    done = subprocess.run(
-        [sys.executable, "-c", _PLACE, json.dumps(cluster), *map(str, SIZES)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = warm_processes.run("-c", _PLACE, json.dumps(cluster), *map(str, SIZES), timeout=120)
     assert done.returncode == 0, done.stderr[-3000:]
     placed = json.loads(done.stdout.splitlines()[-1])
     assert placed == greedy(SIZES) == ["0", "1", "1", "1", "0", "0"]

@@ -5,7 +5,7 @@ import dataclasses
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yt8m.components.artifacts.manifest import Manifest, Shard, parse_manifest
+from yt8m.components.artifacts.manifest import Manifest, Shard
 from yt8m.schemas.features import Level
 
 SHARDS = st.lists(
@@ -25,7 +25,7 @@ SHARDS = st.lists(
 @given(SHARDS, st.sampled_from(Level))
 def test_manifest_survives_its_json(shards, level):
     manifest = Manifest(level=level, shards=shards, verify="full")
-    assert parse_manifest(manifest.to_json()) == manifest
+    assert Manifest.from_json(manifest.to_json()) == manifest
 
 
 @given(SHARDS)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from yt8m.components.artifacts.comparisons import Comparisons, Divergence, parse_comparisons
+from yt8m.components.artifacts.comparisons import Comparisons, Divergence
 from yt8m.components.artifacts.estimate import Estimate, estimate_text
-from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics, parse_evaluation
-from yt8m.components.artifacts.push_outcome import PushOutcome, parse_push_outcome
+from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
+from yt8m.components.artifacts.push_outcome import PushOutcome
 from yt8m.components.artifacts.training_curve import TRAINING, read_curve
 from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.metrics.curves import CalibrationBin, CurvePoint
@@ -21,7 +21,7 @@ def test_comparisons_are_two_lists_by_name() -> None:
         "drift": [{"feature": "labels", "distance": 0.02, "threshold": 0.05}],
         "skew": [],
     }
-    assert parse_comparisons(found.to_json()) == found
+    assert Comparisons.from_json(found.to_json()) == found
 
 
 def test_a_push_outcome_holds_the_whole_record() -> None:
@@ -30,7 +30,7 @@ def test_a_push_outcome_holds_the_whole_record() -> None:
     written = json.loads(outcome.to_json())
     assert list(written) == ["pushed", "destination", "up_to_date", "record"]
     assert written["record"]["metrics"]["gap"] == {"value": 0.7, "lower": 0.6, "upper": 0.8}
-    assert parse_push_outcome(outcome.to_json()) == outcome
+    assert PushOutcome.from_json(outcome.to_json()) == outcome
 
 
 def test_an_evaluation_survives_the_way_to_json_and_back() -> None:
@@ -47,7 +47,7 @@ def test_an_evaluation_survives_the_way_to_json_and_back() -> None:
             "candidate": (CalibrationBin(low=0, high=1, count=0, mean_score=None, hit_rate=None),)
         },
     )
-    assert parse_evaluation(evaluation.to_json()) == evaluation
+    assert Evaluation.from_json(evaluation.to_json()) == evaluation
 
 
 def test_a_line_of_the_curve_that_a_kill_cut_off_is_left_out(tmp_path: Path) -> None:

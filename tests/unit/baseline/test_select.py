@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from registry_models import fake_model, push_fake
 
-from yt8m.components.baseline.config import BaselineConfig, Choice
+from yt8m.components.baseline.config import BaselineChoice, BaselineConfig
 from yt8m.components.baseline.select import replaced_version, select_baseline
 from yt8m.components.registry.versions import (
     NO_VERSION,
@@ -35,18 +35,18 @@ def number(config: BaselineConfig, push_dir: str, digest: str = "") -> int:
 @pytest.mark.parametrize(
     ("version", "digest", "expected"),
     [
-        (Choice.NEWEST, "", 3),
-        (Choice.NEWEST, "2-abc", 2),  # 3 was pushed after the run had begun
-        (Choice.NEWEST, NO_VERSION, 0),
-        (Choice.NONE, "", 0),
-        (Choice.NONE, "3-abc", 0),
+        (BaselineChoice.NEWEST, "", 3),
+        (BaselineChoice.NEWEST, "2-abc", 2),  # 3 was pushed after the run had begun
+        (BaselineChoice.NEWEST, NO_VERSION, 0),
+        (BaselineChoice.NONE, "", 0),
+        (BaselineChoice.NONE, "3-abc", 0),
         (1, "", 1),
         (1, "3-abc", 1),
         (1, NO_VERSION, 1),
     ],
 )
 def test_the_version_that_is_handed_on(
-    push_dir: str, version: Choice | int, digest: str, expected: int
+    push_dir: str, version: BaselineChoice | int, digest: str, expected: int
 ) -> None:
     assert number(BaselineConfig(version=version), push_dir, digest) == expected
 
@@ -89,7 +89,7 @@ def test_a_registry_of_damaged_versions_alone_is_refused_and_none_replaces_it(
     for digest in ("", NO_VERSION, "3-abc"):
         with pytest.raises(UserError, match=r"every version in .* is damaged"):
             number(BaselineConfig(), push_dir, digest)
-    assert number(BaselineConfig(version=Choice.NONE), push_dir) == 0
+    assert number(BaselineConfig(version=BaselineChoice.NONE), push_dir) == 0
 
 
 def test_a_foreign_model_in_service_stops_what_would_replace_it(
@@ -100,7 +100,7 @@ def test_a_foreign_model_in_service_stops_what_would_replace_it(
         number(BaselineConfig(), push_dir)
     with pytest.raises(UserError, match="was not pushed by yt8m"):
         number(BaselineConfig(version=2), push_dir)
-    assert number(BaselineConfig(version=Choice.NONE), push_dir) == 0
+    assert number(BaselineConfig(version=BaselineChoice.NONE), push_dir) == 0
 
 
 def test_a_push_replaces_what_the_baseline_was_chosen_over(push_dir: str, tmp_path: Path) -> None:
@@ -115,6 +115,6 @@ def test_a_push_replaces_what_the_baseline_was_chosen_over(push_dir: str, tmp_pa
     assert replaced_version(named, push_dir, select_baseline(named, push_dir, "")) == in_service(
         push_dir
     )
-    assert replaced_version(BaselineConfig(version=Choice.NONE), push_dir, None) is None
+    assert replaced_version(BaselineConfig(version=BaselineChoice.NONE), push_dir, None) is None
     empty = str(tmp_path / "empty")
     assert replaced_version(newest, empty, None) == InService()

@@ -13,7 +13,7 @@ import pytest
 from ingesting import ingest_directory
 from records import make_dataset, read_all
 
-from yt8m.components.artifacts.manifest import parse_manifest
+from yt8m.components.artifacts.manifest import Manifest
 from yt8m.components.records import shard_reader
 
 
@@ -55,7 +55,7 @@ def test_the_manifest_on_disk_is_the_one_returned_and_tells_the_truth(
     data: Path, tmp_path: Path
 ) -> None:
     done = ingest_directory(data, tmp_path)
-    stored = parse_manifest((tmp_path / "examples" / "manifest.json").read_text())
+    stored = Manifest.from_json((tmp_path / "examples" / "manifest.json").read_text())
     assert stored == done.manifest
     for shard in stored.shards:
         assert shard.records == len(read_all(Path(shard.uri)))

@@ -79,6 +79,6 @@ def test_it_says_in_one_line_what_it_chose_and_how_to_choose_another():
     (line,) = done.stderr.splitlines()
     assert line.startswith("install: TFX 1.")
     assert line.endswith("PYTHON=/path/to/python chooses another")
-    lock, version, python = done.stdout.split()
+    lock, version, python = done.stdout.rstrip("\n").split(maxsplit=2)  # as `read` takes them
     assert python == sys.executable
     assert lock.endswith(version.replace(".", ""))

@@ -30,10 +30,21 @@ def versions_of(lock):
 
 def test_each_lane_has_a_lock_for_each_of_its_pythons():
     names = [f"{lane}-{python}" for lane, pythons in LANES.items() for python in pythons]
-    assert sorted(f"{n}{kind}.txt" for n in names for kind in ("", "-dev")) == LOCKS
+    kinds = {name: ("", "-dev") if "py310" in name else ("", "-dev", "-cuda") for name in names}
+    assert sorted(f"{name}{kind}.txt" for name in names for kind in kinds[name]) == LOCKS
 
 
-@pytest.mark.parametrize("name", [*LOCKS, "uv.txt"])
+@pytest.mark.parametrize("lock", [name for name in LOCKS if "py310" not in name])
+def test_what_is_tested_and_what_has_cuda_are_the_runtime_lock_and_more(lock):
+    runtime = versions_of(re.sub("-(dev|cuda)", "", lock))
+    assert runtime.items() <= versions_of(lock).items()
+    if "-cuda" in lock:
+        more = set(versions_of(lock)) - set(runtime)
+        assert more
+        assert all(name.startswith("nvidia-") for name in more)
+
+
+@pytest.mark.parametrize("name", [*LOCKS, "uv.txt", "audit.txt"])
 def test_lock_holds_exact_versions_with_hashes_and_names_no_place(name):
     entries = locked(name)
     assert entries
@@ -54,11 +65,12 @@ def declared(*, extra=""):
 @pytest.mark.parametrize("lock", LOCKS)
 def test_lock_satisfies_every_range(lock):
     versions = versions_of(lock)
-    for name, requirement in declared(extra="dev" if "-dev" in lock else "").items():
+    extra = (re.findall("-(dev|cuda)", lock) or [""])[0]
+    for name, requirement in declared(extra=extra).items():
         assert requirement.specifier.contains(versions[name]), requirement
 
 
-@pytest.mark.parametrize("lock", [name for name in LOCKS if not re.search("py310|dev", name)])
+@pytest.mark.parametrize("lock", [name for name in LOCKS if not re.search("py310|dev|cuda", name)])
 def test_what_runs_is_small_and_holds_no_server_and_no_tool(lock):
     versions = versions_of(lock)
     assert len(versions) <= MOST_PACKAGES

@@ -10,7 +10,7 @@ from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.evaluation import ClassMetrics, Evaluation, SliceMetrics
 from yt8m.pipeline.comparison import compare
 from yt8m.pipeline.comparison_views import as_page, as_text
-from yt8m.pipeline.findings import Findings
+from yt8m.pipeline.findings import ModelResults
 from yt8m.schemas.features import Level
 
 
@@ -34,7 +34,7 @@ def findings(tmp_path, name, *, gap, aps, steps, version=0, decision=None):
     rows = [{"kind": "train", "step": s, "loss": 9 / s, "gap": gap} for s in (10, 20)]
     (folder / "training.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     place = str(folder)
-    return Findings(
+    return ModelResults(
         name=f"run {name}",
         configuration={"trainer": {"max_steps": steps}, "root": str(tmp_path / name)},
         version=version,
@@ -75,7 +75,7 @@ def test_classes_come_by_their_gain_and_only_with_enough_videos(two):
 
 
 def test_what_one_of_them_has_no_more_is_said(two):
-    gone = Findings(name="version 2", configuration={}, recorded={"gap": Estimate(value=0.6)})
+    gone = ModelResults(name="version 2", configuration={}, recorded={"gap": Estimate(value=0.6)})
     found = compare(gone, two[1])
     assert found.metrics[0].difference == Estimate(value=pytest.approx(0.12))
     assert any(note.startswith("version 2: its evaluation is not there") for note in found.notes)

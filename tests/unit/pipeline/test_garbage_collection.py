@@ -9,8 +9,7 @@ from ml_metadata.proto import metadata_store_pb2 as mlmd
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.pipeline.config import MetadataConfig, RetentionConfig
 from yt8m.pipeline.garbage_collection import find_waste, remove
-from yt8m.pipeline.lineage import RUN_CONTEXT, Lineage
-from yt8m.pipeline.metadata import connection_config
+from yt8m.pipeline.metadata import RUN_CONTEXT, Lineage, connection_config
 from yt8m.pipeline.run.record import begin_record
 from yt8m.pipeline.run.workspace import Layout
 

@@ -11,10 +11,9 @@ from records import make_dataset
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.example_gen.sources import source_digest
 from yt8m.pipeline.config import MetadataConfig
-from yt8m.pipeline.lineage import RUN_CONTEXT, Lineage
-from yt8m.pipeline.metadata import connection_config
+from yt8m.pipeline.metadata import RUN_CONTEXT, Lineage, connection_config
 from yt8m.pipeline.presets import load_config
-from yt8m.pipeline.retrain import find_news, prepared, windowed
+from yt8m.pipeline.retrain import find_new_data, retraining_config, windowed
 from yt8m.pipeline.retrain_status import write_metrics
 from yt8m.pipeline.run.record import write_record
 from yt8m.pipeline.run.workspace import Layout
@@ -47,14 +46,14 @@ def spanned(config, span):
 
 
 def test_the_first_time_everything_is_new(config):
-    news = find_news(windowed(config))
+    news = find_new_data(windowed(config))
     assert news.is_new
     assert news.text == "retraining on span 3"
 
 
 def test_what_a_complete_run_was_made_from_is_not_new(config, tmp_path):
     remember(tmp_path, windowed(config))
-    news = find_news(windowed(config))
+    news = find_new_data(windowed(config))
     assert not news.is_new
     assert "run one (pushed) was made from span 3 already" in news.text
 
@@ -62,24 +61,24 @@ def test_what_a_complete_run_was_made_from_is_not_new(config, tmp_path):
 @pytest.mark.parametrize("verdict", ["failed", "interrupted", "terminated"])
 def test_what_a_run_did_not_finish_is_still_new(config, tmp_path, verdict):
     remember(tmp_path, windowed(config), verdict=verdict)
-    assert find_news(windowed(config)).is_new
+    assert find_new_data(windowed(config)).is_new
 
 
 def test_a_model_that_was_held_back_has_been_judged(config, tmp_path):
     remember(tmp_path, windowed(config), verdict="held back")
-    assert not find_news(windowed(config)).is_new
+    assert not find_new_data(windowed(config)).is_new
 
 
 def test_a_newer_span_is_new(config, tmp_path):
     remember(tmp_path, spanned(config, "2"))
-    assert find_news(windowed(config)).is_new
+    assert find_new_data(windowed(config)).is_new
 
 
 def test_a_file_that_arrives_late_is_new(config, tmp_path):
     remember(tmp_path, windowed(config))
     shard = sorted((tmp_path / "data" / "span-3").glob("train*"))[0]
     (shard.parent / "train9999.tfrecord").write_bytes(shard.read_bytes())
-    assert find_news(windowed(config)).is_new
+    assert find_new_data(windowed(config)).is_new
 
 
 @pytest.mark.parametrize(
@@ -93,8 +92,8 @@ def test_the_window_gives_way_to_spans_that_are_named(config, span, expected):
 @pytest.mark.parametrize("warm", [True, False])
 def test_a_retraining_starts_from_the_newest_model_unless_told_not_to(config, warm):
     told = dataclasses.replace(config, retrain=dataclasses.replace(config.retrain, warm_start=warm))
-    assert prepared(told).trainer.start_from_base is warm
-    assert prepared(told).data.span == "last:1"
+    assert retraining_config(told).trainer.start_from_base is warm
+    assert retraining_config(told).data.span == "last:1"
 
 
 def test_a_single_run_is_in_prometheus_file_without_a_schedule(tmp_path):

@@ -13,7 +13,7 @@ from registry_models import push_fake
 
 from yt8m.components.artifacts.version_record import Origin
 from yt8m.components.baseline.config import BaselineConfig
-from yt8m.components.baseline.select import hand_over, replaced_version, select_baseline
+from yt8m.components.baseline.select import copy_to_artifact, replaced_version, select_baseline
 from yt8m.components.registry.baseline_artifact import baseline_record, read_in_service
 from yt8m.components.registry.push import find_damaged, rollback
 from yt8m.components.registry.verify import verify_version
@@ -54,7 +54,7 @@ def test_its_newest_version_is_the_baseline_and_the_one_to_replace(
     assert found is not None
     assert found.number == 3
     artifact = str(tmp_path / "artifact")
-    hand_over(found, artifact, replaces=replaced_version(config, registry, found))
+    copy_to_artifact(found, artifact, replaces=replaced_version(config, registry, found))
     record = baseline_record(artifact)
     assert record is not None
     assert record.metrics["gap"].value == 0.5

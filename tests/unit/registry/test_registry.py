@@ -21,6 +21,7 @@ from yt8m.components.registry.versions import (
     NO_VERSION,
     DamagedVersionError,
     digest_version,
+    list_baselines,
     list_versions,
     load_record,
     load_version,
@@ -301,3 +302,25 @@ def test_a_wrong_record_says_what_is_wrong(text: str, says: str) -> None:
 def test_a_record_refuses_nan() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         json.loads(VersionRecord(decision={"gap": float("nan")}).to_json())
+
+
+@pytest.mark.parametrize(("served", "killed_in"), [(True, "_superfluous"), (False, "load_version")])
+def test_what_a_killed_push_had_not_come_to_is_done_when_it_is_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, served: bool, killed_in: str
+) -> None:
+    registry = tmp_path / "push"
+    for _ in range(2):
+        push_fake(tmp_path, registry, keep=2)
+    model = fake_model(tmp_path / "new")
+    with monkeypatch.context() as patched:
+
+        def killed(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        patched.setattr(f"yt8m.components.registry.push.{killed_in}", killed)
+        with pytest.raises(KeyboardInterrupt):
+            push(model, str(registry), blessed_record(), keep=2, served=served)
+    again = push(model, str(registry), blessed_record(), keep=2, served=served)
+    assert again.number == 3
+    assert list_versions(str(registry)) == ((2, 3) if served else (1, 2))
+    assert list_baselines(str(registry)) == (() if served else (3,))

@@ -9,7 +9,7 @@ from tensorflow_metadata.proto.v0 import anomalies_pb2
 
 from yt8m.components.validation.anomalies import list_anomalies, message
 from yt8m.components.validation.config import ValidationConfig
-from yt8m.components.validation.sampling_noise import expected_divergence
+from yt8m.components.validation.drift import expected_divergence
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import ConfigError
 

@@ -8,7 +8,7 @@ import pytest
 from apache_beam.options.pipeline_options import StandardOptions
 from tiny_pipeline import FAIL, INTERRUPT, SHOW_BEAM, create_tiny_pipeline
 
-from yt8m.pipeline.lineage import Lineage
+from yt8m.pipeline.metadata import Lineage
 from yt8m.pipeline.run.engine import Engine, run_pipeline
 from yt8m.pipeline.run.signals import Interrupted, signals_as_errors
 

@@ -8,7 +8,7 @@ import select
 import pytest
 
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State
-from yt8m.pipeline.lineage import ArtifactFacts
+from yt8m.pipeline.metadata import ArtifactFacts
 from yt8m.pipeline.run.progress import Table, key_metric
 
 RECORD = RunRecord(

@@ -9,7 +9,7 @@ import pytest
 
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
 from yt8m.components.trainer.stop_signal import StopSignal
-from yt8m.pipeline.lineage import Lineage
+from yt8m.pipeline.metadata import Lineage
 from yt8m.pipeline.run.capture import Capture
 from yt8m.pipeline.run.progress import Table
 from yt8m.pipeline.run.record import read_record

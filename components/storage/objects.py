@@ -1,0 +1,151 @@
+"""What gs:// and s3:// have in common: objects in buckets, and names that look like directories.
+
+There are none: a directory exists while an object lies below it. Nothing can be renamed or locked
+either; what such stores have is a write that succeeds only if the object is still as it was read.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, BinaryIO, cast
+
+from yt8m.components.storage.backend import Stat
+from yt8m.schemas.errors import UserError
+
+_READ_BYTES = 8 << 20
+_WILDCARD = re.compile(r"[*?\[]")
+
+
+class ObjectBackend(ABC):
+    """An object store; safe to use from several threads."""
+
+    atomic_rename = False
+
+    @abstractmethod
+    def put(self, local_path: str, path: str) -> None: ...
+
+    @abstractmethod
+    def stat(self, path: str) -> Stat: ...
+
+    @abstractmethod
+    def list_dir(self, path: str) -> list[str]: ...
+
+    @abstractmethod
+    def copy(self, source: str, target: str) -> None: ...
+
+    @abstractmethod
+    def remove(self, path: str) -> None: ...
+
+    @abstractmethod
+    def remove_tree(self, path: str) -> None: ...
+
+    @abstractmethod
+    def read_tagged(self, path: str) -> tuple[bytes, str] | None:
+        """The content with a tag that changes whenever it does; None where there is no object."""
+
+    @abstractmethod
+    def write_if(self, path: str, data: bytes, *, tag: str | None) -> bool:
+        """Write if the object still has `tag` (None: is still absent); whether it was done."""
+
+    @abstractmethod
+    def _file(self, path: str, found: Stat) -> ObjectFile:
+        """The object as it was found, to be read."""
+
+    @abstractmethod
+    def _listed(self, path: str, prefix: str) -> Iterable[tuple[str, Stat]]:
+        """Every object of `path`'s bucket whose name begins with `prefix`."""
+
+    def open(self, path: str) -> BinaryIO:
+        found = self.stat(path)
+        if found.is_dir:
+            raise IsADirectoryError(f"{path} is a directory")
+        return cast(BinaryIO, io.BufferedReader(self._file(path, found), buffer_size=_READ_BYTES))
+
+    def glob(self, pattern: str) -> list[str]:
+        return sorted(self.find(pattern))
+
+    def find(self, pattern: str) -> dict[str, Stat]:
+        key = split(pattern)[1]
+        root = pattern.removesuffix(key)
+        literal = key[: match.start()] if (match := _WILDCARD.search(key)) else key
+        regex, depth = _regex(key), key.count("/")
+        found: dict[str, Stat] = {}
+        for full, stat in self._listed(pattern, literal):
+            # The part as long as the pattern: the object itself, or a directory above it.
+            name = "/".join(full.split("/")[: depth + 1])
+            if regex.fullmatch(name):
+                there = stat if name == full else replace(stat, size=0, is_dir=True, tag="")
+                found[f"{root}{name}"] = there
+        return dict(sorted(found.items()))
+
+    def make_dirs(self, path: str) -> None:  # noqa: B027  (the same in every store)
+        """Nothing to do, and no empty object that would stand for a directory."""
+
+    def rename(self, source: str, target: str) -> None:
+        self.copy(source, target)
+        self.remove(source)
+
+
+class ObjectFile(io.RawIOBase):
+    """One object as it was when it was opened, read in ranges."""
+
+    def __init__(self, path: str, found: Stat) -> None:
+        self._path, self._size, self._tag, self._at = path, found.size, found.tag, 0
+
+    def _fill(self, view: memoryview, start: int, end: int) -> None:
+        """Put the bytes from `start` to `end` into `view`, and set `_at` to where the next are."""
+        raise NotImplementedError
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        start, end = self._at, min(self._at + len(buffer), self._size)
+        if end > start:
+            self._fill(memoryview(buffer), start, end)
+        return max(self._at - start, 0)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        self._at = base + offset
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+
+def split(path: str) -> tuple[str, str]:
+    """Bucket and name of an object."""
+    scheme, _, rest = path.partition("://")
+    bucket, _, key = rest.partition("/")
+    if not bucket:
+        raise UserError(f"{path} names no bucket: write {scheme}://bucket/path")
+    return bucket, key
+
+
+def folder(key: str) -> str:
+    """What the names of all objects below `key` begin with."""
+    return f"{key.rstrip('/')}/" if key.strip("/") else ""
+
+
+def _regex(pattern: str) -> re.Pattern[str]:
+    wild = {"*": "[^/]*", "?": "[^/]"}
+    pieces = re.findall(r"\*|\?|\[!?\]?[^\]]*\]|.", pattern, re.DOTALL)
+    texts = (
+        wild.get(piece) or (re.escape(piece) if len(piece) == 1 else _class(piece))
+        for piece in pieces
+    )
+    return re.compile("".join(texts))
+
+
+def _class(piece: str) -> str:
+    """`[...]` of a pattern as a regular expression, where `[` in it must not open another."""
+    inner = piece[1:].replace("[", r"\[")
+    return f"[^{inner[1:]}" if inner.startswith("!") else f"[{inner}"

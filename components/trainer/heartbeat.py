@@ -1,0 +1,95 @@
+"""Whether whoever started a training on other machines still follows it: a file that changes.
+
+Kubeflow's launcher kills a Trainer without a word, so nothing can be done at its end. What it no
+longer does is seen instead. Clocks of two machines are never compared: a process measures how long
+it has seen no change itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from yt8m.components import storage
+from yt8m.schemas.errors import EXIT_ABANDONED, Yt8mError
+
+FILE_NAME = "heartbeat"
+_ENDED = ".ended"  # beside it: the sign after which a process ended itself
+_LOOKS = 10  # in the time after which a training is abandoned
+_log = logging.getLogger(__name__)
+
+
+class Abandoned(Yt8mError):  # noqa: N818  (names what was found)
+    """Nobody follows this training any more; its state is saved."""
+
+    exit_code = EXIT_ABANDONED
+
+
+@contextmanager
+def sending_heartbeats(path: str, *, every_s: float) -> Iterator[None]:
+    """Renew the sign at `path` until the block ends, whatever else this process waits for."""
+    done = threading.Event()
+
+    def renew() -> None:
+        while True:
+            try:
+                storage.write_text(path, uuid.uuid4().hex)
+            except OSError as error:
+                _log.warning("the heartbeat %s cannot be renewed: %s", path, error)
+            if done.wait(every_s):
+                return
+
+    thread = threading.Thread(target=renew, name="heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+class Watch:
+    """Looks at a heartbeat from time to time; without a path there is nothing to see."""
+
+    def __init__(
+        self, path: str, *, patience_s: float, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._path, self._patience_s, self._now = path, patience_s, now
+        self._is_on = bool(path) and patience_s > 0
+        self._sign = self._read(path) if self._is_on else ""
+        self._changed_at = self._looked_at = now()
+
+    def check(self) -> None:
+        """Abandoned where a process before this one found it so, and nothing has changed since."""
+        if self._is_on and self._sign and self._sign == self._read(self._path + _ENDED):
+            raise Abandoned("nobody follows this training; an attempt before has saved its state")
+
+    def is_abandoned(self) -> bool:
+        """True once the sign has not changed for as long as it may."""
+        if not self._is_on:
+            return False
+        now = self._now()
+        if now - self._looked_at >= self._patience_s / _LOOKS:
+            self._looked_at = now
+            sign = self._read(self._path)
+            if sign and sign != self._sign:
+                self._sign, self._changed_at = sign, now
+        return now - self._changed_at >= self._patience_s
+
+    def end(self, message: str) -> None:
+        """Raise Abandoned, and let those that are started after this process do so at once."""
+        storage.write_text(self._path + _ENDED, self._sign)
+        raise Abandoned(
+            f"nobody has followed this training for {self._patience_s:.0f} s "
+            f"(trainer.backend.abandoned_after_s): {message}"
+        )
+
+    def _read(self, path: str) -> str:
+        try:
+            return storage.read_text(path)
+        except OSError:  # not there (yet), or a storage that is away: no change is seen
+            return ""

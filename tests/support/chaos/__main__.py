@@ -1,0 +1,88 @@
+"""Everything at once, or a piece of it.
+
+python -m chaos                       all of it, afresh, and the tables (an hour or two)
+python -m chaos lives --more --minutes 5 --seed 3     a piece, added to what was tried before
+python -m chaos --write               the tables of what was tried, into docs/reliability.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from chaos.checkpoints import checkpoints
+from chaos.clocks import clocks
+from chaos.damage import damage
+from chaos.lives import lives
+from chaos.network import network
+from chaos.rivals import rivals
+from chaos.trials import Trial, Trials, tables
+from chaos.writers import record_writers, registry_writers
+
+Kind = Callable[[Path, random.Random], Iterator[Trial]]
+KINDS: dict[str, Kind] = {
+    "lives": lives,
+    "registry": registry_writers,
+    "records": record_writers,
+    "checkpoints": checkpoints,
+    "damage": damage,
+    "network": network,
+    "rivals": rivals,
+    "clocks": clocks,
+}
+PAGE = Path(__file__).parents[3] / "docs" / "reliability.md"
+_BEGIN, _END = "<!-- chaos: begin -->\n", "<!-- chaos: end -->\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="chaos", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help=", ".join(KINDS))
+    parser.add_argument("--more", action="store_true", help="keep what was tried before")
+    parser.add_argument("--minutes", type=float, help="stop each kind after so long")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--work", type=Path, default=Path("build/chaos"))
+    parser.add_argument("--tables", action="store_true", help="try nothing, show what was tried")
+    parser.add_argument("--write", action="store_true", help="put the tables into the docs")
+    args = parser.parse_args()
+    work = args.work.absolute()
+    kinds = [] if args.tables else args.kinds or list(KINDS)
+    trials = Trials(work / "trials.jsonl")
+    if kinds and not args.more:
+        (work / "trials.jsonl").unlink(missing_ok=True)
+    for name in kinds:
+        _try(name, work, trials, seed=args.seed, minutes=args.minutes)
+    tried = trials.read()
+    print(tables(tried))
+    lost = [trial for trial in tried if trial.lost]
+    for trial in lost:
+        print(f"LOST in {trial.part} by {trial.blow}: {'; '.join(trial.lost)}", file=sys.stderr)
+    if args.write:
+        write_page(tables(tried))
+    return 1 if lost else 0
+
+
+def _try(name: str, work: Path, trials: Trials, *, seed: int, minutes: float | None) -> None:
+    place = work / name
+    place.mkdir(parents=True, exist_ok=True)
+    begun = time.monotonic()
+    for trial in KINDS[name](place, random.Random(f"{name} {seed}")):
+        trials.add(trial)
+        print(f"{time.monotonic() - begun:7.1f} s  {trial.part}: {trial.blow}", file=sys.stderr)
+        if minutes is not None and time.monotonic() - begun > 60 * minutes:
+            return
+
+
+def write_page(text: str) -> None:
+    page = PAGE.read_text()
+    head, rest = page.split(_BEGIN)
+    PAGE.write_text(f"{head}{_BEGIN}{text}{_END}{rest.split(_END)[1]}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,332 @@
+"""Everything that writes, killed before each of its operations, and once more let through.
+
+After every kill nothing half-written may be seen, and the same writing, done again, must leave what
+it leaves where nobody is killed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import os
+import random
+import shutil
+import signal
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from ingesting import ingest_directory
+from records import TINY, flip_byte_in_record, make_dataset
+from registry_models import blessed_record, fake_model
+from s3_server import s3_server
+
+from chaos.forks import run_until
+from chaos.trials import KILL, Trial
+from yt8m.components import storage
+from yt8m.components.artifacts.manifest import FILE_NAME as MANIFEST
+from yt8m.components.artifacts.manifest import Manifest
+from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
+from yt8m.components.artifacts.saved_model import MODEL_FILE
+from yt8m.components.registry.push import prune, push, rollback
+from yt8m.components.registry.versions import (
+    ForeignVersionError,
+    list_baselines,
+    list_versions,
+    load_version,
+)
+from yt8m.components.storage import s3
+from yt8m.components.synthetic.generate import generate
+from yt8m.components.synthetic.spec import DatasetSpec
+from yt8m.pipeline.run.record import begin_record, read_run_records, write_record
+from yt8m.pipeline.run.workspace import Layout
+from yt8m.schemas.config_tree import from_dict
+from yt8m.schemas.errors import UserError
+
+_FOREIGN = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writer:
+    """What is written in a directory: how it is before, the writing, what may be seen after."""
+
+    part: str
+    prepare: Callable[[Path], object]
+    write: Callable[[Path], object]
+    flaws: Callable[[Path], Iterator[str]]  # at any moment
+    result: Callable[[Path], object]  # what is there in the end
+
+
+def registry_writers(work: Path, chance: random.Random, *, stride: int = 1) -> Iterator[Trial]:
+    """Each that changes a registry, killed before every `stride`-th of its operations."""
+    for writer in _REGISTRY_WRITERS:
+        yield from _sweep(writer, work / "here", chance.randrange(1, stride + 1), stride)
+    yield from _on_s3(work, chance.randrange(1, stride + 1), stride)
+
+
+def record_writers(work: Path, chance: random.Random, *, stride: int = 3) -> Iterator[Trial]:
+    """Ingest, the generator, and the records of a run, likewise."""
+    # TensorFlow, by which ingest checks records, once and not in every fork.
+    importlib.import_module("yt8m.components.inputs.record_checker")
+    for writer in _RECORD_WRITERS:
+        yield from _sweep(writer, work / "here", chance.randrange(1, stride + 1), stride)
+
+
+def _sweep(writer: Writer, here: Path, first: int, stride: int) -> Iterator[Trial]:
+    template, log = here.with_name("template"), here.with_name("said.txt")
+    for path in (template, here):
+        shutil.rmtree(path, ignore_errors=True)
+    here.mkdir(parents=True)
+    writer.prepare(here)
+    shutil.copytree(here, template, symlinks=True)
+    if run_until(partial(writer.write, here), log=log) != 0:
+        raise SystemExit(f"undisturbed, {writer.part} failed: {log.read_text()}")
+    expected = writer.result(here)
+    kill_at = first
+    while True:
+        shutil.rmtree(here)
+        shutil.copytree(template, here, symlinks=True)
+        code = run_until(partial(writer.write, here), kill_at=kill_at, below=here, log=log)
+        if code == 0:
+            return
+        lost = list(writer.flaws(here))
+        if code != -signal.SIGKILL:
+            lost.append(f"exit code {code}: {log.read_text()}")
+        if (again := run_until(partial(writer.write, here), log=log)) != 0:
+            lost.append(
+                f"done again after operation {kill_at}, exit code {again}: {log.read_text()}"
+            )
+        elif (found := writer.result(here)) != expected:
+            lost.append(f"after operation {kill_at} {found} came out instead of {expected}")
+        lost += writer.flaws(here)
+        yield Trial(kind="writers", part=writer.part, blow=KILL, lost=lost)
+        kill_at += stride
+
+
+# The registry.
+
+
+def _registry_with_versions(here: Path) -> None:
+    registry = here / "push"
+    fake_model(registry / str(_FOREIGN))
+    for name, gap in (("first", 0.4), ("second", 0.5)):
+        model = fake_model(here / name)
+        push(model, str(registry), blessed_record(run_key=name, gap=gap))
+    fake_model(here / "new", variables_bytes=100_000)
+
+
+def _registry_with_damage(here: Path) -> None:
+    _registry_with_versions(here)
+    (here / "push" / "2" / MODEL_FILE).write_bytes(b"damaged")
+
+
+def _push_new(here: Path, *, served: bool = True) -> None:
+    record = blessed_record(run_key="new", gap=0.6)
+    push(str(here / "new"), str(here / "push"), record, keep=2, served=served)
+
+
+def registry_flaws(
+    registry: str, *, foreign: int | None, damaged: int | None = None
+) -> Iterator[str]:
+    """What can be seen there and is not whole."""
+    for number in (*list_versions(registry), *list_baselines(registry)):
+        if number == damaged:
+            continue
+        try:
+            load_version(registry, number, verify=True)
+        except ForeignVersionError:
+            if number != foreign:
+                yield f"version {number} is there without its record"
+        except UserError as error:
+            if storage.is_local(registry) or storage.exists(f"{registry}/{number}/{MODEL_FILE}"):
+                yield f"half visible: {error}"
+    if foreign is not None and foreign not in list_versions(registry):
+        yield "the foreign model is gone"
+
+
+def _local_flaws(here: Path, *, damaged: int | None = None) -> Iterator[str]:
+    return registry_flaws(str(here / "push"), foreign=_FOREIGN, damaged=damaged)
+
+
+def _registry_result(here: Path) -> object:
+    registry = here / "push"
+    rubbish = [p.name for p in registry.iterdir() if p.name.startswith(".yt8m-")]
+    return list_versions(str(registry)), list_baselines(str(registry)), rubbish
+
+
+# Records.
+
+
+def _ingest(here: Path, **values: object) -> None:
+    ingest_directory(here / "data", here / "out", cache=here / "cache", workers=1, **values)
+
+
+def _quarantine(here: Path) -> None:
+    _ingest(here, bad_input="quarantine", max_quarantined=0.5)
+
+
+def _records(here: Path) -> None:
+    make_dataset(here / "data")
+    shutil.copytree(here / "data", here / "sources")
+
+
+def _bad_records(here: Path) -> None:
+    make_dataset(here / "data")
+    flip_byte_in_record(here / "data" / "train0000.tfrecord", 3)
+    shutil.copytree(here / "data", here / "sources")
+
+
+def _ingest_flaws(here: Path) -> Iterator[str]:
+    if _contents(here / "data") != _contents(here / "sources"):
+        yield "the records are changed"
+    file = here / "out" / "examples" / MANIFEST
+    if not file.exists():
+        return
+    for shard in Manifest.from_json(file.read_text()).shards:
+        if not Path(shard.uri).exists() or Path(shard.uri).stat().st_size != shard.bytes:
+            yield f"the manifest is there, but {shard.uri} is not whole"
+
+
+def _ingest_result(here: Path) -> object:
+    file = here / "out" / "examples" / MANIFEST
+    return sorted(str(shard) for shard in Manifest.from_json(file.read_text()).shards)
+
+
+def _contents(root: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+
+
+def _generate(here: Path) -> None:
+    generate(from_dict(DatasetSpec, {**TINY, "level": "video"}), here / "generated")
+
+
+def _generated(here: Path) -> None:
+    generate(from_dict(DatasetSpec, {**TINY, "level": "video"}), here / "expected")
+
+
+def _generated_flaws(here: Path) -> Iterator[str]:
+    expected = _contents(here / "expected")
+    found = _contents(here / "generated") if (here / "generated").exists() else {}
+    for name, content in found.items():
+        if name.endswith(".tfrecord") and content != expected[name]:
+            yield f"{name} is there and not whole"
+
+
+def _generated_result(here: Path) -> object:
+    names = ("tfrecord", "csv", "json")
+    return sorted((n, c) for n, c in _contents(here / "generated").items() if n.endswith(names))
+
+
+# The records of a run.
+
+
+def _write_run(here: Path) -> None:
+    layout = Layout(here / "root")
+    record = RunRecord(run_id="20260101-000000-000000", started=1.0, push_dir="push")
+    begin_record(layout, record)
+    for name in ("ExampleGen", "Trainer", "Pusher"):
+        for state in (State.RUNNING, State.DONE):
+            record = record.with_node(NodeRecord(name=name, state=state))
+            write_record(layout, record)
+    write_record(layout, dataclasses.replace(record, verdict=Verdict.PUSHED))
+
+
+def _run_flaws(here: Path) -> Iterator[str]:
+    layout = Layout(here / "root")
+    written = [path.name for path in layout.runs.glob("*/run.json")]
+    if len(list(read_run_records(layout))) != len(written):
+        yield "a run's record cannot be read"
+    if layout.newest.is_symlink() and not (layout.newest / "run.json").exists():
+        yield "the newest run has no record"
+
+
+def _run_result(here: Path) -> object:
+    return [record.verdict for record in read_run_records(Layout(here / "root"))]
+
+
+def _nothing(here: Path) -> None:
+    """There is nothing before."""
+
+
+_REGISTRY = {"prepare": _registry_with_versions, "flaws": _local_flaws, "result": _registry_result}
+_EXAMPLES = {"prepare": _records, "flaws": _ingest_flaws, "result": _ingest_result}
+_REGISTRY_WRITERS = (
+    Writer(part="push into a registry that is full", write=_push_new, **_REGISTRY),
+    Writer(part="import of a baseline", write=partial(_push_new, served=False), **_REGISTRY),
+    Writer(
+        part="rollback",
+        write=lambda here: rollback(str(here / "push"), 2, keep=2),
+        **_REGISTRY,
+    ),
+    Writer(
+        part="prune",
+        prepare=_registry_with_damage,
+        write=lambda here: prune(str(here / "push")),
+        flaws=partial(_local_flaws, damaged=2),
+        result=_registry_result,
+    ),
+)
+_RECORD_WRITERS = (
+    Writer(part="ingest by links", write=partial(_ingest, ingest="link"), **_EXAMPLES),
+    Writer(part="ingest by copies", write=partial(_ingest, ingest="copy"), **_EXAMPLES),
+    Writer(
+        part="ingest with quarantine",
+        prepare=_bad_records,
+        write=_quarantine,
+        flaws=_ingest_flaws,
+        result=_ingest_result,
+    ),
+    Writer(
+        part="generated records",
+        prepare=_generated,
+        write=_generate,
+        flaws=_generated_flaws,
+        result=_generated_result,
+    ),
+    Writer(
+        part="a run's records",
+        prepare=_nothing,
+        write=_write_run,
+        flaws=_run_flaws,
+        result=_run_result,
+    ),
+)
+
+
+# A registry in an object store, killed before each request.
+
+
+def _on_s3(work: Path, first: int, stride: int) -> Iterator[Trial]:
+    log = work / "said.txt"
+    models = {name: fake_model(work / f"s3-{uuid.uuid4().hex}") for name in ("first", "new")}
+    with s3_server() as bucket:
+        kill_at = first
+        while True:
+            registry = f"{bucket}/{uuid.uuid4().hex}"
+            push(models["first"], registry, blessed_record(run_key="first", gap=0.5))
+            before = list_versions(registry)
+            write = partial(_push_to_s3, models["new"], registry)
+            code = run_until(write, kill_at=kill_at, log=log)
+            if code == 0:
+                return
+            lost = list(registry_flaws(registry, foreign=None))
+            if code != -signal.SIGKILL:
+                lost.append(f"exit code {code}: {log.read_text()}")
+            if (again := run_until(write, log=log)) != 0:
+                lost.append(f"done again, exit code {again}: {log.read_text()}")
+            served = [
+                n for n in list_versions(registry) if storage.exists(f"{registry}/{n}/{MODEL_FILE}")
+            ]
+            if len(served) != 2 or not set(before) <= set(served):
+                lost.append(f"after request {kill_at} versions {served} are served")
+            lost += registry_flaws(registry, foreign=None)
+            yield Trial(kind="writers", part="push into s3://", blow=KILL, lost=lost)
+            kill_at += stride
+
+
+def _push_to_s3(model: str, registry: str) -> None:
+    s3.client.cache_clear()  # its connections are the parent's
+    os.environ["AWS_MAX_ATTEMPTS"] = "2"
+    push(model, registry, blessed_record(run_key="new", gap=0.6))

@@ -1,0 +1,105 @@
+"""Labels, names and slice features of batches of records, against the records themselves."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from records import edit_record, make_dataset, read_all, set_feature
+
+from yt8m.components.inputs.labels import LabelRequest, parse_labels, rated_weights
+from yt8m.components.records.decode import decode_record
+from yt8m.schemas.errors import DataError
+from yt8m.schemas.features import FeatureConfig, Level
+
+SIZES = {"rgb": 16, "audio": 8}
+FEATURES = FeatureConfig(names=("rgb", "audio"), sizes=(16, 8), num_classes=20)
+
+
+def shard(tmp_path, level, **values):
+    data = make_dataset(tmp_path / "data", level=level, eval=0, shards=1, sizes=SIZES, **values)
+    return next(data.glob("train*.tfrecord"))
+
+
+def parsed(path, level, **wanted):
+    records = tf.constant(read_all(path))
+    return parse_labels(records, LabelRequest(level=level, features=FEATURES, **wanted))
+
+
+@pytest.mark.parametrize("level", [Level.VIDEO, Level.FRAME])
+def test_every_records_labels_and_name(tmp_path, level):
+    path = shard(tmp_path, level.value)
+    batch = parsed(path, level, num_frames=level.is_sequence)
+    decoded = [decode_record(record) for record in read_all(path)]
+    assert [set(row[row >= 0].tolist()) for row in batch.labels] == [
+        set(np.asarray(record.features["labels"]).tolist()) for record in decoded
+    ]
+    assert batch.ids.tolist() == [record.features["id"][0] for record in decoded]
+    if level.is_sequence:
+        lengths = [len(record.feature_lists["rgb"]) for record in decoded]
+        assert batch.num_frames.tolist() == lengths
+
+
+def test_segments_are_rows_in_the_records_order(tmp_path):
+    path = shard(tmp_path, "segment")
+    batch = parsed(path, Level.SEGMENT)
+    expected = []
+    for record in map(decode_record, read_all(path)):
+        ratings = zip(
+            np.asarray(record.features["segment_start_times"]).tolist(),
+            np.asarray(record.features["segment_labels"]).tolist(),
+            np.asarray(record.features["segment_scores"]).tolist(),
+            strict=True,
+        )
+        rows = {}
+        for start, label, score in ratings:
+            rated, present = rows.setdefault(start, (set(), set()))
+            rated.add(label)
+            present |= {label} if score == 1 else set()
+        name = record.features["id"][0]
+        expected += [(name, start, *classes) for start, classes in rows.items()]
+    found = [
+        (name, start, set(rated[rated >= 0].tolist()), set(labels[labels >= 0].tolist()))
+        for name, start, rated, labels in zip(
+            batch.ids.tolist(), batch.starts.tolist(), batch.rated, batch.labels, strict=True
+        )
+    ]
+    assert found == expected
+
+
+def test_starts_that_come_again_add_a_rating_to_their_row(tmp_path):
+    path = shard(tmp_path, "segment", train=2)
+    for key, values in (
+        ("segment_start_times", [40, 5, 40]),
+        ("segment_labels", [3, 4, 9]),
+    ):
+        edit_record(path, 1, set_feature(key, values))
+    edit_record(path, 1, set_feature("segment_scores", np.array([1, 0, 0], np.float32)))
+    edit_record(path, 0, set_feature("segment_start_times", []))
+    edit_record(path, 0, set_feature("segment_labels", []))
+    edit_record(path, 0, set_feature("segment_scores", np.array([], np.float32)))
+    batch = parsed(path, Level.SEGMENT)
+    assert batch.starts.tolist() == [40, 5]
+    assert batch.rated.tolist() == [[3, 9], [4, -1]]
+    assert batch.labels.tolist() == [[3], [-1]]
+
+
+def test_ratings_that_do_not_match_name_the_video(tmp_path):
+    path = shard(tmp_path, "segment", train=2)
+    edit_record(path, 1, set_feature("segment_labels", [1]))
+    name = decode_record(read_all(path)[1]).features["id"][0].decode()
+    with pytest.raises(DataError, match=rf"video {name}: .*1 segment_labels"):
+        parsed(path, Level.SEGMENT)
+
+
+def test_features_to_slice_by_are_texts_whatever_their_type(tmp_path):
+    path = shard(tmp_path, "video", train=3)
+    edit_record(path, 0, set_feature("country", (b"de",)))
+    edit_record(path, 2, set_feature("country", (b"fr", b"de")))
+    edit_record(path, 1, set_feature("year", [2018]))
+    batch = parsed(path, Level.VIDEO, values=("country", "year"))
+    assert batch.values["country"].tolist() == ["de", "none", "fr"]
+    assert batch.values["year"].tolist() == ["none", "2018", "none"]
+
+
+def test_rated_weights_are_one_where_a_class_was_rated():
+    weights = rated_weights(np.array([[1, -1], [0, 3]]), 4)
+    assert weights.tolist() == [[0, 1, 0, 0], [1, 0, 0, 1]]
