@@ -78,7 +78,7 @@ class Network(tf_keras.Model):
         self._members = model.members if isinstance(model, MlpConfig) else 1
         apart = sharing is Sharing.NOTHING and len(self.heads) > 1
         self._trunks = [
-            create_trunks(self._create_trunk, self._members, name=f"{n}_trunk")
+            create_trunks(self.create_trunk, self._members, name=f"{n}_trunk")
             for n in ([head.name for head in heads] if apart else [_SHARED])
         ]
         self._classifiers = [
@@ -182,7 +182,8 @@ class Network(tf_keras.Model):
             }
         )
 
-    def _create_trunk(self, name: str) -> tf_keras.layers.Layer:
+    def create_trunk(self, name: str) -> tf_keras.layers.Layer:
+        """The layer from a `Signal` to a vector by row; a network of one's own overrides this."""
         size = self._features.total_size
         return _create_trunk(self.model_config, size=size, name=name, recipe=self.recipe)
 

@@ -8,6 +8,7 @@ target. ```yaml blocks must be configurations, and what ```python blocks import 
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 from dataclasses import dataclass
@@ -30,9 +31,14 @@ class Block:
 
     def commands(self) -> list[list[str]]:
         """The command lines of a shell block, joined, without comments and prompts."""
-        joined = self.text.replace("\\\n", " ")
-        lines = [line.strip().removeprefix("$ ") for line in joined.splitlines()]
-        return [shlex.split(line, comments=True) for line in lines if line and line[0] != "#"]
+        found, begun = [], ""
+        for line in self.text.replace("\\\n", " ").splitlines():
+            begun = f"{begun}\n{line}" if begun else line.strip().removeprefix("$ ")
+            with contextlib.suppress(ValueError):  # a quotation that the next line goes on with
+                found.append(shlex.split(begun, comments=True))
+                begun = ""
+        assert not begun, f"{self.page.name}:{self.line}: {begun}"
+        return [words for words in found if words]
 
 
 def blocks(page: Path) -> list[Block]:

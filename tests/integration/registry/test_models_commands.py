@@ -42,9 +42,18 @@ def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     return capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["list", "verify", "prune", "show"])
+def test_a_registry_that_is_not_there_is_no_empty_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    words = [command, *(["1"] if command == "show" else []), "--push", tmp_path / "nowhere"]
+    assert "nowhere: no such directory, so no registry" in refused(capsys, *words)
+
+
 def test_list_names_the_baseline_and_what_is_damaged(
     tmp_path: Path, registry: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    registry.mkdir(exist_ok=True)
     assert said(capsys, "list", "--push", registry)["versions"] == []
     for _ in range(3):
         push_fake(tmp_path, registry)

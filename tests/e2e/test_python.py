@@ -1,0 +1,73 @@
+"""The notebooks and docs/python.md are right because their code is run, cell by cell."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from docs_blocks import ROOT, blocks
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+_WRITES = re.compile(r"%%writefile (\S+)\n(.*)", re.DOTALL)
+# As a notebook does: the last expression of a cell is shown, by its HTML where it has one.
+_SHOW = """
+import ast
+def cell(source):
+    tree = ast.parse(source)
+    *body, last = tree.body
+    shows = isinstance(last, ast.Expr)
+    exec(compile(ast.Module(body if shows else tree.body, []), "cell", "exec"), globals())
+    if shows:
+        value = eval(compile(ast.Expression(last.value), "cell", "eval"), globals())
+        print(value)
+        if hasattr(value, "_repr_html_"):
+            assert len(value._repr_html_()) > 100
+"""
+
+
+def run_code(sources: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    calls = "".join(f"cell({source!r})\n" for source in sources)
+    bin_dir = Path(sys.executable).parent
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", f"{_SHOW}\n{calls}"],
+        cwd=folder,
+        env={**os.environ, "PATH": f"{bin_dir}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_cells_of_a_notebook_run(notebook, tmp_path):
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    for written in filter(None, map(_WRITES.match, sources)):
+        (tmp_path / written[1]).write_text(written[2])
+    done = run_code([one for one in sources if not _WRITES.match(one)], tmp_path)
+    assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
+
+
+@pytest.mark.e2e
+def test_the_code_of_the_page_on_python_runs_from_top_to_bottom(tmp_path):
+    page = blocks(ROOT / "docs" / "python.md")
+    (shell,) = (block for block in page if block.kind == "bash")
+    bin_dir = Path(sys.executable).parent
+    subprocess.run(
+        ["bash", "-euc", shell.text],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": f"{bin_dir}{os.pathsep}{os.environ['PATH']}"},
+        check=True,
+    )
+    done = run_code([block.text for block in page if block.kind == "python"], tmp_path)
+    assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_kept_without_outputs(notebook):
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    assert [cell for cell in cells if cell.get("outputs")] == []
