@@ -8,7 +8,7 @@ from training import make_job
 
 pytestmark = pytest.mark.distributed
 
-# Python runs this at its start: what each process reads of its processor, by its role.
+# What each process reads of its processor, by its role.
 OTHER_PROCESSOR = """
 import json, os, pathlib
 task = json.loads(os.environ.get("TF_CONFIG") or "{}").get("task", {})
@@ -23,12 +23,9 @@ pathlib.Path.read_text = read
 
 @pytest.mark.parametrize(("able", "expected"), [("worker", "float32"), ("chief", "bfloat16")])
 def test_under_auto_every_process_takes_the_chiefs_precision(tmp_path, monkeypatch, able, expected):
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site/sitecustomize.py").write_text(OTHER_PROCESSOR)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"), prepend=":")
     monkeypatch.setenv("BF16_ROLE", able)
     job = make_job(tmp_path, max_steps=2, precision="auto")
-    with Group(job, "chief=1,worker=1", tmp_path / "p", cold=True) as group:
+    with Group(job, "chief=1,worker=1", tmp_path / "p", first=OTHER_PROCESSOR) as group:
         assert set(group.join().values()) == {0}
         found = {
             name: re.findall(r"replicas, (float32|bfloat16), step", group.log(name))

@@ -12,7 +12,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -25,6 +24,7 @@ from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.tf_config import cluster_configs, parse_processes
 
 _NEWEST = re.compile(r'model_checkpoint_path: ".*-(\d+)"')
+_TRAIN = "import runpy; runpy.run_module('yt8m.components.trainer', run_name='__main__')"
 LIMIT_S = 240.0  # of a group; a machine under load imports TensorFlow slowly
 
 
@@ -39,15 +39,15 @@ class Group:
         *,
         jobs: Mapping[str, TrainingJob] | None = None,
         limit_s: float = LIMIT_S,
-        cold: bool = False,
+        first: str = "",
     ) -> None:
-        """All processes have `job`, but those that `jobs` names; `cold` ones import it all."""
+        """All processes have `job`, but those that `jobs` names; each runs the code `first`."""
         self.job, self._root = job, root
         self._jobs = dict(jobs or {})
-        self._cold = cold
+        self._code = f"{first}\n{_TRAIN}"
         self._deadline = time.monotonic() + limit_s
         root.mkdir(parents=True, exist_ok=True)
-        self._processes: dict[str, warm_processes.Popen | subprocess.Popen[bytes]] = {}
+        self._processes: dict[str, warm_processes.Popen] = {}
         if not processes:  # one process, no TF_CONFIG
             self.configs = {"alone": ""}
         else:
@@ -78,16 +78,11 @@ class Group:
         environ = {**os.environ, "TF_CONFIG": self.configs[name]}
         file = self._log_path(name).with_suffix(".json")
         file.write_text(self._jobs.get(name, self.job).to_json())
-        words = ["-m", "yt8m.components.trainer", "--config", str(file)]
+        words = ["-c", self._code, "--config", str(file)]
         with self._log_path(name).open("ab") as log:
-            if self._cold:
-                self._processes[name] = subprocess.Popen(
-                    [sys.executable, *words], env=environ, stdout=log, stderr=subprocess.STDOUT
-                )
-            else:
-                self._processes[name] = warm_processes.Popen(
-                    *words, env=environ, stdout=log, stderr=subprocess.STDOUT
-                )
+            self._processes[name] = warm_processes.Popen(
+                *words, env=environ, stdout=log, stderr=subprocess.STDOUT
+            )
 
     def kill(self, name: str, number: int = signal.SIGKILL) -> None:
         """Send a signal to one process."""
