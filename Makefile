@@ -12,7 +12,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-unit test-slow test-real lane-b test-lane-b check format bench golden golden-lanes reference lock audit sbom image fake-gcs-server clean
+.PHONY: help install demo test test-unit test-slow test-real chaos lane-b test-lane-b check format bench golden golden-lanes reference lock audit sbom image fake-gcs-server clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -41,6 +41,9 @@ test-unit: install  ## unit tests alone (under a minute)
 
 test-slow: install  ## endurance tests: more kill points, longer runs
 	$(PYTEST) --dist load -m "slow and not real"
+
+chaos: install  ## kill, cut, fill, corrupt: all of it (hours); the table goes to docs/reliability.md
+	PYTHONPATH=tests/support $(BIN)/python -W ignore -m chaos --write
 
 test-real: install  ## opt-in: against real YouTube-8M shards and golden metric values
 	$(BIN)/pytest -m real -rs

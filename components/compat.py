@@ -5,7 +5,10 @@ Everything here was looked up in the versions that setup.py allows (docs/decisio
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any  # TensorFlow and tf_keras publish no types
+
+_answering: dict[str, Callable[..., Any]] = {}  # TensorFlow itself holds them weakly
 
 
 def weight_losses(model: Any) -> list[Any]:
@@ -40,3 +43,22 @@ def place_next_variable(strategy: Any, server: int) -> None:
     It takes server number `_variable_count % servers`, and has no other handle.
     """
     strategy.extended._variable_count = server
+
+
+def call_where_it_runs(token: str, arguments: Sequence[Any], types: Sequence[Any]) -> list[Any]:
+    """An operation that calls the Python function which answers `token`, in whatever process.
+
+    `tf.numpy_function` is found in the process alone that built the graph.
+    """
+    import tensorflow as tf
+
+    results: list[Any] = tf.raw_ops.PyFunc(input=list(arguments), token=token, Tout=list(types))
+    return results
+
+
+def answer_calls(token: str, function: Callable[..., Any]) -> None:
+    """Let `function`, from numpy arrays to a list of them, answer `token` in this process."""
+    from tensorflow.python.ops import script_ops
+
+    _answering[token] = function
+    script_ops._py_funcs._funcs[token] = function

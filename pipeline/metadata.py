@@ -43,6 +43,12 @@ def connection_config(
     return connection
 
 
+def secrets(config: MetadataConfig, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """What must appear nowhere."""
+    password = environ.get(config.mysql.password_env, "") if config.mysql else ""
+    return (password,) if password else ()
+
+
 def check_metadata(config: MetadataConfig, database: Path) -> list[str]:
     """What keeps the metadata store from being used; nothing is changed by looking."""
     if config.mysql is not None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from yt8m.components.artifacts.manifest import Shard
     from yt8m.components.evaluator.score_table import ScoreTable
     from yt8m.components.evaluator.scoring import ScoringPlan
+    from yt8m.schemas.features import Level
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,11 +48,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> None:
     """Print the metrics."""
     silence_tensorflow()
+    from yt8m.components.registry.find_model import find_model
+
     evaluation = evaluate_files(
-        _saved_model(args.model),
+        find_model(args.model),
         args.data,
         console,
-        baseline=_saved_model(args.baseline) if args.baseline else None,
+        baseline=find_model(args.baseline) if args.baseline else None,
         top_k=args.top_k,
         replicates=args.replicates,
     )
@@ -73,13 +76,13 @@ def evaluate_files(
     from yt8m.components.evaluator.config import BootstrapConfig, EvaluatorConfig
     from yt8m.components.evaluator.evaluation import evaluate
     from yt8m.components.evaluator.scoring import check_models
-    from yt8m.components.records.find import find_shards
+    from yt8m.components.records.find import find_level, find_shards
     from yt8m.schemas.config_tree import from_dict, to_dict
 
     bootstrap = to_dict(BootstrapConfig()) | {"replicates": replicates}
     config = from_dict(EvaluatorConfig, {"top_k": top_k, "bootstrap": bootstrap})
     shards = find_shards(place)
-    plan = _plan(model, baseline, shards[0], top_k=top_k)
+    plan = _plan(model, baseline, find_level(shards), top_k=top_k)
     for note in check_models(plan):
         console.warn(note)
     scored = _score(plan, shards, console)
@@ -88,10 +91,9 @@ def evaluate_files(
     return evaluate(scored, config, level=plan.level)
 
 
-def _plan(model: str, baseline: str | None, shard: Shard, *, top_k: int) -> ScoringPlan:
+def _plan(model: str, baseline: str | None, level: Level, *, top_k: int) -> ScoringPlan:
     from yt8m.components.evaluator.scoring import ScoringPlan
     from yt8m.components.export.load import load_model
-    from yt8m.components.records.find import level_of
     from yt8m.schemas.features import FeatureConfig
 
     classes = load_model(model).num_classes
@@ -100,22 +102,16 @@ def _plan(model: str, baseline: str | None, shard: Shard, *, top_k: int) -> Scor
     return ScoringPlan(
         model=model,
         baseline=baseline,
-        level=level_of(shard.uri),
+        level=level,
         features=FeatureConfig(num_classes=classes),
         top_k=top_k,
     )
 
 
-def _saved_model(path: str) -> str:
-    """`path`, or the serving model in it where it is a TFX artifact."""
-    from yt8m.components.registry.baseline_artifact import baseline_model
-
-    return baseline_model(path) or path
-
-
 def _score(plan: ScoringPlan, shards: list[Shard], console: Console) -> ScoreTable:
     from yt8m.components.evaluator.score_table import merge_tables
-    from yt8m.components.evaluator.scoring import ShardScorer, empty_table, group_shards
+    from yt8m.components.evaluator.scoring import ShardScorer, empty_table
+    from yt8m.components.inputs.shards import group_shards
 
     scorer = ShardScorer(plan)
     parts = [empty_table(plan)]

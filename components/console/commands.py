@@ -20,7 +20,7 @@ class Command:
 
 
 GROUPS = {
-    "data": "generate and inspect YouTube-8M records",
+    "data": "generate, download, pack and inspect YouTube-8M records",
     "config": "list, show and compare configurations",
     "models": "the registry of pushed models",
     "kubeflow": "compile, upload and schedule on Kubeflow Pipelines",
@@ -43,8 +43,13 @@ COMMANDS = (
     Command("gc", "remove artifacts of old runs that nothing needs", f"{_PIPELINE}gc"),
     Command("train", "train alone, in one process or a local cluster", f"{_PIPELINE}train"),
     Command("evaluate", "score an exported model on records", f"{_COMPONENTS}evaluate"),
+    Command("predict", "competition files, JSON, Parquet from a model", f"{_PIPELINE}predict"),
+    Command("score", "score a competition file against records", f"{_COMPONENTS}score"),
+    Command("ensemble", "make one model of several", f"{_COMPONENTS}ensemble"),
     Command("metrics", "score predictions and labels in an .npz file", f"{_COMPONENTS}metrics"),
     Command("data generate", "write learnable YT8M-like records", f"{_COMPONENTS}data_generate"),
+    Command("data download", "fetch YouTube-8M, verified", f"{_COMPONENTS}data_download"),
+    Command("data pack", "records from your own features", f"{_COMPONENTS}data_pack"),
     Command("data inspect", "what a set of shards holds", f"{_COMPONENTS}data_inspect"),
     Command("config list", "the presets, one line each", f"{_PIPELINE}config_list"),
     Command("config show", "a configuration, resolved", f"{_PIPELINE}config_show"),

@@ -42,9 +42,11 @@ class Console:
         """The rows as an aligned text table, to be handed to `result`."""
         return text_table(columns, rows)
 
-    def progress(self, task: str, *, total: int | None = None, unit: str = "") -> Progress:
+    def progress(
+        self, task: str, *, total: int | None = None, unit: str = "", done: int = 0
+    ) -> Progress:
         """A bar on a terminal, a line now and then in a log; use it in a `with`."""
-        return Progress(task, total=total, unit=unit, hidden=self.quiet)
+        return Progress(task, total=total, unit=unit, done=done, hidden=self.quiet)
 
     def _say(self, message: str) -> None:
         stamp = "" if sys.stderr.isatty() else time.strftime("%Y-%m-%d %H:%M:%S ")

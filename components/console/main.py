@@ -10,6 +10,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
@@ -31,7 +32,8 @@ exit codes:
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
-    """The console script."""
+    """The console script; code of the user's own is found in the directory that it is called in."""
+    sys.path.append(str(Path.cwd()))
     sys.exit(run(sys.argv[1:] if argv is None else argv))
 
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
 
+from yt8m.components.console.native_log import NativeLog
+
 _LINE_EVERY_S = 10.0
 _HEARD_EVERY_S = 1.0
 _listeners: list[Callable[[str], None]] = []
@@ -44,6 +46,7 @@ class Progress:
         self._paced_from: tuple[float, int] | None = None
         self._bar: Any = None  # rich.progress.Progress, imported only where a terminal shows it
         self._bar_task: Any = None
+        self._native_log = NativeLog()
 
     def __enter__(self) -> Progress:
         if not self._hidden and sys.stderr.isatty():
@@ -58,6 +61,7 @@ class Progress:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
+            self._native_log.__exit__(kind, error, trace)
         elif not self._hidden and kind is None:
             self._line()
 
@@ -88,6 +92,7 @@ class Progress:
         )
         from rich.progress import Progress as Bar
 
+        self._native_log.__enter__()
         self._bar = Bar(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -113,10 +118,11 @@ class Progress:
         of_total = f"/{self._total}" if self._total is not None else ""
         pace = self._pace(elapsed)
         left = (self._total or 0) - self._done
-        time_left = f", {left / pace:,.0f} s left" if left > 0 and pace > 0 else ""
+        paced = self._paced_from is not None and self._done > self._paced_from[1]
+        time_left = f", {left / pace:,.0f} s left" if left > 0 and paced else ""
         note = f", {self._note}" if self._note else ""
         done = f"{self._done}{of_total} {self._unit} in {elapsed:.1f} s"
-        return f"{done}, {pace:,.0f}/s{time_left}{note}"
+        return f"{done}, {pace:,.{0 if pace >= 10 else 1}f}/s{time_left}{note}"
 
     def _pace(self, elapsed: float) -> float:
         """Units a second, of what came after the first of them where there is more."""

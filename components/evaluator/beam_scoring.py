@@ -20,9 +20,9 @@ from yt8m.components.evaluator.scoring import (
     ScoreTableBuilder,
     ScoringPlan,
     ShardScorer,
-    group_shards,
 )
 from yt8m.components.evaluator.tfma_user_metrics import Extracts
+from yt8m.components.inputs.shards import group_shards
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import DataError, Yt8mError
 

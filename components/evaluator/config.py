@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -96,6 +97,12 @@ class EvaluatorConfig(ConfigNode):
     # A tfma.EvalConfig as protobuf text: its metrics are computed beside ours, by TFMA itself,
     # and its thresholds count. Slower: TFMA looks at every example on its own.
     eval_config: str = ""
+
+    @property
+    def own_modules(self) -> tuple[str, ...]:
+        """The modules that `eval_config` takes metrics from, TFMA's own apart."""
+        named = re.findall(r"""\bmodule\s*:\s*["']([\w.]+)["']""", self.eval_config)
+        return tuple(name for name in named if not name.startswith("tensorflow_model_analysis"))
 
     def __post_init__(self) -> None:
         super().__post_init__()

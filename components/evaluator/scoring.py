@@ -11,7 +11,6 @@ import numpy as np
 import tensorflow as tf
 
 from yt8m.components.artifacts.manifest import Shard
-from yt8m.components.evaluator.labels import LabelRequest, RecordLabels, parse_labels, rated_weights
 from yt8m.components.evaluator.score_table import (
     BASELINE,
     CANDIDATE,
@@ -20,8 +19,9 @@ from yt8m.components.evaluator.score_table import (
     merge_tables,
     worst_rows,
 )
-from yt8m.components.export.load import LoadedModel, Scores, load_model, tf_reason
-from yt8m.components.inputs.shards import read_shards
+from yt8m.components.export.load import LoadedModel, Scores, load_model
+from yt8m.components.inputs.labels import LabelRequest, RecordLabels, parse_labels, rated_weights
+from yt8m.components.inputs.shards import read_batches
 from yt8m.components.metrics import Batch, BrokenPredictions, MetricAccumulator
 from yt8m.components.models.config import LossConfig
 from yt8m.components.models.heads import Targets
@@ -33,9 +33,6 @@ T = TypeVar("T")
 
 _VIDEOS_AT_ONCE = 1024
 _SEQUENCES_AT_ONCE = 64
-# Small shards are scored together: each group costs about a tenth of a second beside its records,
-# and the published shards hold 300 videos, which are scored in less.
-_GROUP_BYTES = 64 << 20
 _MERGE_EVERY = 64  # batches; keeps the number of pieces small
 _END = object()
 
@@ -79,19 +76,6 @@ def empty_table(plan: ScoringPlan) -> ScoreTable:
         num_frames=np.empty(0, np.uint16) if plan.num_frames else None,
         values={name: TextColumn.of(np.empty(0, str)) for name in plan.values},
     )
-
-
-def group_shards(shards: Sequence[Shard]) -> list[list[Shard]]:
-    """Consecutive shards in groups that are large enough to be worth a task."""
-    groups: list[list[Shard]] = []
-    size = _GROUP_BYTES
-    for shard in shards:
-        if size >= _GROUP_BYTES:
-            groups.append([])
-            size = 0
-        groups[-1].append(shard)
-        size += shard.bytes
-    return groups
 
 
 class ScoreTableBuilder:
@@ -138,17 +122,10 @@ class ShardScorer:
         return prefetch_one(self._batches(shards))
 
     def _batches(self, shards: Sequence[Shard]) -> Iterator[ScoredBatch]:
-        records = read_shards(shards).batch(self.plan.records_at_once).prefetch(2)
-        try:
-            for batch in records if shards else ():
-                scored = self._scored(batch)
-                if scored is not None:
-                    yield scored
-        except tf.errors.DataLossError as error:
-            found = f"a damaged record in {_damaged(shards)}: {tf_reason(error)}"
-            raise DataError(found) from error
-        except tf.errors.NotFoundError as error:
-            raise DataError(f"a shard is missing: {tf_reason(error)}") from error
+        for records in read_batches(shards, self.plan.records_at_once):
+            scored = self._scored(records)
+            if scored is not None:
+                yield scored
 
     def _scored(self, records: tf.Tensor) -> ScoredBatch | None:
         rows = parse_labels(records, self._wanted)
@@ -208,17 +185,6 @@ def _batch(name: str, batch: ScoredBatch) -> Batch:
         label_weights=batch.label_weights,
         loss=batch.losses[name],
     )
-
-
-def _damaged(shards: Sequence[Shard]) -> str:
-    """The first of `shards` that cannot be read to its end; TensorFlow does not say which."""
-    for shard in shards[:-1]:
-        try:
-            for _ in read_shards([shard]).batch(_VIDEOS_AT_ONCE):
-                pass
-        except tf.errors.DataLossError:
-            return shard.uri
-    return shards[-1].uri
 
 
 def check_models(plan: ScoringPlan) -> list[str]:

@@ -6,8 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import FILE_NAME, QUARANTINE_FILE, Manifest, Shard
+from yt8m.components.artifacts.record_index import FILE_NAME as INDEX_FILE
+from yt8m.components.artifacts.record_index import ShardIndex, pack_index
 from yt8m.components.console.console import Console
 from yt8m.components.example_gen.config import DataConfig, Ingest
 from yt8m.components.example_gen.leaks import (
@@ -24,8 +28,9 @@ from yt8m.components.example_gen.reconcile import (
 from yt8m.components.example_gen.sources import Sources
 from yt8m.components.example_gen.verification_cache import VerifiedCache
 from yt8m.components.example_gen.verify import ShardReport, policy_key, verify_shards
+from yt8m.components.records.shard_reader import record_lengths
 from yt8m.schemas.errors import UserError
-from yt8m.schemas.features import FeatureConfig
+from yt8m.schemas.features import FeatureConfig, Level
 
 # Writes the good records of the reports again and says how many its filter left out.
 Rewrite = Callable[[Sequence[ShardReport]], tuple[list[Shard], int]]
@@ -74,11 +79,33 @@ def ingest(
         limit_bytes=config.sample_mb << 20,
         left_out=config.unlabelled,
     )
+    index = record_index(shards, reports, level=config.level)
+    storage.write_bytes(storage.join(examples_uri, INDEX_FILE), pack_index(index))
     storage.write_text(storage.join(examples_uri, FILE_NAME), manifest.to_json())
     console.info(_summary(accounts, sources))
     for line in (*_warnings(reports), *repeated_ids(reports), *ids_not_compared(reports)):
         console.warn(f"ExampleGen: {line}")
     return Ingested(manifest=manifest, accounts=accounts, sample_splits=sample_splits)
+
+
+def record_index(
+    shards: Sequence[Shard], reports: Sequence[ShardReport], *, level: Level
+) -> dict[str, ShardIndex]:
+    """Where the records of the materialised shards begin.
+
+    Verification knows it of those that hold what their source does; new ones are walked.
+    """
+    known = {report.digest: report for report in reports if not report.problems}
+    index = {}
+    for shard in shards:
+        report = known.get(shard.digest)
+        if report is not None and report.lengths is not None and not shard.quarantined:
+            segments = report.segments_of if level is Level.SEGMENT else None
+            index[shard.uri] = ShardIndex(report.lengths, segments)
+        else:
+            lengths, _, _ = record_lengths(shard.uri)
+            index[shard.uri] = ShardIndex(np.array(lengths, np.uint32))
+    return index
 
 
 def cache_policy(config: DataConfig, features: FeatureConfig) -> str:

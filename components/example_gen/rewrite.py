@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import importlib
 import json
 import math
 from collections import defaultdict
@@ -28,8 +27,8 @@ from yt8m.components.records.decode import decode_record
 from yt8m.components.records.shard_reader import open_shard, scan
 from yt8m.components.records.tfrecord import frame
 from yt8m.schemas.config_tree import from_dict, to_dict
-from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import ID, LABELS
+from yt8m.schemas.own_code import load_named
 
 _Group = tuple[str, int | None]  # split, span
 _Key = tuple[str, int | None, int]  # split, span, number of the new shard
@@ -67,11 +66,7 @@ def keep_record(path: str) -> Callable[[bytes], bool]:
     """The filter at the dotted `path`; without one every record stays."""
     if not path:
         return lambda record: True
-    module, _, name = path.rpartition(".")
-    try:
-        return cast("Callable[[bytes], bool]", getattr(importlib.import_module(module), name))
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"data.rewrite.keep = {path}: cannot be imported ({error})") from error
+    return cast("Callable[[bytes], bool]", load_named(path, f"data.rewrite.keep = {path}"))
 
 
 def _task(report: ShardReport) -> dict[str, Any]:

@@ -22,7 +22,8 @@ from yt8m.components import storage
 from yt8m.components.example_gen.sources import SourceShard
 
 _KEPT_S = 90 * 24 * 3600.0
-_IDS, _INDICES, _NUMBERS = "ids", "indices", "figures"
+_INDICES, _NUMBERS = "indices", "figures"
+_ARRAYS = ("ids", "lengths", "segments_of")
 _logger = logging.getLogger(__name__)
 
 
@@ -78,8 +79,8 @@ class VerifiedCache:
 
 
 def _pack(figures: dict[str, Any]) -> bytes:
-    numbers = {name: v for name, v in figures.items() if name not in (_IDS, _INDICES)}
-    arrays = {} if figures.get(_IDS) is None else {_IDS: figures[_IDS]}
+    numbers = {name: v for name, v in figures.items() if name not in (*_ARRAYS, _INDICES)}
+    arrays = {name: figures[name] for name in _ARRAYS if figures.get(name) is not None}
     buffer = io.BytesIO()
     np.savez(buffer, **{_NUMBERS: np.asarray(json.dumps(numbers))}, **arrays)
     return buffer.getvalue()
@@ -88,8 +89,8 @@ def _pack(figures: dict[str, Any]) -> bytes:
 def _unpack(content: bytes) -> dict[str, Any]:
     with np.load(io.BytesIO(content), allow_pickle=False) as stored:
         figures: dict[str, Any] = json.loads(str(stored[_NUMBERS]))
-        if _IDS in stored:
-            figures[_IDS] = stored[_IDS]
-            # Only shards without a bad record are remembered, so no index is left out.
-            figures[_INDICES] = np.arange(len(figures[_IDS]), dtype=np.int32)
+        figures |= {name: stored[name] for name in _ARRAYS if name in stored}
+    if "ids" in figures:
+        # Only shards without a bad record are remembered, so no index is left out.
+        figures[_INDICES] = np.arange(len(figures["ids"]), dtype=np.int32)
     return figures

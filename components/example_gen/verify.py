@@ -24,9 +24,9 @@ from yt8m.components.records.shard_reader import (
     UNKNOWN,
     Block,
     RecordProblem,
-    count_records,
     first_record,
     open_shard,
+    record_lengths,
     scan,
 )
 from yt8m.components.records.validation import (
@@ -63,6 +63,9 @@ class ShardReport:
     # Hashes of the good records' ids and their indices, where the records were parsed.
     ids: np.ndarray | None = None
     indices: np.ndarray | None = None
+    # Of each record, where none is bad.
+    lengths: np.ndarray | None = None  # bytes
+    segments_of: np.ndarray | None = None  # distinct rated ones, where the records were parsed
     remembered: bool = False  # verified by an earlier run, not read now
 
 
@@ -163,11 +166,13 @@ class _Verifier:
     def _checksums(self, shard: SourceShard) -> ShardReport:
         digest, records, broken = hashlib.sha256(), 0, False
         problems: list[RecordProblem] = []
+        lengths: list[int] = []
         with open_shard(shard.uri) as (file, compression):
             fault: str | None = None
             for block in scan(file):
                 digest.update(b"".join(block.framing))
                 problems += block.problems
+                lengths += map(len, block.records)
                 broken |= block.broken
                 if not records and block.records:
                     fault = self._level_fault(block.records[0], shard)
@@ -186,6 +191,7 @@ class _Verifier:
             compression=compression,
             problems=tuple(sorted(problems)) if records else (_EMPTY,),
             broken=broken or not records,
+            lengths=np.array(lengths, np.uint32),
         )
 
     def _parsed(self, shard: SourceShard) -> ShardReport:
@@ -200,7 +206,8 @@ class _Verifier:
         return total.report(shard, digest.hexdigest()[:32], compression)
 
     def _lengths(self, shard: SourceShard, *, sampled: bool) -> ShardReport:
-        records, compression, fault = count_records(shard.uri)
+        lengths, compression, fault = record_lengths(shard.uri)
+        records = len(lengths)
         problems = [fault] if fault else []
         if not fault and records and (wrong := self._level_fault(first_record(shard.uri), shard)):
             problems = [
@@ -216,6 +223,7 @@ class _Verifier:
             compression=compression,
             problems=tuple(problems) if records or fault else (_EMPTY,),
             broken=bool(fault) or not records,
+            lengths=np.array(lengths, np.uint32),
         )
 
     def _sampled(self, shard: SourceShard) -> tuple[RecordProblem, ...]:
@@ -264,6 +272,8 @@ class _Totals:
         self.broken = False
         self.warnings: Counter[str] = Counter()
         self.of_all: list[str] = []  # warnings that hold for each record
+        self._lengths: list[int] = []
+        self._segments: list[np.ndarray] = []
         self._ids: list[np.ndarray] = []
         self._indices: list[np.ndarray] = []
 
@@ -286,6 +296,8 @@ class _Totals:
         self.labels += int((figures.labels[good] > 0).sum())
         self.frames += int(figures.frames[good].sum())
         self.segments += int(figures.segments[good].sum())
+        self._lengths += map(len, block.records)
+        self._segments.append(np.asarray(figures.segments, np.uint32))
         self._ids.append(figures.ids[good])
         self._indices.append(np.asarray(block.indices, np.int32)[: len(good)][good])
 
@@ -303,6 +315,8 @@ class _Totals:
             warnings={**self.warnings, **dict.fromkeys(self.of_all, self.records)},
             ids=np.concatenate(self._ids) if self._ids else np.zeros(0, np.int64),
             indices=np.concatenate(self._indices) if self._indices else np.zeros(0, np.int32),
+            lengths=np.array(self._lengths, np.uint32),
+            segments_of=np.concatenate([np.zeros(0, np.uint32), *self._segments]),
         )
 
 

@@ -19,6 +19,7 @@ from yt8m.components.artifacts.export_info import (
     load_info,
 )
 from yt8m.components.artifacts.saved_model import MODEL_FILE
+from yt8m.components.inputs.shards import tf_reason
 from yt8m.schemas.errors import DataError, UserError
 from yt8m.schemas.features import FeatureConfig, Level
 
@@ -43,7 +44,7 @@ class LoadedModel:
 
     def __init__(self, directory: str, loaded: Any, role: str) -> None:
         self.directory, self.role = directory, role
-        self._loaded = loaded  # keeps the variables alive
+        self.loaded = loaded  # keeps the variables alive
         self.score: Callable[..., dict[str, tf.Tensor]] = loaded.signatures[SCORES]
         shape = loaded.signatures[SCORES].structured_outputs[SCORES].shape
         self.num_classes: int | None = shape[-1] if shape.rank else None
@@ -51,12 +52,12 @@ class LoadedModel:
     @property
     def serve(self) -> Callable[..., dict[str, tf.Tensor]]:
         """What model servers call; UserError where there is none."""
-        if SERVING not in self._loaded.signatures:
+        if SERVING not in self.loaded.signatures:
             raise UserError(
                 f"{self.role} {self.directory}: no signature `{SERVING}`, which model servers "
-                f"call; {_known(self._loaded)}. Export it with one"
+                f"call; {_known(self.loaded)}. Export it with one"
             )
-        serve: Callable[..., dict[str, tf.Tensor]] = self._loaded.signatures[SERVING]
+        serve: Callable[..., dict[str, tf.Tensor]] = self.loaded.signatures[SERVING]
         return serve
 
     @functools.cached_property
@@ -116,12 +117,6 @@ def load_model(directory: str, *, role: str = "the model") -> LoadedModel:
         ) from error
     _check_signature(loaded, f"{role} {directory}")
     return LoadedModel(directory, loaded, role)
-
-
-def tf_reason(error: Exception) -> str:
-    """What TensorFlow says, without where in its graph it says so."""
-    text = str(getattr(error, "message", error)).strip() or type(error).__name__
-    return text.rpartition("}} ")[2].partition(" [Op:")[0].partition("\n")[0]
 
 
 def _check_signature(loaded: Any, name: str) -> None:

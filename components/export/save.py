@@ -49,13 +49,21 @@ def export_model(network: Network, directory: str, spec: ExportSpec) -> ExportIn
         class_names=spec.vocabulary.names if info.has_class_names and spec.vocabulary else None,
         transform=_transform_layer(spec.transform_graph),
     )
+    save_module(module, directory, signatures=module.signatures(), info=info)
+    return info
+
+
+def save_module(
+    module: tf.Module, directory: str, *, signatures: Mapping[str, Any], info: ExportInfo
+) -> None:
+    """Write `module` and what it says of itself, complete or not at all, over what is there."""
     local = storage.is_local(directory)
     parent = Path(directory).absolute().parent if local else None
     if parent is not None:
         parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".export-", dir=parent) as staging:
         saved = os.path.join(staging, "model")  # noqa: PTH118  (tf.saved_model takes a text)
-        tf.saved_model.save(module, saved, signatures=module.signatures())
+        tf.saved_model.save(module, saved, signatures=signatures)
         storage.make_dirs(storage.join(saved, FILE_NAME.rpartition("/")[0]))
         storage.write_text(storage.join(saved, FILE_NAME), info.to_json())
         storage.remove_tree(directory)
@@ -63,7 +71,6 @@ def export_model(network: Network, directory: str, spec: ExportSpec) -> ExportIn
             storage.rename(saved, directory)
         else:
             storage.copy_tree(saved, directory, last=MODEL_FILE)
-    return info
 
 
 def _info(network: Network, spec: ExportSpec) -> ExportInfo:

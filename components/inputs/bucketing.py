@@ -7,8 +7,7 @@ rows means that step k is still in window k // N, so that a resumed run finds it
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+import numpy as np
 import tensorflow as tf
 
 
@@ -32,32 +31,19 @@ def cut_window(lengths: tf.Tensor, *, batches: int, multiple: int) -> tuple[tf.T
     return order, (edges[1:] - edges[:-1]) * multiple
 
 
-def bucketed(
-    rows: tf.data.Dataset,
-    *,
-    window: int,
-    batches: int,
-    multiple: int,
-    seed: int,
-    lengths: Callable[..., tf.Tensor],
-) -> tf.data.Dataset:
-    """Datasets of one batch's rows each, from `(position, record)` rows.
+def cut_into_batches(
+    lengths: np.ndarray, *, batches: int, multiple: int, seed: int, first_position: int
+) -> list[np.ndarray]:
+    """Which rows of a window with these `lengths` each of its batches holds, batch by batch.
 
-    The batches of a window come in an order that `seed` and the window's first position decide.
+    The batches come in an order that `seed` and the window's first position decide.
     """
-
-    def cut(positions: tf.Tensor, records: tf.Tensor) -> tf.data.Dataset:
-        order, sizes = cut_window(lengths(records), batches=batches, multiple=multiple)
-        offsets = tf.cumsum(sizes, exclusive=True)
-        shuffled = tf.random.experimental.stateless_shuffle(
-            tf.range(batches), tf.stack([tf.constant(seed, tf.int64), positions[0]])
+    # By TensorFlow, so that trainings of earlier versions are continued to the same batches.
+    with tf.init_scope(), tf.device("/cpu:0"):
+        order, sizes = cut_window(
+            tf.constant(lengths, tf.int32), batches=batches, multiple=multiple
         )
-        numbers = tf.data.Dataset.from_tensor_slices(shuffled)
-
-        def one(number: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-            chosen = order[offsets[number] : offsets[number] + sizes[number]]
-            return tf.gather(positions, chosen), tf.gather(records, chosen)
-
-        return numbers.map(one)
-
-    return rows.batch(window, drop_remainder=True).flat_map(cut)
+        key = tf.constant([seed, first_position], tf.int64)
+        numbers = tf.random.experimental.stateless_shuffle(tf.range(batches), key)
+    cut = np.split(order.numpy(), np.cumsum(sizes.numpy())[:-1])
+    return [cut[number] for number in numbers.numpy()]

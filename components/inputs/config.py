@@ -24,6 +24,13 @@ class InputConfig(ConfigNode):
     prefetch: PositiveInt = 4  # batches that are made ahead
 
 
+class Order(enum.Enum):
+    """How rows come into an order; the value is what checkpoints say."""
+
+    DEALT = 1  # up to version 0.1: a worker has every n-th row of a block that all shuffle
+    SLOTS = 2
+
+
 class FrameChoice(enum.Enum):
     """Which frames of a video are taken."""
 
@@ -49,6 +56,7 @@ class Source:
     features: FeatureConfig
     # Whether the shards' `segments` are right; if not they are counted before training.
     segments_known: bool = False
+    index: str = ""  # address of ExampleGen's index of records, empty where there is none
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +72,13 @@ class BatchSlice:
     start_step: int = 0
     num_workers: int = 1
     worker_index: int = 0
+    order: Order = Order.SLOTS
+
+    @property
+    def slots(self) -> range:
+        """Which rows of a global batch are this worker's."""
+        size, workers = self.global_batch_size, self.num_workers
+        return range(self.worker_index * size // workers, (self.worker_index + 1) * size // workers)
 
     def __post_init__(self) -> None:
         size, workers = self.global_batch_size, self.num_workers
@@ -104,7 +119,9 @@ def check_buckets(
         )
 
 
-def source_of(manifest: Manifest, split: str, features: FeatureConfig) -> Source:
+def source_of(
+    manifest: Manifest, split: str, features: FeatureConfig, *, index: str = ""
+) -> Source:
     """The records of one split; DataError where there are none."""
     shards = tuple(shard for shard in manifest.split(split) if shard.records)
     if not shards:
@@ -115,4 +132,5 @@ def source_of(manifest: Manifest, split: str, features: FeatureConfig) -> Source
         level=manifest.level,
         features=features,
         segments_known=manifest.verify == "full",
+        index=index,
     )

@@ -7,10 +7,11 @@ the number of each row since the beginning of training, which decides what is ra
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
+import numpy as np
 import tensorflow as tf
 
-from yt8m.components.inputs.bucketing import bucketed
 from yt8m.components.inputs.config import (
     BatchSlice,
     FrameChoice,
@@ -18,17 +19,20 @@ from yt8m.components.inputs.config import (
     InputConfig,
     Source,
 )
-from yt8m.components.inputs.frame import padding_of, parse_frames
-from yt8m.components.inputs.order import BlockOrder, create_order, ordered_rows
-from yt8m.components.inputs.rows import count_rows
+from yt8m.components.inputs.frame import padding_of, parse_frames, sample_frames
 from yt8m.components.inputs.segment import parse_segments
 from yt8m.components.inputs.shards import read_shards
+from yt8m.components.inputs.step_reader import RECORDS, Columns, StepReader, columns_of
 from yt8m.components.inputs.video import parse_videos
 from yt8m.schemas.batch import POSITION
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import FeatureConfig, Level
 
 _PARALLEL = tf.data.AUTOTUNE
+_ENDLESS = np.iinfo(np.int64).max
+
+# The columns of a step's rows, as tensors.
+ReadStep = Callable[[tf.Tensor, Columns], list[tf.Tensor]]
 
 
 def dataset_for_training(
@@ -43,18 +47,73 @@ def dataset_for_training(
     What a step is given does not depend on where the stream began, nor on the number of workers.
     """
     config = config or InputConfig()
-    order = create_order(
-        source.shards, count_rows(source), seed=taken.seed, shuffle_mb=config.shuffle_mb
-    )
-    if source.level is Level.VIDEO:
-        batches = _videos(source, taken, order)
-    elif source.level is Level.SEGMENT:
-        batches = _segments(source, taken, order)
-    elif config.bucket_batches > 1 and sampling is None:
-        batches = _bucketed_frames(source, taken, order, config)
-    else:
-        batches = _frames(source, taken, order, sampling)
+    reader = create_step_reader(source, taken, sampling=sampling, config=config)
+
+    def read(step: tf.Tensor, columns: Columns) -> list[tf.Tensor]:
+        return tf.numpy_function(
+            lambda number: reader.arrays(int(number)),
+            [step],
+            [column.dtype for column in columns.values()],
+        )
+
+    return dataset_of_steps(source, taken, read, sampling=sampling, config=config)
+
+
+def create_step_reader(
+    source: Source, taken: BatchSlice, *, sampling: FrameSampling | None, config: InputConfig
+) -> StepReader:
+    """What gives `dataset_for_training` its rows."""
+    by_length = _is_by_length(source, sampling, config)
+    if by_length:
+        _check_buckets(taken, config)
+    return StepReader(source, taken, config=config, by_length=by_length)
+
+
+def dataset_of_steps(
+    source: Source,
+    taken: BatchSlice,
+    read: ReadStep,
+    *,
+    sampling: FrameSampling | None,
+    config: InputConfig,
+) -> tf.data.Dataset:
+    """The batches of the rows that `read` gives for each step."""
+    rows = None if _is_by_length(source, sampling, config) else len(taken.slots)
+    columns = columns_of(source, rows)
+
+    def finished(step: tf.Tensor) -> dict[str, tf.Tensor]:
+        values = read(step, columns)
+        batch = {
+            name: tf.ensure_shape(value, column.shape)
+            for (name, column), value in zip(columns.items(), values, strict=True)
+        }
+        return _finished(batch, source, sampling, seed=taken.seed)
+
+    batches = tf.data.Dataset.range(taken.start_step, _ENDLESS).map(finished)
     return _with_options(batches).prefetch(config.prefetch)
+
+
+def _is_by_length(source: Source, sampling: FrameSampling | None, config: InputConfig) -> bool:
+    return source.level is Level.FRAME and config.bucket_batches > 1 and sampling is None
+
+
+def _finished(
+    batch: dict[str, tf.Tensor], source: Source, sampling: FrameSampling | None, *, seed: int
+) -> dict[str, tf.Tensor]:
+    if source.level is Level.VIDEO:
+        return {POSITION: batch[POSITION], **parse_videos(batch[RECORDS], source.features)}
+    if source.level is Level.FRAME and sampling is not None:
+        return sample_frames(batch, source.features, sampling, seed=seed)
+    return batch
+
+
+def _check_buckets(taken: BatchSlice, config: InputConfig) -> None:
+    size, multiple = taken.global_batch_size, config.bucket_multiple
+    if size % multiple or multiple % taken.num_workers:
+        raise ConfigError(
+            f"inputs.bucket_multiple = {multiple}: must divide the global batch ({size} rows) and "
+            f"be divided by the number of workers ({taken.num_workers})"
+        )
 
 
 def dataset_for_scoring(
@@ -97,41 +156,6 @@ def rows_of_records(
     return _padded(rows, batch_size)
 
 
-def _videos(source: Source, taken: BatchSlice, order: BlockOrder) -> tf.data.Dataset:
-    size, start = _local_size(taken), taken.start_step * taken.global_batch_size
-    rows = ordered_rows(order, start=start, expand=_unchanged)
-
-    def parse(step: tf.Tensor, records: tf.Tensor) -> dict[str, tf.Tensor]:
-        first = step * taken.global_batch_size + taken.worker_index
-        positions = first + taken.num_workers * tf.range(size, dtype=tf.int64)
-        return {POSITION: positions, **parse_videos(records, source.features)}
-
-    # Batches are numbered rather than rows, of which there are a thousand times as many.
-    batches = _own_part(rows, taken).batch(size, drop_remainder=True)
-    return batches.enumerate(taken.start_step).map(parse)
-
-
-def _frames(
-    source: Source, taken: BatchSlice, order: BlockOrder, sampling: FrameSampling | None
-) -> tf.data.Dataset:
-    def parse(position: tf.Tensor, record: tf.Tensor) -> dict[str, tf.Tensor]:
-        noise = tf.stack([tf.constant(taken.seed, tf.int64), position])
-        row = parse_frames(record, source.features, sampling=sampling, noise=noise)
-        return {POSITION: position, **row}
-
-    rows = _own_rows(order, taken, expand=_unchanged)
-    return _padded(rows.map(parse, num_parallel_calls=_PARALLEL), _local_size(taken), full=True)
-
-
-def _segments(source: Source, taken: BatchSlice, order: BlockOrder) -> tf.data.Dataset:
-    def expand(records: tf.data.Dataset) -> tf.data.Dataset:
-        return _segments_of(records, source.features)
-
-    rows = _own_rows(order, taken, expand=expand)
-    rows = rows.map(lambda position, row: {POSITION: position, **row})
-    return _padded(rows, _local_size(taken), full=True)
-
-
 def _segments_of(
     records: tf.data.Dataset, features: FeatureConfig, *, with_id: bool = False
 ) -> tf.data.Dataset:
@@ -141,67 +165,8 @@ def _segments_of(
     return several.flat_map(tf.data.Dataset.from_tensor_slices)
 
 
-def _bucketed_frames(
-    source: Source, taken: BatchSlice, order: BlockOrder, config: InputConfig
-) -> tf.data.Dataset:
-    """Frame level by length, for which the serialized length stands: bytes are frames."""
-    count, size = config.bucket_batches, taken.global_batch_size
-    multiple = config.bucket_multiple
-    if size % multiple or multiple % taken.num_workers:
-        raise ConfigError(
-            f"inputs.bucket_multiple = {multiple}: must divide the global batch ({size} rows) and "
-            f"be divided by the number of workers ({taken.num_workers})"
-        )
-    window, skipped = divmod(taken.start_step, count)
-    rows = _numbered_rows(order, start=window * count * size, expand=_unchanged)
-    groups = bucketed(
-        rows,
-        window=count * size,
-        batches=count,
-        multiple=multiple,
-        seed=taken.seed,
-        lengths=tf.strings.length,
-    ).skip(skipped)
-
-    def parse(position: tf.Tensor, record: tf.Tensor) -> dict[str, tf.Tensor]:
-        return {POSITION: position, **parse_frames(record, source.features)}
-
-    def own(positions: tf.Tensor, records: tf.Tensor) -> tf.data.Dataset:
-        mine = slice(taken.worker_index, None, taken.num_workers)
-        rows = tf.data.Dataset.from_tensor_slices((positions[mine], records[mine]))
-        return _padded(rows.map(parse), tf.size(positions[mine], tf.int64))
-
-    return groups.interleave(own, cycle_length=2, num_parallel_calls=2, deterministic=True)
-
-
-def _own_rows(order: BlockOrder, taken: BatchSlice, *, expand) -> tf.data.Dataset:  # type: ignore[no-untyped-def]
-    start = taken.start_step * taken.global_batch_size
-    return _own_part(_numbered_rows(order, start=start, expand=expand), taken)
-
-
-def _own_part(rows: tf.data.Dataset, taken: BatchSlice) -> tf.data.Dataset:
-    # A global batch divides by the number of workers, so each has equally many rows of it.
-    return rows.shard(taken.num_workers, taken.worker_index) if taken.num_workers > 1 else rows
-
-
-def _numbered_rows(order: BlockOrder, *, start: int, expand) -> tf.data.Dataset:  # type: ignore[no-untyped-def]
-    """`(position, row)` from position `start` on."""
-    return ordered_rows(order, start=start, expand=expand).enumerate(start)
-
-
-def _unchanged(records: tf.data.Dataset) -> tf.data.Dataset:
-    return records
-
-
-def _local_size(taken: BatchSlice) -> int:
-    return taken.global_batch_size // taken.num_workers
-
-
-def _padded(
-    rows: tf.data.Dataset, batch_size: int | tf.Tensor, *, full: bool = False
-) -> tf.data.Dataset:
-    padding = padding_of(rows.element_spec)
-    return rows.padded_batch(batch_size, padding_values=padding, drop_remainder=full)
+def _padded(rows: tf.data.Dataset, batch_size: int) -> tf.data.Dataset:
+    return rows.padded_batch(batch_size, padding_values=padding_of(rows.element_spec))
 
 
 def _with_options(batches: tf.data.Dataset) -> tf.data.Dataset:

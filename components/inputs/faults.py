@@ -10,7 +10,6 @@ import tensorflow as tf
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.inputs.config import Source
 from yt8m.components.inputs.record_checker import RecordChecker, record_checker
-from yt8m.components.inputs.shards import is_remote
 from yt8m.components.records.shard_reader import open_shard, scan
 from yt8m.components.storage.errors import storage_failures_explained
 from yt8m.schemas.errors import DataError
@@ -21,7 +20,7 @@ _DATA_ERRORS = (
     tf.errors.FailedPreconditionError,
     tf.errors.NotFoundError,
     tf.errors.OutOfRangeError,
-    tf.errors.UnknownError,  # of our own reader of s3://
+    tf.errors.UnknownError,  # of our own reader: what Python raises and TensorFlow has no name for
     UnicodeDecodeError,  # TensorFlow quotes the record in its message, whatever bytes it has
 )
 
@@ -36,9 +35,6 @@ def explaining_faults(source: Source) -> Iterator[None]:
     try:
         yield
     except _DATA_ERRORS as error:
-        own_reader = any(is_remote(shard.uri) for shard in source.shards)
-        if isinstance(error, tf.errors.UnknownError) and not own_reader:
-            raise
         fault = find_fault(source)
         if fault is None:
             raise

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from yt8m.components.inputs.config import FrameChoice, FrameSampling
 from yt8m.components.preprocessing.arithmetic import evenly_spaced
-from yt8m.schemas.batch import NO_LABEL, NUM_FRAMES
+from yt8m.schemas.batch import NO_LABEL, NUM_FRAMES, POSITION
 from yt8m.schemas.features import ID, LABELS, FeatureConfig
 
 
@@ -74,6 +74,33 @@ def choose_frames(count: tf.Tensor, sampling: FrameSampling, noise: tf.Tensor | 
     latest = tf.maximum(count - wanted, 0)
     start = tf.random.stateless_uniform([], noise, 0, latest + 1, tf.int32)
     return start + tf.range(tf.minimum(count, wanted))
+
+
+def sample_frames(
+    batch: dict[str, tf.Tensor], features: FeatureConfig, sampling: FrameSampling, *, seed: int
+) -> dict[str, tf.Tensor]:
+    """A batch of whole videos with the frames that `sampling` takes; positions decide chance."""
+    key = tf.constant(seed, tf.int64)
+
+    def choose(row: tuple[tf.Tensor, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
+        position, count = row
+        chosen = choose_frames(count, sampling, tf.stack([key, position]))
+        missing = sampling.frames - tf.size(chosen)
+        return tf.pad(chosen, [[0, missing]], constant_values=-1), tf.size(chosen)
+
+    chosen, counts = tf.map_fn(
+        choose,
+        (batch[POSITION], batch[NUM_FRAMES]),
+        fn_output_signature=(
+            tf.TensorSpec([sampling.frames], tf.int32),
+            tf.TensorSpec([], tf.int32),
+        ),
+    )
+    chosen = chosen[:, : tf.reduce_max(counts)]
+    is_there = tf.cast(chosen >= 0, tf.uint8)[..., tf.newaxis]
+    at = tf.maximum(chosen, 0)
+    taken = {name: tf.gather(batch[name], at, batch_dims=1) * is_there for name in features.names}
+    return {**batch, **taken, NUM_FRAMES: counts}
 
 
 def padding_of(row: dict[str, tf.TensorSpec]) -> dict[str, tf.Tensor]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -37,6 +36,7 @@ from yt8m.components.preprocessing.arithmetic import mean_of_normalized, normali
 from yt8m.schemas.batch import NUM_FRAMES, POSITION
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import LABELS, FeatureConfig, Level
+from yt8m.schemas.own_code import load_named
 
 _SHARED = "shared"
 _FRAMES_MULTIPLE = 20  # divides 300, what most videos have
@@ -217,11 +217,7 @@ def find_network_type(path: str, heads: Sequence[Head]) -> type[Network]:
     found: Any = Network
     where = f"trainer.network = {path!r}"
     if path:
-        module, _, name = path.rpartition(".")
-        try:
-            found = getattr(importlib.import_module(module), name)
-        except (ImportError, AttributeError, ValueError) as error:
-            raise ConfigError(f"{where}: cannot be imported ({error})") from error
+        found = load_named(path, where)
         if not (isinstance(found, type) and issubclass(found, Network)):
             raise ConfigError(f"{where}: must be a subclass of {_name(Network)}")
     own = [head.name for head in heads if head.loss.name is LossName.OWN]

@@ -1,8 +1,9 @@
-"""Records read from protobuf's wire format, without TensorFlow: what inspection and repair need.
+"""Records read from protobuf's wire format, without TensorFlow.
 
-The training path does not come here: there TensorFlow parses whole batches. This reader is for
-looking at single records, telling their level, and saying what is wrong with one. It is strict:
-what it takes, every reader of protobuf takes, and all of them find the same in it.
+For looking at single records, telling their level, saying what is wrong with one, and for training
+at the sequence levels: where all frames have one size they are a view of the record, which takes a
+tenth of the time that TensorFlow's parser does. It is strict: what it takes, every reader of
+protobuf takes, and all of them find the same in it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ _FIRST = 1 << 3 | _LENGTH_DELIMITED  # the key of field 1: a text, a message, or
 _MAX_VARINT_BYTES = 10
 
 Value = tuple[bytes, ...] | np.ndarray  # of float32 or int64
+_Part = bytes | memoryview  # of a record, which no part of it is copied from
 # [frames, size] uint8 where all frames have one size, else the frames as they are.
 Frames = np.ndarray | tuple[Value, ...]
 
@@ -57,7 +59,7 @@ def decode_record(data: bytes) -> Record:
     """The record in `data`, of either kind; MalformedRecord if it is of neither."""
     features: dict[str, Value] = {}
     feature_lists: dict[str, Frames] = {}
-    for number, payload in _fields(data):
+    for number, payload in _fields(memoryview(data)):
         if number == 1:
             features |= {key: _feature(value) for key, value in _map(payload)}
         elif number == 2:
@@ -70,7 +72,7 @@ def decode_record(data: bytes) -> Record:
     return Record(features, feature_lists, bool(feature_lists))
 
 
-def _map(payload: bytes) -> Iterator[tuple[str, bytes]]:
+def _map(payload: _Part) -> Iterator[tuple[str, _Part]]:
     for number, entry in _fields(payload):
         if number != 1:
             raise MalformedRecord(f"field {number} belongs to no map of features")
@@ -79,12 +81,12 @@ def _map(payload: bytes) -> Iterator[tuple[str, bytes]]:
         if len(parts) < len(fields) or not parts.keys() <= {1, 2}:
             raise MalformedRecord("a feature is more than a name and its values")
         try:
-            yield parts[1].decode(), parts.get(2, b"")
+            yield bytes(parts[1]).decode(), parts.get(2, b"")
         except (KeyError, UnicodeDecodeError) as error:
             raise MalformedRecord("a feature has no readable name") from error
 
 
-def _feature(payload: bytes) -> Value:
+def _feature(payload: _Part) -> Value:
     kinds = list(_fields(payload))
     if not kinds:
         return ()
@@ -92,7 +94,7 @@ def _feature(payload: bytes) -> Value:
         raise MalformedRecord("a feature holds several lists")
     number, values = kinds[0]
     if number == 1:
-        return tuple(_listed(values))
+        return tuple(map(bytes, _listed(values)))
     if number == 2:
         return _floats(values)
     if number == 3:
@@ -100,18 +102,18 @@ def _feature(payload: bytes) -> Value:
     raise MalformedRecord(f"field {number} belongs to no feature")
 
 
-def _floats(payload: bytes) -> np.ndarray:
+def _floats(payload: _Part) -> np.ndarray:
     parts = [_whole_floats(payload[start:end]) for start, end in _packed(payload, _FIXED32)]
     return np.concatenate(parts) if parts else np.empty(0, np.float32)
 
 
-def _whole_floats(chunk: bytes) -> np.ndarray:
+def _whole_floats(chunk: _Part) -> np.ndarray:
     if len(chunk) % 4:
         raise MalformedRecord(f"{len(chunk)} bytes are not a whole number of floats")
     return np.frombuffer(chunk, dtype="<f4")
 
 
-def _integers(payload: bytes) -> np.ndarray:
+def _integers(payload: _Part) -> np.ndarray:
     values: list[int] = []
     for at, end in _packed(payload, _VARINT):
         while at < end:
@@ -122,7 +124,7 @@ def _integers(payload: bytes) -> np.ndarray:
     return np.array(values, dtype=np.uint64).astype(np.int64)
 
 
-def _packed(payload: bytes, alone: int) -> Iterator[tuple[int, int]]:
+def _packed(payload: _Part, alone: int) -> Iterator[tuple[int, int]]:
     """Where the numbers of a list begin and end: packed, or each of the wire type `alone`."""
     at = 0
     while at < len(payload):
@@ -140,21 +142,21 @@ def _packed(payload: bytes, alone: int) -> Iterator[tuple[int, int]]:
         at = end
 
 
-def _feature_list(payload: bytes) -> Frames:
+def _feature_list(payload: _Part) -> Frames:
     fast = _equal_frames(payload)
     if fast is not None:
         return fast
     return tuple(map(_feature, _listed(payload)))
 
 
-def _listed(payload: bytes) -> Iterator[bytes]:
+def _listed(payload: _Part) -> Iterator[_Part]:
     for number, value in _fields(payload):
         if number != 1:
             raise MalformedRecord(f"field {number} belongs to no list")
         yield value
 
 
-def _equal_frames(payload: bytes) -> np.ndarray | None:
+def _equal_frames(payload: _Part) -> np.ndarray | None:
     """All frames at once, where each is one text of the same size; None where that is not so."""
     size, start = len(payload), 0
     for _ in range(3):  # entry of the list, BytesList, value: each a key and a length
@@ -177,12 +179,12 @@ def _equal_frames(payload: bytes) -> np.ndarray | None:
     return table[:, start:]
 
 
-def _only(payload: bytes) -> bytes:
+def _only(payload: _Part) -> _Part:
     fields = list(_fields(payload))
     return fields[0][1] if len(fields) == 1 else b""
 
 
-def _fields(data: bytes) -> Iterator[tuple[int, bytes]]:
+def _fields(data: _Part) -> Iterator[tuple[int, _Part]]:
     """Number and payload of each field; in records all but single numbers have a length."""
     at = 0
     while at < len(data):
@@ -196,7 +198,9 @@ def _fields(data: bytes) -> Iterator[tuple[int, bytes]]:
         at += length
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def _varint(data: _Part, at: int) -> tuple[int, int]:
+    if at < len(data) and data[at] < 0x80:
+        return data[at], at + 1
     value = shift = 0
     for i in range(at, min(at + _MAX_VARINT_BYTES, len(data))):
         byte = data[i]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-import zlib
+from collections.abc import Sequence
 
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.records.decode import MalformedRecord, decode_record
-from yt8m.components.records.shard_reader import open_shard
-from yt8m.components.records.tfrecord import GZIP_MAGIC, BrokenRecord, read_records
+from yt8m.components.records.shard_reader import open_shard, scan
+from yt8m.components.records.tfrecord import GZIP_MAGIC
 from yt8m.schemas.errors import DataError, UserError
 from yt8m.schemas.features import Level
 
@@ -32,33 +31,40 @@ def find_files(place: str) -> list[str]:
 
 def find_shards(place: str, split: str = "eval") -> list[Shard]:
     """The same as shards that nobody has verified: `records` is 0 until somebody counts them."""
-    shards = []
-    for uri in find_files(place):
-        with storage.open_file(uri) as file:
-            zipped = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
-        shards.append(
-            Shard(
-                uri=uri,
-                split=split,
-                records=0,
-                bytes=storage.stat(uri).size,
-                digest="",
-                compression="GZIP" if zipped else "",
-            )
-        )
-    return shards
+    return [_shard(uri, split) for uri in find_files(place)]
 
 
-def level_of(uri: str) -> Level:
-    """The level of a file's first records; some of a segment-level file may have no rating."""
+def find_level(shards: Sequence[Shard]) -> Level:
+    """The level of the first records there are; of segment-level ones some may have no rating."""
+    for shard in shards:
+        if first := _first_records(shard.uri):
+            break
+    else:
+        raise DataError(f"{shards[0].uri}: holds no records")
     try:
-        with open_shard(uri) as (file, _):
-            first = itertools.islice(read_records(file), _LOOKED_AT)
-            levels = [decode_record(data).level for _, data in first]
+        levels = [decode_record(record).level for record in first]
     except MalformedRecord as error:
-        raise DataError(f"{uri}: no YouTube-8M records ({error})") from error
-    except (BrokenRecord, EOFError, zlib.error) as error:
-        raise DataError(f"{uri}: {error}") from error
-    if not levels:
-        raise DataError(f"{uri}: holds no records")
+        raise DataError(f"{shard.uri}: no YouTube-8M records ({error})") from error
     return Level.SEGMENT if Level.SEGMENT in levels else levels[0]
+
+
+def _shard(uri: str, split: str) -> Shard:
+    with storage.open_file(uri) as file:
+        zipped = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+    status = storage.stat(uri)
+    return Shard(
+        uri=uri,
+        split=split,
+        records=0,
+        bytes=status.size,
+        digest=f"{status.size} {status.mtime} {status.tag}",
+        compression="GZIP" if zipped else "",
+    )
+
+
+def _first_records(uri: str) -> list[bytes]:
+    with open_shard(uri) as (file, _):
+        block = next(scan(file))
+    if block.problems and not block.records:
+        raise DataError(f"{uri}: {block.problems[0].reason}")
+    return block.records[:_LOOKED_AT]

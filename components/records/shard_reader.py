@@ -100,13 +100,19 @@ def scan(file: BinaryIO, *, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:
 
 def count_records(uri: str) -> tuple[int, str, RecordProblem | None]:
     """Number of records and compression by walking the lengths, without reading the contents."""
+    lengths, compression, fault = record_lengths(uri)
+    return len(lengths), compression, fault
+
+
+def record_lengths(uri: str) -> tuple[list[int], str, RecordProblem | None]:
+    """The lengths of the records themselves, and what `count_records` finds."""
     with open_shard(uri) as (file, compression):
         size = None
         if not compression:
             size = file.seek(0, io.SEEK_END)
             file.seek(0)
-        count, offset, fault = _walk(file, size)
-    return count, compression, RecordProblem(count, offset, fault) if fault else None
+        lengths, offset, fault = _walk(file, size)
+    return lengths, compression, RecordProblem(len(lengths), offset, fault) if fault else None
 
 
 def first_record(uri: str) -> bytes:
@@ -116,22 +122,24 @@ def first_record(uri: str) -> bytes:
         return file.read(length)
 
 
-def _walk(file: BinaryIO, size: int | None) -> tuple[int, int, str | None]:
-    count = offset = 0
+def _walk(file: BinaryIO, size: int | None) -> tuple[list[int], int, str | None]:
+    lengths: list[int] = []
+    offset = 0
     try:
         while header := file.read(HEADER_BYTES):
-            if fault := _header_fault(header, index=count):
-                return count, offset, fault
-            rest = _HEADER.unpack(header)[0] + FOOTER_BYTES
-            end = offset + HEADER_BYTES + rest
-            if not (_pass_over(file, rest) if size is None else end <= size):
-                return count, offset, _CUT_OFF
+            if fault := _header_fault(header, index=len(lengths)):
+                return lengths, offset, fault
+            length = int(_HEADER.unpack(header)[0])
+            end = offset + HEADER_BYTES + length + FOOTER_BYTES
+            if not (_pass_over(file, length + FOOTER_BYTES) if size is None else end <= size):
+                return lengths, offset, _CUT_OFF
             if size is not None:
                 file.seek(end)
-            count, offset = count + 1, end
+            lengths.append(length)
+            offset = end
     except _GZIP_FAULTS as error:
-        return count, offset, _gzip_fault(error)
-    return count, offset, None
+        return lengths, offset, _gzip_fault(error)
+    return lengths, offset, None
 
 
 def _split(buffer: bytes, base: int, first: int) -> tuple[Block, int, str | None]:

@@ -30,6 +30,7 @@ from yt8m.components.report.collect_run import (
 )
 from yt8m.components.report.collect_training import collect_training
 from yt8m.components.report.config import ReportConfig
+from yt8m.components.report.data_changes import compared, previous_data
 from yt8m.components.report.inputs import ReportInputs
 from yt8m.components.report.model import DataSummary, RunReport, TrainingCurves
 from yt8m.schemas.errors import Yt8mError
@@ -73,9 +74,13 @@ def collect(inputs: ReportInputs, config: ReportConfig | None = None) -> RunRepo
         evaluation=file(
             "the evaluation", inputs.evaluation, evaluation_file.FILE_NAME, Evaluation.from_json
         ),
-        shown_classes=config.classes,
+        shown=config,
         training=part("training", lambda: collect_training(inputs.model_run), TrainingCurves()),
-        data=part("the data", lambda: collect_data(inputs), DataSummary()),
+        data=part(
+            "the data",
+            lambda: compared(collect_data(inputs), previous_data(inputs.run_file, baseline)),
+            DataSummary(),
+        ),
         components=component_rows(run, now=time.time()),
         compared_with_version=baseline.version if baseline else 0,
         differences=changes(baseline, inputs.configuration) if baseline else (),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from yt8m.components import storage
@@ -25,6 +25,7 @@ def collect_data(inputs: ReportInputs) -> DataSummary:
     """Records, labels, anomalies and drift, as far as the run came."""
     manifest = read_if_present(inputs.examples, FILE_NAME, Manifest.from_json)
     labels = _label_statistics(inputs.statistics)
+    counts = _label_counts(labels)
     compared = read_if_present(inputs.validation, comparisons.FILE_NAME, Comparisons.from_json)
     return DataSummary(
         level=manifest.level.value if manifest else "",
@@ -33,7 +34,8 @@ def collect_data(inputs: ReportInputs) -> DataSummary:
         spans=_spans(manifest) if manifest else (),
         splits=tuple(_splits(manifest)) if manifest else (),
         labels_per_record=_labels_per_record(labels),
-        label_histogram=_label_counts(labels),
+        label_histogram=_histogram(counts),
+        label_counts=counts,
         validated=bool(inputs.anomalies),
         anomalies=tuple(_anomalies(inputs.anomalies)) if inputs.anomalies else (),
         comparisons=compared or Comparisons(),
@@ -82,14 +84,17 @@ def _labels_per_record(labels: Any) -> float | None:
     return float(getattr(labels, kind).common_stats.avg_num_values) if kind else None
 
 
-def _label_counts(labels: Any) -> Curve | None:
+def _label_counts(labels: Any) -> dict[str, float]:
     """How often each class comes, the most frequent first."""
     if labels is None or labels.WhichOneof("stats") != "string_stats":
-        return None
+        return {}
     buckets = labels.string_stats.rank_histogram.buckets
-    counts = sorted((float(bucket.sample_count) for bucket in buckets), reverse=True)
+    return {b.label: float(b.sample_count) for b in sorted(buckets, key=lambda b: -b.sample_count)}
+
+
+def _histogram(counts: Mapping[str, float]) -> Curve | None:
     ranks = tuple(float(rank) for rank in range(1, len(counts) + 1))
-    return Curve(x=ranks, y=tuple(counts)) if counts else None
+    return Curve(x=ranks, y=tuple(counts.values())) if counts else None
 
 
 def _anomalies(uri: str) -> Iterator[AnomalyRow]:

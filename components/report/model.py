@@ -13,6 +13,7 @@ from typing import Any
 from yt8m.components.artifacts.comparisons import Comparisons
 from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
+from yt8m.components.report.config import ReportConfig
 
 
 class Outcome(enum.Enum):
@@ -79,6 +80,15 @@ class AnomalyRow:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ConfigChange:
+    """One value that is not what it was."""
+
+    key: str
+    before: str
+    now: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class DataSummary:
     """The data of the run."""
 
@@ -89,6 +99,9 @@ class DataSummary:
     splits: tuple[SplitSummary, ...] = ()
     labels_per_record: float | None = None  # on average, where there are any
     label_histogram: Curve | None = None  # x is the rank of a class, y its labels
+    label_counts: dict[str, float] = field(default_factory=dict)  # by class id, most first
+    compared_with: str = ""  # the run or version whose data `changes` is to
+    changes: tuple[ConfigChange, ...] = ()
     validated: bool = False
     anomalies: tuple[AnomalyRow, ...] = ()
     comparisons: Comparisons = field(default_factory=Comparisons)
@@ -107,15 +120,6 @@ class ComponentRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConfigChange:
-    """One value of the configuration that is not what the last pushed run had."""
-
-    key: str
-    before: str
-    now: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class RunReport:
     """One run."""
 
@@ -125,7 +129,7 @@ class RunReport:
     verdict: RunOutcome = field(default_factory=RunOutcome)
     decision: Decision | None = None  # the gate's
     evaluation: Evaluation | None = None
-    shown_classes: int = 12  # as many of the best, and of the worst
+    shown: ReportConfig = field(default_factory=ReportConfig)
     training: TrainingCurves = field(default_factory=TrainingCurves)
     data: DataSummary = field(default_factory=DataSummary)
     components: tuple[ComponentRow, ...] = ()

@@ -10,6 +10,7 @@ from yt8m.components.report.script import SCRIPT, SOURCE
 from yt8m.components.report.sections.classes import classes
 from yt8m.components.report.sections.data import data_section
 from yt8m.components.report.sections.metrics import metrics, slices
+from yt8m.components.report.sections.mistakes import mistakes
 from yt8m.components.report.sections.run import components, provenance
 from yt8m.components.report.sections.training import training
 from yt8m.components.report.sections.verdict import headline, verdict
@@ -39,7 +40,8 @@ def render(report: RunReport) -> str:
         "metrics": ("Metrics", metrics(report)),
         "slices": ("Slices", slices(report)),
         "classes": ("Classes", classes(report)),
-        "training": ("Training", training(report.training)),
+        "mistakes": ("Mistakes", mistakes(report.evaluation)),
+        "training": ("Training", training(report.training, report.overall.candidate.get("loss"))),
         "data": ("Data", data_section(report.data)),
         "components": ("Components", components(report)),
         "provenance": ("Provenance", provenance(report)),

@@ -8,6 +8,7 @@ from typing import Any
 from yt8m.components.report.evaluation_views import (
     best_and_worst,
     calibration_curves,
+    gained_and_lost,
     gap_by_slice,
     metric_rows,
     precision_recall_curves,
@@ -21,7 +22,7 @@ _CHECK_KEYS = ("metric", "needed", "observed", "passed", "applied", "note")
 def summary_json(report: RunReport) -> str:
     """The report as JSON."""
     found = to_dict(report)
-    del found["decision"], found["shown_classes"]
+    del found["decision"], found["shown"]
     found |= {"evaluation": _evaluation(report), "data": _data(report.data)}
     return json.dumps(found, indent=1, allow_nan=False)
 
@@ -29,6 +30,7 @@ def summary_json(report: RunReport) -> str:
 def _evaluation(report: RunReport) -> dict[str, Any]:
     evaluated, evaluation, decision = report.evaluated, report.evaluation, report.decision
     best, worst = best_and_worst(report)
+    gained, lost = gained_and_lost(report)
     rows = metric_rows(report.overall)
     slices = [
         {
@@ -51,6 +53,10 @@ def _evaluation(report: RunReport) -> dict[str, Any]:
             for check in (decision.checks if decision else ())
         ],
         "slices": slices,
+        "gained_classes": to_dict(gained),
+        "lost_classes": to_dict(lost),
+        "worst_videos": to_dict(evaluation.worst_videos if evaluation else ()),
+        "confusions": to_dict(evaluation.confusions if evaluation else ()),
         "best_classes": to_dict(best),
         "worst_classes": to_dict(worst),
         "classes": len(evaluation.classes) if evaluation else 0,

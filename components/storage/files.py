@@ -44,6 +44,14 @@ def open_file(uri: str) -> BinaryIO:
     return _backend(uri).open(_path(uri))
 
 
+def read_range(uri: str, start: int, end: int) -> bytes:
+    """The bytes from `start` up to `end`, or those of them that are there; no others are read."""
+    with open_file(uri) as file:
+        raw = getattr(file, "raw", file)  # the buffer would read ahead
+        raw.seek(start)
+        return cast(bytes, raw.read(end - start))
+
+
 def stat(uri: str) -> Stat:
     """Size and time; FileNotFoundError where there is nothing."""
     return _backend(uri).stat(_path(uri))

@@ -16,6 +16,7 @@ from typing import Any
 import tensorflow as tf
 
 from yt8m.components import storage
+from yt8m.components.inputs.config import Order
 from yt8m.components.trainer.plateau import PlateauState, parse_state
 from yt8m.components.trainer.warm_start import list_checkpoints
 from yt8m.schemas.config_tree import flatten
@@ -47,6 +48,7 @@ class TrainingProgress:
     step: int = 0
     plateau: PlateauState = field(default_factory=PlateauState)
     examples: int = 0  # rows seen, over all replicas: the position in the data
+    order: Order = Order.SLOTS  # of the rows; it stays what it was when training began
 
 
 class _HostState(tf.train.experimental.PythonState):
@@ -57,7 +59,8 @@ class _HostState(tf.train.experimental.PythonState):
 
     def serialize(self) -> str:
         p = self.progress
-        return json.dumps({"step": p.step, "examples": p.examples, "plateau": p.plateau.to_json()})
+        state = {"step": p.step, "examples": p.examples, "order": p.order.value}
+        return json.dumps({**state, "plateau": p.plateau.to_json()})
 
     def deserialize(self, text: str) -> None:
         data = json.loads(text)
@@ -65,6 +68,7 @@ class _HostState(tf.train.experimental.PythonState):
             step=data["step"],
             examples=data["examples"],
             plateau=parse_state(data["plateau"]),
+            order=Order(data.get("order", Order.DEALT)),
         )
 
 

@@ -10,6 +10,7 @@ from yt8m.components.trainer.config import TrainerConfig
 from yt8m.schemas.code_version import code_version
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.features import FeatureConfig, Level
+from yt8m.schemas.own_code import module_of, own_code_version
 
 RUN_FN = "yt8m.components.trainer.run.run_fn"
 
@@ -47,6 +48,7 @@ def create_trainer(  # noqa: PLR0913  (the edges of the graph)
             "warm_start_digest": warm_start_digest,
             "checkpoint_root": checkpoint_root,
             # A dotted path is hashed as text: this is what makes TFX's cache see the code.
-            "code_version": code_version(RUN_FN.rpartition(".")[0]),
+            "code_version": code_version(RUN_FN.rpartition(".")[0])
+            + own_code_version(module_of(config.network)),
         },
     )

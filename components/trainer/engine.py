@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from yt8m.components.compat import count_asynchronous_workers
 from yt8m.components.inputs.config import BatchSlice
+from yt8m.components.trainer.checkpoints import TrainingProgress
 from yt8m.components.trainer.input import TrainingData
 from yt8m.components.trainer.step import StepResult, TrainStep
 from yt8m.components.trainer.strategy import local_replicas
@@ -135,7 +136,7 @@ class ParameterServers:
         *,
         strategy: tf.distribute.ParameterServerStrategy,
         data: TrainingData,
-        examples: int,
+        progress: TrainingProgress,
         log_every: int,
         stagger: Callable[[int], float],
     ) -> None:
@@ -146,7 +147,7 @@ class ParameterServers:
         # Every time the loop looks up, workers wait for the slowest of them.
         self.log_every = log_every * -(-4 * self._workers // log_every)
         self._chunk = self._workers
-        self._batches = self._iterators(data, examples)
+        self._batches = self._iterators(data, progress)
         self._stagger = Stagger([stagger(i) for i in range(self._workers)])
 
     def chunk(self, left: int) -> int:
@@ -172,24 +173,19 @@ class ParameterServers:
     def broadcast_from_chief(self, value: float) -> float:
         return value
 
-    def _iterators(self, data: TrainingData, examples: int) -> Any:
+    def _iterators(self, data: TrainingData, progress: TrainingProgress) -> Any:
         """An iterator on each worker, over its own rows of what all workers read together."""
         count = self._workers
+        taken = BatchSlice(
+            global_batch_size=self.rows * count, num_workers=count, order=progress.order
+        )
 
         @tf.autograph.experimental.do_not_convert
         def create() -> tf.data.Dataset:
-            parts = [
-                data.batches(
-                    BatchSlice(
-                        global_batch_size=self.rows * count, num_workers=count, worker_index=i
-                    ),
-                    examples=examples,
-                )
-                for i in range(count)
-            ]
-            # One function serves all workers, so which part is read is decided where it runs.
+            # One graph serves all workers, so which part is read is decided where it runs.
             worker = tf.distribute.coordinator.experimental_get_current_worker_index()
-            choice = tf.data.Dataset.from_tensors(tf.cast(worker, tf.int64)).repeat()
-            return tf.data.Dataset.choose_from_datasets(parts, choice)
+            return data.batches_of_worker(
+                taken, tf.cast(worker, tf.int64), examples=progress.examples
+            )
 
         return iter(self._coordinator.create_per_worker_dataset(create))

@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from dataclasses import dataclass, replace
 
+import numpy as np
 import tensorflow as tf
 
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Manifest
-from yt8m.components.inputs.config import BatchSlice, FrameChoice, FrameSampling, Source, source_of
-from yt8m.components.inputs.dataset import dataset_for_scoring, dataset_for_training
-from yt8m.components.inputs.rows import count_rows
+from yt8m.components.artifacts.record_index import FILE_NAME
+from yt8m.components.compat import answer_calls, call_where_it_runs
+from yt8m.components.inputs.config import (
+    BatchSlice,
+    FrameChoice,
+    FrameSampling,
+    Order,
+    Source,
+    source_of,
+)
+from yt8m.components.inputs.dataset import (
+    create_step_reader,
+    dataset_for_scoring,
+    dataset_for_training,
+    dataset_of_steps,
+)
+from yt8m.components.inputs.record_index import rows_by_shard
+from yt8m.components.inputs.step_reader import Columns, StepReader
 from yt8m.components.models.config import DbofConfig, ModelConfig
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.schemas.errors import ConfigError, UserError
 
 # What is mapped over records is TensorFlow's own language already; autograph would rewrite it in
 # vain, a second for each process that starts.
+_TOKEN = "yt8m_step_reader"
 _NOT_CONVERTED = tf.autograph.experimental.do_not_convert
 
 
@@ -43,16 +61,55 @@ class TrainingData:
     @property
     def train_examples(self) -> int:
         """Rows of an epoch: records, at segment level rated segments."""
-        return sum(count_rows(self.train))
+        return sum(rows_by_shard(self.train))
 
     @_NOT_CONVERTED
     def batches(self, rows: BatchSlice, *, examples: int) -> tf.data.Dataset:
         """Batches without end, from the one that begins at row `examples` of the training."""
-        start_step = examples // rows.global_batch_size
-        taken = replace(rows, seed=self.job.trainer.seed, start_step=start_step)
+        taken = self._taken(rows, examples)
         return dataset_for_training(
             self.train, taken, sampling=self.sampling, config=self.job.trainer.inputs
         )
+
+    @_NOT_CONVERTED
+    def batches_of_worker(
+        self, rows: BatchSlice, worker: tf.Tensor, *, examples: int
+    ) -> tf.data.Dataset:
+        """The batches of worker number `worker`, read by whatever process makes them.
+
+        The graph is the same for all workers; each must have called `serve`.
+        """
+        taken = self._taken(rows, examples)
+        numbers = [taken.global_batch_size, taken.num_workers, taken.order.value]
+
+        def read(step: tf.Tensor, columns: Columns) -> list[tf.Tensor]:
+            types = [column.dtype for column in columns.values()]
+            return call_where_it_runs(_TOKEN, [step, worker, tf.constant(numbers)], types)
+
+        return dataset_of_steps(
+            self.train, taken, read, sampling=self.sampling, config=self.job.trainer.inputs
+        )
+
+    def serve(self) -> None:
+        """Let this process read what `batches_of_worker` asks it for."""
+
+        @functools.lru_cache(maxsize=1)
+        def reader(worker: int, size: int, workers: int, order: int) -> StepReader:
+            taken = BatchSlice(
+                global_batch_size=size,
+                seed=self.job.trainer.seed,
+                num_workers=workers,
+                worker_index=worker,
+                order=Order(order),
+            )
+            return create_step_reader(
+                self.train, taken, sampling=self.sampling, config=self.job.trainer.inputs
+            )
+
+        def read(step: int, worker: int, numbers: np.ndarray) -> list[np.ndarray]:
+            return reader(int(worker), *numbers.tolist()).arrays(int(step))
+
+        answer_calls(_TOKEN, read)
 
     @_NOT_CONVERTED
     def validation_batches(self, steps: int | None) -> tf.data.Dataset:
@@ -67,6 +124,10 @@ class TrainingData:
         )
         return batches if steps is None else batches.take(steps)
 
+    def _taken(self, rows: BatchSlice, examples: int) -> BatchSlice:
+        start_step = examples // rows.global_batch_size
+        return replace(rows, seed=self.job.trainer.seed, start_step=start_step)
+
 
 def load_data(job: TrainingJob) -> TrainingData:
     """The data of `job`, by its manifest."""
@@ -80,6 +141,7 @@ def load_data(job: TrainingJob) -> TrainingData:
             f"{manifest.level.value} ({job.manifest})"
         )
     split = job.trainer.validation_split
+    index = storage.join(job.manifest.rpartition("/")[0], FILE_NAME)
     has_validation = manifest.examples(split) > 0
     if not has_validation and (waiting := job.trainer.waits_for_evaluations):
         raise ConfigError(
@@ -88,8 +150,10 @@ def load_data(job: TrainingJob) -> TrainingData:
         )
     return TrainingData(
         job=job,
-        train=source_of(manifest, job.trainer.train_split, job.features),
-        validation=source_of(manifest, split, job.features) if has_validation else None,
+        train=source_of(manifest, job.trainer.train_split, job.features, index=index),
+        validation=source_of(manifest, split, job.features, index=index)
+        if has_validation
+        else None,
         sampling=frame_sampling(job.trainer.model),
     )
 

@@ -8,6 +8,7 @@ import time
 
 from yt8m.components.trainer import rendezvous
 from yt8m.components.trainer.checkpoints import read_done
+from yt8m.components.trainer.input import load_data
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.stop_signal import StopSignal
 from yt8m.components.trainer.strategy import create_server
@@ -27,6 +28,8 @@ def serve(job: TrainingJob, cluster: Cluster) -> None:
         if read_done(job.checkpoint_dir) is not None:
             return  # started again when all was over
         raise
+    if cluster.role is Role.WORKER:
+        load_data(job).serve()
     with StopSignal() as stop:
         server = create_server(cluster)  # lives as long as this name
         _log.info("%s serves at %s", cluster, server.target)

@@ -205,14 +205,17 @@ class _Training:
                 step,
                 strategy=self._strategy,
                 data=self._data,
-                examples=progress.examples,
+                progress=progress,
                 log_every=config.log.every_steps,
                 stagger=config.distribution.stagger_s,
             )
         rows = config.window_rows * self._replicas.total
         processes = self._replicas.total // self._replicas.local
         part = BatchSlice(
-            global_batch_size=rows, num_workers=processes, worker_index=_process(self._cluster)
+            global_batch_size=rows,
+            num_workers=processes,
+            worker_index=_process(self._cluster),
+            order=progress.order,
         )
         return Synchronous(
             step,

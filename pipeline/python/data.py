@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from yt8m.components.records.find import find_shards, level_of
+from yt8m.components.records.find import find_level, find_shards
 from yt8m.schemas.features import FeatureConfig, Level
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def dataset(
     shards = tuple(find_shards(pattern))
     source = Source(
         shards=shards,
-        level=Level(level) if level else level_of(shards[0].uri),
+        level=Level(level) if level else find_level(shards),
         features=features or FeatureConfig(),
     )
     return dataset_for_scoring(source, batch_size=batch_size)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yt8m.components.artifacts.version_record import VersionRecord
-from yt8m.components.registry.baseline_artifact import baseline_model
+from yt8m.components.registry.find_model import find_model
 from yt8m.components.registry.versions import (
     UnusableVersionError,
     list_baselines,
@@ -33,7 +33,7 @@ def load_model(path: str | Path) -> Model:
     from yt8m.components.console.quiet import silence_tensorflow
 
     silence_tensorflow()
-    return Model(baseline_model(str(path)) or str(path))
+    return Model(find_model(str(path)))
 
 
 class Model:
@@ -110,7 +110,7 @@ def evaluate(
     from yt8m.components.console.console import Console
 
     def path(one: Model | str | Path) -> str:
-        return one.path if isinstance(one, Model) else baseline_model(str(one)) or str(one)
+        return one.path if isinstance(one, Model) else find_model(str(one))
 
     return Metrics(
         evaluate_files(

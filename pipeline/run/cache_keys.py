@@ -22,6 +22,7 @@ from yt8m.pipeline.run.record import read_run_records
 from yt8m.pipeline.run.workspace import Layout
 from yt8m.schemas.code_version import code_version
 from yt8m.schemas.config_tree import to_dict
+from yt8m.schemas.own_code import module_of, own_code_version
 
 _MODEL_CODE = (
     "yt8m.components.example_gen.executor",
@@ -67,7 +68,8 @@ def resolve_external_inputs(config: PipelineConfig, layout: Layout) -> ExternalI
 def fingerprint(config: PipelineConfig, external: ExternalInputs) -> str:
     """Equal for two runs exactly when the second would find everything in the cache."""
     libraries = {name: version(name) for name in _LIBRARIES}
-    return _digest(to_dict(config), to_dict(external), code_version(_ALL_CODE), libraries)
+    code = code_version(_ALL_CODE) + own_code_version(*config.evaluator.own_modules)
+    return _digest(to_dict(config), to_dict(external), code, libraries)
 
 
 def _run_key(config: PipelineConfig, *world: str) -> str:
@@ -76,7 +78,8 @@ def _run_key(config: PipelineConfig, *world: str) -> str:
     Without this a repeated run would find the version it pushed itself, and train again on it.
     """
     nodes = {key: node for key, node in to_dict(config).items() if key in _MODEL_NODES}
-    return _digest(nodes, *world, code_version(*_MODEL_CODE))
+    own = own_code_version(module_of(config.trainer.network), module_of(config.data.rewrite.keep))
+    return _digest(nodes, *world, code_version(*_MODEL_CODE), *([own] if own else []))
 
 
 def _digest(*parts: Any) -> str:

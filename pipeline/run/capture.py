@@ -6,9 +6,12 @@ import contextlib
 import logging
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import TextIO
+
+from google.protobuf.text_encoding import CEscape
 
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _STANDARD = (1, 2)
@@ -20,11 +23,12 @@ class Capture:
     `to(path)` changes the file; `terminal` is the standard error that the user sees.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, secrets: Iterable[str] = ()) -> None:
+        """`secrets` are hidden in what is logged: TFX logs how it reaches the metadata."""
         self._path = path
         self._saved: list[int] = []
         self._handler = logging.StreamHandler(sys.stderr)
-        self._handler.setFormatter(logging.Formatter(_FORMAT))
+        self._handler.setFormatter(_Redacting(_FORMAT, secrets))
         self.terminal: TextIO = sys.stderr
 
     def __enter__(self) -> Capture:
@@ -59,6 +63,21 @@ class Capture:
             os.close(saved)
         self.terminal.close()
         self.terminal = sys.stderr
+
+
+class _Redacting(logging.Formatter):
+    """Hides secrets wherever they are in a line, as they are and as protobuf writes them."""
+
+    def __init__(self, format_: str, secrets: Iterable[str]) -> None:
+        super().__init__(format_)
+        forms = {form for secret in secrets for form in (secret, CEscape(secret, as_utf8=False))}
+        self._secrets = sorted(forms - {""}, key=len, reverse=True)
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = super().format(record)
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        return text
 
 
 def _flush() -> None:

@@ -32,6 +32,7 @@ from yt8m.pipeline.run.memory_estimate import available_bytes, training_bytes
 from yt8m.pipeline.run.workspace import Layout
 from yt8m.schemas.errors import ConfigError, UserError
 from yt8m.schemas.features import LABELS, SEGMENT_LABELS, Level
+from yt8m.schemas.own_code import missing_module, module_of
 
 # Statistics, logs, metadata and a small model; what is copied from the sources comes on top.
 _BASE_DISK_BYTES = 300 << 20
@@ -185,6 +186,18 @@ def _classes(record: Record) -> Iterable[Any]:
             yield from values
 
 
+def _own_code(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
+    """Whether the user's own modules are there, without importing them."""
+    named = [
+        (f"trainer.network = {config.trainer.network}", module_of(config.trainer.network)),
+        (f"data.rewrite.keep = {config.data.rewrite.keep}", module_of(config.data.rewrite.keep)),
+        *(("evaluator.eval_config", module) for module in config.evaluator.own_modules),
+    ]
+    for where, module in named:
+        if problem := missing_module(module):
+            yield f"{where}: {problem}"
+
+
 def _notify(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     command = config.notify.command
     if command and shutil.which(command[0]) is None:
@@ -294,6 +307,7 @@ _CHECKS: tuple[Check, ...] = (
     _evaluated,
     _vocabulary,
     _warm_start,
+    _own_code,
     _cluster,
     _beam,
     _metadata,

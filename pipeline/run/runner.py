@@ -19,7 +19,7 @@ from yt8m.components.report.inputs import ReportInputs
 from yt8m.components.report.page import write_report
 from yt8m.components.validation.errors import StoppedError
 from yt8m.pipeline.config import PipelineConfig
-from yt8m.pipeline.metadata import Lineage, connection_config
+from yt8m.pipeline.metadata import Lineage, connection_config, secrets
 from yt8m.pipeline.run.cache_keys import (
     ExternalInputs,
     find_up_to_date_run,
@@ -113,7 +113,9 @@ class _Run:
         self, record: RunRecord, dead: list[RunRecord], signals: Signals, *, quiet: bool
     ) -> RunRecord:
         with (
-            Capture(self.layout.log(record.run_id, RUNNER_LOG)) as capture,
+            Capture(
+                self.layout.log(record.run_id, RUNNER_LOG), secrets=secrets(self.config.metadata)
+            ) as capture,
             Table(capture.terminal, hidden=quiet) as table,
         ):
             from ml_metadata import MetadataStore

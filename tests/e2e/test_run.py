@@ -184,7 +184,7 @@ def test_bad_data_stop_the_run_name_the_record_and_stay_as_they_are(tmp_path, da
     before = digests(bad)
     place = Place(data=bad, root=tmp_path / "root", push=tmp_path / "push")
     done = place.run()
-    assert done.returncode == 1
+    assert done.returncode == 2  # a mistake in what was given, found late
     assert shard.name in done.stdout
     assert "ExampleGen failed" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr

@@ -3,7 +3,9 @@
     with faulty_proxy("http://127.0.0.1:5000") as proxy:
         proxy.faults.extend(["cut", "reset", "500", "slow-down"])
 
-Each GET of a byte range takes the next fault from the list; when there is none it passes.
+Each GET of a byte range takes the next fault from the list; when there is none it passes. With
+`proxy.writes = True` each PUT takes one instead. "lost" is a request that was done and whose answer
+never came.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ class FaultyProxy(ThreadingHTTPServer):
         self.target = urlsplit(target)
         self.faults: deque[str] = deque()
         self.always = ""
+        self.writes = False
         self.done: Counter[str] = Counter()
 
     @property
@@ -55,23 +58,27 @@ class _Handler(BaseHTTPRequestHandler):
         size = int(self.headers.get("Content-Length", 0))
         sent = self.rfile.read(size)
         ranged = self.command == "GET" and "Range" in self.headers
-        fault = self.server.next_fault() if ranged else ""
+        meant = self.command == "PUT" if self.server.writes else ranged
+        fault = self.server.next_fault() if meant else ""
         if fault == "reset":
             self._reset()
         elif fault in ("500", "slow-down"):
             status, code = (500, "InternalError") if fault == "500" else (503, "SlowDown")
             self._answer(status, [], _ERROR.format(code=code).encode())
         else:
-            self._pass_on(sent, cut=fault == "cut")
+            self._pass_on(sent, fault)
 
-    def _pass_on(self, sent: bytes, *, cut: bool) -> None:
+    def _pass_on(self, sent: bytes, fault: str) -> None:
         target = http.client.HTTPConnection(self.server.target.netloc, timeout=60)
         target.request(self.command, self.path, body=sent, headers=dict(self.headers))
         answer = target.getresponse()
         body = answer.read()
+        if fault == "lost":
+            self._reset()
+            return
         length = answer.getheader("Content-Length") if self.command == "HEAD" else None
         headers = [pair for pair in answer.getheaders() if pair[0].lower() not in _HOP_BY_HOP]
-        self._answer(answer.status, headers, body, length=length, cut=cut)
+        self._answer(answer.status, headers, body, length=length, cut=fault == "cut")
 
     do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = _forward  # noqa: N815
 

@@ -84,25 +84,33 @@ class KfpServer:
     def count(self, pattern: str) -> int:
         return sum(bool(re.search(pattern, request)) for request in self.requests)
 
-    def set_state(self, run_id: str, state: str, tasks: dict[str, str] | None = None) -> None:
-        """Move a run on, as the cluster would."""
-        details = [
+    def set_state(
+        self,
+        run_id: str,
+        state: str,
+        tasks: dict[str, str] | None = None,
+        *,
+        explained: bool = False,
+    ) -> None:
+        """Move a run on, as the cluster would; the API has fields that no real server filled."""
+        details: list[dict[str, Any]] = [
             {
                 "run_id": run_id,
                 "task_id": f"{run_id}-{name}",
                 "display_name": name,
                 "state": task_state,
                 "start_time": self.now(),
-                "pod_name": f"{name.lower()}-pod",
-                **(
-                    {"error": {"code": 13, "message": "exit code 1"}}
-                    if task_state == "FAILED"
-                    else {}
-                ),
+                "child_tasks": [{"pod_name": f"{name.lower()}-node"}],
             }
             for name, task_state in (tasks or {}).items()
         ]
-        self.runs[run_id] |= {"state": state, "run_details": {"task_details": details}}
+        for task in details if explained else ():
+            task["pod_name"] = f"{task['display_name']}-pod".lower()
+            if task["state"] == "FAILED":
+                task["error"] = {"code": 13, "message": "exit code 1"}
+        self.runs[run_id]["state"] = state
+        if details:
+            self.runs[run_id]["run_details"] = {"task_details": details}
 
     def take_fault(self, request: str) -> Fault | None:
         for fault in self.faults:

@@ -7,8 +7,15 @@ import math
 from yt8m.components.artifacts.comparisons import Comparisons, Divergence
 from yt8m.components.artifacts.decision import Check, Decision
 from yt8m.components.artifacts.estimate import Estimate
-from yt8m.components.artifacts.evaluation import ClassMetrics, Evaluation, SliceMetrics
+from yt8m.components.artifacts.evaluation import (
+    ClassMetrics,
+    ConfusedLabels,
+    Evaluation,
+    SliceMetrics,
+    WrongVideo,
+)
 from yt8m.components.metrics.curves import CalibrationBin, CurvePoint
+from yt8m.components.report.config import ReportConfig
 from yt8m.components.report.model import (
     AnomalyRow,
     ComponentRow,
@@ -56,7 +63,7 @@ def full_report() -> RunReport:
         ),
         decision=_decision(),
         evaluation=_evaluation(),
-        shown_classes=10,
+        shown=ReportConfig(classes=10),
         training=_training(),
         data=_data(),
         components=_components(),
@@ -192,6 +199,27 @@ def _evaluation() -> Evaluation:
             )
             for model, top, power in (("candidate", 0.75, 2.2), ("baseline", 0.80, 2.0))
         },
+        thresholds={
+            str(i): tuple(
+                CurvePoint(score=at / 20, precision=0.3 + at / 30, recall=1 - at / 20)
+                for at in range(20)
+            )
+            for i in range(len(NAMES))
+        },
+        worst_videos=tuple(
+            WrongVideo(
+                name=f"vid{i}",
+                loss=40.0 - i,
+                labels=NAMES[i % 3 : i % 3 + 3],
+                predicted=NAMES[5:10],
+                scores=(0.9, 0.5, 0.2, 0.1, 0.05),
+            )
+            for i in range(20)
+        ),
+        confusions=tuple(
+            ConfusedLabels(missed=NAMES[i % 10], instead=NAMES[(i + 3) % 10], videos=100 - i)
+            for i in range(15)
+        ),
         calibration={
             model: tuple(
                 CalibrationBin(

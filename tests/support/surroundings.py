@@ -7,6 +7,7 @@ import signal
 import sys
 from pathlib import Path
 
+_SOURCE = Path(__file__).resolve().parents[2] / "src"
 # What our commands, boto3, kfp, Kubernetes' client, TensorFlow and Python read.
 _FOREIGN = (
     "AWS_",
@@ -40,19 +41,24 @@ def settle() -> None:
     for name in [name for name in os.environ if name == "LANGUAGE" or name.startswith("LC_")]:
         del os.environ[name]
     os.environ["LANG"] = "C.UTF-8"
-    _forget_other_checkouts(os.environ.pop("PYTHONPATH", ""))
+    del sys.argv[1:]  # pytest has read them; TFX would, and stops at `-v`
+    _forget_other_checkouts()
     for name in list(os.environ):
         if name.startswith(_FOREIGN) and name not in _FOR_TESTS:
             del os.environ[name]
 
 
-def _forget_other_checkouts(path: str) -> None:
-    """Python has put PYTHONPATH before everything; the installed yt8m is the one to test."""
-    kept = []
-    for folder in filter(None, path.split(os.pathsep)):
-        if not Path(folder, "yt8m").is_dir():
-            kept.append(folder)
-        elif folder in sys.path:
-            sys.path.remove(folder)
-    if kept:
+def _forget_other_checkouts() -> None:
+    """Python has put PYTHONPATH before everything; the installed yt8m is the one to test.
+
+    A worker of xdist has been given the paths, and the variable no longer.
+    """
+    sys.path[:] = filter(_is_no_other_checkout, sys.path)
+    given = os.environ.pop("PYTHONPATH", "").split(os.pathsep)
+    if kept := [folder for folder in given if folder and _is_no_other_checkout(folder)]:
         os.environ["PYTHONPATH"] = os.pathsep.join(kept)
+
+
+def _is_no_other_checkout(folder: str) -> bool:
+    is_installed = Path(folder).name == "site-packages" or Path(folder).resolve() == _SOURCE
+    return is_installed or not Path(folder, "yt8m").is_dir()

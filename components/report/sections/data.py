@@ -20,6 +20,11 @@ _SPLITS = (
     Column(title="Size", numeric=True, optional=True),
 )
 _ANOMALIES = (Column(title="Feature"), Column(title="Finding"), Column(title="Severity"))
+_CHANGES = (
+    Column(title="Data"),
+    Column(title="Before", numeric=True),
+    Column(title="Now", numeric=True),
+)
 _DRIFT = (
     Column(title="Feature"),
     Column(title="Divergence", numeric=True),
@@ -47,8 +52,19 @@ def data_section(data: DataSummary) -> Markup | None:
             class_="two",
         ),
         _anomalies(data),
+        _changes(data),
         id="data",
     )
+
+
+def _changes(data: DataSummary) -> Markup | None:
+    """Against the run before."""
+    if not data.compared_with:
+        return None
+    if not data.changes:
+        return element("p", f"The data are those of {data.compared_with}.")
+    rows = [(one.key, one.before, one.now) for one in data.changes]
+    return table(_CHANGES, rows, caption=f"What differs from the data of {data.compared_with}")
 
 
 def _about(data: DataSummary) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.artifacts.evaluation import SliceMetrics
 from yt8m.components.report import formatting
 from yt8m.components.report.charts import Axis, IntervalRow, Series, interval_chart, line_chart
 from yt8m.components.report.evaluation_views import (
@@ -26,6 +27,7 @@ TITLES = {
     "loss": "Loss",
 }
 _LOWER_IS_BETTER = frozenset({"loss"})
+_FEW_VIDEOS = 100
 _RATES = ("gap", "hit_at_1", "perr", "map")
 _COLUMNS = (
     Column(title="Metric"),
@@ -59,7 +61,7 @@ def slices(report: RunReport) -> Markup | None:
         return None
     rows = [
         IntervalRow(
-            label=f"{row.name} ({formatting.count(part.examples)})",
+            label=f"{row.name} ({formatting.count(part.examples)}{_few(part)})",
             candidate=row.candidate,
             baseline=row.baseline,
         )
@@ -74,7 +76,7 @@ def slices(report: RunReport) -> Markup | None:
     listed = [
         (
             row.name,
-            formatting.count(part.examples),
+            f"{formatting.count(part.examples)}{_few(part)}",
             _with_interval(row.candidate),
             _with_interval(row.baseline),
         )
@@ -91,6 +93,11 @@ def slices(report: RunReport) -> Markup | None:
         details("As a table", table(columns, listed)),
         id="slices",
     )
+
+
+def _few(part: SliceMetrics) -> str:
+    """Marks a slice that is too small to tell much."""
+    return ", few" if (part.videos or part.examples) < _FEW_VIDEOS else ""
 
 
 def _about(report: RunReport, rows: Sequence[MetricRow]) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.report import formatting
 from yt8m.components.report.charts import Axis, Series, line_chart
 from yt8m.components.report.markup import Markup, element
-from yt8m.components.report.model import TrainingCurves
+from yt8m.components.report.model import Curve, TrainingCurves
 
+_LOSS = "loss"
 _TITLES = {
     "loss": "Loss",
     "learning_rate": "Learning rate",
@@ -17,8 +19,8 @@ _TITLES = {
 }
 
 
-def training(curves: TrainingCurves) -> Markup | None:
-    """A plot for each curve, training and validation in one."""
+def training(curves: TrainingCurves, evaluated: Estimate | None = None) -> Markup | None:
+    """A plot for each curve, training and validation in one; `evaluated`: the Evaluator's loss."""
     names = [n for n in _TITLES if n in curves.training or n in curves.validation]
     if not names:
         return None
@@ -27,16 +29,22 @@ def training(curves: TrainingCurves) -> Markup | None:
         said.append(f"{formatting.count(curves.examples)} examples")
     if curves.examples_per_s:
         said.append(f"{formatting.count(curves.examples_per_s)} examples per second")
+    about = ", ".join(said) + "."
+    if _LOSS in curves.training and evaluated and evaluated.value is not None:
+        last = curves.training[_LOSS].y[-1]
+        about += f" Loss: {last:.4f} at the last training step, {evaluated.value:.4f} on the "
+        about += "evaluation data (cross entropy)."
+    plots = [_plot(name, curves, evaluated if name == _LOSS else None) for name in names]
     return element(
         "section",
         element("h2", "Training"),
-        element("p", ", ".join(said) + ".", class_="about"),
-        element("div", *[_plot(name, curves) for name in names], class_="plots"),
+        element("p", about, class_="about"),
+        element("div", *plots, class_="plots"),
         id="training",
     )
 
 
-def _plot(name: str, curves: TrainingCurves) -> Markup:
+def _plot(name: str, curves: TrainingCurves, evaluated: Estimate | None) -> Markup:
     series = []
     if name in curves.training:
         series.append(Series(name="training", style="candidate", curve=curves.training[name]))
@@ -44,7 +52,10 @@ def _plot(name: str, curves: TrainingCurves) -> Markup:
         series.append(
             Series(name="validation", style="validation", curve=curves.validation[name], dots=True)
         )
-    zero = name not in ("loss",)
+    if evaluated is not None and evaluated.value is not None:
+        end = Curve(x=(float(curves.steps),), y=(evaluated.value,))
+        series.append(Series(name="evaluation", style="baseline", curve=end, dots=True))
+    zero = name != _LOSS
     return line_chart(
         _TITLES[name],
         series,

@@ -13,9 +13,10 @@ from sources import FEATURES, make_source
 from yt8m_runs import yt8m
 
 from yt8m.components.artifacts.manifest import Shard
-from yt8m.components.evaluator.scoring import ScoringPlan, ShardScorer, group_shards
+from yt8m.components.evaluator.scoring import ScoringPlan, ShardScorer
 from yt8m.components.export.load import load_export
 from yt8m.components.export.save import ExportSpec, export_model
+from yt8m.components.inputs.shards import group_shards
 from yt8m.components.models.heads import create_heads
 from yt8m.components.records.decode import decode_record
 from yt8m.schemas.errors import DataError

@@ -30,6 +30,11 @@ def loaded(evaluated, model=tfma.CANDIDATE_KEY):
     return tfma.load_eval_result(str(evaluated.evaluation_dir), model_name=model)
 
 
+def bounded(estimate):
+    """As TFMA writes a value with its interval."""
+    return {"value": estimate.value, "lowerBound": estimate.lower, "upperBound": estimate.upper}
+
+
 @pytest.mark.parametrize(
     ("how", "slices"),
     [
@@ -49,10 +54,8 @@ def test_the_slicing_view_is_given_every_slice_with_its_numbers(evaluated, how, 
     parts["Overall"] = evaluated.evaluation.overall
     for row in view.data:
         shown, part = row["metrics"][""][""], parts[row["slice"]]
-        gap = part.candidate["gap"]
-        bounds = {"value": gap.value, "lowerBound": gap.lower, "upperBound": gap.upper}
-        assert shown["gap"]["boundedValue"] == bounds
-        assert shown["map_diff"]["doubleValue"] == pytest.approx(part.difference["map"].value)
+        assert shown["gap"]["boundedValue"] == bounded(part.candidate["gap"])
+        assert shown["map_diff"]["boundedValue"] == bounded(part.difference["map"])
         # The view sizes its bars by this column.
         assert shown[view.config["weightedExamplesColumn"]]["doubleValue"] == part.examples
 

@@ -427,7 +427,7 @@ def test_waiting_tells_each_change_once_and_names_the_failed_pod(client, server,
     ]
 
     def move(_seconds):
-        server.set_state(run.id, *course.pop(0))
+        server.set_state(run.id, *course.pop(0), explained=True)
 
     said = []
     done = wait(client, run.id, say=said.append, polling=Polling(sleep=move))

@@ -92,7 +92,7 @@ def test_a_run_is_started_listed_and_its_end_is_the_exit_code(yt8m, server, spec
     server.set_state(run_id, "SUCCEEDED", {"Trainer": "SUCCEEDED"})
     code, done = yt8m("wait", run_id)
     assert (code, done["tasks"][0]["name"]) == (0, "Trainer")
-    server.set_state(run_id, "FAILED", {"Trainer": "FAILED"})
+    server.set_state(run_id, "FAILED", {"Trainer": "FAILED"}, explained=True)
     code, done = yt8m("wait", run_id)
     assert (code, done["state"], done["tasks"][0]["pod"]) == (1, "FAILED", "trainer-pod")
 

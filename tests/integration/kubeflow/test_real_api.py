@@ -47,7 +47,7 @@ def test_a_whole_course_of_commands_fits_the_real_api(check, tmp_path):
         wanted = LaunchOptions(pipeline="yt8m-test", name="nightly", parameters=["span=3"])
         launch = resolve(client, wanted)
         run = client.start_run(launch)
-        server.set_state(run.id, "FAILED", {"Trainer": "FAILED"})
+        server.set_state(run.id, "FAILED", {"Trainer": "FAILED"}, explained=True)
         assert client.run(run.id).tasks[0].error == "exit code 1"
         for cron in ("0 0 3 * * *", "0 0 4 * * *"):
             schedule(client, launch, Timing(cron=cron), enabled=True)

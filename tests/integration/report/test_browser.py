@@ -160,3 +160,31 @@ def test_the_check_for_cut_off_parts_finds_some_where_there_are(
     found = browser.execute_script(CUT_OFF, PHONE)
     assert any(text.startswith("TABLE") for text in found)
     assert any(text.startswith("plot text") for text in found)
+
+
+SORTABLE = "document.querySelector('table.sortable')"
+ROWS = (
+    f"return [...{SORTABLE}.tBodies[0].rows]"
+    ".filter(r => !r.hidden).map(r => r.cells[0].textContent)"
+)
+
+
+def test_long_tables_are_sorted_and_searched_by_their_reader(
+    browser: Any, pages: dict[str, str]
+) -> None:
+    show(browser, pages["full"], width=DESK)
+    browser.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
+    as_written = browser.execute_script(ROWS)
+    videos = f"{SORTABLE}.tHead.rows[0].cells[2].querySelector('button').click()"
+    browser.execute_script(videos)  # most first
+    assert browser.execute_script(ROWS)[:2] == ["Game", "Vehicle"]
+    browser.execute_script(videos)
+    assert browser.execute_script(ROWS)[0] == "class 10"
+    browser.execute_script(f"{SORTABLE}.tHead.rows[0].cells[5].querySelector('button').click()")
+    assert browser.execute_script(ROWS)[0] == "Game"  # without a baseline a class is last
+    search = "const box = document.querySelector('input[type=search]'); box.value = arguments[0];"
+    browser.execute_script(search + "box.dispatchEvent(new Event('input'))", "ZELDA")
+    assert len(browser.execute_script(ROWS)) == 1
+    browser.execute_script(search + "box.dispatchEvent(new Event('input'))", "")
+    assert sorted(browser.execute_script(ROWS)) == sorted(as_written)
+    assert browser.get_log("browser") == []

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 TESTS = Path(__file__).parents[2]
 CHECKED = """
 import os, subprocess, sys
@@ -19,6 +21,9 @@ def test_nothing_foreign_is_left():
     assert "No such file or directory" in said
     made = os.open("made", os.O_CREAT, 0o777)
     assert os.fstat(made).st_mode & 0o777 == 0o755
+
+def test_what_was_said_to_pytest_is_no_flag_of_tfx():
+    assert len(sys.argv) == 1
 
 def test_a_process_can_be_interrupted():
     child = "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
@@ -35,8 +40,9 @@ FOREIGN = {
 }
 
 
+@pytest.mark.parametrize("workers", ["0", "1"])
 def test_started_in_a_background_from_another_place_the_tests_see_none_of_it(
-    tmp_path: Path,
+    tmp_path: Path, workers: str
 ) -> None:
     suite = tmp_path / "a suite"
     suite.mkdir()
@@ -46,10 +52,10 @@ def test_started_in_a_background_from_another_place_the_tests_see_none_of_it(
     (tmp_path / "another checkout" / "yt8m").mkdir(parents=True)
     (tmp_path / "another checkout" / "yt8m" / "__init__.py").touch()
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "YT8M_"))}
-    pytest = [sys.executable, "-m", "pytest", "-n", "0", "test_some.py"]
+    words = [sys.executable, "-m", "pytest", "-n", workers, "-v", "test_some.py"]
     done = subprocess.run(
         # What a shell does for `command &`: Ctrl-C is ignored there.
-        ["sh", "-c", "trap '' INT; umask 077; exec \"$@\"", "sh", *pytest],
+        ["sh", "-c", "trap '' INT; umask 077; exec \"$@\"", "sh", *words],
         cwd=suite,
         env={**kept, **FOREIGN, "PYTHONPATH": str(tmp_path / "another checkout")},
         stdin=subprocess.DEVNULL,

@@ -17,7 +17,7 @@ def run(code: str, *words: str, **options) -> subprocess.CompletedProcess[str]:
 
 
 def test_it_has_imported_what_is_slow_and_is_a_process_of_its_own():
-    code = "import os, sys; print(os.getpid(), 'tfx.types' in sys.modules, sys.argv, __name__)"
+    code = "import os, sys; print(os.getpid(), 'tfx.components' in sys.modules, sys.argv, __name__)"
     first, second = run(code, "a", "b"), run(code, "a", "b")
     pids = {done.stdout.split()[0] for done in (first, second)}
     assert len(pids | {str(os.getpid())}) == 3

@@ -14,12 +14,26 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from chaos.checkpoints import checkpoints
+from chaos.clocks import clocks
+from chaos.damage import damage
 from chaos.lives import lives
+from chaos.network import network
+from chaos.rivals import rivals
 from chaos.trials import Trial, Trials, tables
-from chaos.writers import writers
+from chaos.writers import record_writers, registry_writers
 
 Kind = Callable[[Path, random.Random], Iterator[Trial]]
-KINDS: dict[str, Kind] = {"lives": lives, "writers": writers}
+KINDS: dict[str, Kind] = {
+    "lives": lives,
+    "registry": registry_writers,
+    "records": record_writers,
+    "checkpoints": checkpoints,
+    "damage": damage,
+    "network": network,
+    "rivals": rivals,
+    "clocks": clocks,
+}
 PAGE = Path(__file__).parents[3] / "docs" / "reliability.md"
 _BEGIN, _END = "<!-- chaos: begin -->\n", "<!-- chaos: end -->\n"
 
@@ -33,10 +47,11 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, help="stop each kind after so long")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--work", type=Path, default=Path("build/chaos"))
+    parser.add_argument("--tables", action="store_true", help="try nothing, show what was tried")
     parser.add_argument("--write", action="store_true", help="put the tables into the docs")
     args = parser.parse_args()
     work = args.work.absolute()
-    kinds = args.kinds or ([] if args.write else list(KINDS))
+    kinds = [] if args.tables else args.kinds or list(KINDS)
     trials = Trials(work / "trials.jsonl")
     if kinds and not args.more:
         (work / "trials.jsonl").unlink(missing_ok=True)

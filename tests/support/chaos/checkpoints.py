@@ -30,8 +30,9 @@ _ELEMENTS = 200_000
 _HANG_S = 120.0
 
 
-def killed_checkpoints(there: Path, chance: random.Random, *, kills: int) -> Iterator[Trial]:
+def checkpoints(work: Path, chance: random.Random, *, kills: int = 120) -> Iterator[Trial]:
     """One training, killed so often; each start says what it found, and writes on."""
+    there = work / "training"
     shutil.rmtree(there, ignore_errors=True)
     there.mkdir(parents=True)
     written = 0
@@ -79,10 +80,10 @@ def write(there: str) -> None:
     network.weights = [tf.Variable(tf.zeros([_ELEMENTS])) for _ in range(2)]
     optimizer.slots = [tf.Variable(tf.zeros([_ELEMENTS]))]
     values = [*network.weights, *optimizer.slots]
-    checkpoints = Checkpoints(
+    saved = Checkpoints(
         f"{there}/ckpt", network=network, optimizer=optimizer, keep=3, is_writer=True
     )
-    step = checkpoints.restore().step
+    step = saved.restore().step
     for value in values:
         if not bool(tf.reduce_all(value == float(step))):
             sys.exit(f"the checkpoint of step {step} holds values of others")
@@ -91,5 +92,5 @@ def write(there: str) -> None:
         step += 1
         for value in values:
             value.assign(tf.fill([_ELEMENTS], float(step)))
-        checkpoints.save(TrainingProgress(step=step))
+        saved.save(TrainingProgress(step=step))
         print("wrote", step, flush=True)

@@ -18,6 +18,7 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -103,47 +104,46 @@ def lives(
     work: Path, chance: random.Random, *, kills: int = 110, signals: int = 66, full_disks: int = 22
 ) -> Iterator[Trial]:
     """About so many blows, evenly over the components."""
-    reference = known_reference(work)
     blows = [KILL] * kills + [TERM] * (signals // 2) + [INT] * (signals - signals // 2)
     chance.shuffle(blows)
     while blows:
         taken = iter(blows[:])
         count = 0
-        for trial in live(work, reference, chance, taken):
+        for trial in live(work, chance, taken):
             yield trial
             count += 1
         blows = blows[max(count, 1) :]
     if full_disks and can_mount():
-        yield from _on_a_small_disk(work, reference, chance, iter([FULL_DISK] * full_disks))
+        yield from _on_a_small_disk(work, chance, iter([FULL_DISK] * full_disks))
 
 
-def known_reference(work: Path) -> Reference:
-    """Lived once for all pieces of a session."""
-    path = work / "reference.json"
-    if not path.exists():
-        if not (work / "data").exists():
-            generate(work / "data", spans=len(SPANS))
-        reference = Reference()
-        world = _new_world(work, work / "undisturbed")
-        for step in STEPS:
-            begun = time.monotonic()
-            command = Command(*step.words(world.place), log=world.log)
-            if command.end() != 0:
-                raise SystemExit(f"undisturbed, {step.name} failed: {command.said}")
-            if step.components == COMPONENTS:
-                nodes = world.place.records()[0]["nodes"]
-                reference.seconds |= {node["name"]: node["seconds"] for node in nodes}
-            else:
-                reference.seconds[step.components[0]] = time.monotonic() - begun
-            reference.outcomes[step.name] = _outcome(step, world.place)
+def known_reference(work: Path, steps: Sequence[Step] = STEPS) -> Reference:
+    """Lived once for all pieces of a session, and as far as was needed."""
+    path, base = work / "reference.json", work / "undisturbed"
+    reference = Reference(**json.loads(path.read_text())) if path.exists() else Reference()
+    if not (work / "data").exists():
+        generate(work / "data", spans=len(SPANS))
+    if not reference.outcomes:
+        shutil.rmtree(base, ignore_errors=True)
+    world = new_world(work, base)
+    for step in steps[len(reference.outcomes) :]:
+        begun = time.monotonic()
+        command = Command(*step.words(world.place), log=world.log)
+        if command.end() != 0:
+            raise SystemExit(f"undisturbed, {step.name} failed: {command.said}")
+        if step.components == COMPONENTS:
+            nodes = world.place.records()[0]["nodes"]
+            reference.seconds |= {node["name"]: node["seconds"] for node in nodes}
+        else:
+            reference.seconds[step.components[0]] = time.monotonic() - begun
+        reference.outcomes[step.name] = _outcome(step, world.place)
         path.write_text(json.dumps(dataclasses.asdict(reference)))
-        shutil.rmtree(world.base)
-    return Reference(**json.loads(path.read_text()))
+        print(f"undisturbed, {step.name}: {time.monotonic() - begun:.0f} s", file=sys.stderr)
+    return reference
 
 
 def live(
     work: Path,
-    reference: Reference,
     chance: random.Random,
     blows: Iterator[str],
     *,
@@ -153,9 +153,10 @@ def live(
     """One life, struck by `blows` as long as there are any."""
     base = (disk or work) / "life"
     shutil.rmtree(base, ignore_errors=True)
-    world = _new_world(work, base, disk=disk)
+    world = new_world(work, base, disk=disk)
     sources = _digest_tree(world.place.data)
-    for step in steps:
+    for number, step in enumerate(steps, 1):
+        reference = known_reference(work, steps[:number])
         blow = None
         for component in step.components:
             if (blow := next(blows, None)) is None:
@@ -239,14 +240,17 @@ def _finish(world: World, step: Step, reference: Reference) -> Iterator[Trial]:
         lost.append(str(error))
     lost += _flaws(world.place.push, before)
     if not lost:
-        found, expected = _outcome(step, world.place), reference.outcomes[step.name]
-        lost += [
-            f"after {step.name}, {key}: {found[key]} instead of {expected[key]}"
-            for key in expected
-            if found[key] != expected[key]
-        ]
+        lost += unlike(step, world.place, reference)
     if lost:
         yield Trial(kind="lives", part=OUTSIDE, blow="continued", lost=lost)
+
+
+def unlike(step: Step, place: Place, reference: Reference) -> Iterator[str]:
+    """In what the outcome is not that of an undisturbed life."""
+    found, expected = _outcome(step, place), reference.outcomes[step.name]
+    for key in expected:
+        if found[key] != expected[key]:
+            yield f"after {step.name}, {key}: {found[key]} instead of {expected[key]}"
 
 
 def _outcome(step: Step, place: Place) -> dict[str, Any]:
@@ -315,12 +319,12 @@ def _digest_tree(root: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def _new_world(work: Path, base: Path, *, disk: Path | None = None) -> World:
-    base.mkdir(parents=True)
+def new_world(work: Path, base: Path, *, disk: Path | None = None) -> World:
     foreign = base / "push" / str(_FOREIGN)
     if not (work / "foreign").exists():
         fake_model(work / "foreign")
-    shutil.copytree(work / "foreign", foreign)
+    if not foreign.exists():
+        shutil.copytree(work / "foreign", foreign)
     place = Place(data=work / "data", root=base / "root", push=base / "push", settings=_SETTINGS)
     return World(place=place, base=base, disk=disk)
 
@@ -330,15 +334,13 @@ def can_mount() -> bool:
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
-def _on_a_small_disk(
-    work: Path, reference: Reference, chance: random.Random, blows: Iterator[str]
-) -> Iterator[Trial]:
+def _on_a_small_disk(work: Path, chance: random.Random, blows: Iterator[str]) -> Iterator[Trial]:
     disk = work / "disk"
     disk.mkdir(exist_ok=True)
     options = ["-o", f"size={_DISK_MB}m"]
     subprocess.run(["mount", "-t", "tmpfs", *options, "tmpfs", str(disk)], check=True)
     try:
-        yield from live(work, reference, chance, blows, disk=disk)
+        yield from live(work, chance, blows, disk=disk)
     finally:
         subprocess.run(["umount", "--lazy", str(disk)], check=True)
 

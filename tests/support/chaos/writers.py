@@ -23,7 +23,6 @@ from records import TINY, flip_byte_in_record, make_dataset
 from registry_models import blessed_record, fake_model
 from s3_server import s3_server
 
-from chaos.checkpoints import killed_checkpoints
 from chaos.forks import run_until
 from chaos.trials import KILL, Trial
 from yt8m.components import storage
@@ -60,16 +59,19 @@ class Writer:
     result: Callable[[Path], object]  # what is there in the end
 
 
-def writers(
-    work: Path, chance: random.Random, *, stride: int = 1, checkpoints: int = 120
-) -> Iterator[Trial]:
-    """Each writer killed before every `stride`-th of its operations, and checkpoints at random."""
-    # TensorFlow, by which ingest checks records, once and not in every fork.
-    importlib.import_module("yt8m.components.inputs.record_checker")
-    for writer in WRITERS:
+def registry_writers(work: Path, chance: random.Random, *, stride: int = 1) -> Iterator[Trial]:
+    """Each that changes a registry, killed before every `stride`-th of its operations."""
+    for writer in _REGISTRY_WRITERS:
         yield from _sweep(writer, work / "here", chance.randrange(1, stride + 1), stride)
     yield from _on_s3(work, chance.randrange(1, stride + 1), stride)
-    yield from killed_checkpoints(work / "checkpoints", chance, kills=checkpoints)
+
+
+def record_writers(work: Path, chance: random.Random, *, stride: int = 3) -> Iterator[Trial]:
+    """Ingest, the generator, and the records of a run, likewise."""
+    # TensorFlow, by which ingest checks records, once and not in every fork.
+    importlib.import_module("yt8m.components.inputs.record_checker")
+    for writer in _RECORD_WRITERS:
+        yield from _sweep(writer, work / "here", chance.randrange(1, stride + 1), stride)
 
 
 def _sweep(writer: Writer, here: Path, first: int, stride: int) -> Iterator[Trial]:
@@ -250,7 +252,7 @@ def _nothing(here: Path) -> None:
 
 _REGISTRY = {"prepare": _registry_with_versions, "flaws": _local_flaws, "result": _registry_result}
 _EXAMPLES = {"prepare": _records, "flaws": _ingest_flaws, "result": _ingest_result}
-WRITERS = (
+_REGISTRY_WRITERS = (
     Writer(part="push into a registry that is full", write=_push_new, **_REGISTRY),
     Writer(part="import of a baseline", write=partial(_push_new, served=False), **_REGISTRY),
     Writer(
@@ -265,6 +267,8 @@ WRITERS = (
         flaws=partial(_local_flaws, damaged=2),
         result=_registry_result,
     ),
+)
+_RECORD_WRITERS = (
     Writer(part="ingest by links", write=partial(_ingest, ingest="link"), **_EXAMPLES),
     Writer(part="ingest by copies", write=partial(_ingest, ingest="copy"), **_EXAMPLES),
     Writer(

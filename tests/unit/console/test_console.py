@@ -74,12 +74,14 @@ def test_progress_tells_the_pace_and_the_time_left_of_work_that_is_taken_up_agai
     now = 100.0
     monkeypatch.setattr("time.monotonic", lambda: now)
     with Progress("train", total=200, unit="steps", done=100) as progress:
-        now += 20
-        progress.advance(40, note="loss 3.2")
-        now += 20
-    first, last = capsys.readouterr().err.splitlines()
-    assert first.endswith("train: 140/200 steps in 20.0 s, 2/s, 30 s left, loss 3.2")
-    assert last.endswith("train: 140/200 steps in 40.0 s, 1/s, 60 s left, loss 3.2")
+        now += 10
+        progress.advance(20)
+        now += 10
+        progress.advance(20, note="loss 3.2")
+        now += 10
+    _, first, last = capsys.readouterr().err.splitlines()
+    assert first.endswith("train: 140/200 steps in 20.0 s, 2.0/s, 30 s left, loss 3.2")
+    assert last.endswith("train: 140/200 steps in 30.0 s, 1.0/s, 60 s left, loss 3.2")
 
 
 def test_progress_draws_a_bar_on_a_terminal(monkeypatch):
@@ -118,7 +120,7 @@ def test_time_left_does_not_count_what_the_first_unit_carries(capsys, monkeypatc
         progress.advance(9)
         now += 1
         progress.advance(1)
-    assert "11/100 steps in 70.0 s, 1/s, 89 s left" in capsys.readouterr().err.splitlines()[-1]
+    assert "11/100 steps in 70.0 s, 1.0/s, 89 s left" in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_whoever_asked_hears_of_progress_even_where_it_is_hidden(monkeypatch):

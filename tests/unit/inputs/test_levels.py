@@ -20,7 +20,7 @@ from yt8m.components.inputs.dataset import (
     dataset_for_training,
 )
 from yt8m.components.inputs.frame import choose_frames
-from yt8m.components.inputs.rows import count_rows
+from yt8m.components.inputs.record_index import rows_by_shard
 from yt8m.components.records.decode import Record, decode_record
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import Level
@@ -101,7 +101,7 @@ def test_segment_rows_are_the_rated_starts_in_their_order(tmp_path: Path) -> Non
 
 def test_segments_are_counted_where_nobody_did_it_before(tmp_path: Path) -> None:
     source = make_source(tmp_path, Level.SEGMENT)
-    assert sum(count_rows(source)) == sum(
+    assert sum(rows_by_shard(source)) == sum(
         len(np.unique(record.features["segment_start_times"])) for record in _decoded(source)
     )
 

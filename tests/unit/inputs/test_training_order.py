@@ -4,27 +4,35 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import os
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
-import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from records import compress
 from sources import assert_same, batches, make_source
 
+from yt8m.components.artifacts.manifest import Shard
+from yt8m.components.artifacts.record_index import ShardIndex, pack_index
 from yt8m.components.inputs.config import (
     BatchSlice,
     FrameChoice,
     FrameSampling,
     InputConfig,
+    Order,
     Source,
 )
-from yt8m.components.inputs.dataset import dataset_for_training
+from yt8m.components.inputs.dataset import create_step_reader, dataset_for_training
 from yt8m.components.inputs.order import create_order
+from yt8m.components.inputs.record_index import index_of
+from yt8m.components.inputs.step_reader import columns_of
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import Level
 
+WHOLE = BatchSlice(global_batch_size=8)
 RANDOM = FrameSampling(choice=FrameChoice.RANDOM_FRAMES, frames=4)
 SEQUENCE = FrameSampling(choice=FrameChoice.RANDOM_SEQUENCE, frames=4)
 BUCKETS = InputConfig(bucket_batches=3, bucket_multiple=4)
@@ -60,23 +68,26 @@ def test_a_stream_that_begins_later_is_the_rest_of_the_one_before(
 
 
 def test_a_stream_that_begins_later_opens_no_shard_of_the_blocks_before(
-    sources: dict[Level, Source],
+    sources: dict[Level, Source], tmp_path: Path
 ) -> None:
     large = [dataclasses.replace(s, bytes=1 << 20) for s in sources[Level.VIDEO].shards]
     source = dataclasses.replace(sources[Level.VIDEO], shards=tuple(large))
+    config = InputConfig(shuffle_mb=1)  # each shard is a block
+    later = BatchSlice(global_batch_size=8, seed=5, start_step=3)
+    expected = batches(dataset_for_training(source, later, config=config), 1)
     rows = tuple(shard.records for shard in source.shards)
-    order = create_order(source.shards, rows, seed=5, shuffle_mb=1)  # each shard is a block
-    config, step = InputConfig(shuffle_mb=1), 3
-    block, _ = order.find(8 * step)
+    order = create_order(source.shards, rows, later, shuffle_mb=1)
+    block, _ = order.find(8 * later.start_step)
     assert block > 0
-    read_before = order._permutation(tf.constant(0, tf.int64)).numpy()[:block]
+    before = {order.part(n, WHOLE).rows[0] // 10 for n in range(block)}
     shards = tuple(
-        dataclasses.replace(shard, uri="/nowhere") if number in read_before else shard
+        dataclasses.replace(shard, uri=f"/nowhere/{number}") if number in before else shard
         for number, shard in enumerate(source.shards)
     )
-    later = BatchSlice(global_batch_size=8, seed=5, start_step=step)
-    expected = batches(dataset_for_training(source, later, config=config), 1)
-    without = dataclasses.replace(source, shards=shards)
+    index = index_of(source)
+    known = {s.uri: ShardIndex(index.lengths[n * 10 : n * 10 + 10]) for n, s in enumerate(shards)}
+    (tmp_path / "index").write_bytes(pack_index(known))
+    without = dataclasses.replace(source, shards=shards, index=str(tmp_path / "index"))
     assert_same(batches(dataset_for_training(without, later, config=config), 1), expected)
 
 
@@ -129,36 +140,61 @@ def test_the_seed_decides_the_order(sources: dict[Level, Source]) -> None:
     assert read(1) != read(2)
 
 
-def test_a_block_mixes_its_shards_and_no_epoch_begins_like_the_last(tmp_path: Path) -> None:
-    source = make_source(tmp_path, Level.VIDEO, train=400, shards=20)
-    order = create_order(source.shards, (20,) * 20, seed=0, shuffle_mb=1)
-    few = dataclasses.replace(order, shards_per_block=5)
-    rows = [r.numpy() for r in few.block(np.int64(0), lambda records: records)]
-    at_home = _shard_numbers(source)
-    found = [at_home[row] for row in rows]
-    assert len(set(found)) == 5
-    # Neighbours come from one shard about as often as chance has it: 1 in 5.
-    same = np.mean([a == b for a, b in itertools.pairwise(found)])
-    assert same < 0.4
-    later = {at_home[r.numpy()] for r in few.block(np.int64(4), lambda records: records)}
-    assert later != set(found)
+def test_a_batch_has_rows_of_all_parts_of_its_block_and_no_epoch_is_like_the_last() -> None:
+    taken = BatchSlice(global_batch_size=20, seed=0)
+    order = create_order(shards_of(20, bytes=1 << 20), (20,) * 20, taken, shuffle_mb=5)
+    assert order.blocks_per_epoch == 4
+    first = order.part(0, taken)
+    for step in range(5):
+        shards = Counter(first.rows[step * 20 : step * 20 + 20] // 20)
+        assert sorted(shards.values()) == [4] * 5
+    # Which of neighbouring rows comes first is chance: as often the one as the other.
+    ranks = np.argsort(first.rows)
+    assert 0.3 < np.mean(np.diff(ranks) > 0) < 0.7
+    again = order.part(4, taken)
+    assert set(again.rows // 20) != set(first.rows // 20)
 
 
-def _shard_numbers(source: Source) -> dict[bytes, int]:
-    from records import read_all
-
-    return {
-        record: number
-        for number, shard in enumerate(source.shards)
-        for record in read_all(Path(shard.uri))
-    }
-
-
-def test_a_position_is_found_without_reading(sources: dict[Level, Source]) -> None:
-    shards = tuple(
-        dataclasses.replace(shard, uri="/nowhere") for shard in sources[Level.VIDEO].shards
+@settings(deadline=None, max_examples=60)
+@given(
+    rows=st.lists(st.integers(1, 40), min_size=1, max_size=60),
+    per_slot=st.integers(1, 3),
+    shuffle_mb=st.integers(1, 70),
+    seed=st.integers(-(2**63), 2**63 - 1),
+    order=st.sampled_from([Order.SLOTS, Order.SLOTS, Order.DEALT]),
+)
+def test_the_order_is_the_same_for_every_number_of_workers_and_has_each_row_once_an_epoch(
+    rows: list[int], per_slot: int, shuffle_mb: int, seed: int, order: Order
+) -> None:
+    whole = BatchSlice(global_batch_size=64 * per_slot, seed=seed, order=order)
+    blocks = create_order(
+        shards_of(len(rows), bytes=1 << 20), tuple(rows), whole, shuffle_mb=shuffle_mb
     )
-    order = create_order(shards, (10,) * 5, seed=0, shuffle_mb=1)
+    epochs = [
+        [blocks.part(block, whole) for block in range(first, first + blocks.blocks_per_epoch)]
+        for first in (0, blocks.blocks_per_epoch)
+    ]
+    for number, parts in enumerate(epochs):
+        positions = np.concatenate([part.positions for part in parts])
+        assert positions.tolist() == list(range(number * sum(rows), (number + 1) * sum(rows)))
+        assert sorted(np.concatenate([part.rows for part in parts])) == list(range(sum(rows)))
+    at = {p: r for part in itertools.chain(*epochs) for p, r in zip(*part, strict=True)}
+    for workers in (2, 16, 64):
+        found: dict[int, int] = {}
+        for index in range(workers):
+            taken = dataclasses.replace(whole, num_workers=workers, worker_index=index)
+            for block in range(2 * blocks.blocks_per_epoch):
+                part = blocks.part(block, taken)
+                assert not found.keys() & set(part.positions)
+                found |= zip(*part, strict=True)
+                if order is Order.SLOTS and len(part.rows):  # one stretch of the block
+                    assert set(part.positions % whole.global_batch_size) <= set(taken.slots)
+        assert found == at
+
+
+def test_a_position_is_found_without_reading() -> None:
+    taken = BatchSlice(global_batch_size=8)
+    order = create_order(shards_of(5, bytes=1000), (10,) * 5, taken, shuffle_mb=1)
     small = dataclasses.replace(order, shards_per_block=2)  # blocks of 20, 20 and 10 rows
     assert [small.find(p) for p in (0, 19, 20, 45, 50, 50 * 10**6 + 21)] == [
         (0, 0),
@@ -167,6 +203,63 @@ def test_a_position_is_found_without_reading(sources: dict[Level, Source]) -> No
         (2, 5),
         (3, 0),
         (3 * 10**6 + 1, 1),
+    ]
+    assert [small.span(n) for n in (0, 2, 3)] == [(0, 20), (40, 50), (50, 70)]
+
+
+def test_a_block_has_at_least_the_rows_of_a_batch() -> None:
+    taken = BatchSlice(global_batch_size=64)
+    order = create_order(shards_of(60, bytes=1 << 20), (3,) * 60, taken, shuffle_mb=1)
+    assert order.blocks_per_epoch == 3  # of 20 shards with 60 rows, and so not of 22
+    assert order.span(0) == (0, 60)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("workers", [4, 64])
+def test_workers_together_read_each_byte_about_once(
+    case: str, workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    level, sampling, _ = CASES[case]
+    config = InputConfig(bucket_batches=2, bucket_multiple=64) if case == "buckets" else None
+    source = make_source(tmp_path, level, train=256, shards=60)  # fewer shards than workers
+    rows = int(index_of(source).rows_by_shard.sum())
+    read: list[int] = []
+    pread = os.pread
+
+    def counted(file: int, size: int, offset: int) -> bytes:
+        read.append(size)
+        return pread(file, size, offset)
+
+    monkeypatch.setattr(os, "pread", counted)
+    for index in range(workers):
+        taken = BatchSlice(global_batch_size=128, seed=1, num_workers=workers, worker_index=index)
+        reader = create_step_reader(
+            source, taken, sampling=sampling, config=config or InputConfig(shuffle_mb=64)
+        )
+        for step in range(rows // 128):
+            reader.arrays(step)
+    # Two workers need a record whose segments are at the border between them.
+    shared = workers if level is Level.SEGMENT else 0
+    records = len(index_of(source).lengths)
+    assert sum(read) <= sum(s.bytes for s in source.shards) * (1 + shared / records) * 1.01
+
+
+def test_a_worker_has_what_an_earlier_version_gave_it(sources: dict[Level, Source]) -> None:
+    """Rows of the order before slots, as 742dd83 read them."""
+    taken = BatchSlice(
+        global_batch_size=8, seed=5, start_step=2, num_workers=2, worker_index=1, order=Order.DEALT
+    )
+    reader = create_step_reader(
+        sources[Level.VIDEO], taken, sampling=None, config=InputConfig(shuffle_mb=64)
+    )
+    columns = dict(zip(columns_of(sources[Level.VIDEO]), reader.arrays(2), strict=True))
+    assert columns["position"].tolist() == [17, 19, 21, 23]
+
+
+def shards_of(count: int, *, bytes: int) -> list[Shard]:
+    return [
+        Shard(uri=f"/nowhere/{n}", split="train", records=1, bytes=bytes, digest="")
+        for n in range(count)
     ]
 
 

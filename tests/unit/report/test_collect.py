@@ -11,13 +11,17 @@ import pytest
 from registry_models import blessed_record, fake_model
 from tensorflow_metadata.proto.v0 import anomalies_pb2, statistics_pb2
 
+from yt8m.components.artifacts.evaluation import ClassMetrics, Evaluation, SliceMetrics
 from yt8m.components.artifacts.manifest import Manifest, Shard
+from yt8m.components.artifacts.run_record import RunRecord, Verdict
+from yt8m.components.artifacts.version_record import DataRecord, VersionRecord
 from yt8m.components.registry.push import push
 from yt8m.components.report.collect import collect
 from yt8m.components.report.config import ReportConfig
-from yt8m.components.report.evaluation_views import best_and_worst
+from yt8m.components.report.data_changes import compared, previous_data
+from yt8m.components.report.evaluation_views import best_and_worst, gained_and_lost
 from yt8m.components.report.inputs import ReportInputs
-from yt8m.components.report.model import Outcome
+from yt8m.components.report.model import DataSummary, Outcome, RunReport, SplitSummary
 from yt8m.components.report.page import write_report
 from yt8m.components.report.summary import summary_json
 from yt8m.schemas.features import Level
@@ -100,7 +104,7 @@ def test_a_pushed_run_is_reported_with_its_decision(tmp_path: Path) -> None:
             {"pushed": True, "destination": "/models/4", "record": record},
         ),
     )
-    report = collect(sources, ReportConfig(classes=2))
+    report = collect(sources, ReportConfig(classes=2, support=5))
     assert report.problems == ()
     assert (report.verdict.outcome, report.verdict.version) == (Outcome.PUSHED, 4)
     found = json.loads(summary_json(report))["evaluation"]
@@ -126,7 +130,7 @@ def test_a_pushed_run_is_reported_with_its_decision(tmp_path: Path) -> None:
 
 def test_few_classes_are_not_listed_twice(tmp_path: Path) -> None:
     evaluation = write(tmp_path / "metrics.json", metrics())
-    found = collect(ReportInputs(evaluation=evaluation), ReportConfig(classes=50))
+    found = collect(ReportInputs(evaluation=evaluation), ReportConfig(classes=50, support=1))
     best, worst = best_and_worst(found)
     assert sorted(c.class_id for c in (*best, *worst)) == list(range(7))
 
@@ -280,3 +284,76 @@ def test_differences_are_those_to_the_version_compared_with(tmp_path: Path) -> N
         ("trainer.old", "1", "–"),
         ("trainer.steps", "5", "7"),
     ]
+
+
+def class_metrics(class_id: int, positives: int, candidate: float, baseline: float | None) -> Any:
+    return ClassMetrics(
+        class_id=class_id,
+        name=f"c{class_id}",
+        positives=positives,
+        candidate=candidate,
+        baseline=baseline,
+    )
+
+
+def test_only_classes_with_enough_videos_are_best_worst_gained_or_lost() -> None:
+    evaluation = Evaluation(
+        level=Level.VIDEO,
+        top_k=20,
+        videos=100,
+        examples=100,
+        overall=SliceMetrics(),
+        classes=(
+            class_metrics(0, 1, 0.0, 0.9),
+            class_metrics(1, 10, 0.5, 0.6),
+            class_metrics(2, 40, 0.7, 0.5),
+            class_metrics(3, 40, 0.9, 0.9),
+            class_metrics(4, 40, 0.2, None),
+        ),
+    )
+    report = RunReport(evaluation=evaluation, shown=ReportConfig(support=10, classes=2))
+    best, worst = best_and_worst(report)
+    assert ([c.class_id for c in best], [c.class_id for c in worst]) == ([3, 2], [4, 1])
+    gained, lost = gained_and_lost(report)
+    assert ([c.class_id for c in gained], [c.class_id for c in lost]) == ([2], [1])
+
+
+def run_with_data(root: Path, run_id: str, data: DataSummary) -> str:
+    """A complete run with a report of `data`; the answer is its record's path."""
+    page = write_report(RunReport(data=data), str(root / "report" / run_id))
+    record = RunRecord(run_id=run_id, started=1.0, verdict=Verdict.PUSHED, report=page)
+    write(root / "runs" / run_id / "run.json", record.to_json())
+    return str(root / "runs" / run_id / "run.json")
+
+
+def data_of(digest: str, records: int, **counts: float) -> DataSummary:
+    split = SplitSummary(name="train", records=records, shards=1, bytes=9, labelled=records)
+    return DataSummary(level="video", digest=digest, splits=(split,), label_counts=counts)
+
+
+def test_data_are_compared_with_those_of_the_run_before(tmp_path: Path) -> None:
+    old, new = data_of("d1", 1000, a=900, b=500), data_of("d2", 2000, a=1800, b=500)
+    run_with_data(tmp_path, "1", old)
+    write(tmp_path / "runs" / "2" / "run.json", "{}")  # ended before it had a report
+    newest = tmp_path / "newest-run"
+    newest.symlink_to(Path(run_with_data(tmp_path, "3", new)).parent)
+    found = compared(new, previous_data(str(newest / "run.json"), None))
+    assert found.compared_with == "run 1"
+    assert [(c.key, c.before, c.now) for c in found.changes] == [
+        ("content (digest)", "d1", "d2"),
+        ("records, train", "1,000", "2,000"),
+        ("labelled, train", "1,000", "2,000"),
+        ("labels of class b", "500", "500"),  # which is half the share that it was
+        ("labels of class a", "900", "1,800"),
+    ]
+    assert compared(old, previous_data(str(newest / "run.json"), None)).changes == ()
+
+
+def test_without_an_earlier_run_the_baselines_data_are_compared(tmp_path: Path) -> None:
+    baseline = VersionRecord(
+        version=4, data=DataRecord(level="video", manifest_digest="d1", examples={"train": 10})
+    )
+    found = compared(data_of("d2", 12), previous_data("", baseline))
+    assert found.compared_with == "version 4"
+    assert ("records, train", "10", "12") in [(c.key, c.before, c.now) for c in found.changes]
+    assert compared(data_of("d2", 12), previous_data("", None)).compared_with == ""

@@ -87,10 +87,11 @@ def test_a_registry_that_a_push_would_spoil_stops_the_run(configured, tmp_path):
 def test_everything_wrong_is_listed_at_once(configured):
     settings = [setting for setting, environ, _ in WRONG.values() if not environ]
     settings = [s for s in settings if "gs://" not in s and "[1]" not in s and ".split=" not in s]
+    settings.append("beam.options=['--job_endpoint=nonsense']")  # with or without Java
     found = problems(configured(*settings), TF_CONFIG=TF_CONFIG)
     assert found.startswith("the run cannot start, 8 problems:")
     named = ("/nowhere", ".csv", "--root", "--push", "gap_threshold", "batch_size", "wurker")
-    for line in (*named, "flink"):
+    for line in (*named, "HOST:PORT"):
         assert line in found
 
 

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 from records import edit_record, make_dataset, read_all, set_feature
 
-from yt8m.components.evaluator.labels import LabelRequest, parse_labels, rated_weights
+from yt8m.components.inputs.labels import LabelRequest, parse_labels, rated_weights
 from yt8m.components.records.decode import decode_record
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import FeatureConfig, Level

@@ -1,0 +1,178 @@
+"""What a worker of many reads a CPU-second, against a training's only process, at each level.
+
+    python benchmarks/input_workers.py [--workers 16,64]
+        [--cases video,frame,sampled,buckets,segment]
+
+One worker of n is simulated at a time, three of each n, on 60 shards: fewer than the most workers.
+An efficiency is the rows that a worker of n gets a CPU-second, of all threads together, over those
+of one that is alone; turns alternate, so that what else the machine does touches all of them
+alike. The bytes are those that all workers of an epoch read, over those that there are. Exit code
+1 where a goal is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+SHARDS = 60
+GOALS = {16: 0.9, 64: 0.8}
+TURNS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One way to read."""
+
+    level: str
+    videos: int
+    rows_a_worker: int  # of each batch
+    sampled_frames: int = 0
+    bucket_batches: int = 1
+
+
+CASES = {
+    "video": Case(level="video", videos=38_400, rows_a_worker=100),
+    "frame": Case(level="frame", videos=1024, rows_a_worker=4),
+    "sampled": Case(level="frame", videos=1024, rows_a_worker=4, sampled_frames=30),
+    "buckets": Case(level="frame", videos=1024, rows_a_worker=4, bucket_batches=4),
+    "segment": Case(level="segment", videos=1024, rows_a_worker=16),
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--workers", default="16,64")
+    parser.add_argument("--cases", default=",".join(CASES))
+    args = parser.parse_args()
+    counts = [int(text) for text in args.workers.split(",")]
+    missed = []
+    with tempfile.TemporaryDirectory(prefix="yt8m-benchmark-") as place:
+        for name in args.cases.split(","):
+            case = CASES[name]
+            source = make_source(case, Path(place))
+            alone, shares = measure(case, source, counts)
+            print(f"{name:8} alone {alone:10,.0f} rows a CPU-second", flush=True)
+            for count in counts:
+                goal = GOALS.get(count, 0.0)
+                print(
+                    f"{name:8} {count:3} workers: efficiency {shares[count]:.2f}, goal {goal:.2f}; "
+                    f"{bytes_read(case, source, count):.3f} of the bytes read",
+                    flush=True,
+                )
+                if shares[count] < goal:
+                    missed.append(f"{name} {count}")
+    if missed:
+        print(f"below the goal: {', '.join(missed)}")
+    return bool(missed)
+
+
+def measure(case: Case, source: Any, counts: list[int]) -> tuple[float, dict[int, float]]:
+    """Rows a CPU-second of one process alone, and each number of workers' share of that."""
+    rates: dict[int, list[float]] = {count: [] for count in (1, *counts)}
+    for turn in range(TURNS):
+        for count, found in rates.items():
+            found.append(rate(case, source, count, index=turn * count // TURNS))
+    best = {count: max(found) for count, found in rates.items()}
+    ratios = {
+        count: statistics.median(
+            mine / alone for mine, alone in zip(rates[count], rates[1], strict=True)
+        )
+        for count in counts
+    }
+    return best[1], ratios
+
+
+def rate(case: Case, source: Any, workers: int, *, index: int) -> float:
+    """Rows a CPU-second of worker `index` of so many, once it has begun."""
+    # As many rows for each, whatever the number of workers.
+    steps = 1500 // case.rows_a_worker if case.level == "frame" else 12_000 // case.rows_a_worker
+    batches = iter(dataset(case, source, workers, index))
+    next(batches)
+    began, rows = time.process_time(), 0
+    for _ in range(steps):
+        rows += len(next(batches)["position"])
+    return rows / (time.process_time() - began)
+
+
+def dataset(case: Case, source: Any, workers: int, index: int) -> Any:
+    from yt8m.components.inputs.config import FrameChoice, FrameSampling
+    from yt8m.components.inputs.dataset import dataset_for_training
+
+    taken, config = taken_by(case, workers, index)
+    frames = case.sampled_frames
+    sampling = FrameSampling(choice=FrameChoice.RANDOM_FRAMES, frames=frames) if frames else None
+    return dataset_for_training(source, taken, sampling=sampling, config=config)
+
+
+def taken_by(case: Case, workers: int, index: int) -> Any:
+    from yt8m.components.inputs.config import BatchSlice, InputConfig
+
+    taken = BatchSlice(
+        global_batch_size=case.rows_a_worker * workers, num_workers=workers, worker_index=index
+    )
+    buckets = case.bucket_batches
+    return taken, InputConfig(prefetch=1, bucket_batches=buckets, bucket_multiple=workers)
+
+
+def bytes_read(case: Case, source: Any, workers: int) -> float:
+    """What the workers of an epoch read together, over what there is to read."""
+    from yt8m.components.inputs.dataset import create_step_reader
+    from yt8m.components.inputs.record_index import index_of
+
+    total, pread = 0, os.pread
+
+    def counted(file: int, size: int, offset: int) -> bytes:
+        nonlocal total
+        total += size
+        return pread(file, size, offset)
+
+    rows = int(index_of(source).rows_by_shard.sum())
+    steps = rows // (case.rows_a_worker * workers)
+    seen = 0
+    with mock.patch.object(os, "pread", counted):
+        for index in range(0, workers, max(1, workers // 8)):  # one of eight
+            taken, config = taken_by(case, workers, index)
+            reader = create_step_reader(source, taken, sampling=None, config=config)
+            for step in range(steps):
+                seen += len(reader.arrays(step)[0])
+    return total / sum(shard.bytes for shard in source.shards) * rows / seen
+
+
+def make_source(case: Case, place: Path) -> Any:
+    """Generated records, once for each level."""
+    from yt8m.components.artifacts.manifest import Shard
+    from yt8m.components.inputs.config import Source
+    from yt8m.components.records.shard_reader import count_records
+    from yt8m.components.synthetic.generate import generate
+    from yt8m.components.synthetic.spec import DatasetSpec
+    from yt8m.schemas.features import FeatureConfig, Level
+
+    level, out = Level(case.level), place / case.level
+    if not out.exists():
+        generate(DatasetSpec(level=level, train=case.videos, eval=8, shards=SHARDS), out)
+    shards = tuple(
+        Shard(
+            uri=str(path),
+            split="train",
+            records=count_records(str(path))[0],
+            bytes=path.stat().st_size,
+            digest=path.name,
+        )
+        for path in sorted(out.glob("train*"))
+    )
+    return Source(shards=shards, level=level, features=FeatureConfig())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

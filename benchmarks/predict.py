@@ -1,0 +1,152 @@
+"""How fast predictions are written: of videos against the bare matrix product of the same model, of
+frames against the bare reading and parsing of the same records, all in one run.
+
+    python benchmarks/predict.py                 both levels, on generated records
+    python benchmarks/predict.py --level video   only this one
+
+Rates are per CPU-second of all threads together, the best of several turns that take place one
+after another in one process. Reading, the model, the best 20 classes and the file are all counted;
+loading the model, which takes place once, is not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+GOALS = {"video": 0.60, "frame": 0.80}
+VIDEOS = {"video": 20_000, "frame": 600}
+TURNS = 3
+_PRODUCTS = 20  # of a batch and the weights, a turn
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--level", choices=sorted(GOALS), help="only this one")
+    args = parser.parse_args()
+    result = {}
+    with tempfile.TemporaryDirectory(prefix="yt8m-benchmark-") as place:
+        for level in [args.level] if args.level else list(GOALS):
+            result[level] = measure(level, Path(place))
+    print(json.dumps(result, indent=1))
+    return 0 if all(figures["reached"] for figures in result.values()) else 1
+
+
+def measure(level: str, place: Path) -> dict[str, Any]:
+    from yt8m.components.inputs.shards import group_shards
+    from yt8m.components.predictions.plan import Format, PredictionPlan
+    from yt8m.components.predictions.predictor import Predictor
+    from yt8m.components.records.find import find_shards
+    from yt8m.schemas.features import Level
+
+    data, model = generate(level, place), export(level, place / f"model-{level}")
+    shards = find_shards(str(data / "train*"))
+    plan = PredictionPlan(model=model, level=Level(level), format=Format.VIDEO)
+    predictor, groups = Predictor(plan), group_shards(shards, group_bytes=16 << 20)
+    reference = products if level == "video" else lambda: parse(shards)
+    turns = {"reference": reference, "predict": lambda: write(predictor, groups, place)}
+    rates = dict.fromkeys(turns, 0.0)
+    for work in turns.values():
+        work()  # what is made once
+    for _ in range(TURNS):
+        for name, work in turns.items():
+            rates[name] = max(rates[name], rate(work, VIDEOS[level]))
+    share = rates["predict"] / rates["reference"]
+    return {
+        "videos per CPU-second": {name: round(value) for name, value in rates.items()},
+        "reference": "matrix products alone" if level == "video" else "reading and parsing alone",
+        "share": round(share, 3),
+        "goal": GOALS[level],
+        "reached": share >= GOALS[level],
+    }
+
+
+def rate(work: Callable[[], int | None], videos: int) -> float:
+    begin = time.process_time()
+    done = work()
+    return (done or videos) / (time.process_time() - begin)
+
+
+def generate(level: str, place: Path) -> Path:
+    from yt8m.components.synthetic.generate import generate as write_records
+    from yt8m.components.synthetic.spec import DatasetSpec
+    from yt8m.schemas.features import Level
+
+    print(f"generating {VIDEOS[level]} videos of level {level}", file=sys.stderr)
+    spec = DatasetSpec(level=Level(level), train=VIDEOS[level], shards=20)
+    return write_records(spec, place / level).out
+
+
+def export(level: str, directory: Path) -> str:
+    """A logistic model of full size with its first weights, which cost what others do."""
+    from yt8m.components.export.save import ExportSpec, export_model
+    from yt8m.components.models.config import FrameLogisticConfig, LogisticConfig, Sharing
+    from yt8m.components.models.heads import create_heads
+    from yt8m.components.models.layers import Recipe
+    from yt8m.components.models.network import Network
+    from yt8m.schemas.features import FeatureConfig, Level
+
+    features, of_level = FeatureConfig(), Level(level)
+    network = Network(
+        LogisticConfig() if level == "video" else FrameLogisticConfig(),
+        features=features,
+        level=of_level,
+        heads=create_heads((), features=features, level=of_level),
+        sharing=Sharing.TRUNK,
+        recipe=Recipe(seed=1),
+    )
+    export_model(network, str(directory), ExportSpec(level=of_level, features=features))
+    return str(directory)
+
+
+def products() -> int:
+    """The fp32 products of a batch and the weights; how many videos they are."""
+    import tensorflow as tf
+
+    from yt8m.schemas.features import FeatureConfig
+
+    features = FeatureConfig()
+    batch = tf.zeros([1024, features.total_size])
+    weights = tf.zeros([features.total_size, features.num_classes])
+    for _ in range(_PRODUCTS):
+        _ = tf.matmul(batch, weights).numpy()
+    return _PRODUCTS * 1024
+
+
+def parse(shards: Any) -> None:
+    """What scoring while training reads, and no model."""
+    from yt8m.components.inputs.config import Source
+    from yt8m.components.inputs.dataset import dataset_for_scoring
+    from yt8m.schemas.features import FeatureConfig, Level
+
+    source = Source(shards=tuple(shards), level=Level.FRAME, features=FeatureConfig())
+    for _ in dataset_for_scoring(source, batch_size=128):
+        pass
+
+
+def write(predictor: Any, groups: Any, place: Path) -> None:
+    """Parts and the whole, as `yt8m predict` writes them."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from yt8m.components import storage
+    from yt8m.components.predictions.formats import WRITINGS
+    from yt8m.components.predictions.predict import write_part
+
+    parts = [str(place / f"{number}.part") for number in range(len(groups))]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda job: write_part(predictor, *job), zip(groups, parts, strict=True)))
+    with storage.atomic_write(str(place / "out.csv")) as file:
+        WRITINGS[predictor.plan.format].join(predictor.plan, parts, file)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

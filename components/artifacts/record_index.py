@@ -1,0 +1,62 @@
+"""Where each record of an Examples artifact begins: `record_index.npz`, beside the manifest.
+
+ExampleGen writes it, for it has met every record. With it a process of a training reads the bytes
+of its own records and no others. What it cannot find there, training finds out by itself.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+FILE_NAME = "record_index.npz"
+
+
+@dataclass(frozen=True, eq=False)
+class ShardIndex:
+    """The records of one shard, in their order."""
+
+    lengths: np.ndarray  # [records] uint32, bytes of each without its framing
+    segments: np.ndarray | None = None  # [records] uint32, distinct rated segments, where counted
+
+
+def pack_index(shards: Mapping[str, ShardIndex]) -> bytes:
+    """The file's content, from what is known of the shards by their addresses."""
+    found = list(shards.values())
+    none = np.zeros(0, np.uint32)
+    buffer = io.BytesIO()
+    np.savez_compressed(
+        buffer,
+        uris=np.array(list(shards), dtype=np.str_),
+        records=np.array([len(s.lengths) for s in found], np.int64),
+        has_segments=np.array([s.segments is not None for s in found], np.bool_),
+        lengths=np.concatenate([none, *(s.lengths for s in found)]).astype(np.uint32),
+        segments=np.concatenate(
+            [none, *(s.segments for s in found if s.segments is not None)]
+        ).astype(np.uint32),
+    )
+    return buffer.getvalue()
+
+
+def parse_index(content: bytes) -> dict[str, ShardIndex]:
+    """The inverse of `pack_index`; ValueError where the file is damaged."""
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            names = ("uris", "records", "has_segments", "lengths", "segments")
+            uris, records, has_segments, lengths, segments = (stored[name] for name in names)
+    except (KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(f"not an index of records ({error})") from error
+    found, counted = np.cumsum(records), np.cumsum(records * has_segments)
+    return {
+        str(uri): ShardIndex(
+            lengths[end - count : end],
+            segments[until - count : until] if has else None,
+        )
+        for uri, count, has, end, until in zip(
+            uris, records.tolist(), has_segments, found.tolist(), counted.tolist(), strict=True
+        )
+    }

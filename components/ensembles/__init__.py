@@ -1,0 +1,1 @@
+"""Several models as one: a weighted mean of their probabilities, in one SavedModel."""

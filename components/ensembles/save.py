@@ -1,0 +1,151 @@
+"""An ensemble as a SavedModel of its own, with the signatures of every export."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from yt8m.components.artifacts.export_info import FEATURES, SCORES, SERVING, ExportInfo
+from yt8m.components.export.load import LoadedModel
+from yt8m.components.export.save import save_module
+from yt8m.components.models.network import batch_spec
+from yt8m.schemas.errors import UserError
+from yt8m.schemas.features import FeatureConfig, Level
+from yt8m.schemas.vocabulary import Vocabulary
+
+_RECORDS = tf.TensorSpec([None], tf.string, "examples")
+_TOP_K = 20
+_HEAD = "entities"
+_OF_A_ROW = ("video_id", "segment_start")
+
+Signature = Callable[..., dict[str, tf.Tensor]]
+
+
+class EnsembleModule(tf.Module):
+    """Each member's own graph and weights, and the weighted mean of what they give."""
+
+    def __init__(
+        self,
+        models: Sequence[LoadedModel],
+        weights: Sequence[float],
+        *,
+        top_k: int,
+        class_names: Sequence[str] | None,
+    ) -> None:
+        super().__init__(name="yt8m_ensemble")
+        self.members = [model.loaded for model in models]  # so that their variables are saved
+        self._scores = [model.score for model in models]
+        self._mixture = tuple(weights)
+        self._top_k = top_k
+        self._names = tf.constant(class_names) if class_names else None
+
+    def signatures(self, arrays: dict[str, tf.TensorSpec] | None) -> dict[str, Any]:
+        """The concrete functions by name; `arrays` is what every member's `features` takes."""
+        found = {
+            SERVING: tf.function(self._serve, autograph=False).get_concrete_function(_RECORDS),
+            SCORES: tf.function(self._score, autograph=False).get_concrete_function(_RECORDS),
+        }
+        if arrays is not None:
+            found[FEATURES] = tf.function(
+                lambda **batch: self._score_arrays(batch), autograph=False
+            ).get_concrete_function(**arrays)
+        return found
+
+    def _score(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
+        results = [score(examples=examples) for score in self._scores]
+        rows = {name: results[0][name] for name in _OF_A_ROW if name in results[0]}
+        return {SCORES: self._mean([result[SCORES] for result in results]), **rows}
+
+    def _serve(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
+        scored = self._score(examples)
+        best = tf.math.top_k(scored.pop(SCORES), k=self._top_k)
+        outputs = {
+            "class_ids": tf.cast(best.indices, tf.int64),
+            SCORES: best.values,
+            **scored,
+        }
+        if self._names is not None:
+            outputs["class_names"] = tf.gather(self._names, best.indices)
+        return outputs
+
+    def _score_arrays(self, batch: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        results = [member.signatures[FEATURES](**batch)[SCORES] for member in self.members]
+        return {SCORES: self._mean(results)}
+
+    def _mean(self, scores: list[tf.Tensor]) -> tf.Tensor:
+        pairs = zip(self._mixture, scores, strict=True)
+        return tf.add_n([tf.cast(weight, part.dtype) * part for weight, part in pairs])
+
+
+def check_members(models: Sequence[LoadedModel]) -> int:
+    """The number of classes; UserError unless all members score the same rows and classes."""
+    if len(models) < 2:
+        raise UserError("--models: an ensemble has two members or more")
+    first = models[0]
+    if first.num_classes is None:
+        raise UserError(f"{first.directory}: its signature does not say how many classes it scores")
+    for model in models[1:]:
+        for what, one, other in (
+            ("is of level", _level(first), _level(model)),
+            ("scores classes:", first.num_classes, model.num_classes),
+            ("reads the features", _features(first), _features(model)),
+        ):
+            if one != other and None not in (one, other):
+                raise UserError(
+                    f"{model.directory} {what} {other}, and {first.directory} {one}; the members "
+                    "of an ensemble score the same rows and classes"
+                )
+    return first.num_classes
+
+
+def export_ensemble(
+    models: Sequence[LoadedModel],
+    weights: Sequence[float],
+    directory: str,
+    *,
+    level: Level,
+    vocabulary: Vocabulary | None = None,
+) -> ExportInfo:
+    """Write the ensemble to `directory`, complete or not at all; what is there is replaced."""
+    classes = check_members(models)
+    if vocabulary is not None and len(vocabulary) != classes:
+        raise UserError(
+            f"--vocabulary: has {len(vocabulary)} classes, and the models score {classes}"
+        )
+    described = next((model.info for model in models if model.level is not None), None)
+    features = described.features if described else FeatureConfig(num_classes=classes)
+    info = ExportInfo(
+        level=level,
+        features=features,
+        head=described.head if described else _HEAD,
+        heads={described.head if described else _HEAD: classes},
+        top_k=min(_TOP_K, classes),
+        has_class_names=vocabulary is not None,
+        has_transform_graph=any(m.level is not None and m.info.has_transform_graph for m in models),
+        config={
+            "ensemble": [
+                {"model": model.directory, "weight": weight}
+                for model, weight in zip(models, weights, strict=True)
+            ]
+        },
+    )
+    module = EnsembleModule(
+        models,
+        weights,
+        top_k=info.top_k,
+        class_names=vocabulary.names if vocabulary else None,
+    )
+    with_arrays = all(FEATURES in model.loaded.signatures for model in models)
+    arrays = batch_spec(features, level) if with_arrays and described else None
+    save_module(module, directory, signatures=module.signatures(arrays), info=info)
+    return info
+
+
+def _level(model: LoadedModel) -> str | None:
+    return model.level.value if model.level else None
+
+
+def _features(model: LoadedModel) -> str | None:
+    return str(model.info.features.size_by_name) if model.level else None

@@ -1,0 +1,147 @@
+"""Reads chosen records of a source: of each shard the bytes that they take, and no others.
+
+Checksums are verified, and lengths compared with the index: a shard that has changed since it was
+indexed is an error. A gzipped shard can only be read from its beginning, up to the last record
+that is wanted.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import google_crc32c
+import numpy as np
+
+from yt8m.components import storage
+from yt8m.components.artifacts.manifest import Shard
+from yt8m.components.inputs.config import Source
+from yt8m.components.inputs.record_index import FRAMING_BYTES, RecordIndex
+from yt8m.components.inputs.shards import is_remote, local_path
+from yt8m.components.records.shard_reader import open_shard
+from yt8m.components.records.tfrecord import HEADER_BYTES
+
+_CHECKSUM_DELTA = np.uint32(0xA282EAD8)
+_REQUESTS = 8  # to an object store, at a time
+
+
+class ChangedShard(ValueError):  # noqa: N818  (names what was found)
+    """A record is not where the index says, or not what its checksum says."""
+
+
+class _Stretch(NamedTuple):
+    """Records of one shard that lie side by side; of a gzipped one all that are wanted."""
+
+    shard: Shard
+    offsets: np.ndarray
+    lengths: np.ndarray
+
+    @property
+    def start(self) -> int:
+        return 0 if self.shard.compression else int(self.offsets[0])
+
+    @property
+    def end(self) -> int:
+        return int(self.offsets[-1] + self.lengths[-1]) + FRAMING_BYTES
+
+
+class RecordReader:
+    """Reads records by their numbers in the index. Safe to use from several threads."""
+
+    def __init__(self, source: Source, index: RecordIndex, *, whole_shards: bool) -> None:
+        """With `whole_shards` remote ones are read through the local cache, as a whole."""
+        self._shards, self._index = source.shards, index
+        self._whole_shards = whole_shards
+        self._is_packed = np.array([bool(shard.compression) for shard in source.shards])
+        self._is_remote = any(is_remote(shard.uri) for shard in source.shards)
+
+    @property
+    def is_remote(self) -> bool:
+        return self._is_remote
+
+    def read(self, numbers: np.ndarray) -> list[bytes]:
+        """The records of these numbers [any] int64, which ascend."""
+        if not len(numbers):
+            return []
+        return [
+            record
+            for records in self._map(self._records, self._stretches(numbers))
+            for record in records
+        ]
+
+    def _map(
+        self, read: Callable[[_Stretch], list[bytes]], stretches: Iterator[_Stretch]
+    ) -> Iterator[list[bytes]]:
+        if not self._is_remote:
+            yield from map(read, stretches)
+            return
+        with ThreadPoolExecutor(_REQUESTS) as pool:
+            yield from pool.map(read, stretches)
+
+    def _stretches(self, numbers: np.ndarray) -> Iterator[_Stretch]:
+        index = self._index
+        shard_of = np.searchsorted(index.first, numbers, side="right") - 1
+        is_gap = (np.diff(numbers) > 1) & ~self._is_packed[shard_of[1:]]
+        breaks = np.flatnonzero((np.diff(shard_of) > 0) | is_gap) + 1
+        edges = [0, *breaks.tolist(), len(numbers)]
+        for start, end in itertools.pairwise(edges):
+            chosen = numbers[start:end]
+            shard = self._shards[shard_of[start]]
+            yield _Stretch(shard, index.offsets[chosen], index.lengths[chosen])
+
+    def _records(self, stretch: _Stretch) -> list[bytes]:
+        data = self._bytes(stretch)
+        if len(data) != stretch.end - stretch.start:
+            raise ChangedShard(f"{stretch.shard.uri} is shorter than when it was indexed")
+        starts = stretch.offsets - stretch.start
+        view = np.frombuffer(data, np.uint8)
+        if (_numbers_at(view, starts, "<u8") != stretch.lengths.astype(np.uint64)).any():
+            raise ChangedShard(_changed(stretch.shard, "lengths"))
+        begins = starts + HEADER_BYTES
+        ends = begins + stretch.lengths
+        records = [data[a:b] for a, b in zip(begins.tolist(), ends.tolist(), strict=True)]
+        found = np.fromiter(map(google_crc32c.value, records), np.uint32, len(records))
+        masked = (found >> np.uint32(15) | found << np.uint32(17)) + _CHECKSUM_DELTA
+        if (masked != _numbers_at(view, ends, "<u4")).any():
+            raise ChangedShard(_changed(stretch.shard, "checksums"))
+        return records
+
+    def _bytes(self, stretch: _Stretch) -> bytes:
+        shard, start, end = stretch.shard, stretch.start, stretch.end
+        if shard.compression:
+            with open_shard(local_path(shard.uri)) as (unpacked, _):
+                return unpacked.read(end)
+        if is_remote(shard.uri) and not self._whole_shards:
+            return storage.read_range(shard.uri, start, end)
+        path = local_path(shard.uri) if self._is_remote else shard.uri.removeprefix("file://")
+        file = os.open(path, os.O_RDONLY)
+        try:
+            return _pread(file, start, end)
+        finally:
+            os.close(file)
+
+
+def _pread(file: int, start: int, end: int) -> bytes:
+    """The bytes that are there; the system gives at most 2 GB at once."""
+    data = os.pread(file, end - start, start)
+    while len(data) < end - start and (
+        more := os.pread(file, end - start - len(data), start + len(data))
+    ):
+        data += more
+    return data
+
+
+def _numbers_at(view: np.ndarray, at: np.ndarray, kind: str) -> np.ndarray:
+    """The little-endian numbers that begin at the bytes `at` of `view`."""
+    size = np.dtype(kind).itemsize
+    return np.ascontiguousarray(view[at[:, np.newaxis] + np.arange(size)]).view(kind)[:, 0]
+
+
+def _changed(shard: Shard, what: str) -> str:
+    return (
+        f"{shard.uri}: {what} of its records are not those of its index; if it has been replaced, "
+        "run ExampleGen again"
+    )

@@ -1,0 +1,211 @@
+"""What one worker is given for a step: its rows of the global batch, and no more is read for them.
+
+Rows are read a group at a time: a block of the order, or where batches are of like length the
+window that they are cut from. Of a group the worker reads its own records alone. A step's rows
+depend on nothing but its number; that the newest group is kept only saves reading it again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import tensorflow as tf
+
+from yt8m.components.inputs.assemble import frame_row, segment_rows, stack
+from yt8m.components.inputs.bucketing import cut_into_batches
+from yt8m.components.inputs.config import BatchSlice, InputConfig, Source
+from yt8m.components.inputs.order import BlockOrder, Part, create_order
+from yt8m.components.inputs.record_index import RecordIndex, index_of
+from yt8m.components.inputs.record_reader import RecordReader
+from yt8m.schemas.batch import NUM_FRAMES, POSITION, RATED, VIDEO_LABELS
+from yt8m.schemas.features import LABELS, Level
+
+Columns = dict[str, tf.TensorSpec]
+RECORDS = "records"  # of a video-level batch, which TensorFlow parses as a whole
+
+
+def columns_of(source: Source, rows: int | None = None) -> Columns:
+    """The columns that `StepReader` gives, in their order, of so many rows."""
+    columns = {POSITION: tf.TensorSpec([rows], tf.int64)}
+    if source.level is Level.VIDEO:
+        return {**columns, RECORDS: tf.TensorSpec([rows], tf.string)}
+    for name, size in source.features.size_by_name.items():
+        columns[name] = tf.TensorSpec([rows, None, size], tf.uint8)
+    columns[NUM_FRAMES] = tf.TensorSpec([rows], tf.int32)
+    lists = (LABELS, RATED, VIDEO_LABELS) if source.level is Level.SEGMENT else (LABELS,)
+    return {**columns, **{key: tf.TensorSpec([rows, None], tf.int64) for key in lists}}
+
+
+class _Share(NamedTuple):
+    """This worker's rows of a group."""
+
+    positions: np.ndarray
+    rows: np.ndarray  # by number
+    of_step: dict[int, slice]  # which of them each step is given
+
+
+class _Groups(Protocol):
+    """How the rows of a training are grouped for reading."""
+
+    def numbers(self, step: int) -> Iterable[int]:
+        """The groups that hold rows of `step`."""
+
+    def share(self, number: int) -> _Share:
+        """This worker's rows of a group."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Blocks:
+    """The order's own blocks, which may begin and end within a step."""
+
+    order: BlockOrder
+    taken: BatchSlice
+
+    def numbers(self, step: int) -> Iterable[int]:
+        size = self.taken.global_batch_size
+        number, _ = self.order.find(step * size)
+        while self.order.span(number)[0] < (step + 1) * size:
+            yield number
+            number += 1
+
+    def share(self, number: int) -> _Share:
+        part = self.order.part(number, self.taken)
+        steps, starts = np.unique(part.positions // self.taken.global_batch_size, return_index=True)
+        ends = [*starts[1:].tolist(), len(part.positions)]
+        slices = map(slice, starts.tolist(), ends)
+        return _Share(*part, dict(zip(steps.tolist(), slices, strict=True)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Windows:
+    """The rows of so many batches, cut into as many batches of like length.
+
+    For a record's length stands that of its serialized form: bytes are frames.
+    """
+
+    order: BlockOrder
+    taken: BatchSlice
+    config: InputConfig
+    index: RecordIndex
+
+    def numbers(self, step: int) -> Iterable[int]:
+        return (step // self.config.bucket_batches,)
+
+    def share(self, number: int) -> _Share:
+        rows = self._window(number)
+        batches = cut_into_batches(
+            self.index.lengths[rows.rows],
+            batches=self.config.bucket_batches,
+            multiple=self.config.bucket_multiple,
+            seed=self.taken.seed,
+            first_position=int(rows.positions[0]),
+        )
+        mine = [batch[self.taken.worker_index :: self.taken.num_workers] for batch in batches]
+        chosen = np.concatenate(mine)
+        first = number * self.config.bucket_batches
+        ends = np.cumsum([len(batch) for batch in mine]).tolist()
+        starts = [0, *ends[:-1]]
+        of_step = {
+            first + n: slice(*edges) for n, edges in enumerate(zip(starts, ends, strict=True))
+        }
+        return _Share(rows.positions[chosen], rows.rows[chosen], of_step)
+
+    def _window(self, number: int) -> Part:
+        size = self.config.bucket_batches * self.taken.global_batch_size
+        whole = replace(self.taken, num_workers=1, worker_index=0)
+        start, end = number * size, (number + 1) * size
+        block, _ = self.order.find(start)
+        parts = []
+        while self.order.span(block)[0] < end:
+            parts.append(self.order.part(block, whole))
+            block += 1
+        positions = np.concatenate([part.positions for part in parts])
+        within = (positions >= start) & (positions < end)
+        rows = np.concatenate([part.rows for part in parts])
+        return Part(positions[within], rows[within])
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    share: _Share
+    rows: list[Any]  # as the level has them
+
+
+class StepReader:
+    """Gives the batches of one worker by their steps. Safe to use from several threads."""
+
+    def __init__(
+        self, source: Source, taken: BatchSlice, *, config: InputConfig, by_length: bool
+    ) -> None:
+        self._source, self._index = source, index_of(source)
+        self._names = tuple(columns_of(source))
+        rows = tuple(self._index.rows_by_shard.tolist())
+        order = create_order(source.shards, rows, taken, shuffle_mb=config.shuffle_mb)
+        self._groups: _Groups = (
+            _Windows(order=order, taken=taken, config=config, index=self._index)
+            if by_length
+            else _Blocks(order=order, taken=taken)
+        )
+        # A single process reads each shard once an epoch anyway, and finds it in its cache then.
+        is_whole = taken.num_workers == 1 or not source.index
+        self._reader = RecordReader(source, self._index, whole_shards=is_whole)
+        self._loaded: dict[int, Future[_Loaded]] = {}
+        self._lock = threading.Lock()
+        # What is far away is fetched while the group before it is used up.
+        self._ahead = ThreadPoolExecutor(1) if self._reader.is_remote else None
+
+    def _batch(self, step: int) -> dict[str, np.ndarray]:
+        """The rows of `step` as arrays, at video level as serialized records."""
+        positions, rows = [], []
+        for number in self._groups.numbers(step):
+            group = self._group(number)
+            chosen = group.share.of_step.get(step, slice(0))
+            positions.append(group.share.positions[chosen])
+            rows += group.rows[chosen]
+        found = {POSITION: np.concatenate(positions)}
+        features = self._source.features
+        match self._source.level:
+            case Level.VIDEO:
+                return {**found, RECORDS: np.array(rows, dtype=object)}
+            case Level.FRAME:
+                return {**found, **stack([frame_row(row, features) for row in rows], features)}
+            case Level.SEGMENT:
+                return {**found, **stack(rows, features)}
+
+    def arrays(self, step: int) -> list[np.ndarray]:
+        """The rows of `step`: a value for each of `columns_of`."""
+        batch = self._batch(step)
+        return [batch[name] for name in self._names]
+
+    def _group(self, number: int) -> _Loaded:
+        with self._lock:
+            for old in [n for n in self._loaded if n < number]:
+                del self._loaded[old]
+            for wanted in (number,) if self._ahead is None else (number, number + 1):
+                if wanted not in self._loaded:
+                    self._loaded[wanted] = self._submit(wanted)
+            group = self._loaded[number]
+        return group.result()
+
+    def _submit(self, number: int) -> Future[_Loaded]:
+        if self._ahead is not None:
+            return self._ahead.submit(self._load, number)
+        done: Future[_Loaded] = Future()
+        done.set_result(self._load(number))
+        return done
+
+    def _load(self, number: int) -> _Loaded:
+        share = self._groups.share(number)
+        wanted, place = np.unique(self._index.records_of(share.rows), return_inverse=True)
+        records = self._reader.read(wanted)
+        if self._source.level is not Level.SEGMENT:
+            return _Loaded(share, [records[at] for at in place.tolist()])
+        segments = [segment_rows(record, self._source.features) for record in records]
+        which = share.rows - self._index.first_row[wanted][place]
+        rows = [segments[at][n] for at, n in zip(place.tolist(), which.tolist(), strict=True)]
+        return _Loaded(share, rows)

@@ -1,0 +1,1 @@
+"""What a model says of records: predictions, competition files, and their scores."""

@@ -1,0 +1,41 @@
+"""What is to be predicted, and in which form it is written."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from yt8m.schemas.features import Level
+
+TOP_K = 20
+MAX_SEGMENTS = 100_000  # of each class in a segment submission, by the rules of 2019
+_VIDEOS_AT_ONCE = 1024
+_SEQUENCES_AT_ONCE = 64
+
+
+class Format(enum.Enum):
+    """The files that predictions are written to."""
+
+    VIDEO = "video"  # the competitions of 2017 and 2018: VideoId,LabelConfidencePairs
+    SEGMENT = "segment"  # the competition of 2019: Class,Segments
+    JSONL = "jsonl"
+    TFRECORD = "tfrecord"
+    PARQUET = "parquet"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictionPlan:
+    """Everything that decides what is written; plain values, so that Beam can send it."""
+
+    model: str
+    level: Level
+    format: Format
+    top_k: int | None = TOP_K  # classes of each row; None: all that are allowed
+    classes: tuple[int, ...] | None = None  # the allowed ones, in ascending order; None: all
+    batch_size: int | None = None
+
+    @property
+    def records_at_once(self) -> int:
+        """Records a batch."""
+        default = _SEQUENCES_AT_ONCE if self.level.is_sequence else _VIDEOS_AT_ONCE
+        return self.batch_size or default

@@ -1,0 +1,96 @@
+"""A model and the records it scores, batch by batch; memory does not grow with the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import tensorflow as tf
+
+from yt8m.components.artifacts.manifest import Shard
+from yt8m.components.export.load import LoadedModel, load_model
+from yt8m.components.inputs.shards import read_batches
+from yt8m.components.predictions.plan import Format, PredictionPlan
+from yt8m.components.predictions.windows import with_windows
+from yt8m.schemas.errors import DataError, UserError
+from yt8m.schemas.features import FeatureConfig, Level
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ScoredRows:
+    """Videos or segments, and what the model says of every class."""
+
+    ids: list[str]
+    starts: np.ndarray | None  # [R] int64, of segments
+    scores: np.ndarray  # [R, C]
+
+
+class Predictor:
+    """The model, loaded once; several threads may use it at once."""
+
+    def __init__(self, plan: PredictionPlan) -> None:
+        self.plan = plan
+        self.model = load_model(plan.model)
+        said = self.model.level is not None
+        self._features = self.model.info.features if said else FeatureConfig()
+
+    def batches(self, shards: Sequence[Shard]) -> Iterator[ScoredRows]:
+        """All rows of `shards`, in the order of their records."""
+        for records in read_batches(shards, self.plan.records_at_once):
+            yield self._score(records)
+
+    def _score(self, records: tf.Tensor) -> ScoredRows:
+        if self.plan.level is Level.SEGMENT:
+            records = with_windows(records, self._features)
+        result = self.model.score_records(records)
+        scores = result.scores.numpy()
+        ids = [_text(name) for name in result.ids.tolist()]
+        if not np.isfinite(scores.sum(axis=1, dtype=np.float64)).all():
+            row = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
+            value = scores[row][~np.isfinite(scores[row])][0]
+            raise DataError(
+                f"video {ids[row]}: {self.model.role} {self.model.directory} predicts {value}, "
+                "not a number that can be ranked; it is broken, or was exported from a diverged "
+                "training"
+            )
+        return ScoredRows(ids=ids, starts=result.starts, scores=scores)
+
+
+def level_to_predict(model: LoadedModel, data: Level) -> Level:
+    """What a row is; UserError where the model cannot read records of level `data`.
+
+    A model of segments cuts videos without any, and one of frames may see videos that have some.
+    """
+    wanted = model.level or data
+    if wanted.is_sequence != data.is_sequence:
+        raise UserError(
+            f"{model.role} {model.directory} is for {wanted.value}-level records, and the data are "
+            f"at level {data.value}"
+        )
+    return wanted
+
+
+def check_plan(plan: PredictionPlan, model: LoadedModel) -> None:
+    """UserError unless the format and the classes suit the model."""
+    rows_are_segments = plan.level is Level.SEGMENT
+    for form, wants_segments in ((Format.VIDEO, False), (Format.SEGMENT, True)):
+        if plan.format is form and rows_are_segments is not wants_segments:
+            other = "jsonl, tfrecord or parquet" + ("" if wants_segments else ", or segment")
+            raise UserError(
+                f"--format {form.value}: {model.role} {model.directory} is of level "
+                f"{plan.level.value}, and this format is of {form.value}s; choose {other}"
+            )
+    known = model.num_classes
+    if plan.classes and known is not None and plan.classes[-1] >= known:
+        raise UserError(
+            f"--segment-classes: class {plan.classes[-1]} is not one of the {known} that "
+            f"{model.directory} scores (0 to {known - 1})"
+        )
+
+
+def _text(name: bytes) -> str:
+    try:
+        return name.decode()
+    except UnicodeDecodeError as error:
+        raise DataError(f"the video id {name!r} is no text in UTF-8") from error

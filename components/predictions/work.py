@@ -1,0 +1,76 @@
+"""The directory beside the output where finished parts wait, so that a killed run continues."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from yt8m.components import storage
+from yt8m.components.artifacts.manifest import Shard
+from yt8m.components.predictions.plan import PredictionPlan
+from yt8m.components.registry.digests import model_digest
+from yt8m.schemas.code_version import code_version
+from yt8m.schemas.config_tree import to_dict
+
+_WRITER = "yt8m.components.predictions.formats"
+
+
+def work_key(plan: PredictionPlan, groups: Sequence[Sequence[Shard]]) -> str:
+    """Changes when the model's bytes, the data, an option or the code does."""
+    decisive = [
+        to_dict(plan) | {"model": model_digest(plan.model)},
+        [[(shard.uri, shard.digest) for shard in group] for group in groups],
+        code_version(_WRITER),
+    ]
+    return hashlib.sha256(json.dumps(decisive).encode()).hexdigest()[:16]
+
+
+class WorkDirectory:
+    """Parts of one output, by the number of their group."""
+
+    def __init__(self, out: str, key: str, groups: int) -> None:
+        parent, _, name = out.rpartition("/")
+        self._root = storage.join(f"{parent}/" if parent or out.startswith("/") else "", _dir(name))
+        self.path = storage.join(self._root, key)
+        self._groups = groups
+
+    def open(self) -> None:
+        """Create it; what was left for other data, another model or other options goes."""
+        if storage.is_dir(self._root):
+            for name in storage.list_dir(self._root):
+                if storage.join(self._root, name) not in (self.path, self.lock):
+                    storage.remove_tree(storage.join(self._root, name))
+        storage.make_dirs(self.path)
+
+    @property
+    def lock(self) -> str:
+        """Held by the process that writes the output."""
+        return storage.join(self._root, "lock")
+
+    def part(self, number: int) -> str:
+        """The file of group `number`."""
+        return storage.join(self.path, f"{number:05d}.part")
+
+    def error(self, number: int) -> str:
+        """Where a worker elsewhere says why the group could not be predicted."""
+        return storage.join(self.path, f"{number:05d}.error")
+
+    @property
+    def parts(self) -> list[str]:
+        """All of them, in the data's order."""
+        return [self.part(number) for number in range(self._groups)]
+
+    def missing(self) -> list[int]:
+        """The groups that are still to be predicted."""
+        names = set(storage.list_dir(self.path)) if storage.is_dir(self.path) else set()
+        return [n for n in range(self._groups) if PurePosixPath(self.part(n)).name not in names]
+
+    def remove(self) -> None:
+        """With all parts, once they are joined."""
+        storage.remove_tree(self._root)
+
+
+def _dir(name: str) -> str:
+    return f".{name}.parts"

@@ -1,0 +1,1 @@
+"""The dataset as Google publishes it: which files there are, and how they come here."""

@@ -1,0 +1,78 @@
+"""Reading over HTTP from wherever one stopped: what of an answer's faults is worth another try."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from yt8m.components.storage.errors import StorageError
+
+_TIMEOUT_S = 60.0
+_WAIT_AND_TRY_AGAIN = (408, 425, 429, 500, 502, 503, 504)
+_PIECE_BYTES = 1 << 20
+_OF_TOTAL = re.compile(r"bytes \d+-\d+/(\d+)")
+
+
+class TemporaryError(Exception):
+    """The network or the server failed in a way that passes, after `received` bytes."""
+
+    def __init__(self, reason: str, received: int = 0) -> None:
+        super().__init__(reason)
+        self.received = received
+
+
+class RangeError(Exception):
+    """The file ends before the first byte that was wanted."""
+
+
+class Body:
+    """An answer from byte `begin` on, and how long the whole file is where that is said."""
+
+    def __init__(self, response: http.client.HTTPResponse) -> None:
+        self._response = response
+        found = _OF_TOTAL.match(response.headers.get("Content-Range", ""))
+        # A server may send the whole file although a part was wanted.
+        self.is_part = response.status == http.client.PARTIAL_CONTENT
+        length = response.headers.get("Content-Length")
+        self.total = int(found[1]) if found else int(length) if length else None
+
+    def pieces(self) -> Iterator[bytes]:
+        """What comes; TemporaryError where it breaks off with an error."""
+        try:
+            while piece := self._response.read(_PIECE_BYTES):
+                yield piece
+        except (OSError, http.client.HTTPException) as error:
+            raise TemporaryError(str(error) or type(error).__name__) from error
+
+
+@contextmanager
+def open_url(url: str, *, begin: int = 0, method: str = "GET") -> Iterator[Body]:
+    """The answer to a request for `url`; StorageError where trying again would not help."""
+    headers = {"Range": f"bytes={begin}-"} if begin else {}
+    request = urllib.request.Request(url, headers=headers, method=method)
+    try:
+        response = urllib.request.urlopen(request, timeout=_TIMEOUT_S)
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code in _WAIT_AND_TRY_AGAIN:
+            raise TemporaryError(f"HTTP {error.code} {error.reason}") from error
+        if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
+            raise RangeError from error
+        raise StorageError(f"{url}: HTTP {error.code} {error.reason}") from error
+    except (OSError, http.client.HTTPException) as error:  # urllib's URLError is an OSError
+        raise TemporaryError(str(getattr(error, "reason", error))) from error
+    with response:
+        yield Body(response)
+
+
+def read_url(url: str) -> bytes:
+    """All of a small file; TemporaryError where it breaks off."""
+    with open_url(url) as body:
+        data = b"".join(body.pieces())
+        if body.total is not None and len(data) < body.total:
+            raise TemporaryError(f"{len(data)} of {body.total} bytes came")
+    return data

@@ -1,0 +1,22 @@
+"""The SavedModel that a path means: itself, that of a TFX artifact, or the version in service."""
+
+from __future__ import annotations
+
+from yt8m.components import storage
+from yt8m.components.artifacts.saved_model import MODEL_FILE
+from yt8m.components.registry.baseline_artifact import baseline_model
+from yt8m.components.registry.versions import in_service, load_version, version_path
+
+
+def find_model(path: str) -> str:
+    """What `--model DIR|REGISTRY` means; a path that is neither is given back as it is."""
+    if storage.exists(storage.join(path, MODEL_FILE)):
+        return path
+    if artifact := baseline_model(path):
+        return artifact
+    served = in_service(path)
+    if not served.version:
+        return path
+    if not served.foreign:
+        load_version(path, served.version)  # which says what is wrong with a damaged one
+    return version_path(path, served.version)

@@ -1,0 +1,69 @@
+"""A little of everything that `make chaos` does: nothing is lost, nothing is half visible."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from chaos.checkpoints import checkpoints
+from chaos.damage import DAMAGES, damage
+from chaos.lives import STEPS, live
+from chaos.network import network
+from chaos.rivals import rivals
+from chaos.trials import INT, KILL, TERM, Trial, tables
+from chaos.writers import record_writers, registry_writers
+
+pytestmark = pytest.mark.e2e
+
+
+def losses(trials: list[Trial]) -> list[str]:
+    return [f"{t.part}, {t.blow}: {'; '.join(t.lost)}" for t in trials if t.lost]
+
+
+def test_a_run_that_is_killed_and_interrupted_in_turn_ends_as_if_nothing_had_been(
+    tmp_path: Path,
+) -> None:
+    first = STEPS[:1]
+    blows = iter([KILL, TERM, INT, KILL])
+    trials = list(live(tmp_path, random.Random(1), blows, steps=first))
+    assert losses(trials) == []
+    assert len(trials) >= 3
+
+
+@pytest.mark.parametrize(
+    "some",
+    [
+        pytest.param(lambda work, chance: registry_writers(work, chance, stride=12), id="registry"),
+        pytest.param(lambda work, chance: record_writers(work, chance, stride=20), id="records"),
+        pytest.param(lambda work, chance: checkpoints(work, chance, kills=3), id="checkpoints"),
+        pytest.param(
+            lambda work, chance: damage(work, chance, times=3 * len(DAMAGES)), id="damage"
+        ),
+        pytest.param(
+            lambda work, chance: network(work, chance, reads=3, ingests=3, pushes=6), id="network"
+        ),
+        pytest.param(lambda work, chance: rivals(work, chance, pushes=2, runs=0), id="rivals"),
+    ],
+)
+def test_of_a_few_blows_of_each_kind_none_loses_anything(
+    tmp_path: Path, some: Callable[[Path, random.Random], Iterator[Trial]]
+) -> None:
+    trials = list(some(tmp_path, random.Random(2)))
+    assert losses(trials) == []
+    assert len(trials) >= 2
+
+
+def test_the_tables_count_by_component_and_show_what_was_lost() -> None:
+    trials = [
+        Trial(kind="lives", part="Trainer", blow=KILL),
+        Trial(kind="lives", part="Trainer", blow=TERM, seconds=2.5),
+        Trial(kind="lives", part="Pusher", blow=KILL, lost=["version 3 is gone"]),
+        Trial(kind="writers", part="push", blow=KILL),
+    ]
+    lines = tables(trials).splitlines()
+    assert "| Trainer | 1 | 1 | 0 | 0 | 2.5 s | nothing |" in lines
+    assert "| Pusher | 1 | 0 | 0 | 0 | - | **1** |" in lines
+    assert "| all | 2 | 1 | 0 | 0 | 2.5 s | **1** |" in lines
+    assert "| push | kill -9 | 1 | nothing |" in lines

@@ -1,0 +1,119 @@
+"""An ensemble is a model: its scores are the mean, and whatever takes a model takes it."""
+
+import json
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from batches import MODELS, create_network
+from evaluator_run import create_world, run_evaluator
+from records import make_dataset, read_all
+from sources import FEATURES, SIZES
+
+from yt8m.components.console.main import run as yt8m
+from yt8m.components.export.load import load_export, load_model
+from yt8m.components.export.save import ExportSpec, export_model
+from yt8m.components.models.heads import create_heads
+from yt8m.schemas.features import Level
+
+
+def exported(place, model, *, level=Level.VIDEO, seed=1):
+    heads = create_heads((), features=FEATURES, level=level)
+    network = create_network(MODELS[model], features=FEATURES, level=level, heads=heads, seed=seed)
+    for weights in network.trainable_variables:
+        noise = np.random.default_rng(seed).normal(size=weights.shape)
+        weights.assign(noise.astype(np.float32))
+    export_model(network, str(place), ExportSpec(level=level, features=FEATURES))
+    return place
+
+
+@pytest.fixture(scope="module")
+def members(tmp_path_factory):
+    place = tmp_path_factory.mktemp("members")
+    return [exported(place / name, name, seed=n) for n, name in enumerate(("logistic", "moe"))]
+
+
+def ensemble(models, out, *words):
+    return yt8m(["ensemble", "--quiet", "--models", *map(str, models), "--out", str(out), *words])
+
+
+def test_its_scores_are_the_weighted_mean_by_every_signature(members, tmp_path, capsys):
+    out = tmp_path / "sub" / "ensemble"
+    data = make_dataset(tmp_path / "data", train=9, shards=1, sizes=SIZES)
+    records = tf.constant(read_all(data / "train0000.tfrecord"))
+    words = ("--weights", "3,1", "--vocabulary", str(data / "vocabulary.csv"), "--json")
+    assert ensemble(members, out, *words) == 0
+    assert json.loads(capsys.readouterr().out)["weights"] == [0.75, 0.25]
+    whole, parts = load_export(str(out)), [load_export(str(path)) for path in members]
+    expected = sum(
+        weight * model.score(examples=records)["scores"].numpy()
+        for weight, model in zip((0.75, 0.25), parts, strict=True)
+    )
+    found = whole.score(examples=records)
+    np.testing.assert_allclose(found["scores"].numpy(), expected, rtol=1e-6)
+    np.testing.assert_array_equal(
+        found["video_id"].numpy(), parts[0].score(examples=records)["video_id"].numpy()
+    )
+    best = whole.serve(examples=records)
+    np.testing.assert_array_equal(best["class_ids"].numpy()[:, 0], expected.argmax(axis=1))
+    assert best["class_names"].shape == best["class_ids"].shape
+    rng = np.random.default_rng(0)
+    batch = {n: tf.constant(rng.normal(size=(4, s)).astype(np.float32)) for n, s in SIZES.items()}
+    arrays = [m.loaded.signatures["features"](**batch)["scores"].numpy() for m in (*parts, whole)]
+    np.testing.assert_allclose(arrays[2], 0.75 * arrays[0] + 0.25 * arrays[1], rtol=1e-6)
+    assert whole.info.config["ensemble"][0]["model"] == str(members[0])
+
+
+def test_segments_keep_their_starts(tmp_path):
+    parts = [
+        exported(tmp_path / str(n), "frame_logistic", level=Level.SEGMENT, seed=n) for n in (1, 2)
+    ]
+    assert ensemble(parts, tmp_path / "out") == 0
+    data = make_dataset(tmp_path / "data", level="segment", train=4, shards=1, sizes=SIZES)
+    records = tf.constant(read_all(data / "train0000.tfrecord"))
+    one, whole = (load_export(str(p)).score_records(records) for p in (parts[0], tmp_path / "out"))
+    np.testing.assert_array_equal(whole.starts, one.starts)
+
+
+def test_fitted_weights_beat_a_bad_member_and_the_gate_takes_the_ensemble(tmp_path, capsys):
+    world = create_world(tmp_path / "world")
+    good, bad = (world.model(name, noise=noise) for name, noise in (("good", 0.3), ("bad", 8.0)))
+    train = str(world.data / "train*")
+    out = tmp_path / "ensemble" / "Format-Serving"
+    assert ensemble([good, bad], out, "--weights", "fit", "--data", train, "--json") == 0
+    weights = json.loads(capsys.readouterr().out)["weights"]
+    assert weights[0] > 0.8
+    assert load_model(str(out)).num_classes == load_model(f"{good}/Format-Serving").num_classes
+    judged = run_evaluator(
+        world, tmp_path / "run", model=out.parent, baseline=bad, gate={"gap_threshold": 0.5}
+    )
+    assert judged.decision.blessed, judged.decision.reason
+    pushed = ["models", "import", str(out), "--push", str(tmp_path / "push"), "--data", train]
+    assert yt8m([*pushed, "--quiet", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["served"]
+
+
+def test_members_that_do_not_fit_and_wrong_weights_are_refused(members, tmp_path, capsys):
+    frames = exported(tmp_path / "frames", "frame_logistic", level=Level.FRAME)
+    out = tmp_path / "out"
+    codes = [
+        ensemble(members[:1], out),
+        ensemble([members[0], frames], out),
+        ensemble(members, out, "--weights", "1,2,3"),
+        ensemble(members, out, "--weights", "0,0"),
+        ensemble(members, out, "--weights", "fit"),
+        ensemble([*members, tmp_path], out),
+    ]
+    errors = capsys.readouterr().err.split("error: ")[1:]
+    assert codes == [2] * 6
+    expected = (
+        "two members or more",
+        "is of level frame",
+        "2 numbers",
+        "2 numbers",
+        "needs labelled records",
+        "is not a SavedModel",
+    )
+    for why, message in zip(expected, errors, strict=True):
+        assert why in message
+    assert not out.exists()

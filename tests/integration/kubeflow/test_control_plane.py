@@ -1,0 +1,321 @@
+"""Training jobs on a real control plane: Kubernetes' own API server and controllers, and JobSet.
+
+The pods are processes; all else is what runs in a cluster. `make control-plane` builds it.
+"""
+
+import contextlib
+import threading
+import time
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+
+import pytest
+import yaml
+from cluster import newest_step
+from kube_control_plane import NAMESPACE, control_plane
+from records import make_dataset
+from training import CLASSES, make_job
+from yt8m_runs import QUICK
+
+from yt8m.components.trainer.backends.kubernetes_api import KubernetesApi
+from yt8m.components.trainer.backends.kubernetes_config import JobSetBackend, RoleConfig
+from yt8m.components.trainer.backends.kubernetes_job import run_to_completion
+from yt8m.components.trainer.backends.kubernetes_manifest import (
+    JOBSET,
+    JobRequest,
+    create_manifest,
+)
+from yt8m.schemas.errors import EXIT_ABANDONED, UserError, Yt8mError
+
+pytestmark = [
+    pytest.mark.distributed,
+    pytest.mark.needs("control plane", "ip", "network namespaces", "root"),
+]
+ACCOUNT, DEAF = "pipeline-runner", "may-not-read-logs"
+JOBSETS = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{NAMESPACE}/jobsets"
+SHARED = Path("/mnt/yt8m")
+LIMIT_S = 300
+
+
+@pytest.fixture(scope="module")
+def volume(tmp_path_factory):
+    """What every pod has at SHARED, as from one machine to the other."""
+    return tmp_path_factory.mktemp("volume")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory, volume):
+    """A control plane with the shipped Role, and one more that lacks the right to read logs."""
+    directory = tmp_path_factory.mktemp("cluster") / "cluster"
+    with control_plane(directory, claims={"yt8m": volume}) as running:
+        for account in (ACCOUNT, DEAF):
+            metadata = {"name": account}
+            running.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
+        role, binding = _shipped()
+        running.apply(role, binding)
+        role, binding = _shipped()
+        for manifest in (role, binding):
+            manifest["metadata"]["name"] = DEAF
+        role["rules"] = [rule for rule in role["rules"] if rule["resources"] != ["pods/log"]]
+        binding["roleRef"]["name"] = binding["subjects"][0]["name"] = DEAF
+        running.apply(role, binding)
+        yield running
+
+
+def _shipped():
+    """kubeflow/rbac.yaml; whoever applies it names the namespace of the account."""
+    text = resources.files("yt8m.kubeflow").joinpath("rbac.yaml").read_text()
+    role, binding = yaml.safe_load_all(text)
+    binding["subjects"][0]["namespace"] = NAMESPACE
+    return role, binding
+
+
+def _run(cluster, name, script, *, account=ACCOUNT, patience_s=120.0, **how):
+    """A job whose one pod is a line of shell, followed to its end; what was said of it."""
+    how = {"roles": {"chief": RoleConfig()}, "poll_s": 0.5, "start_timeout_s": 60.0, **how}
+    backend = JobSetBackend(**how)
+    request = JobRequest(key=name, image="here", command=("sh", "-c", script))
+    api = KubernetesApi(JOBSET, NAMESPACE, cluster.client(account), patience_s=patience_s)
+    said = []
+    run_to_completion(api, backend, create_manifest(backend, request), say=said.append)
+    return said
+
+
+def _name(key):
+    return JobRequest(key=key, image="", command=()).job_name
+
+
+def _jobset(cluster, key):
+    return cluster.api.get(f"{JOBSETS}/{_name(key)}")
+
+
+def _pods(cluster, key):
+    return cluster.pods(**{JOBSET.name_label: _name(key)})
+
+
+def _start_pod(cluster, name, command, environment=None):
+    """A pod as Kubeflow would make it of a task: the shared volume, the account of the runs."""
+    container = {
+        "name": "main",
+        "image": "here",
+        "command": command,
+        "env": [{"name": k, "value": v} for k, v in (environment or {}).items()],
+        "volumeMounts": [{"name": "shared", "mountPath": str(SHARED)}],
+    }
+    volume = {"name": "shared", "persistentVolumeClaim": {"claimName": "yt8m"}}
+    spec = {"serviceAccountName": ACCOUNT, "restartPolicy": "Never", "containers": [container]}
+    pod = {"metadata": {"name": name}, "spec": spec | {"volumes": [volume]}}
+    cluster.api.post(f"/api/v1/namespaces/{NAMESPACE}/pods", pod)
+
+
+def _kill_pod(cluster, name):
+    """Gone at once, as under Kubeflow's launcher: nothing in it hears of it."""
+    cluster.api.delete(f"/api/v1/namespaces/{NAMESPACE}/pods/{name}", grace_s=0)
+
+
+def _end_of(cluster, name):
+    """The exit code of a pod's container, when it has ended."""
+
+    def ended():
+        pod = cluster.api.get(f"/api/v1/namespaces/{NAMESPACE}/pods/{name}")
+        statuses = pod["status"].get("containerStatuses") or [{"state": {}}]
+        return statuses[0]["state"].get("terminated")
+
+    return _until(ended)["exitCode"]
+
+
+def _until(condition, timeout_s=LIMIT_S):
+    """What `condition` gives, once it is something."""
+    deadline = time.monotonic() + timeout_s
+    while not (found := condition()):
+        assert time.monotonic() < deadline
+        time.sleep(0.3)
+    return found
+
+
+def _backend(**how):
+    """`trainer.backend` of trainings that really train."""
+    return {
+        "name": "jobset",
+        "image": "here",
+        "work_dir": str(SHARED / "work"),
+        "roles": {"chief": {}},
+        "mounts": [{"path": str(SHARED), "claim": "yt8m"}],
+        "poll_s": 0.5,
+        **how,
+    }
+
+
+_TRAINER = """
+import logging, os, sys
+from pathlib import Path
+from yt8m.components.trainer.backends.backend import create_backend
+from yt8m.components.trainer.job import parse_job
+from yt8m.schemas.errors import Yt8mError
+logging.basicConfig(level=logging.INFO, format="%(message)s")
+job = parse_job(Path(sys.argv[1]).read_text())
+try:
+    create_backend(job.trainer.backend).run(job, os.environ)
+except Yt8mError as error:
+    print(f"error: {error}")
+    sys.exit(error.exit_code)
+"""
+
+
+def _start_trainer(cluster, name, job, volume):
+    """A pod that asks for the training of `job`, whose paths are those of pods."""
+    text = job.to_json().replace(str(volume), str(SHARED))
+    (volume / f"{name}.json").write_text(text)
+    _start_pod(cluster, name, ["python", "-c", _TRAINER, str(SHARED / f"{name}.json")])
+
+
+def _make_job(volume, name, data=None, **trainer):
+    """As make_job, with the run key `name`, and a manifest whose shards are where pods see them."""
+    job = make_job(volume / name, data=data, **trainer)
+    manifest = Path(job.manifest)
+    manifest.write_text(manifest.read_text().replace(str(volume), str(SHARED)))
+    return replace(job, checkpoint_dir=str(volume / name))
+
+
+# The controllers' part.
+
+
+def test_a_mistake_in_what_was_given_ends_a_job_at_once(cluster):
+    with pytest.raises(UserError, match=r"exit code 2: error: data\.root: nothing there"):
+        _run(cluster, "exit-2", "echo error: data.root: nothing there; exit 2", restarts=3)
+    assert _jobset(cluster, "exit-2")["status"].get("restarts", 0) == 0
+
+
+def test_any_other_end_restarts_the_job_as_often_as_it_may(cluster):
+    with pytest.raises(Yt8mError, match="exit code 1: out of luck") as error:
+        _run(cluster, "exit-1", "echo out of luck; exit 1", restarts=1)
+    assert not isinstance(error.value, UserError)
+    assert _jobset(cluster, "exit-1")["status"]["restarts"] == 1
+
+
+def test_an_api_server_that_is_away_ends_neither_the_pods_nor_the_waiting(cluster):
+    """Killed for 20 seconds, while the job runs, and started again."""
+    away = threading.Thread(target=_go_away, args=(cluster, "away", 20.0))
+    away.start()
+    said = _run(cluster, "away", "echo begun; sleep 30; echo ended")
+    away.join()
+    assert [line for line in said if line.startswith("chief")] == ["chief: begun", "chief: ended"]
+    assert _jobset(cluster, "away")["status"].get("restarts", 0) == 0
+
+
+def _go_away(cluster, key, seconds):
+    pod = _until(lambda: _pods(cluster, key))[0]["metadata"]["name"]
+    _until(lambda: "begun" in cluster.log(pod))
+    with cluster.away("kube-apiserver"):
+        time.sleep(seconds)
+
+
+def test_logs_that_may_not_be_read_end_nothing(cluster, caplog):
+    said = _run(cluster, "deaf", "echo begun; sleep 5", account=DEAF)
+    assert not [line for line in said if line.startswith("chief")]
+    assert caplog.text.count("going on without the chief's log") == 1
+    assert "pods/log" in caplog.text
+
+
+def test_a_webhook_that_is_down_is_told_in_the_servers_words(cluster):
+    said = r"failed calling webhook .*kb\.io"
+    with cluster.away("jobset"), pytest.raises(Yt8mError, match=said):
+        _run(cluster, "webhook", "true", patience_s=3.0)
+
+
+def test_a_quota_is_told_in_the_servers_words(cluster):
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"}}
+    cluster.apply(quota | {"spec": {"hard": {"count/jobsets.jobset.x-k8s.io": "0"}}})
+    path = f"/api/v1/namespaces/{NAMESPACE}/resourcequotas/none"
+    try:
+        _until(lambda: cluster.api.get(path)["status"].get("used"))
+        with pytest.raises(UserError, match="exceeded quota: none") as error:
+            _run(cluster, "quota", "true")
+        assert "service account" not in str(error.value)
+    finally:
+        cluster.api.delete(path)
+
+
+# Real training.
+
+
+def test_smoke_trains_on_a_jobset_from_inside_a_pod_and_is_pushed(cluster, volume):
+    make_dataset(volume / "smoke/data", train=300, eval=100, classes=CLASSES)
+    backend = _backend(roles={"chief": {}, "worker": {}})
+    settings = [*QUICK, f"trainer.backend={yaml.safe_dump(backend, default_flow_style=True)}"]
+    places = {"--data": "smoke/data", "--root": "smoke/run", "--push": "smoke/models"}
+    command = ["yt8m", "run", "smoke", "--quiet"]
+    command += [word for flag, place in places.items() for word in (flag, str(SHARED / place))]
+    command += [word for setting in settings for word in ("--set", setting)]
+    _start_pod(cluster, "smoke", command)
+    assert _end_of(cluster, "smoke") == 0, cluster.log("smoke")
+    assert (volume / "smoke/models/1/saved_model.pb").exists()
+    (jobset,) = [
+        job for job in cluster.api.get(JOBSETS)["items"]
+        if "smoke" in job["metadata"]["annotations"]["yt8m/run-key"]
+    ]  # fmt: skip
+    assert jobset["status"]["terminalState"] == "Completed"
+    assert "chief:" in cluster.log("smoke")
+
+
+def test_pods_that_run_wait_for_those_that_no_node_fits_yet(cluster, volume):
+    """With peers that give up after 3 s, but for the time that a job has to start."""
+    backend = _backend(
+        roles={"chief": {"cpu": "1"}, "worker": {"cpu": "1"}}, restarts=0, start_timeout_s=LIMIT_S
+    )
+    distribution = {"peer_timeout_s": 3, "worker_stagger_s": 0}
+    job = _make_job(volume, "late", backend=backend, distribution=distribution)
+    with _cpus(cluster, 1.0):
+        _start_trainer(cluster, "late", job, volume)
+        (waiting,) = _until(lambda: _unschedulable(cluster))
+        assert waiting["metadata"]["labels"][JOBSET.role_label] in ("chief", "worker")
+        time.sleep(30)
+    assert _end_of(cluster, "late") == 0, cluster.log("late")
+    assert "no node fits" in cluster.log("late")
+    assert Path(job.export_dir, "saved_model.pb").exists()
+
+
+@contextlib.contextmanager
+def _cpus(cluster, count):
+    before, cluster.kubelet.cpus = cluster.kubelet.cpus, count
+    try:
+        yield
+    finally:
+        cluster.kubelet.cpus = before
+
+
+def _unschedulable(cluster):
+    return [
+        pod
+        for pod in cluster.pods()
+        for condition in pod["status"].get("conditions", [])
+        if condition.get("reason") == "Unschedulable"
+    ]
+
+
+def test_a_trainer_that_is_killed_loses_nothing(cluster, volume):
+    """Its next try adopts the job; a job without one saves and ends; the data may have moved."""
+    backend = _backend(abandoned_after_s=10.0)
+    endless = {"max_steps": 1_000_000, "checkpoint": {"every_s": 1e6}}
+    job = _make_job(volume, "killed", backend=backend, **endless)
+    _start_trainer(cluster, "first", job, volume)
+    _until(lambda: "chief: " in cluster.log("first") and "step" in cluster.log("first"))
+    _kill_pod(cluster, "first")
+
+    _start_trainer(cluster, "second", job, volume)
+    _until(lambda: "step" in cluster.log("second"))
+    assert "of an earlier attempt; following it" in cluster.log("second")
+    (pod,) = [p["metadata"]["name"] for p in _pods(cluster, "killed")]
+    _kill_pod(cluster, "second")
+    assert _end_of(cluster, pod) == EXIT_ABANDONED
+    _until(lambda: _jobset(cluster, "killed")["status"].get("terminalState") == "Failed")
+
+    step = newest_step(volume / "work/jobs/killed/checkpoints")
+    assert step > 0
+    moved = (volume / "killed/data").rename(volume / "moved")
+    job = _make_job(volume, "killed", data=moved, backend=backend, max_steps=step + 20)
+    _start_trainer(cluster, "third", job, volume)
+    assert _end_of(cluster, "third") == 0, cluster.log("third")
+    assert "which failed or was described otherwise" in cluster.log("third")
+    assert Path(job.export_dir, "saved_model.pb").exists()

@@ -1,0 +1,176 @@
+"""Own features become records that the strict reader and the rules of ingest accept."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from records import read_all
+
+from yt8m.components.console.main import run as yt8m
+from yt8m.components.packing.pack import quantise
+from yt8m.components.records.decode import decode_record
+from yt8m.schemas.features import DEQUANTISE_BIAS, DEQUANTISE_SCALE
+
+RNG = np.random.default_rng(0)
+IDS = ["a1", "b2", "c3", "d4", "e5"]
+LOOK = RNG.normal(0, 0.5, (5, 7)).astype(np.float32)
+SOUND = RNG.normal(0, 0.5, (5, 3)).astype(np.float32)
+LABELS = np.array([[1, 4, -1], [0, -1, -1], [2, 1, 6], [5, 5, -1], [-1, -1, -1]])
+HOT = np.zeros((5, 7), bool)
+for row, ids in enumerate(LABELS):
+    HOT[row, ids[ids >= 0]] = True
+FRAMES = RNG.normal(0, 0.5, (5, 9, 7))
+COUNTS = np.array([9, 5, 7, 9, 6])
+
+
+def pack(level, source, out, *words, split="train"):
+    where = ["--input", str(source), "--out", str(out), "--split", split]
+    return yt8m(["data", "pack", "--quiet", "--level", level, *where, *words])
+
+
+def records_in(out, split="train"):
+    return [decode_record(r) for path in sorted(out.glob(f"{split}*")) for r in read_all(path)]
+
+
+def write_npz(path, **arrays):
+    np.savez(path, **arrays)
+    return path
+
+
+def write_folder(path, **arrays):
+    path.mkdir()
+    for name, array in arrays.items():
+        np.save(path / f"{name}.npy", array)
+    return path
+
+
+def write_parquet(path, **arrays):
+    columns = {}
+    for name, array in arrays.items():
+        rows = [cell.tolist() if isinstance(cell, np.ndarray) else cell for cell in array]
+        columns[name] = pa.array(rows)
+    pq.write_table(pa.table(columns), path, row_group_size=2)
+    return path
+
+
+WRITERS = {"npz": write_npz, "folder": write_folder, "parquet": write_parquet}
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize("labels", [LABELS, HOT], ids=["padded ids", "one bool a class"])
+def test_vectors_and_labels_come_back_as_they_were(tmp_path, kind, labels, capsys):
+    source = WRITERS[kind](
+        tmp_path / f"in.{kind}", id=np.array(IDS), labels=labels, look=LOOK, mean_sound=SOUND
+    )
+    assert pack("video", source, tmp_path / "out", "--shards", "2", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["features"] == {"names": ["look", "sound"], "sizes": [7, 3], "num_classes": 7}
+    assert [Path(name).name for name in found["files"]] == [
+        "train0000.tfrecord",
+        "train0001.tfrecord",
+    ]
+    for number, record in enumerate(records_in(tmp_path / "out")):
+        assert record.features["id"] == (IDS[number].encode(),)
+        np.testing.assert_array_equal(record.features["mean_look"], LOOK[number])
+        np.testing.assert_array_equal(record.features["mean_sound"], SOUND[number])
+        assert list(record.features["labels"]) == np.flatnonzero(HOT[number]).tolist()
+
+
+@pytest.mark.parametrize("kind", ["npz", "folder", "parquet"])
+def test_frames_are_the_nearest_bytes(tmp_path, kind):
+    ragged = [frames[:count] for frames, count in zip(FRAMES, COUNTS, strict=True)]
+    padded = {"look": FRAMES, "num_frames": COUNTS}
+    given = {"look": ragged} if kind == "parquet" else padded
+    source = WRITERS[kind](tmp_path / f"in.{kind}", labels=LABELS, **given)
+    assert pack("frame", source, tmp_path / "out") == 0
+    for number, record in enumerate(records_in(tmp_path / "out")):
+        assert record.features["id"] == (f"{number:08d}".encode(),)
+        stored = record.feature_lists["look"]
+        assert stored.shape == (COUNTS[number], 7)
+        values = stored * DEQUANTISE_SCALE + DEQUANTISE_BIAS
+        np.testing.assert_allclose(values, ragged[number], atol=DEQUANTISE_SCALE / 2 + 1e-9)
+
+
+def test_bytes_stay_as_they_are_and_records_without_labels_have_none(tmp_path):
+    stored = RNG.integers(0, 256, (2, 4, 3), np.uint8)
+    source = write_npz(tmp_path / "in.npz", rgb=stored)
+    assert pack("frame", source, tmp_path, split="test") == 0
+    for record, frames in zip(records_in(tmp_path, "test"), stored, strict=True):
+        np.testing.assert_array_equal(record.feature_lists["rgb"], frames)
+        assert "labels" not in record.features
+
+
+def test_every_byte_is_its_own_nearest():
+    every = np.arange(256)
+    found, clipped = quantise(every * DEQUANTISE_SCALE + DEQUANTISE_BIAS, (-2.1, 2.1))
+    assert clipped == 0
+    assert np.abs(found.astype(int) - every).max() <= 7  # stretched by a twentieth
+    found, _ = quantise(every * DEQUANTISE_SCALE + DEQUANTISE_BIAS)
+    assert found.tolist() == every.tolist()
+
+
+def test_a_range_of_ones_own_is_stretched_and_what_lies_outside_is_told(tmp_path, capsys):
+    values = np.array([[[-0.3, 0.0, 0.3, 0.9]]])
+    source = write_npz(tmp_path / "in.npz", look=values)
+    assert pack("frame", source, tmp_path, "--range=-0.3,0.3", "--json") == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["clipped"] == 1
+    assert "25.0% of the numbers lie outside -0.3 to 0.3" in said.err
+    (record,) = records_in(tmp_path)
+    assert record.feature_lists["look"].tolist() == [[0, 127, 255, 255]]
+
+
+def test_ratings_become_segments(tmp_path):
+    source = write_npz(
+        tmp_path / "in.npz",
+        look=FRAMES[:2],
+        labels=LABELS[:2],
+        segment_start_times=np.array([[0, 0, 4], [2, -1, -1]]),
+        segment_labels=np.array([[1, 3, 1], [4, 0, 0]]),
+        segment_scores=np.array([[1.0, 0.0, 1.0], [1.0, 9.0, 9.0]]),
+    )
+    assert pack("segment", source, tmp_path) == 0
+    first, second = (record.features for record in records_in(tmp_path))
+    assert first["segment_start_times"].tolist() == [0, 0, 4]
+    assert first["segment_end_times"].tolist() == [5, 5, 9]
+    assert first["segment_labels"].tolist() == [1, 3, 1]
+    assert second["segment_scores"].tolist() == [1.0]
+    assert yt8m(["data", "inspect", "--quiet", str(tmp_path / "train*")]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arrays", "words", "why"),
+    [
+        ({"look": LOOK, "labels": LABELS[:3]}, (), "5 of look, 3 of labels"),
+        ({"labels": LABELS}, (), "no features"),
+        ({"look": FRAMES}, (), r"look has shape (9, 7): expected [size]"),
+        ({"look": np.full((5, 2), np.nan)}, (), "row 0: look holds a number that is not finite"),
+        ({"look": LOOK, "labels": LOOK}, (), "row 0: labels hold float32"),
+        ({"look": np.array(["x"] * 5)}, (), "look"),
+        ({"look": LOOK}, ("--shards", "6"), "has 5 rows"),
+        ({"look": np.empty((0, 3))}, (), "holds no rows"),
+    ],
+)
+def test_what_is_wrong_is_named_and_nothing_is_left(tmp_path, arrays, words, why, capsys):
+    source = write_npz(tmp_path / "in.npz", **arrays)
+    assert pack("video", source, tmp_path / "out", *words) == 2
+    assert why in capsys.readouterr().err
+    assert not list(tmp_path.glob("out/*"))
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path, capsys):
+    (tmp_path / "in.npz").write_bytes(b"no")
+    (tmp_path / "in.parquet").write_bytes(b"no")
+    codes = [
+        pack("video", tmp_path / name, tmp_path / "out")
+        for name in ("in.npz", "in.parquet", "in.csv", "none.npz", "none.parquet")
+    ]
+    errors = capsys.readouterr().err
+    assert codes == [2] * 5
+    assert "not a readable NumPy file" in errors
+    assert "not a readable Parquet file" in errors
+    assert "give a .npz or .parquet file" in errors
+    assert errors.count("no such file") == 2

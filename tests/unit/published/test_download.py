@@ -1,0 +1,163 @@
+"""The dataset's own layout on a server here: every fault ends in complete files or a clear word."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+from dataset_server import dataset_server
+
+from yt8m.components.console.main import run as yt8m
+from yt8m.components.published.download import Download, download
+from yt8m.components.published.plan import Partition, choose_files, parse_plan
+from yt8m.components.storage.errors import StorageError
+from yt8m.components.storage.retry import Backoff
+from yt8m.schemas.errors import DataError, UserError
+from yt8m.schemas.features import Level
+from yt8m.schemas.vocabulary import COLUMNS
+
+QUICK = Backoff(attempts=3, first_wait_s=0.0)
+NAMES = [f"train{number:04d}.tfrecord" for number in range(12)]
+FILES = {
+    f"2/video/train/{name}": bytes([number]) * (1000 + number) for number, name in enumerate(NAMES)
+}
+VOCABULARY = (",".join(COLUMNS) + "\n0,1,/m/0,Game,,Games,,,\n1,1,/m/1,Car,,Games,,,\n").encode()
+
+
+def content(name):
+    return FILES[f"2/video/train/{name}"]
+
+
+def command(server, out, *words, level="video", split="train", version="2"):
+    where = ["--server", server.url, "--out", str(out)]
+    what = ["--version", version, "--level", level, "--split", split]
+    return yt8m(["data", "download", "--quiet", *where, *what, *words])
+
+
+def fetch(server, out, names=NAMES, **values):
+    """Straight to the files, without waiting between attempts."""
+    partition = Partition(version=2, level=Level.VIDEO, split="train", server=server.url)
+    files = {name: hashlib.md5(content(name)).hexdigest() for name in names}
+    job = Download(files=files, url_of=partition.file_url, out=out, **{"backoff": QUICK, **values})
+    return download(job, advance=lambda count: None)
+
+
+def files_in(out):
+    return {path.name: path.read_bytes() for path in out.iterdir()}
+
+
+def test_a_part_comes_with_the_vocabulary_and_nothing_comes_twice(tmp_path, capsys):
+    with dataset_server(FILES, VOCABULARY) as server:
+        assert command(server, tmp_path, "--shard", "1/3", "--mirror", "eu", "--json") == 0
+        first = json.loads(capsys.readouterr().out)
+        expected = {n for n in NAMES if int(hashlib.md5(n.encode()).hexdigest(), 16) % 3 == 0}
+        assert set(files_in(tmp_path)) == expected | {"vocabulary.csv"}
+        assert all(files_in(tmp_path)[name] == content(name) for name in expected)
+        assert server.mirrors == {"eu"}
+        assert first["fetched"] == first["files"] == len(expected)
+        assert first["bytes"] == sum(len(content(name)) for name in expected)
+        assert command(server, tmp_path, "--json") == 0
+        second = json.loads(capsys.readouterr().out)
+        assert (second["files"], second["fetched"]) == (12, 12 - len(expected))
+        assert set(server.served.values()) <= {len(data) for data in FILES.values()}
+
+
+def test_the_parts_are_the_whole(tmp_path):
+    plan = dict.fromkeys(NAMES, "0" * 32)
+    parts = [choose_files(plan, (x, 5)) for x in range(1, 6)]
+    assert sorted(name for part in parts for name in part) == NAMES
+
+
+@pytest.mark.parametrize("fault", ["cut", "503", "429", "reset", "wrong"])
+def test_a_fault_that_passes_is_overcome(tmp_path, fault):
+    with dataset_server(FILES) as server:
+        for name in NAMES[:4]:
+            server.faults[name] = [fault]
+        done = fetch(server, tmp_path, NAMES[:4])
+    assert files_in(tmp_path) == {name: content(name) for name in NAMES[:4]}
+    assert done.fetched == 4
+
+
+def test_what_broke_off_is_continued_also_by_the_next_run(tmp_path):
+    name = NAMES[3]
+    with dataset_server(FILES) as server:
+        server.faults[name] = ["cut", "503", "503", "503"]
+        with pytest.raises(StorageError, match=r"HTTP 503.*what has come is kept"):
+            fetch(server, tmp_path, [name])
+        begun = files_in(tmp_path)
+        assert begun == {f".{name}.partial": content(name)[:501]}
+        server.asked.clear()
+        fetch(server, tmp_path, [name])
+        assert server.asked[name] == [501]
+        assert server.served[name] == len(content(name))
+    assert files_in(tmp_path) == {name: content(name)}
+
+
+def test_a_server_that_knows_no_ranges_sends_the_whole_again(tmp_path):
+    name = NAMES[0]
+    with dataset_server(FILES) as server:
+        server.faults[name] = ["cut", "whole"]
+        fetch(server, tmp_path, [name])
+    assert files_in(tmp_path) == {name: content(name)}
+
+
+@pytest.mark.parametrize("begun", [content(NAMES[0]) + b"more", b"other" * 10, content(NAMES[0])])
+def test_a_begun_file_of_other_content_is_fetched_anew(tmp_path, begun):
+    (tmp_path / f".{NAMES[0]}.partial").write_bytes(begun)
+    (tmp_path / NAMES[1]).write_bytes(b"damaged")
+    with dataset_server(FILES) as server:
+        fetch(server, tmp_path, NAMES[:2])
+    assert files_in(tmp_path) == {name: content(name) for name in NAMES[:2]}
+
+
+def test_wrong_content_twice_names_the_file_and_leaves_nothing_under_its_name(tmp_path):
+    with dataset_server(FILES) as server:
+        server.faults[NAMES[0]] = ["wrong", "wrong"]
+        with pytest.raises(DataError, match=rf"{NAMES[0]}: its MD5 is not the plan's"):
+            fetch(server, tmp_path, NAMES[:1])
+    assert files_in(tmp_path) == {}
+
+
+def test_too_little_room_is_said_before_anything_comes(tmp_path):
+    with (
+        dataset_server(FILES) as server,
+        pytest.raises(UserError, match=r"12 files need about 0\.0 GB.*--shard"),
+    ):
+        fetch(server, tmp_path, free_bytes=lambda path: 5000)
+    assert not server.served
+    assert files_in(tmp_path) == {}
+
+
+def test_what_is_not_published_is_said(tmp_path, capsys):
+    with dataset_server(FILES, VOCABULARY) as server:
+        codes = [
+            command(server, tmp_path, version="3"),
+            command(server, tmp_path, level="frame", version="3"),
+            command(server, tmp_path, split="test"),
+            command(server, tmp_path, "--shard", "3/99"),
+        ]
+    errors = capsys.readouterr().err.split("error: ")[1:]
+    assert codes == [2, 2, 1, 2]
+    assert "version 3 has only frame" in errors[0]
+    assert "version 3 has only validate, test" in errors[1]
+    assert "HTTP 404" in errors[2]
+    assert "none of 12 files" in errors[3]
+
+
+@pytest.mark.parametrize(
+    "data", [b"<html>", b"{}", b'{"files": {}}', b'{"files": {"../x": "' + b"0" * 32 + b'"}}']
+)
+def test_what_is_no_plan_is_refused(data):
+    with pytest.raises(DataError, match="no download plan"):
+        parse_plan(data, "http://x")
+
+
+def test_nobody_there_is_a_fault_of_the_network(tmp_path):
+    with dataset_server(FILES) as server:
+        url = server.url
+    partition = Partition(version=2, level=Level.VIDEO, split="train", server=url)
+    job = Download(
+        files={NAMES[0]: "0" * 32}, url_of=partition.file_url, out=Path(tmp_path), backoff=QUICK
+    )
+    with pytest.raises(StorageError, match="run the same command again"):
+        download(job, advance=lambda count: None)

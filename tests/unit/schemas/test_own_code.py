@@ -1,0 +1,93 @@
+"""The user's own modules: found in the working directory, and their content in the cache keys."""
+
+import dataclasses
+import importlib
+import json
+import sys
+
+import pytest
+
+from yt8m.pipeline.presets import load_config
+from yt8m.pipeline.run.preflight import preflight
+from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.own_code import load_named, missing_module, module_of, own_code_version
+
+OWN_METRIC = 'metrics_specs { metrics { class_name: "A" module: "own_m" } }'
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """my_parts/networks.py, which imports its neighbour and a file beside the package."""
+    folder = tmp_path / "my_parts"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "networks.py").write_text(
+        "from . import layers\nimport beside\nimport json\nVALUE = 1\n"
+    )
+    (folder / "layers.py").write_text("SIZE = 3\n")
+    (folder / "unused.py").write_text("")
+    (tmp_path / "beside.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.invalidate_caches()
+    yield tmp_path
+    for name in [n for n in sys.modules if n.partition(".")[0] in ("my_parts", "beside")]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize(
+    ("file", "counts"),
+    [
+        ("my_parts/networks.py", True),
+        ("my_parts/layers.py", True),
+        ("my_parts/__init__.py", True),
+        ("beside.py", True),
+        ("my_parts/unused.py", False),
+    ],
+)
+def test_a_change_of_what_is_imported_changes_the_digest_and_no_other(package, file, counts):
+    before = own_code_version("my_parts.networks")
+    (package / file).write_text("# changed\n" + (package / file).read_text())
+    assert (own_code_version("my_parts.networks") != before) is counts
+
+
+def test_no_module_is_no_digest_and_a_missing_one_counts_by_its_name():
+    assert own_code_version("", "") == ""
+    assert own_code_version("not.there") != own_code_version("not.here") != ""
+
+
+def test_what_a_path_names_is_loaded_or_the_message_says_where_it_must_be(package):
+    assert load_named("my_parts.networks.VALUE", "x = y") == 1
+    assert missing_module("my_parts.networks") == missing_module("") == ""
+    with pytest.raises(ConfigError, match=r"x = y: cannot be imported .*no attribute"):
+        load_named("my_parts.networks.NOTHING", "x = y")
+    with pytest.raises(ConfigError, match="on Kubeflow it must be in the image"):
+        load_named("not_there.networks.Network", "x = y")
+
+
+def test_a_missing_module_is_found_before_the_run_starts(tmp_path):
+    config = load_config(
+        "smoke",
+        [
+            f"root={tmp_path}",
+            "trainer.network=not_there.Net",
+            f"evaluator.eval_config={json.dumps(OWN_METRIC)}",
+        ],
+    )
+    assert config.evaluator.own_modules == ("own_m",)
+    with pytest.raises(ConfigError) as caught:
+        preflight(config, {})
+    assert "trainer.network = not_there.Net: there is no module not_there" in str(caught.value)
+    assert "evaluator.eval_config: there is no module own_m" in str(caught.value)
+
+
+def test_the_networks_code_is_in_the_key_of_the_run_and_of_the_trainer(package, monkeypatch):
+    from yt8m.pipeline.run.cache_keys import _run_key
+
+    config = load_config("smoke", ["trainer.network=my_parts.networks.Net"])
+    assert module_of(config.trainer.network) == "my_parts.networks"
+    before = _run_key(config)
+    plain = dataclasses.replace(config, trainer=dataclasses.replace(config.trainer, network=""))
+    unchanged = _run_key(plain)
+    (package / "my_parts" / "layers.py").write_text("SIZE = 4\n")
+    assert _run_key(config) != before
+    assert _run_key(plain) == unchanged
