@@ -9,6 +9,8 @@ from typing import Any
 from tfx import types
 from tfx.types.component_spec import ChannelParameter, ComponentSpec, ExecutionParameter
 
+Artifacts = dict[str, list[types.Artifact]]  # what an executor is given for inputs and outputs
+
 
 class Declaration(ComponentSpec):
     """TFX's ComponentSpec, which makes the channels of its outputs itself."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from tfx import types
 from tfx.dsl.components.base import base_executor
 from tfx.types import artifact_utils
 
 from yt8m.components.baseline.config import BaselineConfig
 from yt8m.components.baseline.select import copy_to_artifact, replaced_version, select_baseline
+from yt8m.components.declaration import Artifacts
 from yt8m.schemas.config_tree import from_parameter
 
 _log = logging.getLogger(__name__)
@@ -20,10 +20,7 @@ class Executor(base_executor.BaseExecutor):
     """Hands the chosen version on as a Model artifact."""
 
     def Do(  # noqa: N802  (TFX's name)
-        self,
-        input_dict: dict[str, list[types.Artifact]],
-        output_dict: dict[str, list[types.Artifact]],
-        exec_properties: dict[str, Any],
+        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         self._log_startup(input_dict, output_dict, exec_properties)
         push_dir = exec_properties["push_dir"]

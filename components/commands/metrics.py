@@ -53,7 +53,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
 
 def _result(args: argparse.Namespace) -> MetricValues:
-    from yt8m.components.metrics import Batch, MetricAccumulator
+    from yt8m.components.metrics import Batch, accumulate
 
     arrays = _load(args.file)
     predictions = arrays["predictions"]
@@ -68,14 +68,8 @@ def _result(args: argparse.Namespace) -> MetricValues:
         )
     ids = arrays.get("ids")
     names = [str(name) for name in ids] if ids is not None else _numbers(len(predictions))
-    metrics = MetricAccumulator.empty(predictions.shape[1], top_k=args.top_k)
-    step = 4096  # bounds what is held beside the arrays
-    for start in range(0, len(predictions), step):
-        part = slice(start, start + step)
-        metrics.update(
-            Batch(predictions=predictions[part], multi_hot=arrays["labels"][part], ids=names[part])
-        )
-    return metrics.result(top_n=args.top_n)
+    batch = Batch(predictions=predictions, multi_hot=arrays["labels"], ids=names)
+    return accumulate(batch, top_k=args.top_k).result(top_n=args.top_n)
 
 
 def _load(path: Path) -> dict[str, np.ndarray]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
 
 from yt8m.components.artifacts.export_info import FEATURES, SCORES, SERVING, ExportInfo
 from yt8m.components.export.load import LoadedModel
+from yt8m.components.export.module import best_classes
 from yt8m.components.export.save import save_module
 from yt8m.components.models.network import batch_spec
 from yt8m.schemas.errors import UserError
@@ -19,8 +20,6 @@ _RECORDS = tf.TensorSpec([None], tf.string, "examples")
 _TOP_K = 20
 _HEAD = "entities"
 _OF_A_ROW = ("video_id", "segment_start")
-
-Signature = Callable[..., dict[str, tf.Tensor]]
 
 
 class EnsembleModule(tf.Module):
@@ -60,15 +59,7 @@ class EnsembleModule(tf.Module):
 
     def _serve(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
         scored = self._score(examples)
-        best = tf.math.top_k(scored.pop(SCORES), k=self._top_k)
-        outputs = {
-            "class_ids": tf.cast(best.indices, tf.int64),
-            SCORES: best.values,
-            **scored,
-        }
-        if self._names is not None:
-            outputs["class_names"] = tf.gather(self._names, best.indices)
-        return outputs
+        return best_classes(scored.pop(SCORES), scored, top_k=self._top_k, names=self._names)
 
     def _score_arrays(self, batch: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         results = [member.signatures[FEATURES](**batch)[SCORES] for member in self.members]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from tensorflow_model_analysis.proto import config_pb2
-from tfx import types
 from tfx.components.evaluator import constants
 from tfx.dsl.components.base import base_beam_executor
 from tfx.types import artifact_utils
@@ -20,6 +19,7 @@ from yt8m.components.artifacts import evaluation as evaluation_file
 from yt8m.components.artifacts import manifest
 from yt8m.components.artifacts.decision import Decision, GateMode, decision_text
 from yt8m.components.artifacts.evaluation import Evaluation
+from yt8m.components.declaration import Artifacts
 from yt8m.components.evaluator.beam_scoring import add_scoring, collect
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig, SliceBy
 from yt8m.components.evaluator.evaluation import evaluate
@@ -61,8 +61,6 @@ from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.vocabulary import Vocabulary
 
 _log = logging.getLogger(__name__)
-
-Artifacts = dict[str, list[types.Artifact]]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from tfx.types import artifact_utils
 import yt8m.components.storage.tfx_plugin  # noqa: F401  (s3:// for TFX's own file IO)
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
+from yt8m.components.declaration import Artifacts
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.example_gen.ingest import Ingested, cache_policy, ingest
 from yt8m.components.example_gen.sources import Sources, resolve_sources
@@ -31,10 +32,7 @@ class Executor(base_beam_executor.BaseBeamExecutor):
     """Fills `examples` and `sample`. Beam is started only where records are rewritten."""
 
     def Do(  # noqa: N802  (TFX's name)
-        self,
-        input_dict: dict[str, list[types.Artifact]],
-        output_dict: dict[str, list[types.Artifact]],
-        exec_properties: dict[str, Any],
+        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         self._log_startup(input_dict, output_dict, exec_properties)
         config = from_parameter(DataConfig, exec_properties["config"], path="data")

@@ -55,15 +55,9 @@ class ServingModule(tf.Module):
 
     def _serve(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
         parsed = self._parse(examples)
-        best = tf.math.top_k(self._scores(parsed), k=self._top_k)
-        outputs = {
-            "class_ids": tf.cast(best.indices, tf.int64),
-            SCORES: best.values,
-            **_rows(parsed),
-        }
-        if self._names is not None:
-            outputs["class_names"] = tf.gather(self._names, best.indices)
-        return outputs
+        return best_classes(
+            self._scores(parsed), _rows(parsed), top_k=self._top_k, names=self._names
+        )
 
     def _score(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
         parsed = self._parse(examples)
@@ -77,6 +71,17 @@ class ServingModule(tf.Module):
 
     def _scores(self, parsed: ParsedRecords) -> tf.Tensor:
         return self._call_with_signal(parsed.signal, training=False)[self._head.name]
+
+
+def best_classes(
+    scores: tf.Tensor, rows: dict[str, tf.Tensor], *, top_k: int, names: tf.Tensor | None
+) -> dict[str, tf.Tensor]:
+    """What model servers answer: of `scores` [rows, classes] the best, beside what names a row."""
+    best = tf.math.top_k(scores, k=top_k)
+    outputs = {"class_ids": tf.cast(best.indices, tf.int64), SCORES: best.values, **rows}
+    if names is not None:
+        outputs["class_names"] = tf.gather(names, best.indices)
+    return outputs
 
 
 def _rows(parsed: ParsedRecords) -> dict[str, tf.Tensor]:

@@ -5,6 +5,7 @@ from yt8m.components.metrics.accumulator import (
     ClassPrecision,
     MetricAccumulator,
     MetricValues,
+    accumulate,
 )
 from yt8m.components.metrics.batch import Batch, BrokenPredictions
 
@@ -15,4 +16,5 @@ __all__ = [
     "ClassPrecision",
     "MetricAccumulator",
     "MetricValues",
+    "accumulate",
 ]

@@ -17,6 +17,7 @@ from yt8m.components.metrics.batch import Batch
 from yt8m.components.metrics.rows import Rows
 
 TOP_K = 20
+_ROWS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,3 +182,13 @@ def _class_ranges(data: Rows, num_classes: int) -> Iterator[tuple[int, int]]:
 def _mean(values: np.ndarray) -> float | None:
     """A mean that does not depend on the order of the values."""
     return float(np.sort(values).sum()) / len(values) if len(values) else None
+
+
+def accumulate(batch: Batch, *, top_k: int = TOP_K) -> MetricAccumulator:
+    """The metrics of any number of videos, in pieces, which bounds the memory beside the arrays."""
+    metrics = MetricAccumulator.empty(batch.predictions.shape[1], top_k=top_k)
+    columns = {name: column for name, column in vars(batch).items() if column is not None}
+    for start in range(0, len(batch.predictions), _ROWS_AT_ONCE):
+        part = slice(start, start + _ROWS_AT_ONCE)
+        metrics.update(Batch(**{name: column[part] for name, column in columns.items()}))
+    return metrics

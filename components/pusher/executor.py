@@ -16,6 +16,7 @@ from yt8m.components.artifacts import push_outcome
 from yt8m.components.artifacts.push_outcome import PushOutcome
 from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.console.signals import signal_received
+from yt8m.components.declaration import Artifacts
 from yt8m.components.pusher.config import PusherConfig
 from yt8m.components.pusher.record import create_record
 from yt8m.components.registry.baseline_artifact import read_in_service
@@ -29,10 +30,7 @@ class Executor(tfx_pusher.Executor):
     """TFX's Pusher with another way to write: staged, renamed, on record."""
 
     def Do(  # noqa: N802  (TFX's name)
-        self,
-        input_dict: dict[str, list[types.Artifact]],
-        output_dict: dict[str, list[types.Artifact]],
-        exec_properties: dict[str, Any],
+        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         self._log_startup(input_dict, output_dict, exec_properties)
         pushed = artifact_utils.get_single_instance(output_dict["pushed_model"])

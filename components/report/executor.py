@@ -6,10 +6,10 @@ import json
 import logging
 from typing import Any
 
-from tfx import types
 from tfx.dsl.components.base import base_executor
 from tfx.types import artifact_utils
 
+from yt8m.components.declaration import Artifacts
 from yt8m.components.report.collect import collect
 from yt8m.components.report.config import ReportConfig
 from yt8m.components.report.inputs import ReportInputs
@@ -23,10 +23,7 @@ class Executor(base_executor.BaseExecutor):
     """Reads what the run left so far and writes the page."""
 
     def Do(  # noqa: N802  (TFX's name)
-        self,
-        input_dict: dict[str, list[types.Artifact]],
-        output_dict: dict[str, list[types.Artifact]],
-        exec_properties: dict[str, Any],
+        self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         self._log_startup(input_dict, output_dict, exec_properties)
         uris = {key: artifacts[0].uri for key, artifacts in input_dict.items() if artifacts}

@@ -16,6 +16,7 @@ from tfx.utils import io_utils
 from yt8m.components import storage
 from yt8m.components.artifacts import comparisons
 from yt8m.components.artifacts.comparisons import Comparisons
+from yt8m.components.declaration import Artifacts
 from yt8m.components.registry.baseline_artifact import baseline_statistics
 from yt8m.components.validation.anomalies import Anomaly, list_anomalies, message
 from yt8m.components.validation.config import OnDrift, ValidationConfig
@@ -30,8 +31,6 @@ MESSAGE_FILE = "anomalies.txt"
 _TRAIN, _EVAL = "train", "eval"
 _NOTHING = Comparison((), ())
 _logger = logging.getLogger(__name__)
-
-Artifacts = dict[str, list[types.Artifact]]
 
 
 class SchemaGenExecutor(base_executor.BaseExecutor):

@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from yt8m.components.metrics import TOP_K, Batch, MetricAccumulator, MetricValues
+from yt8m.components.metrics import TOP_K, Batch, MetricValues, accumulate
 from yt8m.schemas.errors import DataError
-
-_ROWS_AT_ONCE = 4096  # bounds what is held beside the arrays
 
 
 def gap(predictions: Any, labels: Any, *, top_k: int = TOP_K) -> float:
@@ -50,9 +48,6 @@ def _values(
             f"labels have shape {truth.shape}, predictions {scores.shape}: labels are of the same "
             "shape, or whole numbers [videos, labels per video] padded with -1"
         )
-    metrics = MetricAccumulator.empty(scores.shape[1], top_k=top_k)
-    for start in range(0, len(scores), _ROWS_AT_ONCE):
-        part = slice(start, start + _ROWS_AT_ONCE)
-        labelled = (truth[part], None) if ids else (None, truth[part])
-        metrics.update(Batch(predictions=scores[part], labels=labelled[0], multi_hot=labelled[1]))
-    return metrics.result(top_n=top_n)
+    labels, multi_hot = (truth, None) if ids else (None, truth)
+    batch = Batch(predictions=scores, labels=labels, multi_hot=multi_hot)
+    return accumulate(batch, top_k=top_k).result(top_n=top_n)

@@ -49,7 +49,7 @@ def _bucket() -> Iterator[tuple[str, FaultyProxy]]:
         faulty_proxy(os.environ["AWS_ENDPOINT_URL_S3"]) as proxy,
         mock.patch.dict(os.environ, {"AWS_ENDPOINT_URL_S3": proxy.url}),
     ):
-        s3._client.cache_clear()
+        s3.client.cache_clear()
         yield bucket, proxy
 
 

@@ -7,10 +7,10 @@ import pytest
 from docs_blocks import ROOT
 
 from yt8m.components.evaluator.thresholds import KNOWN_METRICS
-from yt8m.components.models.config import ModelConfig
+from yt8m.components.models.config import LossName, ModelConfig
 from yt8m.components.trainer.backends.config import BackendConfig
 
-WAYS = ("A model", "A metric", "A step", "A backend of the trainer")
+WAYS = ("A model", "A loss", "A metric", "A step", "A backend of the trainer")
 STEPS = ("baseline", "example_gen", "evaluator", "pusher", "report", "validation")
 
 
@@ -37,6 +37,15 @@ def test_every_model_is_in_the_files_of_its_way(model):
     assert f"class {model.__name__}(" in text_of(config)
     assert f"{model.__name__}()" in text_of(network)
     assert f"| `{model().name}` |" in text_of(page)
+
+
+@pytest.mark.parametrize("loss", [name for name in LossName if name is not LossName.OWN])
+def test_every_loss_is_in_the_files_of_its_way(loss):
+    config, losses, page, tests = files_of("A loss")
+    assert f'{loss.name} = "{loss.value}"' in text_of(config)
+    assert f"LossName.{loss.name}" in text_of(losses)
+    assert loss.value in text_of(page)
+    assert f"LossName.{loss.name}" in text_of(tests)
 
 
 @pytest.mark.parametrize("name", KNOWN_METRICS)
