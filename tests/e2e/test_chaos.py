@@ -26,10 +26,10 @@ def test_a_run_that_is_killed_and_interrupted_in_turn_ends_as_if_nothing_had_bee
     tmp_path: Path,
 ) -> None:
     first = STEPS[:1]
-    blows = iter([KILL, TERM, INT, KILL])
+    blows = iter([KILL, TERM, INT])
     trials = list(live(tmp_path, random.Random(1), blows, steps=first))
     assert losses(trials) == []
-    assert len(trials) >= 3
+    assert len(trials) >= 2
 
 
 @pytest.mark.parametrize(
