@@ -102,6 +102,8 @@ def read_dataset_spec(out: Path) -> DatasetSpec | None:
 def _claim(out: Path, spec: DatasetSpec) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
+        for left in out.glob(f".{SPEC_FILE}.*"):  # of a try that was killed while it began
+            left.unlink()
         before = read_dataset_spec(out)
         others = sorted(path.name for path in out.iterdir())
     except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,6 +13,8 @@ from yt8m.components.storage.lock import is_held
 from yt8m.pipeline.run.workspace import Layout
 from yt8m.schemas.errors import ConfigError
 
+_RUN_ID = "%Y%m%d-%H%M%S-%f"
+
 
 @dataclass(frozen=True)
 class RunResult:
@@ -19,6 +22,21 @@ class RunResult:
 
     record: RunRecord
     is_new: bool = True
+
+
+def next_run_id(layout: Layout, now: datetime.datetime) -> str:
+    """From the time, and after every run there is: their order must outlive a clock set back."""
+    wanted = now.strftime(_RUN_ID)
+    newest = (
+        max((p.name for p in layout.runs.iterdir()), default="") if layout.runs.is_dir() else ""
+    )
+    if wanted > newest:
+        return wanted
+    try:
+        last = datetime.datetime.strptime(newest, _RUN_ID)
+    except ValueError:  # somebody else's directory
+        return wanted
+    return (last + datetime.timedelta(microseconds=1)).strftime(_RUN_ID)
 
 
 def display_status(verdict: str, reason: str) -> str:

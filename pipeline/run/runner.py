@@ -34,6 +34,7 @@ from yt8m.pipeline.run.record import (
     RunResult,
     begin_record,
     mark_killed,
+    next_run_id,
     read_run_records,
     write_record,
 )
@@ -78,7 +79,7 @@ def run(config: PipelineConfig, options: RunOptions, console: Console) -> RunRes
         for killed in dead:
             then = "; this one continues it" if killed.fingerprint == cache_key else ""
             console.info(f"run {killed.run_id} was killed {killed.reason}{then}")
-        record = _new_record(config, options, external, cache_key)
+        record = _new_record(config, options, external, cache_key, layout)
         begin_record(layout, record)
         console.info(f"run {record.run_id}; the full logs are in {layout.logs(record.run_id)}")
         with signals_as_errors() as signals:
@@ -187,11 +188,15 @@ class _Run:
 
 
 def _new_record(
-    config: PipelineConfig, options: RunOptions, external: ExternalInputs, cache_key: str
+    config: PipelineConfig,
+    options: RunOptions,
+    external: ExternalInputs,
+    cache_key: str,
+    layout: Layout,
 ) -> RunRecord:
     now = datetime.datetime.now(datetime.timezone.utc)
     return RunRecord(
-        run_id=now.strftime("%Y%m%d-%H%M%S-%f"),
+        run_id=next_run_id(layout, now),
         started=now.timestamp(),
         push_dir=config.pusher.push_dir,
         fingerprint=cache_key,

@@ -26,20 +26,20 @@ def test_a_run_that_is_killed_and_interrupted_in_turn_ends_as_if_nothing_had_bee
     tmp_path: Path,
 ) -> None:
     first = STEPS[:1]
-    blows = iter([KILL, TERM, INT, KILL])
+    blows = iter([KILL, TERM, INT])
     trials = list(live(tmp_path, random.Random(1), blows, steps=first))
     assert losses(trials) == []
-    assert len(trials) >= 3
+    assert len(trials) >= 2
 
 
 @pytest.mark.parametrize(
     "some",
     [
-        pytest.param(lambda work, chance: registry_writers(work, chance, stride=12), id="registry"),
-        pytest.param(lambda work, chance: record_writers(work, chance, stride=20), id="records"),
+        pytest.param(lambda work, chance: registry_writers(work, chance, stride=20), id="registry"),
+        pytest.param(lambda work, chance: record_writers(work, chance, stride=30), id="records"),
         pytest.param(lambda work, chance: checkpoints(work, chance, kills=3), id="checkpoints"),
         pytest.param(
-            lambda work, chance: damage(work, chance, times=3 * len(DAMAGES)), id="damage"
+            lambda work, chance: damage(work, chance, times=2 * len(DAMAGES)), id="damage"
         ),
         pytest.param(
             lambda work, chance: network(work, chance, reads=3, ingests=3, pushes=6), id="network"

@@ -17,7 +17,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from yt8m.components.storage import s3
 
 BUCKET = "bucket"
-_START_S = 60.0
+_START_S = 180.0
 
 
 @contextmanager

@@ -1,5 +1,8 @@
 """Trainings at every level: all kinds of records, of inputs and of heads end in a better model."""
 
+import dataclasses
+
+import numpy as np
 import pytest
 from records import read_all
 from training import CLASSES, make_job
@@ -7,6 +10,7 @@ from training import CLASSES, make_job
 from yt8m.components.artifacts.training_curve import TRAINING, read_curve
 from yt8m.components.export.load import load_export
 from yt8m.components.trainer.backends.in_process import run_job
+from yt8m.schemas.features import FeatureConfig
 
 LSTM = {"name": "rnn", "cells": 8, "layers": 1}
 CASES = {
@@ -61,3 +65,18 @@ def test_training_makes_a_model_better_on_unseen_records(tmp_path, data, case):
     scores = model.score(examples=records)["scores"].numpy()
     assert scores.shape[1] == CLASSES
     assert len(scores) >= len(records)  # a segment is a row of its own
+
+
+@pytest.mark.parametrize("level", ["video", "frame", "segment"])
+def test_a_feature_set_of_ones_own_is_trained_on_and_its_model_reads_the_same_records(
+    tmp_path, data, level
+):
+    trainer = {**CASES[level][1], "num_epochs": None, "max_steps": 3}
+    job = make_job(tmp_path, level=level, data=data[level], **trainer)
+    features = FeatureConfig(names=("audio",), sizes=(128,), num_classes=CLASSES)
+    run_job(dataclasses.replace(job, features=features), {})
+    records = read_all(sorted(data[level].glob("validate*"))[0])
+    scores = load_export(job.export_dir).score(examples=records)["scores"].numpy()
+    assert scores.shape[1] == CLASSES
+    assert np.isfinite(scores).all()
+    assert scores.std() > 0

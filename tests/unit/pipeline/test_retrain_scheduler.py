@@ -85,6 +85,13 @@ def test_monday_is_monday(scheduler_on):
     assert started == ["02 03:00", "09 03:00"]
 
 
+def test_the_next_three_times_are_printed_when_it_starts(scheduler_on, capsys):
+    starts(scheduler_on("0 3 * * 1", Clock()), Clock(), takes={}, times=1)
+    said = " ".join(capsys.readouterr().err.split())
+    times = ("Mon 2026-03-02 03:00:00", "Mon 2026-03-09 03:00:00", "Mon 2026-03-16 03:00:00")
+    assert f"0 3 * * 1 (UTC): next {', '.join(times)}" in said
+
+
 def test_times_missed_during_a_long_run_make_one_run(scheduler_on):
     clock = Clock()
     takes = {"hours": 3, "minutes": 20}

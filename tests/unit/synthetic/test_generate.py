@@ -105,6 +105,14 @@ def test_interrupted_generation_is_completed_to_the_same_bytes(tmp_path):
     assert {p.name for p in whole.out.iterdir()} == {p.name for p in (tmp_path / "data").iterdir()}
 
 
+def test_what_a_kill_left_at_the_very_beginning_is_no_other_file(tmp_path):
+    whole = make_dataset(tmp_path / "whole")
+    (tmp_path / "killed").mkdir()
+    (tmp_path / "killed" / ".dataset.json.6c35e9deeaa7").write_text("{")
+    again = make_dataset(tmp_path / "killed")
+    assert sorted(p.name for p in again.iterdir()) == sorted(p.name for p in whole.iterdir())
+
+
 def test_other_files_and_another_data_set_are_not_mixed_with(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")

@@ -1,9 +1,16 @@
 """The record of a run, on disk and back."""
 
 import dataclasses
+import datetime
 
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, Verdict
-from yt8m.pipeline.run.record import begin_record, read_record, read_run_records, write_record
+from yt8m.pipeline.run.record import (
+    begin_record,
+    next_run_id,
+    read_record,
+    read_run_records,
+    write_record,
+)
 from yt8m.pipeline.run.workspace import Layout
 
 RECORD = RunRecord(
@@ -40,3 +47,23 @@ def test_a_failure_by_what_was_given_ends_as_a_mistake_in_it_does():
     record = RunRecord(run_id="r", started=0.0, verdict=Verdict.FAILED)
     assert record.exit_code == 1
     assert dataclasses.replace(record, given_wrong=True).exit_code == 2
+
+
+def test_a_run_is_the_newest_whatever_the_clock_says(tmp_path):
+    layout = Layout(tmp_path)
+    now = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.timezone.utc)
+    made = []
+    for days in (0, 0, -400, 3, -1):
+        run_id = next_run_id(layout, now + datetime.timedelta(days=days))
+        begin_record(layout, dataclasses.replace(RECORD, run_id=run_id))
+        made.append(run_id)
+    assert made[0] == "20260301-120000-000000"
+    assert made[3] == "20260304-120000-000000"
+    assert [record.run_id for record in read_run_records(layout)] == made[::-1]
+
+
+def test_a_directory_of_somebody_elses_among_the_runs_disturbs_no_run_id(tmp_path):
+    layout = Layout(tmp_path)
+    (layout.runs / "zzz").mkdir(parents=True)
+    now = datetime.datetime(2026, 3, 1, tzinfo=datetime.timezone.utc)
+    assert next_run_id(layout, now) == "20260301-000000-000000"
