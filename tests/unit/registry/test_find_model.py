@@ -26,7 +26,7 @@ def test_a_damaged_version_in_service_is_not_passed_over(tmp_path):
     push_dir = tmp_path / "push"
     push_fake(tmp_path, push_dir)
     version = push_fake(tmp_path, push_dir)
-    (tmp_path / "push" / str(version.number) / "saved_model.pb").write_bytes(b"short")
+    (tmp_path / "push" / str(version.number) / "saved_model.pb").write_bytes(b"cut")
     with pytest.raises(DamagedVersionError, match=rf"version {version.number} in .*saved_model"):
         find_model(str(push_dir))
 
