@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from yt8m.components.commands.arguments import positive_int
 from yt8m.components.console.console import Console
 from yt8m.components.published.plan import MIRRORS, SERVER, VERSIONS
 from yt8m.schemas.errors import UserError
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--mirror", choices=MIRRORS, default=MIRRORS[0], help=f"({MIRRORS[0]})")
     parser.add_argument(
-        "--workers", type=_positive, default=8, metavar="N", help="files at once (8)"
+        "--workers", type=positive_int, default=8, metavar="N", help="files at once (8)"
     )
     parser.add_argument(
         "--server", default=SERVER, metavar="URL", help=f"another one with the paths of {SERVER}"
@@ -114,9 +115,3 @@ def _part(text: str) -> tuple[int, int]:
     if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
         raise argparse.ArgumentTypeError(f"{text}: write it as X/Y, X from 1 to Y, e.g. 1/100")
     return int(part), int(parts)
-
-
-def _positive(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text}: must be a whole number, 1 or more")
-    return int(text)

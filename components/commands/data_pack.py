@@ -24,6 +24,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from yt8m.components.commands.arguments import positive_int
 from yt8m.components.console.console import Console
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import MAX_FRAMES, QUANTISED_MAX, QUANTISED_MIN, Level
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--split", choices=["train", "validate", "test"], required=True, help="their names begin so"
     )
-    parser.add_argument("--shards", type=_positive, default=1, metavar="N", help="files (1)")
+    parser.add_argument("--shards", type=positive_int, default=1, metavar="N", help="files (1)")
     parser.add_argument(
         "--range",
         type=_range,
@@ -112,9 +113,3 @@ def _range(text: str) -> tuple[float, float]:
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise argparse.ArgumentTypeError(f"{text}: write it as LOW,HIGH, e.g. --range=-0.3,0.3")
     return low, high
-
-
-def _positive(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text}: must be a whole number, 1 or more")
-    return int(text)

@@ -16,6 +16,7 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from yt8m.components.commands.arguments import positive_int
 from yt8m.components.console.console import Console
 from yt8m.schemas.errors import DataError, UserError
 
@@ -31,10 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("file", type=Path, metavar="FILE.npz")
     parser.add_argument(
-        "--top-k", type=_positive, default=20, help="classes of each video that count (20)"
+        "--top-k", type=positive_int, default=20, help="classes of each video that count (20)"
     )
     parser.add_argument(
-        "--top-n", type=_positive, help="predictions of each class that count in MAP (all)"
+        "--top-n", type=positive_int, help="predictions of each class that count in MAP (all)"
     )
 
 
@@ -98,9 +99,3 @@ def _load(path: Path) -> dict[str, np.ndarray]:
 
 def _numbers(count: int) -> list[str]:
     return [f"number {row}" for row in range(count)]
-
-
-def _positive(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text}: must be a whole number, 1 or more")
-    return int(text)

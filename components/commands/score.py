@@ -17,6 +17,7 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from yt8m.components.commands.arguments import positive_int
 from yt8m.components.console.console import Console
 from yt8m.components.console.quiet import silence_tensorflow
 from yt8m.components.predictions.plan import MAX_SEGMENTS
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--top-n",
-        type=_positive,
+        type=positive_int,
         default=MAX_SEGMENTS,
         metavar="N",
         help=f"segments of each class that count ({MAX_SEGMENTS})",
@@ -73,9 +74,3 @@ def _score(args: argparse.Namespace, console: Console) -> VideoScore | SegmentSc
 
 def _text(value: float) -> str:
     return f"{value:.6f}" if isinstance(value, float) else f"{value:,}"
-
-
-def _positive(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text}: must be a whole number, 1 or more")
-    return int(text)

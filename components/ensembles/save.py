@@ -130,7 +130,15 @@ def export_ensemble(
     )
     with_arrays = all(FEATURES in model.loaded.signatures for model in models)
     arrays = batch_spec(features, level) if with_arrays and described else None
-    save_module(module, directory, signatures=module.signatures(arrays), info=info)
+    # What other makers' models can read is not known for certain.
+    all_described = all(model.level is not None for model in models)
+    save_module(
+        module,
+        directory,
+        signatures=module.signatures(arrays),
+        info=info,
+        warm_up=all_described,
+    )
     return info
 
 

@@ -15,6 +15,8 @@ from yt8m.components import storage
 from yt8m.components.artifacts.export_info import FILE_NAME, ExportInfo
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.export.module import ServingModule
+from yt8m.components.export.warmup import FILE_NAME as WARM_UP_FILE
+from yt8m.components.export.warmup import warm_up_requests
 from yt8m.components.models.network import Network
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import FeatureConfig, Level
@@ -54,9 +56,17 @@ def export_model(network: Network, directory: str, spec: ExportSpec) -> ExportIn
 
 
 def save_module(
-    module: tf.Module, directory: str, *, signatures: Mapping[str, Any], info: ExportInfo
+    module: tf.Module,
+    directory: str,
+    *,
+    signatures: Mapping[str, Any],
+    info: ExportInfo,
+    warm_up: bool = True,
 ) -> None:
-    """Write `module` and what it says of itself, complete or not at all, over what is there."""
+    """Write `module` and what it says of itself, complete or not at all, over what is there.
+
+    `warm_up` adds requests for model servers; a model that cannot read them would not be served.
+    """
     local = storage.is_local(directory)
     parent = Path(directory).absolute().parent if local else None
     if parent is not None:
@@ -66,6 +76,8 @@ def save_module(
         tf.saved_model.save(module, saved, signatures=signatures)
         storage.make_dirs(storage.join(saved, FILE_NAME.rpartition("/")[0]))
         storage.write_text(storage.join(saved, FILE_NAME), info.to_json())
+        if warm_up:
+            storage.write_bytes(storage.join(saved, WARM_UP_FILE), warm_up_requests(info))
         storage.remove_tree(directory)
         if local:
             storage.rename(saved, directory)

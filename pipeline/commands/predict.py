@@ -26,6 +26,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
+from yt8m.components.commands.arguments import positive_int
 from yt8m.components.console.console import Console
 from yt8m.components.console.quiet import silence_tensorflow
 from yt8m.components.predictions.plan import TOP_K, Format, PredictionPlan
@@ -48,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", required=True, choices=formats, help="of the file")
     parser.add_argument(
         "--top-k",
-        type=_positive,
+        type=positive_int,
         metavar="K",
         help=f"classes of each row ({TOP_K}; format segment: all)",
     )
@@ -58,7 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the classes that may be predicted, one a line (default: all)",
     )
     parser.add_argument(
-        "--workers", type=_positive, metavar="N", help="shards at once (default: one a processor)"
+        "--workers",
+        type=positive_int,
+        metavar="N",
+        help="groups at once (one a processor)",
     )
     parser.add_argument("--beam-runner", help="local, flink, spark or dataflow (default: no Beam)")
     parser.add_argument(
@@ -154,9 +158,3 @@ def _absolute(path: str) -> str:
     from yt8m.components import storage
 
     return os.path.abspath(path) if storage.is_local(path) else path  # noqa: PTH100
-
-
-def _positive(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text}: must be a whole number, 1 or more")
-    return int(text)

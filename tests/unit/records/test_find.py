@@ -1,0 +1,40 @@
+"""Shards are found by a pattern, and say themselves what their records are."""
+
+import pytest
+from records import compress, drop_feature, edit_record, make_dataset, write_all
+
+from yt8m.components.records.find import find_level, find_shards
+from yt8m.schemas.errors import DataError, UserError
+from yt8m.schemas.features import Level
+
+
+@pytest.mark.parametrize("level", list(Level), ids=lambda level: level.value)
+def test_the_level_is_that_of_the_records(tmp_path, level):
+    data = make_dataset(tmp_path, level=level.value)
+    compress(data / "train0000.tfrecord")
+    shards = find_shards(str(data / "train*"))
+    assert [shard.compression for shard in shards] == ["GZIP", ""]
+    assert find_level(shards) is level
+
+
+def test_a_rated_shard_may_begin_with_an_empty_file_and_a_video_without_ratings(tmp_path):
+    data = make_dataset(tmp_path, level="segment")
+    for key in ("segment_labels", "segment_start_times"):
+        edit_record(data / "train0000.tfrecord", 0, drop_feature(key))
+    write_all(data / "train.tfrecord", [])
+    assert find_level(find_shards(str(data / "train*"))) is Level.SEGMENT
+
+
+def test_what_holds_no_records_is_named(tmp_path):
+    (tmp_path / "a.txt").write_text("no records at all")
+    write_all(tmp_path / "b.tfrecord", [])
+    write_all(tmp_path / "c.tfrecord", [b"\xff\xff"])
+    for name, why in (
+        ("a.txt", "not a TFRecord file"),
+        ("b.tfrecord", "holds no records"),
+        ("c.tfrecord", "no YouTube-8M records"),
+    ):
+        with pytest.raises(DataError, match=rf"{name}: {why}"):
+            find_level(find_shards(str(tmp_path / name)))
+    with pytest.raises(UserError, match="no file matches"):
+        find_shards(str(tmp_path / "d*"))
