@@ -42,7 +42,8 @@ def test_a_run_that_is_killed_and_interrupted_in_turn_ends_as_if_nothing_had_bee
             lambda work, chance: damage(work, chance, times=2 * len(DAMAGES)), id="damage"
         ),
         pytest.param(
-            lambda work, chance: network(work, chance, reads=3, ingests=3, pushes=6), id="network"
+            lambda work, chance: network(work, chance, reads=2, ingests=2, pushes=4, in_a_row=2),
+            id="network",
         ),
         pytest.param(lambda work, chance: rivals(work, chance, pushes=2, runs=0), id="rivals"),
     ],

@@ -28,18 +28,22 @@ from yt8m.schemas.errors import Yt8mError
 _READS = ("cut", "reset", "500", "slow-down", "lost")
 _WRITES = ("reset", "500", "slow-down", "lost")
 _RECORDS = 36
-# Botocore tries ten times; a fault more often than that is a network that stays away.
-_AT_ONCE = 6
 
 
 def network(
-    work: Path, chance: random.Random, *, reads: int = 60, ingests: int = 60, pushes: int = 60
+    work: Path,
+    chance: random.Random,
+    *,
+    reads: int = 60,
+    ingests: int = 60,
+    pushes: int = 60,
+    in_a_row: int = 4,  # well below the ten tries: more often is a network that stays away
 ) -> Iterator[Trial]:
-    """So many of each, every one through up to six faults in a row."""
+    """So many of each, every one through up to `in_a_row` faults."""
     with _bucket() as (bucket, proxy):
-        yield from _reads(bucket, proxy, chance, reads)
-        yield from _ingests(work, bucket, proxy, chance, ingests)
-        yield from _pushes(work, bucket, proxy, chance, pushes)
+        yield from _reads(bucket, proxy, chance, reads, in_a_row)
+        yield from _ingests(work, bucket, proxy, chance, ingests, in_a_row)
+        yield from _pushes(work, bucket, proxy, chance, pushes, in_a_row)
 
 
 @contextmanager
@@ -53,15 +57,17 @@ def _bucket() -> Iterator[tuple[str, FaultyProxy]]:
         yield bucket, proxy
 
 
-def _some(chance: random.Random, faults: tuple[str, ...]) -> list[str]:
-    return chance.choices(faults, k=chance.randrange(1, _AT_ONCE + 1))
+def _some(chance: random.Random, faults: tuple[str, ...], in_a_row: int) -> list[str]:
+    return chance.choices(faults, k=chance.randrange(1, in_a_row + 1))
 
 
-def _reads(bucket: str, proxy: FaultyProxy, chance: random.Random, times: int) -> Iterator[Trial]:
+def _reads(
+    bucket: str, proxy: FaultyProxy, chance: random.Random, times: int, in_a_row: int
+) -> Iterator[Trial]:
     content = chance.randbytes(3 << 20)
     storage.write_bytes(f"{bucket}/file", content)
     for _ in range(times):
-        proxy.faults.extend(_some(chance, _READS))
+        proxy.faults.extend(_some(chance, _READS, in_a_row))
         lost = []
         try:
             if storage.read_bytes(f"{bucket}/file") != content:
@@ -73,14 +79,14 @@ def _reads(bucket: str, proxy: FaultyProxy, chance: random.Random, times: int) -
 
 
 def _ingests(
-    work: Path, bucket: str, proxy: FaultyProxy, chance: random.Random, times: int
+    work: Path, bucket: str, proxy: FaultyProxy, chance: random.Random, times: int, in_a_row: int
 ) -> Iterator[Trial]:
     root = f"{bucket}/records"
     shutil.rmtree(work / "data", ignore_errors=True)
     storage.copy_tree(str(make_dataset(work / "data")), root)
     for _ in range(times):
         shutil.rmtree(work / "out", ignore_errors=True)
-        proxy.faults.extend(_some(chance, _READS))
+        proxy.faults.extend(_some(chance, _READS, in_a_row))
         lost = []
         try:
             done = ingest_directory(
@@ -95,14 +101,14 @@ def _ingests(
 
 
 def _pushes(
-    work: Path, bucket: str, proxy: FaultyProxy, chance: random.Random, times: int
+    work: Path, bucket: str, proxy: FaultyProxy, chance: random.Random, times: int, in_a_row: int
 ) -> Iterator[Trial]:
     proxy.writes = True
     registry = f"{bucket}/{uuid.uuid4().hex}"
     for number in range(times):
         model = fake_model(work / f"model-{uuid.uuid4().hex}")
         judged = in_service(registry)
-        proxy.faults.extend(_some(chance, _WRITES))
+        proxy.faults.extend(_some(chance, _WRITES, in_a_row))
         lost = []
         try:
             record = blessed_record(run_key=f"run {number}")

@@ -22,6 +22,7 @@ COMPONENTS = (
     "Report",
 )
 OUTSIDE = "before, between, after"
+_DAMAGE = "damage"
 RUN_BLOWS = (KILL, TERM, INT, FULL_DISK)
 
 
@@ -80,12 +81,17 @@ def _run_cells(found: Sequence[Trial]) -> tuple[str, ...]:
 
 
 def _others(trials: Sequence[Trial]) -> str:
-    pairs = dict.fromkeys((t.part, t.blow) for t in trials)
     rows = []
-    for part, blow in pairs:
-        found = [t for t in trials if (t.part, t.blow) == (part, blow)]
+    for part, blow in dict.fromkeys((t.part, _manner(t)) for t in trials):
+        found = [t for t in trials if (t.part, _manner(t)) == (part, blow)]
+        if blow == _DAMAGE:
+            blow = f"{len({t.blow for t in found})} kinds of {_DAMAGE}"
         rows.append((part, blow, f"{len(found):,}", _lost(found)))
     return _table(("what was hit", "by", "times", "lost"), rows)
+
+
+def _manner(trial: Trial) -> str:
+    return _DAMAGE if trial.kind == _DAMAGE else trial.blow
 
 
 def _lost(found: Iterable[Trial]) -> str:
