@@ -66,7 +66,10 @@ class Walk:
             "root",
             type="ROOT_DAG",
             pipeline=spec["pipelineInfo"]["name"],
+            dag_execution_id="0",
             component=spec["root"],
+            task="",
+            task_name="",
             runtime_config={"parameterValues": dict(parameters)},
         )
         executors = platform["platforms"]["kubernetes"]["deploymentSpec"]["executors"]
@@ -107,6 +110,7 @@ class Walk:
             "ml_pipeline_server_port": str(_CACHE),
             "mlmd_server_address": "metadata-grpc-service.kubeflow",
             "mlmd_server_port": str(_METADATA),
+            "log_level": "1",
             "publish_logs": "true",
             **{f"{key}_path": str(place / key) for key in outputs},
             **given,

@@ -162,7 +162,7 @@ class Kubelet:
 
     def log_of(self, namespace: str, name: str) -> Path | None:
         """The newest of that name; every pod leaves its log behind."""
-        found = [p for p in self._pods.values() if p.key == (namespace, name)]
+        found = [p for p in list(self._pods.values()) if p.key == (namespace, name)]
         return found[-1].log if found else None
 
     @contextlib.contextmanager
