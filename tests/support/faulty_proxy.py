@@ -33,6 +33,7 @@ class FaultyProxy(ThreadingHTTPServer):
         self.faults: deque[str] = deque()
         self.always = ""
         self.done: Counter[str] = Counter()
+        self.served = 0  # bytes of objects
 
     @property
     def url(self) -> str:
@@ -69,6 +70,8 @@ class _Handler(BaseHTTPRequestHandler):
         target.request(self.command, self.path, body=sent, headers=dict(self.headers))
         answer = target.getresponse()
         body = answer.read()
+        if self.command == "GET" and "Range" in self.headers:
+            self.server.served += len(body)
         length = answer.getheader("Content-Length") if self.command == "HEAD" else None
         headers = [pair for pair in answer.getheaders() if pair[0].lower() not in _HOP_BY_HOP]
         self._answer(answer.status, headers, body, length=length, cut=cut)
