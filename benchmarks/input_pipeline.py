@@ -22,7 +22,7 @@ from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-GOALS = {"video": 80_000, "frame": 2_000}
+GOALS = {"video": 0.75, "frame": 0.6}  # of the raw read of the same run, for training
 VIDEOS = {"video": 20_000, "frame": 1_000}
 BATCH = {"video": 1024, "frame": 128}
 TURNS = 4
@@ -88,7 +88,7 @@ def measure(level: str, paths: list[str]) -> dict[str, Any]:
             name: round(rate / rates["raw read"], 3) for name, rate in rates.items()
         },
         "goal": GOALS[level],
-        "reached": rates["training"] >= GOALS[level],
+        "reached": rates["training"] >= GOALS[level] * rates["raw read"],
     }
 
 

@@ -37,16 +37,21 @@ class Case:
     level: str
     videos: int
     rows_a_worker: int  # of each batch
+    measured_rows: int
     sampled_frames: int = 0
     bucket_batches: int = 1
 
 
 CASES = {
-    "video": Case(level="video", videos=38_400, rows_a_worker=100),
-    "frame": Case(level="frame", videos=1024, rows_a_worker=4),
-    "sampled": Case(level="frame", videos=1024, rows_a_worker=4, sampled_frames=30),
-    "buckets": Case(level="frame", videos=1024, rows_a_worker=4, bucket_batches=4),
-    "segment": Case(level="segment", videos=1024, rows_a_worker=16),
+    "video": Case(level="video", videos=38_400, rows_a_worker=100, measured_rows=38_400),
+    "frame": Case(level="frame", videos=1024, rows_a_worker=4, measured_rows=1024),
+    "sampled": Case(
+        level="frame", videos=1024, rows_a_worker=4, measured_rows=1024, sampled_frames=30
+    ),
+    "buckets": Case(
+        level="frame", videos=1024, rows_a_worker=4, measured_rows=1024, bucket_batches=4
+    ),
+    "segment": Case(level="segment", videos=1024, rows_a_worker=16, measured_rows=10_240),
 }
 
 
@@ -94,15 +99,23 @@ def measure(case: Case, source: Any, counts: list[int]) -> tuple[float, dict[int
 
 
 def rate(case: Case, source: Any, workers: int, *, index: int) -> float:
-    """Rows a CPU-second of worker `index` of so many, once it has begun."""
-    # As many rows for each, whatever the number of workers.
-    steps = 1500 // case.rows_a_worker if case.level == "frame" else 12_000 // case.rows_a_worker
+    """Rows a CPU-second of worker `index` of so many, over whole epochs after the first."""
+    size = case.rows_a_worker * workers
+    steps = rows_of(source) // size
+    epochs = max(1, round(case.measured_rows / (steps * case.rows_a_worker)))
     batches = iter(dataset(case, source, workers, index))
-    next(batches)
-    began, rows = time.process_time(), 0
     for _ in range(steps):
+        next(batches)
+    began, rows = time.process_time(), 0
+    for _ in range(epochs * steps):
         rows += len(next(batches)["position"])
     return rows / (time.process_time() - began)
+
+
+def rows_of(source: Any) -> int:
+    from yt8m.components.inputs.record_index import index_of
+
+    return int(index_of(source).rows_by_shard.sum())
 
 
 def dataset(case: Case, source: Any, workers: int, index: int) -> Any:
@@ -128,7 +141,6 @@ def taken_by(case: Case, workers: int, index: int) -> Any:
 def bytes_read(case: Case, source: Any, workers: int) -> float:
     """What the workers of an epoch read together, over what there is to read."""
     from yt8m.components.inputs.dataset import create_step_reader
-    from yt8m.components.inputs.record_index import index_of
 
     total, pread = 0, os.pread
 
@@ -137,7 +149,7 @@ def bytes_read(case: Case, source: Any, workers: int) -> float:
         total += size
         return pread(file, size, offset)
 
-    rows = int(index_of(source).rows_by_shard.sum())
+    rows = rows_of(source)
     steps = rows // (case.rows_a_worker * workers)
     seen = 0
     with mock.patch.object(os, "pread", counted):

@@ -36,6 +36,7 @@ class FaultyProxy(ThreadingHTTPServer):
         self.always = ""
         self.writes = False
         self.done: Counter[str] = Counter()
+        self.served = 0  # bytes of objects
 
     @property
     def url(self) -> str:
@@ -76,6 +77,8 @@ class _Handler(BaseHTTPRequestHandler):
         if fault == "lost":
             self._reset()
             return
+        if self.command == "GET" and "Range" in self.headers:
+            self.server.served += len(body)
         length = answer.getheader("Content-Length") if self.command == "HEAD" else None
         headers = [pair for pair in answer.getheaders() if pair[0].lower() not in _HOP_BY_HOP]
         self._answer(answer.status, headers, body, length=length, cut=fault == "cut")

@@ -1,20 +1,31 @@
-"""Shards that lie where TensorFlow cannot read: they come through the local read cache."""
+"""Shards where TensorFlow cannot read: as a whole through the local cache, or by ranges."""
 
 from __future__ import annotations
 
 import dataclasses
+import os
 import tempfile
 from pathlib import Path
+from unittest import mock
 
+import numpy as np
 import pytest
+from faulty_proxy import faulty_proxy
 from records import flip_byte_in_record
 from s3_server import s3_server
 from sources import assert_same, batches, make_source
 
 from yt8m.components import storage
-from yt8m.components.inputs.config import BatchSlice
-from yt8m.components.inputs.dataset import dataset_for_scoring, dataset_for_training
+from yt8m.components.artifacts.record_index import ShardIndex, pack_index
+from yt8m.components.inputs.config import BatchSlice, InputConfig, Source
+from yt8m.components.inputs.dataset import (
+    create_step_reader,
+    dataset_for_scoring,
+    dataset_for_training,
+)
 from yt8m.components.inputs.faults import explaining_faults
+from yt8m.components.inputs.record_index import index_of
+from yt8m.components.storage import s3
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import Level
 
@@ -41,3 +52,54 @@ def test_shards_on_s3_are_read_as_local_ones_are(
         with pytest.raises(DataError, match=f"{shards[1].uri}: record 2 at byte"):  # noqa: SIM117
             with explaining_faults(remote):
                 batches(dataset_for_scoring(remote, batch_size=8), 99)
+
+
+@pytest.mark.parametrize(
+    ("level", "config"),
+    [
+        (Level.VIDEO, InputConfig()),
+        (Level.FRAME, InputConfig()),
+        (Level.FRAME, InputConfig(bucket_batches=2, bucket_multiple=16)),
+        (Level.SEGMENT, InputConfig()),
+    ],
+    ids=["video", "frame", "buckets", "segment"],
+)
+def test_of_an_object_store_each_byte_is_served_to_about_one_worker(
+    level: Level, config: InputConfig, tmp_path: Path
+) -> None:
+    local = make_source(tmp_path / "data", level, train=256, shards=10)
+    workers, rows = 16, int(index_of(local).rows_by_shard.sum())
+    with (
+        s3_server() as bucket,
+        faulty_proxy(os.environ["AWS_ENDPOINT_URL_S3"]) as proxy,
+        mock.patch.dict(os.environ, {"AWS_ENDPOINT_URL_S3": proxy.url}),
+    ):
+        s3._client.cache_clear()
+        remote = _placed(local, bucket, tmp_path)
+        for index in range(workers):
+            taken = BatchSlice(global_batch_size=64, num_workers=workers, worker_index=index)
+            mine, theirs = (
+                create_step_reader(source, taken, sampling=None, config=config)
+                for source in (remote, local)
+            )
+            for step in range(rows // 64):
+                for a, b in zip(mine.arrays(step), theirs.arrays(step), strict=True):
+                    np.testing.assert_array_equal(a, b)
+    total = sum(shard.bytes for shard in local.shards)
+    # The group after the newest one is fetched ahead. At segment level two workers need the record
+    # at a border between them.
+    assert proxy.served <= 2.2 * total
+
+
+def _placed(local: Source, bucket: str, tmp_path: Path) -> Source:
+    """`local` in the bucket, with an index as ExampleGen writes it."""
+    index, shards, known = index_of(local), [], {}
+    for number, shard in enumerate(local.shards):
+        uri = f"{bucket}/{Path(shard.uri).name}"
+        storage.copy(shard.uri, uri)
+        shards.append(dataclasses.replace(shard, uri=uri))
+        of_shard = slice(index.first[number], index.first[number + 1])
+        segments = np.diff(index.first_row)[of_shard]
+        known[uri] = ShardIndex(index.lengths[of_shard], segments)
+    (tmp_path / "index").write_bytes(pack_index(known))
+    return dataclasses.replace(local, shards=tuple(shards), index=str(tmp_path / "index"))

@@ -11,10 +11,13 @@ from typing import Any
 
 import pytest
 from ingesting import ingest_directory
-from records import make_dataset, read_all
+from records import compress, flip_byte_in_record, make_dataset, read_all
 
 from yt8m.components.artifacts.manifest import Manifest
+from yt8m.components.artifacts.record_index import parse_index
 from yt8m.components.records import shard_reader
+from yt8m.components.records.decode import decode_record
+from yt8m.components.records.tfrecord import read_records
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +64,27 @@ def test_the_manifest_on_disk_is_the_one_returned_and_tells_the_truth(
         assert shard.records == len(read_all(Path(shard.uri)))
         assert shard.bytes == Path(shard.uri).stat().st_size
     assert [shard.labels for shard in stored.split("train")] == [12, 12]
+
+
+def test_the_index_beside_the_manifest_says_where_each_record_is(tmp_path: Path) -> None:
+    data = make_dataset(tmp_path / "data", level="segment", train=24, shards=3)
+    compress(data / "train0001.tfrecord")
+    flip_byte_in_record(data / "train0002.tfrecord", 4)
+    values = {"level": "segment", "bad_input": "quarantine", "max_quarantined": 0.5}
+    for turn in ("read", "remembered"):
+        out, cache = tmp_path / turn, tmp_path / "cache"
+        manifest = ingest_directory(data, out, cache=cache, **values).manifest
+        index = parse_index((out / "examples" / "record_index.npz").read_bytes())
+        assert index.keys() == {shard.uri for shard in manifest.shards}
+        for shard in manifest.shards:
+            found = index[shard.uri]
+            with shard_reader.open_shard(shard.uri) as (file, _):
+                records = [record for _, record in read_records(file)]
+            assert found.lengths.tolist() == [len(record) for record in records]
+            if not shard.quarantined:
+                segments = [decode_record(record).num_segments for record in records]
+                assert found.segments is not None
+                assert found.segments.tolist() == segments
 
 
 def test_references_leave_the_artifact_without_data_and_the_sample_with(
