@@ -154,6 +154,7 @@ def live(
     base = (disk or work) / "life"
     shutil.rmtree(base, ignore_errors=True)
     world = new_world(work, base, disk=disk)
+    known_reference(work, steps[:1])  # which makes the records
     sources = _digest_tree(world.place.data)
     for number, step in enumerate(steps, 1):
         reference = known_reference(work, steps[:number])
