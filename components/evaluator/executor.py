@@ -28,8 +28,6 @@ from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE, ScoreTabl
 from yt8m.components.evaluator.scoring import ScoringPlan, check_models, empty_table
 from yt8m.components.evaluator.shard_selection import ShardSelection, choose_shards
 from yt8m.components.evaluator.tfma_gate import (
-    Metrics,
-    SliceKey,
     create_eval_config,
     metrics_of,
     model_names,
@@ -37,7 +35,6 @@ from yt8m.components.evaluator.tfma_gate import (
     validate,
 )
 from yt8m.components.evaluator.tfma_output import (
-    UserMetrics,
     write_eval_config,
     write_metrics,
     write_plots,
@@ -48,6 +45,7 @@ from yt8m.components.evaluator.tfma_user_metrics import (
     add_user_metrics,
     collect_user_metrics,
     collect_user_plots,
+    gate_numbers,
     numbers_of,
     parse_user_metrics,
 )
@@ -217,8 +215,13 @@ def _judge(job: _Job, evaluation: Evaluation) -> Decision:
     uri, has_baseline = job.evaluation_uri, job.baseline is not None
     user_metrics = collect_user_metrics(uri)
     parts = parts_of(evaluation)
+    theirs = {key: numbers_of(message) for key, message in user_metrics.items()}
+    nameable = {key: gate_numbers(numbers) for key, numbers in theirs.items()}
     verdict = validate(
-        [(key, metrics_of(part) | _numbers_of(user_metrics, key)) for key, part in parts],
+        [
+            (key, metrics_of(part) | theirs.get(key, {}) | nameable.get(key, {}))
+            for key, part in parts
+        ],
         job.eval_config,
         rubber_stamp=job.gate.mode is GateMode.NONE,
     )
@@ -230,11 +233,14 @@ def _judge(job: _Job, evaluation: Evaluation) -> Decision:
     write_metrics(uri, parts, user_metrics)
     write_plots(uri, evaluation, collect_user_plots(uri))
     write_validation(uri, verdict)
-    return decide(evaluation, job.gate, expand_thresholds(job.gate), verdict, baseline=job.baseline)
-
-
-def _numbers_of(user_metrics: UserMetrics, key: SliceKey) -> Metrics:
-    return numbers_of(user_metrics[key]) if key in user_metrics else {}
+    return decide(
+        evaluation,
+        job.gate,
+        expand_thresholds(job.gate),
+        verdict,
+        baseline=job.baseline,
+        user_metrics=nameable,
+    )
 
 
 def _read_manifest(examples_uri: str) -> manifest.Manifest:

@@ -160,3 +160,17 @@ def numbers_of(message: metrics_for_slice_pb2.MetricsForSlice) -> Metrics:
         for pair in message.metric_keys_and_values
         if pair.value.WhichOneof("type") == "double_value"
     }
+
+
+def gate_numbers(metrics: Metrics) -> Metrics:
+    """Those that `gate.thresholds` can name, by the keys which the gate's thresholds have.
+
+    A metric of one class, or of k, needs a threshold in the eval config itself.
+    """
+    return {
+        metric_types.MetricKey(
+            name=key.name, model_name=key.model_name, example_weighted=None, is_diff=key.is_diff
+        ): value
+        for key, value in metrics.items()
+        if key.sub_key is None and key.aggregation_type is None
+    }

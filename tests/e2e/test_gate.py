@@ -400,6 +400,31 @@ def test_tfmas_own_metrics_stand_beside_ours_and_can_refuse(
     assert blessed or "mean_label" in outcome.decision.reason
 
 
+@pytest.mark.parametrize(("minimum", "blessed"), [(10, True), (10_000, False)])
+def test_a_threshold_of_the_gate_may_name_a_metric_of_the_users_own(
+    world, good, worse, tmp_path, minimum, blessed
+):
+    rows = """metrics_specs { metrics { class_name: "ExampleCount" config: '"name": "rows"' } }"""
+    outcome = run_evaluator(
+        world,
+        tmp_path,
+        model=good,
+        baseline=worse,
+        gate={
+            "gap_threshold": 0.1,
+            "thresholds": [
+                {"metric": "rows", "minimum": minimum},
+                {"metric": "rows", "min_change": -1.0},
+            ],
+        },
+        config={**BY_LABELS, "eval_config": rows},
+    )
+    value, change = outcome.decision.checks[-2:]
+    assert value.observed == outcome.decision.examples
+    assert (value.passed, change.passed, outcome.blessed) == (blessed, True, blessed)
+    assert blessed or "rows >= 10000 is needed, it is " in outcome.decision.reason
+
+
 def test_a_wrong_eval_config_is_the_users_mistake(world, good, tmp_path):
     with pytest.raises(ConfigError, match=r"evaluator\.eval_config: not a tfma\.EvalConfig"):
         run_evaluator(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from docs_blocks import ROOT, blocks
 
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 _WRITES = re.compile(r"%%writefile (\S+)\n(.*)", re.DOTALL)
 # As a notebook does: the last expression of a cell is shown, by its HTML where it has one.
 _SHOW = """
