@@ -74,7 +74,7 @@ def test_of_an_object_store_each_byte_is_served_to_about_one_worker(
         faulty_proxy(os.environ["AWS_ENDPOINT_URL_S3"]) as proxy,
         mock.patch.dict(os.environ, {"AWS_ENDPOINT_URL_S3": proxy.url}),
     ):
-        s3._client.cache_clear()
+        s3.client.cache_clear()
         remote = _placed(local, bucket, tmp_path)
         for index in range(workers):
             taken = BatchSlice(global_batch_size=64, num_workers=workers, worker_index=index)
