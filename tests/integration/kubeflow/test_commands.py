@@ -114,8 +114,8 @@ def test_a_run_is_started_listed_and_its_end_is_the_exit_code(yt8m, server, spec
 def test_a_mistake_ends_with_2_and_one_message(yt8m, words, says):
     code, said = yt8m(*words)
     assert code == 2
-    assert says in said
-    assert "Traceback" not in said
+    assert says in said["error"]
+    assert "Traceback" not in said["error"]
 
 
 def test_pipelines_and_versions_are_listed(yt8m, spec_file):
