@@ -41,7 +41,7 @@ def write_videos(path, ids, scores, k=20):
     lines = []
     for name, row in zip(ids, scores, strict=True):
         best = np.argsort(-row, kind="stable")[:k]
-        lines.append(f"{name}," + " ".join(f"{c} {row[c]!r}" for c in best))
+        lines.append(f"{name}," + " ".join(f"{c} {float(row[c])!r}" for c in best))
     path.write_text("\n".join(lines))
     return read_submission(str(path))
 
