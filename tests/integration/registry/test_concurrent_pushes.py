@@ -16,7 +16,6 @@ from registry_models import blessed_record, fake_model
 from s3_server import s3_server
 
 from yt8m.components import storage
-from yt8m.components.registry import object_store
 from yt8m.components.registry.object_store import HEAD_FILE, UPLOADS_DIR, ObjectStore
 from yt8m.components.registry.push import StaleBaselineError, push
 from yt8m.components.registry.versions import in_service, list_versions, load_version, newest
@@ -131,8 +130,8 @@ def test_a_version_whose_pusher_was_killed_while_publishing_is_finished_by_the_n
             finished.append(uri)
             return real_write(uri, data, tag=tag)
 
-        real_write = object_store.write_if
-        patched.setattr(object_store, "write_if", write_if)
+        real_write = storage.write_if
+        patched.setattr(storage, "write_if", write_if)
         patched.setattr(ObjectStore, "_finish", finish)
         with pytest.raises(KeyboardInterrupt):
             push(fake_model(tmp_path / "v2"), registry, blessed_record(), replaces=judged)
