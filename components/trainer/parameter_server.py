@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
+import os
 import signal
 import time
 
@@ -13,10 +15,11 @@ from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.stop_signal import StopSignal
 from yt8m.components.trainer.strategy import create_server
 from yt8m.components.trainer.tf_config import Cluster, Role
+from yt8m.schemas.errors import EXIT_INTERRUPTED, EXIT_TERMINATED, Terminated
 
 _log = logging.getLogger(__name__)
 _POLL_S = 1.0
-_PS_GRACE_S = 20.0  # a ps that receives SIGTERM lets the chief save first
+_GRACE_S = 20.0  # who receives SIGTERM lets the chief save first: it needs both to do so
 
 
 def serve(job: TrainingJob, cluster: Cluster) -> None:
@@ -59,8 +62,14 @@ def _wait(job: TrainingJob, cluster: Cluster, stop: StopSignal, timeout_s: float
 
 
 def _obey(cluster: Cluster, stop: StopSignal, chief: str) -> None:
-    deadline = time.monotonic() + _PS_GRACE_S
-    is_ps = cluster.role is Role.PS
-    while is_ps and time.monotonic() < deadline and chief and rendezvous.is_reachable(chief):
+    deadline = time.monotonic() + _GRACE_S
+    while time.monotonic() < deadline and chief and rendezvous.is_reachable(chief):
         time.sleep(_POLL_S / 4)
-    stop.obey(f"{cluster}: ended by signal {signal.Signals(signal.SIGTERM).name}")
+    try:
+        stop.obey(f"{cluster}: ended by signal {signal.Signals(signal.SIGTERM).name}")
+    except (Terminated, KeyboardInterrupt) as ended:
+        # While Python is taken down the server would still answer the chief's reads, with errors
+        # that fail the training; for a process that is gone the chief waits.
+        code = EXIT_TERMINATED if isinstance(ended, Terminated) else EXIT_INTERRUPTED
+        atexit.register(os._exit, code)
+        raise
