@@ -84,7 +84,10 @@ class Cluster:
 
     @contextlib.contextmanager
     def away(self, program: str) -> Iterator[None]:
-        """It is killed; it is back, with all that it knew, when the block has ended."""
+        """It is killed; it is back, with all that it knew, when the block has ended.
+
+        For a thread that lasts as long as the cluster: a process dies with the one that started it.
+        """
         self._processes.kill(program)
         yield
         self._processes.start_again(program)

@@ -6,6 +6,7 @@ The pods are processes; all else is what runs in a cluster. `make control-plane`
 import contextlib
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -212,19 +213,15 @@ def test_any_other_end_restarts_the_job_as_often_as_it_may(cluster):
 
 def test_an_api_server_that_is_away_ends_neither_the_pods_nor_the_waiting(cluster):
     """Killed for 20 seconds, while the job runs, and started again."""
-    away = threading.Thread(target=_go_away, args=(cluster, "away", 20.0))
-    away.start()
-    said = _run(cluster, "away", "echo begun; sleep 30; echo ended")
-    away.join()
-    assert [line for line in said if line.startswith("chief")] == ["chief: begun", "chief: ended"]
+    with ThreadPoolExecutor() as beside:
+        said = beside.submit(_run, cluster, "away", "echo begun; sleep 30; echo ended")
+        pod = _until(lambda: _pods(cluster, "away"))[0]["metadata"]["name"]
+        _until(lambda: "begun" in cluster.log(pod))
+        with cluster.away("kube-apiserver"):
+            time.sleep(20.0)
+    chief = [line for line in said.result() if line.startswith("chief")]
+    assert chief == ["chief: begun", "chief: ended"]
     assert _jobset(cluster, "away")["status"].get("restarts", 0) == 0
-
-
-def _go_away(cluster, key, seconds):
-    pod = _until(lambda: _pods(cluster, key))[0]["metadata"]["name"]
-    _until(lambda: "begun" in cluster.log(pod))
-    with cluster.away("kube-apiserver"):
-        time.sleep(seconds)
 
 
 def test_logs_that_may_not_be_read_end_nothing(cluster, caplog):
