@@ -12,7 +12,7 @@ import os
 import re
 import subprocess
 import sys
-from types import TracebackType
+from collections.abc import Iterator
 from typing import BinaryIO, TextIO
 
 LEVEL = "TF_CPP_MIN_LOG_LEVEL"
@@ -24,50 +24,39 @@ _CLEAR_LINE = b"\r\x1b[2K"
 _ENDING_S = 5.0
 
 
-class NativeLog:
-    """While entered, fd 2 goes through the filter; `sys.stderr` is the terminal, for the bar.
+@contextlib.contextmanager
+def filtered_native_log() -> Iterator[None]:
+    """Fd 2 goes through the filter, and `sys.stderr` is the terminal, for the bar.
 
     Does nothing where `sys.stderr` is not fd 2.
     """
-
-    def __init__(self) -> None:
-        self._filter: subprocess.Popen[bytes] | None = None
-        self._before: TextIO = sys.stderr
-
-    def __enter__(self) -> NativeLog:
-        self._before = sys.stderr
-        if not _is_descriptor_2(self._before):
-            return self
-        self._before.flush()
-        terminal = os.dup(2)
-        # Not of the terminal's group: Ctrl-C is for the process that it serves.
-        self._filter = subprocess.Popen(
-            [sys.executable, "-I", "-S", __file__],
-            stdin=subprocess.PIPE,
-            stdout=terminal,
-            start_new_session=True,
-        )
-        assert self._filter.stdin is not None
-        os.dup2(self._filter.stdin.fileno(), 2)
-        self._filter.stdin.close()
-        sys.stderr = os.fdopen(terminal, "w", encoding="utf-8", errors="backslashreplace")
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._filter is None:
-            return
+    before = sys.stderr
+    if not _is_descriptor_2(before):
+        yield
+        return
+    before.flush()
+    terminal = os.dup(2)
+    # Not of the terminal's group: Ctrl-C is for the process that it serves.
+    lines = subprocess.Popen(
+        [sys.executable, "-I", "-S", __file__],
+        stdin=subprocess.PIPE,
+        stdout=terminal,
+        start_new_session=True,
+    )
+    assert lines.stdin is not None
+    os.dup2(lines.stdin.fileno(), 2)
+    lines.stdin.close()
+    sys.stderr = os.fdopen(terminal, "w", encoding="utf-8", errors="backslashreplace")
+    try:
+        yield
+    finally:
         sys.stderr.flush()
         os.dup2(sys.stderr.fileno(), 2)  # the filter's input ends with it
         sys.stderr.close()
-        sys.stderr = self._before
+        sys.stderr = before
         # It goes on for a process that was started meanwhile and lives.
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._filter.wait(_ENDING_S)
+            lines.wait(_ENDING_S)
 
 
 def _is_descriptor_2(stream: TextIO) -> bool:

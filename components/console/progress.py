@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
 
-from yt8m.components.console.native_log import NativeLog
+from yt8m.components.console.native_log import filtered_native_log
 
 _LINE_EVERY_S = 10.0
 _HEARD_EVERY_S = 1.0
@@ -46,7 +46,7 @@ class Progress:
         self._paced_from: tuple[float, int] | None = None
         self._bar: Any = None  # rich.progress.Progress, imported only where a terminal shows it
         self._bar_task: Any = None
-        self._native_log = NativeLog()
+        self._native_log = contextlib.ExitStack()
 
     def __enter__(self) -> Progress:
         if not self._hidden and sys.stderr.isatty():
@@ -61,7 +61,7 @@ class Progress:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
-            self._native_log.__exit__(kind, error, trace)
+            self._native_log.close()
         elif not self._hidden and kind is None:
             self._line()
 
@@ -92,7 +92,7 @@ class Progress:
         )
         from rich.progress import Progress as Bar
 
-        self._native_log.__enter__()
+        self._native_log.enter_context(filtered_native_log())
         self._bar = Bar(
             TextColumn("{task.description}"),
             BarColumn(),

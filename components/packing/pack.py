@@ -18,6 +18,7 @@ from yt8m.components.records.wire import (
     float_feature,
     frames_feature_list,
     int64_feature,
+    segment_ratings,
 )
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import (
@@ -28,8 +29,6 @@ from yt8m.schemas.features import (
     QUANTISED_LEVELS,
     QUANTISED_MAX,
     QUANTISED_MIN,
-    SEGMENT_END_TIMES,
-    SEGMENT_FRAMES,
     SEGMENT_LABELS,
     SEGMENT_SCORES,
     SEGMENT_START_TIMES,
@@ -122,10 +121,7 @@ def _sequence(row: Row, packing: Packing, done: Packed) -> bytes:
     context = _context(row)
     if row.ratings:
         starts = row.ratings[SEGMENT_START_TIMES].astype(np.int64)
-        context[SEGMENT_START_TIMES] = int64_feature(starts)
-        context[SEGMENT_END_TIMES] = int64_feature(starts + SEGMENT_FRAMES)
-        context[SEGMENT_LABELS] = int64_feature(row.ratings[SEGMENT_LABELS])
-        context[SEGMENT_SCORES] = float_feature(row.ratings[SEGMENT_SCORES])
+        context |= segment_ratings(starts, row.ratings[SEGMENT_LABELS], row.ratings[SEGMENT_SCORES])
     lists = {}
     for name, value in row.features.items():
         lists[name] = frames_feature_list(_bytes_of(value, packing.value_range, done))

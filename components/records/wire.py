@@ -11,6 +11,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from yt8m.schemas.features import (
+    SEGMENT_END_TIMES,
+    SEGMENT_FRAMES,
+    SEGMENT_LABELS,
+    SEGMENT_SCORES,
+    SEGMENT_START_TIMES,
+)
+
 _LENGTH_DELIMITED = 2
 _BYTES_LIST, _FLOAT_LIST, _INT64_LIST = 1, 2, 3
 
@@ -55,6 +63,18 @@ def frames_feature_list(frames: np.ndarray) -> bytes:
     entry = field(1, feature)  # in the FeatureList
     header = np.frombuffer(entry[: len(entry) - size], dtype=np.uint8)
     return np.hstack([np.broadcast_to(header, (count, len(header))), frames]).tobytes()
+
+
+def segment_ratings(
+    starts: np.ndarray, classes: Sequence[int] | np.ndarray, scores: Sequence[float] | np.ndarray
+) -> dict[str, bytes]:
+    """The context features of rated segments, which last SEGMENT_FRAMES from their starts."""
+    return {
+        SEGMENT_START_TIMES: int64_feature(starts),
+        SEGMENT_END_TIMES: int64_feature(starts + SEGMENT_FRAMES),
+        SEGMENT_LABELS: int64_feature(classes),
+        SEGMENT_SCORES: float_feature(scores),
+    }
 
 
 def encode_example(features: Mapping[str, bytes]) -> bytes:

@@ -10,9 +10,9 @@ import numpy as np
 from yt8m.components.records.wire import (
     bytes_feature,
     encode_sequence_example,
-    float_feature,
     frames_feature_list,
     int64_feature,
+    segment_ratings,
 )
 from yt8m.components.synthetic.labels import BLOCK, Stream
 from yt8m.components.synthetic.spec import RATED_SEGMENTS, DatasetSpec
@@ -24,11 +24,7 @@ from yt8m.schemas.features import (
     ID,
     LABELS,
     QUANTISED_LEVELS,
-    SEGMENT_END_TIMES,
     SEGMENT_FRAMES,
-    SEGMENT_LABELS,
-    SEGMENT_SCORES,
-    SEGMENT_START_TIMES,
     Level,
 )
 
@@ -137,12 +133,7 @@ class FrameRecords:
                     shown.on_screen[i, start : start + SEGMENT_FRAMES].mean() > 0.5 for i in where
                 )
             scores.append(float(seen))
-        return {
-            SEGMENT_START_TIMES: int64_feature(starts),
-            SEGMENT_END_TIMES: int64_feature(starts + SEGMENT_FRAMES),
-            SEGMENT_LABELS: int64_feature(classes),
-            SEGMENT_SCORES: float_feature(scores),
-        }
+        return segment_ratings(starts, classes, scores)
 
 
 def _course(kind: int, on_screen: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -13,23 +13,10 @@ from pathlib import Path
 
 import pytest
 from records import edit_record, read_all, set_feature
-from yt8m_runs import Place, environment, generate, yt8m
+from yt8m_runs import COMPONENTS, Place, environment, generate, yt8m
 
 pytestmark = pytest.mark.e2e
 
-NODES = [
-    "Baseline",
-    "ExampleGen",
-    "SchemaGen",
-    "StatisticsGen",
-    "ExampleValidator",
-    "ValidationGate",
-    "Transform",
-    "Trainer",
-    "Evaluator",
-    "Pusher",
-    "Report",
-]
 JUDGING = {"Evaluator", "Pusher", "Report"}
 REPOSITORY = Path(__file__).parents[2]
 
@@ -74,16 +61,16 @@ def test_a_run_pushes_a_version_and_says_where_everything_is(finished):
     assert place.versions() == [1]
     assert "pushed: version 1" in done.stdout
     (record,) = place.records()
-    assert sorted(node["name"] for node in record["nodes"]) == sorted(NODES)
+    assert sorted(node["name"] for node in record["nodes"]) == sorted(COMPONENTS)
     assert set(place.states().values()) == {"done"}
     assert all(node["peak_mib"] > 100 for node in record["nodes"])
     report = json.loads(Path(record["report"]).with_suffix(".json").read_text())
-    assert {node["name"] for node in report["components"]} == set(NODES)
+    assert {node["name"] for node in report["components"]} == set(COMPONENTS)
     assert all(node["seconds"] > 0 for node in report["components"])
     assert record["report"] in done.stdout
     logs = place.root / "logs" / record["run_id"]
     assert str(logs) in done.stderr
-    assert {path.stem for path in logs.iterdir()} == {*NODES, "runner"}
+    assert {path.stem for path in logs.iterdir()} == {*COMPONENTS, "runner"}
     assert "30/30 steps" in (logs / "Trainer.log").read_text()
     figures = {node["name"]: node["figure"] for node in record["nodes"]}
     assert figures["ExampleGen"] == "400 records"

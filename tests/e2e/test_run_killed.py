@@ -7,23 +7,10 @@ import signal
 import sqlite3
 
 import pytest
-from yt8m_runs import Place, generate, yt8m
+from yt8m_runs import COMPONENTS, Place, generate, yt8m
 
 pytestmark = pytest.mark.e2e
 
-NODES = [
-    "Baseline",
-    "ExampleGen",
-    "SchemaGen",
-    "StatisticsGen",
-    "ExampleValidator",
-    "ValidationGate",
-    "Transform",
-    "Trainer",
-    "Evaluator",
-    "Pusher",
-    "Report",
-]
 QUICKLY_TESTED = ("StatisticsGen", "Trainer", "Pusher")
 
 
@@ -44,7 +31,7 @@ def uninterrupted(tmp_path_factory, data):
     "node",
     [
         pytest.param(node, marks=() if node in QUICKLY_TESTED else pytest.mark.slow)
-        for node in NODES
+        for node in COMPONENTS
     ],
 )
 def test_killed_and_started_again_the_outcome_is_the_same(tmp_path, data, uninterrupted, node):

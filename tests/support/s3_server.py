@@ -13,6 +13,7 @@ from unittest import mock
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
+from faulty_proxy import FaultyProxy, faulty_proxy
 
 from yt8m.components.storage import s3
 
@@ -43,6 +44,18 @@ def s3_server() -> Iterator[str]:
         s3.client.cache_clear()
         server.terminate()
         server.wait(30)
+
+
+@contextmanager
+def faulty_s3_server() -> Iterator[tuple[str, FaultyProxy]]:
+    """The same behind a proxy that passes on what it is not told to damage."""
+    with (
+        s3_server() as uri,
+        faulty_proxy(os.environ["AWS_ENDPOINT_URL_S3"]) as proxy,
+        mock.patch.dict(os.environ, {"AWS_ENDPOINT_URL_S3": proxy.url}),
+    ):
+        s3.client.cache_clear()
+        yield uri, proxy
 
 
 def _create_bucket() -> None:

@@ -14,6 +14,19 @@ import warm_processes
 
 START = "from yt8m.components.console.main import main; main()"
 TIMEOUT_S = 400
+COMPONENTS = (
+    "Baseline",
+    "ExampleGen",
+    "SchemaGen",
+    "StatisticsGen",
+    "ExampleValidator",
+    "ValidationGate",
+    "Transform",
+    "Trainer",
+    "Evaluator",
+    "Pusher",
+    "Report",
+)
 QUICK = (
     "trainer.max_steps=30",
     "trainer.checkpoint.every_steps=5",

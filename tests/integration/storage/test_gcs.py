@@ -6,7 +6,6 @@ import dataclasses
 import os
 import tempfile
 import threading
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from yt8m.components.example_gen.sources import resolve_sources, source_digest
 from yt8m.components.inputs.config import BatchSlice
 from yt8m.components.inputs.dataset import dataset_for_scoring, dataset_for_training
 from yt8m.components.inputs.faults import explaining_faults
-from yt8m.components.storage import gcs, objects
+from yt8m.components.storage import gcs
 from yt8m.components.storage.errors import StorageError
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import DataError, UserError
@@ -44,20 +43,6 @@ def server() -> Iterator[tuple[str, FaultyProxy]]:
         yield uri, proxy
 
 
-@pytest.fixture
-def place(server: tuple[str, FaultyProxy]) -> str:
-    return f"{server[0]}/{uuid.uuid4().hex}"
-
-
-@pytest.fixture
-def proxy(server: tuple[str, FaultyProxy]) -> Iterator[FaultyProxy]:
-    proxy = server[1]
-    proxy.done.clear()
-    yield proxy
-    proxy.faults.clear()
-    proxy.always = ""
-
-
 def test_files_are_written_listed_found_copied_and_removed(place: str, tmp_path: Path) -> None:
     for name in ("saved_model.pb", "variables/data", "assets.extra/record.json"):
         storage.write_text(str(tmp_path / "model" / name), f"grün {name}")
@@ -74,20 +59,6 @@ def test_files_are_written_listed_found_copied_and_removed(place: str, tmp_path:
     assert storage.list_dir(place) == ["70"]
     storage.remove(f"{place}/70/saved_model.pb")
     assert not storage.exists(place)
-
-
-def test_ranges_and_seeking_give_the_same_bytes_as_the_whole(
-    place: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(objects, "_READ_BYTES", 100_000)
-    content = os.urandom(1_000_000)
-    storage.write_bytes(f"{place}/big", content)
-    with storage.open_file(f"{place}/big") as file:
-        assert file.seek(-7, os.SEEK_END) == len(content) - 7
-        assert file.read() == content[-7:]
-        file.seek(650_000)
-        assert file.read(200_000) == content[650_000:850_000]
-    assert storage.read_bytes(f"{place}/big") == content
 
 
 def test_what_is_missing_raises_file_not_found(place: str) -> None:

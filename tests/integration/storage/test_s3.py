@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from s3_server import s3_server
 from yt8m.components import storage
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.example_gen.sources import resolve_sources, source_digest
-from yt8m.components.storage import objects, s3
+from yt8m.components.storage import s3
 from yt8m.components.storage.cache import ReadCache
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import DataError, UserError
@@ -27,11 +26,6 @@ from yt8m.schemas.errors import DataError, UserError
 def bucket() -> Iterator[str]:
     with s3_server() as uri:
         yield uri
-
-
-@pytest.fixture
-def place(bucket: str) -> str:
-    return f"{bucket}/{uuid.uuid4().hex}"
 
 
 def test_a_file_is_written_read_and_removed(place: str) -> None:
@@ -54,21 +48,6 @@ def test_a_failing_writer_leaves_what_was_there(place: str) -> None:
     with pytest.raises(RuntimeError):
         fail_half_way()
     assert storage.read_text(f"{place}/a") == "old"
-
-
-def test_ranges_and_seeking_give_the_same_bytes_as_the_whole(
-    place: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(objects, "_READ_BYTES", 100_000)
-    content = os.urandom(1_000_000)
-    storage.write_bytes(f"{place}/big", content)
-    with storage.open_file(f"{place}/big") as file:
-        assert file.read(5) == content[:5]
-        assert file.seek(-7, os.SEEK_END) == len(content) - 7
-        assert file.read() == content[-7:]
-        file.seek(650_000)
-        assert file.read(200_000) == content[650_000:850_000]
-    assert storage.read_bytes(f"{place}/big") == content
 
 
 def test_a_tree_is_listed_copied_renamed_and_removed(place: str, tmp_path: Path) -> None:

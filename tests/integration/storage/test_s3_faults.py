@@ -7,13 +7,12 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from unittest import mock
 
 import pytest
-from faulty_proxy import FaultyProxy, faulty_proxy
+from faulty_proxy import FaultyProxy
 from ingesting import ingest_directory
 from records import make_dataset
-from s3_server import s3_server
+from s3_server import faulty_s3_server
 from sources import assert_same, batches, make_source
 
 from yt8m.components import storage
@@ -27,40 +26,26 @@ ALL = ("cut", "reset", "500", "slow-down")
 
 
 @pytest.fixture(scope="module")
-def bucket() -> Iterator[tuple[str, FaultyProxy]]:
-    with (
-        s3_server() as uri,
-        faulty_proxy(os.environ["AWS_ENDPOINT_URL_S3"]) as proxy,
-        mock.patch.dict(os.environ, {"AWS_ENDPOINT_URL_S3": proxy.url}),
-    ):
-        s3.client.cache_clear()
-        yield uri, proxy
-
-
-@pytest.fixture
-def proxy(bucket: tuple[str, FaultyProxy]) -> Iterator[FaultyProxy]:
-    proxy = bucket[1]
-    proxy.done.clear()
-    yield proxy
-    proxy.faults.clear()
-    proxy.always = ""
+def server() -> Iterator[tuple[str, FaultyProxy]]:
+    with faulty_s3_server() as place:
+        yield place
 
 
 @pytest.mark.parametrize("fault", ALL)
 def test_each_fault_is_passed_over_and_the_bytes_are_right(
-    bucket: tuple[str, FaultyProxy], proxy: FaultyProxy, fault: str
+    bucket: str, proxy: FaultyProxy, fault: str
 ) -> None:
     content = os.urandom(5 << 20)
-    storage.write_bytes(f"{bucket[0]}/file", content)
+    storage.write_bytes(f"{bucket}/file", content)
     proxy.faults.extend([fault] * 2)
-    assert storage.read_bytes(f"{bucket[0]}/file") == content
+    assert storage.read_bytes(f"{bucket}/file") == content
     assert proxy.done[fault] == 2
 
 
 def test_ingest_through_faults_keeps_every_record(
-    bucket: tuple[str, FaultyProxy], proxy: FaultyProxy, tmp_path: Path
+    bucket: str, proxy: FaultyProxy, tmp_path: Path
 ) -> None:
-    root = f"{bucket[0]}/ingest"
+    root = f"{bucket}/ingest"
     storage.copy_tree(str(make_dataset(tmp_path / "data")), root)
     proxy.faults.extend(ALL)
     done = ingest_directory(
@@ -71,12 +56,12 @@ def test_ingest_through_faults_keeps_every_record(
 
 
 def test_a_network_that_stays_away_is_named_and_no_record_is_blamed(
-    bucket: tuple[str, FaultyProxy],
+    bucket: str,
     proxy: FaultyProxy,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    root = f"{bucket[0]}/away"
+    root = f"{bucket}/away"
     storage.copy_tree(str(make_dataset(tmp_path / "data")), root)
     monkeypatch.setattr(s3, "_ATTEMPTS", 2)
     s3.client.cache_clear()
@@ -87,7 +72,7 @@ def test_a_network_that_stays_away_is_named_and_no_record_is_blamed(
 
 
 def test_the_training_reader_resumes_and_blames_no_record(
-    bucket: tuple[str, FaultyProxy],
+    bucket: str,
     proxy: FaultyProxy,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -97,7 +82,7 @@ def test_the_training_reader_resumes_and_blames_no_record(
     local = make_source(tmp_path / "data", Level.VIDEO)
     shards = []
     for shard in local.shards:
-        uri = f"{bucket[0]}/train/{Path(shard.uri).name}"
+        uri = f"{bucket}/train/{Path(shard.uri).name}"
         storage.copy(shard.uri, uri)
         shards.append(dataclasses.replace(shard, uri=uri))
     remote = dataclasses.replace(local, shards=tuple(shards))

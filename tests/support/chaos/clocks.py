@@ -13,10 +13,11 @@ from pathlib import Path
 from unittest import mock
 
 import warm_processes
+from yt8m_runs import COMPONENTS
 
 from chaos.lives import STEPS, World, known_reference, new_world, unlike
 from chaos.processes import Command, HungError
-from chaos.trials import COMPONENTS, Trial
+from chaos.trials import Trial
 
 _SHIM = Path(__file__).with_name("clock_shim.c")
 _HOUR, _DAY = 3600, 86_400

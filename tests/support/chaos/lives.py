@@ -26,10 +26,10 @@ from pathlib import Path
 from typing import Any
 
 from registry_models import fake_model
-from yt8m_runs import QUICK, Place, generate
+from yt8m_runs import COMPONENTS, QUICK, Place, generate
 
 from chaos.processes import SIGNAL_S, Command, HungError
-from chaos.trials import COMPONENTS, FULL_DISK, INT, KILL, OUTSIDE, TERM, Trial
+from chaos.trials import FULL_DISK, INT, KILL, OUTSIDE, TERM, Trial
 from yt8m.components.registry.versions import (
     ForeignVersionError,
     list_versions,

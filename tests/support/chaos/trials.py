@@ -7,20 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from yt8m_runs import COMPONENTS
+
 KILL, TERM, INT, FULL_DISK = "kill -9", "SIGTERM", "Ctrl-C", "disk full"
-COMPONENTS = (
-    "Baseline",
-    "ExampleGen",
-    "SchemaGen",
-    "StatisticsGen",
-    "ExampleValidator",
-    "ValidationGate",
-    "Transform",
-    "Trainer",
-    "Evaluator",
-    "Pusher",
-    "Report",
-)
 OUTSIDE = "before, between, after"
 _DAMAGE = "damage"
 RUN_BLOWS = (KILL, TERM, INT, FULL_DISK)
