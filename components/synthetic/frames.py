@@ -88,7 +88,9 @@ class FrameRecords:
         starts = rng.random(len(labels)) * (1 - lengths)
         now = (np.arange(count) + 0.5) / count
         on_screen = (starts[:, None] <= now) & (now <= (starts + lengths)[:, None])
-        own = np.stack([_course(kind, on, rng) for kind, on in zip(kinds, on_screen, strict=True)])
+        own = np.stack(
+            [_course(kind, on, rng) for kind, on in zip(kinds.tolist(), on_screen, strict=True)]
+        )
         shared = np.where((kinds < ClassKind.BURST)[:, None], on_screen, 0)
         return _Shown(
             shared=(shared * strengths).astype(np.float32),

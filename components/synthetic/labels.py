@@ -56,6 +56,9 @@ class LabelSampler:
         self._in_order = in_order
         self._low = np.concatenate([[0.0], in_order])[ends - counts]  # of each vertical
         self._high = np.concatenate([[0.0], in_order])[ends]
+        # Of Python's numbers: NumPy asks an enum for attributes at each comparison, which is slow,
+        # and swallows the Ctrl-C that comes meanwhile.
+        self._kinds: list[int] = world.kinds.tolist()
 
     def block(self, stream: Stream, block: int) -> list[list[int]]:
         """Sorted labels of each of the block's BLOCK videos; every video has one or more."""
@@ -92,7 +95,7 @@ class LabelSampler:
         return sorted(chosen)
 
     def _partner(self, label: int) -> int | None:
-        kind = self._world.kinds[label]
+        kind = self._kinds[label]
         if kind == ClassKind.ORDER_FIRST:
             return label + 1
         return label - 1 if kind == ClassKind.ORDER_SECOND else None
