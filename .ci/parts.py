@@ -43,6 +43,11 @@ class Part:
 PARTS = (
     Part(name="checks", command=("make", "check")),
     Part(name="demo", command=("make", "demo"), paths=PRODUCT),
+    Part(
+        name="control plane",
+        command=("make", "test-control-plane"),
+        paths=(*PRODUCT, *SUPPORT, "tests/integration/kubeflow/test_control_plane.py"),
+    ),
     Part(name="endurance", command=("make", "test-slow"), paths=(*PRODUCT, *SUPPORT, "tests")),
     Part(name="tests", command=("make", "test")),
 )

@@ -13,6 +13,7 @@ from yt8m.components.trainer.backends.backend import create_backend
 pytestmark = pytest.mark.distributed
 
 
+@pytest.mark.slow
 def test_the_local_backend_trains_with_a_cluster_of_processes(tmp_path):
     job = make_job(
         tmp_path,

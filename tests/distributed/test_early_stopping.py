@@ -18,6 +18,7 @@ EVALUATED = {
 }
 
 
+@pytest.mark.slow
 def test_a_master_evaluates_its_checkpoints_and_an_early_stop_ends_its_workers_too(tmp_path):
     job = make_job(tmp_path, **EVALUATED, max_steps=500)
     with Group(job, "master=1,worker=1", tmp_path / "p") as group:

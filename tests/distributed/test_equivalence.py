@@ -100,12 +100,14 @@ def bucketed(tmp_path_factory, frames):
     return job.checkpoint_dir
 
 
+@pytest.mark.slow
 def test_buckets_are_shared_out_among_micro_batches_and_workers(tmp_path, frames, bucketed):
     job = make_job(tmp_path, level="frame", data=frames, **BUCKETS, batch_size=4, accumulate=2)
     run(job, "worker=2", tmp_path / "logs")
     assert largest_difference(job.checkpoint_dir, bucketed) < 1e-6
 
 
+@pytest.mark.slow
 def test_buckets_are_shared_out_among_devices_where_these_divide_them(tmp_path, frames, bucketed):
     job = make_job(tmp_path, level="frame", data=frames, **BUCKETS, batch_size=8)
     run_mirrored(job, tmp_path)

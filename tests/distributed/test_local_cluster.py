@@ -85,6 +85,7 @@ def is_alive(pid):
     return True
 
 
+@pytest.mark.slow
 def test_sigterm_reaches_everyone_and_the_same_command_goes_on(start):
     cluster = start("chief=1,worker=1")
     cluster.trained(25)
@@ -113,6 +114,7 @@ def test_when_one_is_killed_the_others_are_ended_and_its_log_is_shown(start):
     assert not any(is_alive(pid) for pid in pids.values())
 
 
+@pytest.mark.slow
 def test_a_lost_worker_beside_a_parameter_server_is_only_told_of(start):
     cluster = start("chief=1,worker=2,ps=1")
     cluster.trained(25)

@@ -21,6 +21,7 @@ pathlib.Path.read_text = read
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("able", "expected"), [("worker", "float32"), ("chief", "bfloat16")])
 def test_under_auto_every_process_takes_the_chiefs_precision(tmp_path, monkeypatch, able, expected):
     monkeypatch.setenv("BF16_ROLE", able)

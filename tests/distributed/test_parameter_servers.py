@@ -19,6 +19,7 @@ def curve_steps(job):
     ]
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_survived_and_workers_and_servers_end_by_themselves(tmp_path):
     job = make_job(tmp_path, **LONG)
     with Group(job, "chief=1,worker=2,ps=2", tmp_path / "logs") as group:
@@ -32,6 +33,7 @@ def test_a_killed_worker_is_survived_and_workers_and_servers_end_by_themselves(t
     assert (tmp_path / "export" / "saved_model.pb").exists()
 
 
+@pytest.mark.slow
 def test_a_killed_server_ends_the_chief_and_training_resumes_from_the_checkpoint(tmp_path):
     job, processes = make_job(tmp_path, **LONG), "chief=1,worker=1,ps=2"
     with Group(job, processes, tmp_path / "logs") as group:

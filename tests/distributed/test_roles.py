@@ -55,7 +55,13 @@ def test_an_evaluator_whose_training_never_comes_gives_up(tmp_path):
     assert "error: evaluator: no new checkpoint in" in group.log("evaluator 0")
 
 
-@pytest.mark.parametrize("was_killed", [False, True], ids=["ended", "killed"])
+@pytest.mark.parametrize(
+    "was_killed",
+    [
+        pytest.param(False, id="ended", marks=pytest.mark.slow),
+        pytest.param(True, id="killed"),
+    ],
+)
 def test_an_evaluator_does_not_take_a_wiped_training_for_its_own(tmp_path, was_killed):
     data = make_dataset(tmp_path / "data", classes=CLASSES)
     job = make_job(tmp_path, data=data, max_steps=3)

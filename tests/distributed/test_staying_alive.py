@@ -64,6 +64,7 @@ def test_sigterm_saves_exits_143_and_resumes_exactly(tmp_path, data, uninterrupt
     assert_bitwise_equal(job.checkpoint_dir, uninterrupted(""))
 
 
+@pytest.mark.slow
 def test_a_killed_worker_of_multi_worker_mirrored_costs_nothing_but_time(
     tmp_path, data, uninterrupted
 ):
@@ -80,6 +81,7 @@ def test_a_killed_worker_of_multi_worker_mirrored_costs_nothing_but_time(
     assert_bitwise_equal(job.checkpoint_dir, uninterrupted(processes))
 
 
+@pytest.mark.slow
 def test_sigterm_to_one_worker_saves_and_ends_all_of_them(tmp_path, data, uninterrupted):
     job = make_job(tmp_path, data=data, **LONG)
     processes = "chief=1,worker=1"

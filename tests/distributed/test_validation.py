@@ -112,6 +112,7 @@ def test_in_step_it_is_what_one_process_does(tmp_path, data, alone, kind):
         assert mine["loss"] == pytest.approx(theirs["loss"], rel=1e-2)
 
 
+@pytest.mark.slow
 def test_under_parameter_servers_it_is_the_same_for_the_weights_that_they_hold(tmp_path, data):
     # A rate at which nothing gets better, in whatever order the workers come.
     job = job_of(

@@ -8,11 +8,18 @@ from pathlib import Path
 import pytest
 from docs_blocks import PAGES, blocks
 
+LONG = ("distributed-training.md",)  # in minutes of a processor
 RUN = [page for page in PAGES if any(b.kind == "bash" for b in blocks(page))]
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.name, marks=pytest.mark.slow if page.name in LONG else ())
+        for page in RUN
+    ],
+)
 def test_the_commands_of_a_page_run_one_after_the_other(page: Path, tmp_path: Path) -> None:
     # `make` is checked elsewhere: here it would run the tests inside the tests.
     script = "\n".join(

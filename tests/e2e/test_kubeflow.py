@@ -78,6 +78,7 @@ def nightly(server: KfpServer, directory: Path) -> tuple[Path, dict]:
     return file, schedule["runtime_config"]["parameters"]
 
 
+@pytest.mark.slow
 def test_three_nights_of_retraining_pushed_pushed_and_held_back(tmp_path):
     data, push_dir = tmp_path / "data", tmp_path / "push"
     file = compile_pipeline(tmp_path)

@@ -113,6 +113,7 @@ def test_another_training_reruns_training_and_what_depends_on_it(place):
     assert place.versions() == [1, 2]
 
 
+@pytest.mark.slow
 def test_another_vocabulary_reruns_exactly_what_reads_it(place, tmp_path):
     vocabulary = Path(shutil.copy(place.data / "vocabulary.csv", tmp_path))
     setting = ("--set", f"evaluator.vocabulary={vocabulary}")
@@ -143,6 +144,7 @@ def test_another_datum_reruns_what_depends_on_data(place, tmp_path):
     assert place.states()["SchemaGen"] == "cached"
 
 
+@pytest.mark.slow
 def test_changed_code_reruns_exactly_the_components_that_use_it(place, tmp_path):
     package = tmp_path / "site" / "yt8m"
     for layer in ("schemas", "components", "pipeline"):

@@ -23,6 +23,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
+@pytest.mark.slow
 def test_a_full_disk_fails_the_run_with_its_reason_and_room_lets_it_continue(tmp_path, small_disk):
     place = Place(
         data=generate(tmp_path / "data"), root=small_disk / "root", push=tmp_path / "push"

@@ -11,7 +11,7 @@ from yt8m_runs import COMPONENTS, Place, generate, yt8m
 
 pytestmark = pytest.mark.e2e
 
-QUICKLY_TESTED = ("StatisticsGen", "Trainer", "Pusher")
+QUICKLY_TESTED = ("Trainer", "Pusher")
 
 
 @pytest.fixture(scope="module")

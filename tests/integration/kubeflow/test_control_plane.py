@@ -31,6 +31,7 @@ from yt8m.schemas.errors import EXIT_ABANDONED, UserError, Yt8mError
 
 pytestmark = [
     pytest.mark.distributed,
+    pytest.mark.control_plane,
     pytest.mark.needs("control plane", "ip", "network namespaces", "root"),
 ]
 ACCOUNT, DEAF = "pipeline-runner", "may-not-read-logs"

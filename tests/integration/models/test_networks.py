@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,6 +34,11 @@ from yt8m.schemas.features import Level
 Step = tuple[float, list[tf.Tensor]]
 
 
+def _cases(names: Iterable[str]) -> list[Any]:
+    """The gated units are the long short-term memory's, but for the cell: endurance."""
+    return [pytest.param(n, marks=pytest.mark.slow if n == "gru" else ()) for n in names]
+
+
 def _step(network: Network, batch: dict[str, tf.Tensor]) -> Step:
     """Loss, and the gradient of every variable: what a trainer asks of a network."""
 
@@ -54,7 +61,7 @@ def _scores(network: Network, batch: dict[str, tf.Tensor]) -> np.ndarray:
     return np.asarray(network(batch)[network.heads[0].name])
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", _cases(MODELS))
 def test_builds_trains_a_step_saves_and_reloads_with_the_same_output(
     name: str, tmp_path: Path
 ) -> None:
@@ -77,7 +84,7 @@ def test_builds_trains_a_step_saves_and_reloads_with_the_same_output(
     np.testing.assert_array_equal(_scores(again, batch), after)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", _cases(MODELS))
 def test_the_seed_alone_decides_the_weights(name: str) -> None:
     one, same, other = (make_network(name, seed=seed) for seed in (3, 3, 4))
     for a, b in zip(one.weights, same.weights, strict=True):
@@ -100,7 +107,7 @@ def test_xla_and_bfloat16_change_the_loss_by_little(name: str) -> None:
     assert {g.dtype for g in gradients} == {tf.float32}
 
 
-@pytest.mark.parametrize("name", FRAME_MODELS)
+@pytest.mark.parametrize("name", _cases(FRAME_MODELS))
 @settings(deadline=None, max_examples=3)
 @given(more=st.integers(1, 7), seed=st.integers(0, 100))
 def test_more_padding_changes_nothing(name: str, more: int, seed: int) -> None:
@@ -115,7 +122,7 @@ def test_more_padding_changes_nothing(name: str, more: int, seed: int) -> None:
 _NETWORKS: dict[str, Network] = {}
 
 
-@pytest.mark.parametrize("name", [n for n in FRAME_MODELS if n != "netvlad_gated"])
+@pytest.mark.parametrize("name", _cases(n for n in FRAME_MODELS if n != "netvlad_gated"))
 def test_padding_has_no_part_in_a_training_step(name: str) -> None:
     batch = make_batch(Level.FRAME, rows=8)
     padded = dict(batch)

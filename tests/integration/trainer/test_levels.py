@@ -45,7 +45,10 @@ def data(tmp_path_factory):
     }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(c, marks=pytest.mark.slow if c == "frame, in buckets" else ()) for c in CASES],
+)
 def test_training_makes_a_model_better_on_unseen_records(tmp_path, data, case):
     level, trainer = CASES[case]
     settings = {"max_steps": 40, "optimizer": {"name": "adam", "learning_rate": 0.02}}

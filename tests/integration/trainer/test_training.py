@@ -73,7 +73,15 @@ def remove_index(path):
     path.with_name(path.name + ".index").unlink()
 
 
-@pytest.mark.parametrize("damage", [damage_index, damage_data, cut_data, remove_index])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        damage_index,
+        cut_data,
+        pytest.param(damage_data, marks=pytest.mark.slow),
+        pytest.param(remove_index, marks=pytest.mark.slow),
+    ],
+)
 def test_a_torn_checkpoint_is_passed_over_for_the_one_before_it(tmp_path, data, damage, caplog):
     settings = {"checkpoint": {"every_steps": 2}}
     train(tmp_path / "torn", data, max_steps=4, **settings)
