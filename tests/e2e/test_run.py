@@ -105,6 +105,7 @@ def test_a_stricter_gate_judges_anew_trains_nothing_and_holds_back(place):
     assert "0.999" in done.stdout
 
 
+@pytest.mark.slow
 def test_another_training_reruns_training_and_what_depends_on_it(place):
     done = place.run("--set", "trainer.seed=5")
     assert done.returncode == 0, done.stderr

@@ -9,9 +9,8 @@ import sqlite3
 import pytest
 from yt8m_runs import COMPONENTS, Place, generate, yt8m
 
-pytestmark = pytest.mark.e2e
-
-QUICKLY_TESTED = ("Trainer", "Pusher")
+# tests/e2e/test_chaos.py kills a run in make test.
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
@@ -27,13 +26,7 @@ def uninterrupted(tmp_path_factory, data):
     return place.outcome()
 
 
-@pytest.mark.parametrize(
-    "node",
-    [
-        pytest.param(node, marks=() if node in QUICKLY_TESTED else pytest.mark.slow)
-        for node in COMPONENTS
-    ],
-)
+@pytest.mark.parametrize("node", COMPONENTS)
 def test_killed_and_started_again_the_outcome_is_the_same(tmp_path, data, uninterrupted, node):
     place = Place(data=data, root=tmp_path / "root", push=tmp_path / "push")
     first = place.start()
