@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from yt8m.components.artifacts.export_info import FEATURES, SCORES, SERVING
 from yt8m.components.export.records import ParsedRecords, RecordFormat, parse_records
+from yt8m.components.export.transform_graph import TransformGraph
 from yt8m.components.models.config import DbofConfig
 from yt8m.components.models.network import Network, batch_spec
 from yt8m.schemas.features import FeatureConfig, Level
@@ -27,7 +28,7 @@ class ServingModule(tf.Module):
         features: FeatureConfig,
         top_k: int,
         class_names: Sequence[str] | None,
-        transform: Any = None,  # TFT's layer, a tf_keras model
+        transform: TransformGraph | None = None,
     ) -> None:
         super().__init__(name="yt8m")
         # The weights alone are saved. Were the network an attribute, Keras would trace each of its

@@ -15,6 +15,7 @@ from yt8m.components import storage
 from yt8m.components.artifacts.export_info import FILE_NAME, ExportInfo
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.export.module import ServingModule
+from yt8m.components.export.transform_graph import TransformGraph
 from yt8m.components.export.warmup import FILE_NAME as WARM_UP_FILE
 from yt8m.components.export.warmup import warm_up_requests
 from yt8m.components.models.network import Network
@@ -49,7 +50,7 @@ def export_model(network: Network, directory: str, spec: ExportSpec) -> ExportIn
         features=spec.features,
         top_k=spec.top_k,
         class_names=spec.vocabulary.names if info.has_class_names and spec.vocabulary else None,
-        transform=_transform_layer(spec.transform_graph),
+        transform=TransformGraph(spec.transform_graph) if spec.transform_graph else None,
     )
     save_module(module, directory, signatures=module.signatures(), info=info)
     return info
@@ -103,11 +104,3 @@ def _info(network: Network, spec: ExportSpec) -> ExportInfo:
         has_transform_graph=spec.transform_graph is not None,
         config=dict(spec.config),
     )
-
-
-def _transform_layer(directory: str | None) -> Any:
-    if directory is None:
-        return None
-    import tensorflow_transform as tft  # only where a pipeline exports
-
-    return tft.TFTransformOutput(directory).transform_features_layer()
