@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 from docs_blocks import PAGES, blocks
 
-LONG = ("distributed-training.md", "own-parts.md", "predictions.md")  # in minutes of a processor
+LONG = (
+    "distributed-training.md",
+    "own-parts.md",
+    "predictions.md",
+    "tutorial.md",
+)  # in minutes of a processor
 RUN = [page for page in PAGES if any(b.kind == "bash" for b in blocks(page))]
 
 
