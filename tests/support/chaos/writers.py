@@ -7,7 +7,6 @@ it leaves where nobody is killed.
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import os
 import random
 import shutil
@@ -68,8 +67,6 @@ def registry_writers(work: Path, chance: random.Random, *, stride: int = 1) -> I
 
 def record_writers(work: Path, chance: random.Random, *, stride: int = 3) -> Iterator[Trial]:
     """Ingest, the generator, and the records of a run, likewise."""
-    # TensorFlow, by which ingest checks records, once and not in every fork.
-    importlib.import_module("yt8m.components.inputs.record_checker")
     for writer in _RECORD_WRITERS:
         yield from _sweep(writer, work / "here", chance.randrange(1, stride + 1), stride)
 
@@ -125,6 +122,14 @@ def _registry_with_damage(here: Path) -> None:
 def _push_new(here: Path, *, served: bool = True) -> None:
     record = blessed_record(run_key="new", gap=0.6)
     push(str(here / "new"), str(here / "push"), record, keep=2, served=served)
+
+
+def _roll_back(here: Path) -> None:
+    rollback(str(here / "push"), 2, keep=2)
+
+
+def _prune(here: Path) -> None:
+    prune(str(here / "push"))
 
 
 def registry_flaws(
@@ -257,13 +262,13 @@ _REGISTRY_WRITERS = (
     Writer(part="import of a baseline", write=partial(_push_new, served=False), **_REGISTRY),
     Writer(
         part="rollback",
-        write=lambda here: rollback(str(here / "push"), 2, keep=2),
+        write=_roll_back,
         **_REGISTRY,
     ),
     Writer(
         part="prune",
         prepare=_registry_with_damage,
-        write=lambda here: prune(str(here / "push")),
+        write=_prune,
         flaws=partial(_local_flaws, damaged=2),
         result=_registry_result,
     ),
