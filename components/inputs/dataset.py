@@ -20,6 +20,7 @@ from yt8m.components.inputs.config import (
     Source,
 )
 from yt8m.components.inputs.frame import padding_of, parse_frames, sample_frames
+from yt8m.components.inputs.record_index import index_of
 from yt8m.components.inputs.segment import parse_segments
 from yt8m.components.inputs.shards import read_shards
 from yt8m.components.inputs.step_reader import RECORDS, Columns, StepReader, columns_of
@@ -121,17 +122,37 @@ def dataset_for_scoring(
     *,
     batch_size: int,
     sampling: FrameSampling | None = None,
+    max_rows: int | None = None,
     num_workers: int = 1,
     worker_index: int = 0,
 ) -> tf.data.Dataset:
     """Every row once, in the order of the manifest, with `id`; the last batch may be smaller.
 
-    Worker w takes the w-th of each `num_workers` records.
+    With `max_rows` only the first so many. Of several workers each takes a stretch of the records.
     """
-    records = read_shards(source.shards).shard(num_workers, worker_index)
-    return _with_options(
-        rows_of_records(records, source, batch_size=batch_size, sampling=sampling)
-    ).prefetch(2)
+    records = sum(shard.records for shard in source.shards)
+    if max_rows is not None and source.level is Level.SEGMENT:
+        # To the end of the record that has the last of them.
+        first_row = index_of(source).first_row
+        records = int(np.searchsorted(first_row[:-1], max_rows))
+    elif max_rows is not None:
+        records = min(records, max_rows)
+    start, end = (records * index // num_workers for index in (worker_index, worker_index + 1))
+    rows = rows_of_records(
+        _records_between(source, start, end), source, batch_size=batch_size, sampling=sampling
+    )
+    return _with_options(rows).prefetch(2)
+
+
+def _records_between(source: Source, start: int, end: int) -> tf.data.Dataset:
+    """The records from number `start` up to `end`; other shards are not opened."""
+    ends = np.cumsum([shard.records for shard in source.shards])
+    first = int(np.searchsorted(ends, start, side="right"))
+    last = int(np.searchsorted(ends, end, side="left"))
+    if start == end:  # of no shard
+        first, last = 0, 0
+    before = int(ends[first]) - source.shards[first].records
+    return read_shards(source.shards[first : last + 1]).skip(start - before).take(end - start)
 
 
 def rows_of_records(

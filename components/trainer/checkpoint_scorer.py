@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,11 +21,14 @@ from yt8m.components.trainer.exporters import Exporter
 from yt8m.components.trainer.input import TrainingData, load_data
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.network import heads_of, network_of, vocabulary_of
-from yt8m.components.trainer.split_scorer import SplitScorer, SplitScores
+from yt8m.components.trainer.split_scorer import SplitScorer, SplitScores, parse_part
 from yt8m.components.trainer.stop_signal import StopSignal
 from yt8m.components.trainer.training_log import CurveWriter, copy_curves
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import ConfigError
+
+# What every process gives, in their order, from what this one gives.
+Exchange = Callable[[bytes], Sequence[bytes]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,13 +53,23 @@ class CheckpointScorer:
         exporters = job.trainer.evaluation.exporters
         self._exporters = [Exporter(c, job.exporters_dir) for c in exporters]
 
-    def validate(self, weights: list[Any]) -> SplitScores:
-        """The scores of `weights` on the validation split, for decisions within training."""
+    def validate(
+        self, weights: list[Any], exchange: Exchange, *, num_workers: int, worker_index: int
+    ) -> SplitScores:
+        """The scores of `weights` on the validation split, for decisions within training.
+
+        Every process that trains scores its part, and learns from `exchange` what the others found.
+        """
         config = self._job.trainer.validation
         self.network.set_weights(weights)
         if self._validator is None:
             self._validator = SplitScorer(self.network, excluded_heads=config.excluded_heads)
-        return self._validator.score(self._data.validation_batches(config.steps))
+        batches = self._data.validation_batches(
+            config.steps, num_workers=num_workers, worker_index=worker_index
+        )
+        mine = self._validator.part(batches)
+        parts = [mine] if num_workers == 1 else map(parse_part, exchange(mine.to_bytes()))
+        return self._validator.join(list(parts))
 
     def evaluate(self, path: str, final: bool) -> None:
         """Score the checkpoint at `path`, write that down, and let the exporters have it.

@@ -75,7 +75,7 @@ class _HostState(tf.train.experimental.PythonState):
 class Checkpoints:
     """Saves and restores one training. Every process calls each method; the chief alone writes.
 
-    All must take part, for some variables are summed over the replicas when they are read.
+    It needs nobody for that: by `variable_scope` no variable is summed when it is read.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Checkpoints:
     def save(self, progress: TrainingProgress) -> str:
         """Write all state; returns the path."""
         self._host.progress = progress
-        return self._save(self._newest, self._all, progress.step)
+        return self._save(self._newest, progress.step)
 
     @property
     def newest(self) -> str:
@@ -134,21 +134,16 @@ class Checkpoints:
 
     def save_best(self, step: int) -> None:
         """Keep the weights and the optimiser of `step` to come back to."""
-        self._save(self._best, self._weights, step)
+        self._save(self._best, step)
 
     def restore_best(self, step: int) -> None:
         """Weights and optimiser as `save_best(step)` found them; progress stays as it is."""
         path = f"{self.directory}/{_BEST}/{_PREFIX}-{step}"
         self._weights.restore(path).assert_existing_objects_matched()
 
-    def _save(self, manager: Any, checkpoint: tf.train.Checkpoint, step: int) -> str:
+    def _save(self, manager: Any, step: int) -> str:
         path = f"{manager.directory}/{_PREFIX}-{step}"
-        if self._is_writer:
-            return str(manager.save(checkpoint_number=step))
-        scratch = f"{self.directory}/.elsewhere-{uuid.uuid4().hex}"
-        checkpoint.write(f"{scratch}/{_PREFIX}")
-        storage.remove_tree(scratch)
-        return path
+        return str(manager.save(checkpoint_number=step)) if self._is_writer else path
 
 
 def prepare(

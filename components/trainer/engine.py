@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+import numpy as np
 import tensorflow as tf
 
 from yt8m.components.compat import count_asynchronous_workers
@@ -41,6 +42,9 @@ class StepEngine(Protocol):
     def broadcast_from_chief(self, value: float) -> float:
         """The chief's `value`, in every process."""
 
+    def exchange(self, data: bytes) -> list[bytes]:
+        """What each process that trains gives, in every one of them, in their order."""
+
 
 class Synchronous:
     """One process, mirrored devices or several processes in step."""
@@ -54,12 +58,15 @@ class Synchronous:
         rows: int,
         steps_per_loop: int,
         log_every: int,
+        process: int,
+        processes: int,
     ) -> None:
         self._step, self._strategy = step, strategy
         self._batches = iter(batches)
         self.rows, self.log_every = rows, log_every
         self._per_loop = steps_per_loop
-        self._alone = strategy.num_replicas_in_sync == local_replicas(strategy)
+        self._process, self._processes = process, processes
+        self._alone = processes == 1
         self._sum = tf.function(self._sum_over_replicas, autograph=False)
 
     def chunk(self, left: int) -> int:
@@ -78,6 +85,37 @@ class Synchronous:
         if self._alone:
             return value
         return float(self._sum(tf.constant([value], tf.float64), only_first=True).numpy()[0])
+
+    def exchange(self, data: bytes) -> list[bytes]:
+        if self._alone:
+            return [data]
+        sizes = self._sum_over_processes(self._own_row(np.array([len(data)], np.float64)))
+        longest = int(sizes.max())
+        units = np.frombuffer(data.ljust(longest + longest % 2, b"\0"), np.uint16)
+        # As floats, which every device adds up, and these exactly.
+        gathered = self._sum_over_processes(self._own_row(units.astype(np.float32)))
+        rows = gathered.astype(np.uint16)
+        return [row.tobytes()[: int(size)] for row, size in zip(rows, sizes[:, 0], strict=True)]
+
+    def _own_row(self, values: np.ndarray) -> np.ndarray:
+        """`[processes, values]`, zero but for this process's row."""
+        rows = np.zeros((self._processes, len(values)), values.dtype)
+        rows[self._process] = values
+        return rows
+
+    def _sum_over_processes(self, values: np.ndarray) -> np.ndarray:
+        def mine() -> tf.Tensor:
+            replica = tf.distribute.get_replica_context().replica_id_in_sync_group
+            is_first = replica % local_replicas(self._strategy) == 0
+            return tf.where(is_first, tf.constant(values), tf.zeros_like(values))
+
+        @tf.function(autograph=False)
+        def total() -> tf.Tensor:
+            per_replica = self._strategy.run(mine)
+            return self._strategy.reduce(tf.distribute.ReduceOp.SUM, per_replica, axis=None)
+
+        summed: np.ndarray = total().numpy()
+        return summed
 
     def _sum_over_replicas(self, values: tf.Tensor, only_first: bool = False) -> tf.Tensor:
         return _sum_over_replicas(self._strategy, values, only_first)
@@ -172,6 +210,9 @@ class ParameterServers:
 
     def broadcast_from_chief(self, value: float) -> float:
         return value
+
+    def exchange(self, data: bytes) -> list[bytes]:
+        return [data]
 
     def _iterators(self, data: TrainingData, progress: TrainingProgress) -> Any:
         """An iterator on each worker, over its own rows of what all workers read together."""

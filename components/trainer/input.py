@@ -112,17 +112,24 @@ class TrainingData:
         answer_calls(_TOKEN, read)
 
     @_NOT_CONVERTED
-    def validation_batches(self, steps: int | None) -> tf.data.Dataset:
-        """The validation split once, or its first `steps` batches."""
+    def validation_batches(
+        self, steps: int | None, *, num_workers: int = 1, worker_index: int = 0
+    ) -> tf.data.Dataset:
+        """The validation split once, or its first `steps` batches; a worker's part."""
         if self.validation is None:
             raise ConfigError(
                 f"trainer.validation_split = {self.job.trainer.validation_split!r}: "
                 f"{self.job.manifest} has no records of this split"
             )
-        batches = dataset_for_scoring(
-            self.validation, batch_size=self.job.trainer.batch_size, sampling=self.sampling
+        size = self.job.trainer.batch_size
+        return dataset_for_scoring(
+            self.validation,
+            batch_size=size,
+            sampling=self.sampling,
+            max_rows=None if steps is None else steps * size,
+            num_workers=num_workers,
+            worker_index=worker_index,
         )
-        return batches if steps is None else batches.take(steps)
 
     def _taken(self, rows: BatchSlice, examples: int) -> BatchSlice:
         start_step = examples // rows.global_batch_size

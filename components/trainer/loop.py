@@ -24,7 +24,7 @@ from yt8m.schemas.errors import Yt8mError
 
 @dataclass(frozen=True, kw_only=True)
 class Hooks:
-    """What the chief does beside training; other processes have none."""
+    """What is done beside training; processes other than the chief do but validate."""
 
     log: TrainingLog | None = None
     validate: Callable[[list[Any]], SplitScores] | None = None  # weights, as numpy arrays
@@ -177,7 +177,7 @@ class Loop:
         return progress
 
     def _value(self, progress: TrainingProgress) -> float:
-        """The validation's metric; in processes other than the chief's 0, which none looks at."""
+        """The validation's metric, which all processes find together."""
         weights = self._network.get_weights()  # every process takes part in reading some of them
         if self._hooks.validate is None:
             return 0.0

@@ -1,7 +1,8 @@
-"""SplitScores a network on a split, outside any strategy; used in training and by the evaluator."""
+"""Scores a network on a split, outside any strategy; used in training and by the evaluator."""
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,6 +41,31 @@ class SplitScores:
         return {**{name: getattr(self, name) for name in names}, **losses}
 
 
+@dataclass(frozen=True, kw_only=True)
+class SplitPart:
+    """What a pass over a part of a split found; parts of all processes are joined."""
+
+    losses: Mapping[str, tuple[float, float]]  # by head: their sum, and what it is divided by
+    metrics: MetricAccumulator
+    is_broken: bool = False  # the network predicts what is no number
+
+    def to_bytes(self) -> bytes:
+        """For other processes; `parse_part` gives an equal part."""
+        facts = json.dumps({"losses": self.losses, "is_broken": self.is_broken}).encode()
+        return b"%d\n%b%b" % (len(facts), facts, self.metrics.to_bytes())
+
+
+def parse_part(data: bytes) -> SplitPart:
+    """The inverse of `SplitPart.to_bytes`."""
+    size, _, rest = data.partition(b"\n")
+    facts = json.loads(rest[: int(size)])
+    return SplitPart(
+        losses={name: tuple(found) for name, found in facts["losses"].items()},
+        metrics=MetricAccumulator.from_bytes(rest[int(size) :]),
+        is_broken=facts["is_broken"],
+    )
+
+
 class SplitScorer:
     """A network of its own, whose weights are set before each pass."""
 
@@ -56,6 +82,10 @@ class SplitScorer:
 
     def score(self, batches: Iterable[Mapping[str, tf.Tensor]]) -> SplitScores:
         """One pass over `batches`."""
+        return self.join([self.part(batches)])
+
+    def part(self, batches: Iterable[Mapping[str, tf.Tensor]]) -> SplitPart:
+        """One pass over `batches`, which are a part of the split."""
         sums = dict.fromkeys([head.name for head in self._heads], (0.0, 0.0))
         metrics = MetricAccumulator.empty(self._heads[0].num_classes)
         for batch in batches:
@@ -65,12 +95,24 @@ class SplitScorer:
                 metrics.update(metrics_batch(self._heads[0], batch, scores))
             except BrokenPredictions as error:
                 _log.warning("validation: %s", error)
-                return self._broken()
+                return SplitPart(losses=sums, metrics=metrics, is_broken=True)
             for head, (total, count) in zip(self._heads, parts, strict=True):
                 before = sums[head.name]
                 sums[head.name] = (before[0] + float(total), before[1] + float(count))
+        return SplitPart(losses=sums, metrics=metrics)
+
+    def join(self, parts: Sequence[SplitPart]) -> SplitScores:
+        """The scores of a split that `parts` make up."""
+        if any(part.is_broken for part in parts):
+            return self._broken()
+        metrics = MetricAccumulator.empty(self._heads[0].num_classes)
+        for part in parts:
+            metrics.merge(part.metrics)
+        losses = {}
+        for head in self._heads:
+            total, count = (sum(part.losses[head.name][i] for part in parts) for i in (0, 1))
+            losses[head.name] = total / count if count else 0.0
         found = metrics.result()
-        losses = {name: total / count if count else 0.0 for name, (total, count) in sums.items()}
         return SplitScores(
             loss=sum(head.weight * losses[head.name] for head in self._heads),
             gap=found.gap,

@@ -6,6 +6,7 @@ import hashlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -140,11 +141,7 @@ class _Training:
         )
         self._announce(progress, max_steps)
         engine = self._create_engine(model, progress)
-        scorer = (
-            checkpoint_scorer.CheckpointScorer(job, self._data, self._heads)
-            if self._cluster.is_chief
-            else None
-        )
+        scorer = checkpoint_scorer.CheckpointScorer(job, self._data, self._heads)
         log = self._create_log(progress, max_steps)
         try:
             loop = Loop(
@@ -152,7 +149,7 @@ class _Training:
                 engine=engine,
                 network=model.network,
                 checkpoints=checkpoints,
-                hooks=self._create_hooks(scorer, log),
+                hooks=self._create_hooks(scorer, log, engine),
                 stop=stop,
                 max_steps=max_steps,
             )
@@ -224,6 +221,8 @@ class _Training:
             rows=rows,
             steps_per_loop=steps_per_loop(config, self._job.level),
             log_every=config.log.every_steps,
+            process=_process(self._cluster),
+            processes=processes,
         )
 
     def _uses_xla(self) -> bool:
@@ -232,11 +231,20 @@ class _Training:
         return self._job.trainer.xla is not Switch.OFF and not self._is_ps
 
     def _create_hooks(
-        self, scorer: checkpoint_scorer.CheckpointScorer | None, log: TrainingLog | None
+        self,
+        scorer: checkpoint_scorer.CheckpointScorer,
+        log: TrainingLog | None,
+        engine: StepEngine,
     ) -> Hooks:
         config = self._job.trainer
-        if scorer is None:
-            return Hooks()
+        validate = partial(
+            scorer.validate,
+            exchange=engine.exchange,
+            num_workers=1 if self._is_ps else self._replicas.total // self._replicas.local,
+            worker_index=_process(self._cluster),
+        )
+        if not self._cluster.is_chief:
+            return Hooks(validate=validate)
         local = None
         evaluates = config.evaluation.enabled and self._data.validation is not None
         if self._cluster.evaluates_itself and evaluates:
@@ -250,7 +258,7 @@ class _Training:
         is_stopping = not isinstance(config.early_stopping, NoEarlyStopping)
         return Hooks(
             log=log,
-            validate=scorer.validate,
+            validate=validate,
             saved=None if local is None else local.saved,
             should_stop=self._should_stop if is_stopping else None,
         )
@@ -278,7 +286,7 @@ class _Training:
         progress: TrainingProgress,
         engine: StepEngine,
         *,
-        scorer: checkpoint_scorer.CheckpointScorer | None,
+        scorer: checkpoint_scorer.CheckpointScorer,
     ) -> None:
         """Export: the best weights where validation or early stopping chose some, else the last."""
         best = progress.plateau.best_step
@@ -290,7 +298,7 @@ class _Training:
         if not are_finite(weights):
             raise diverged(progress)
         _log.info("weights %s", digest_of_weights(weights))  # equal in all processes in step
-        if scorer is not None:
+        if self._cluster.is_chief:
             scorer.export(weights, self._job.export_dir)
             copy_curves(self._job.checkpoint_dir, self._job.log_dir)
 

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 from cluster import Group
-from training import make_job
+from training import make_job, rows
+
+from yt8m.components.artifacts.manifest import parse_manifest
 
 pytestmark = pytest.mark.distributed
 
@@ -36,6 +38,18 @@ def test_of_two_workers_the_chief_alone_writes(tmp_path):
         assert (tmp_path / "chief" / name).exists(), name
     left = [path.name for path in (tmp_path / "chief/checkpoints").iterdir()]
     assert not [name for name in left if name.startswith(".")]  # nor anybody's scratch
+
+
+def test_a_worker_that_can_write_nowhere_trains_and_validates_all_the_same(tmp_path):
+    validation = {"every_steps": 2, "go_back": False}
+    model = {"name": "mlp", "width": 8, "blocks": 1, "batch_norm": True}  # with moving averages
+    job = make_job(tmp_path, **LOGGED, model=model, validation=validation)
+    nowhere = elsewhere(job, Path("/proc/nowhere"))
+    with Group(job, "chief=1,worker=1", tmp_path / "p", jobs={"worker 0": nowhere}) as group:
+        assert set(group.join().values()) == {0}
+    manifest = parse_manifest(Path(job.manifest).read_text())
+    found = [row["videos"] for row in rows(job, "validation")]
+    assert found == [manifest.examples("eval")] * 4  # both workers' parts together
 
 
 def test_without_a_chief_worker_0_writes(tmp_path):
