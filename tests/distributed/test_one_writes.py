@@ -7,7 +7,7 @@ import pytest
 from cluster import Group
 from training import make_job, rows
 
-from yt8m.components.artifacts.manifest import parse_manifest
+from yt8m.components.artifacts.manifest import Manifest
 
 pytestmark = pytest.mark.distributed
 
@@ -41,13 +41,13 @@ def test_of_two_workers_the_chief_alone_writes(tmp_path):
 
 
 def test_a_worker_that_can_write_nowhere_trains_and_validates_all_the_same(tmp_path):
-    validation = {"every_steps": 2, "go_back": False}
+    validation = {"every_steps": 2, "go_back": False, "keep_best": False}
     model = {"name": "mlp", "width": 8, "blocks": 1, "batch_norm": True}  # with moving averages
     job = make_job(tmp_path, **LOGGED, model=model, validation=validation)
     nowhere = elsewhere(job, Path("/proc/nowhere"))
     with Group(job, "chief=1,worker=1", tmp_path / "p", jobs={"worker 0": nowhere}) as group:
         assert set(group.join().values()) == {0}
-    manifest = parse_manifest(Path(job.manifest).read_text())
+    manifest = Manifest.from_json(Path(job.manifest).read_text())
     found = [row["videos"] for row in rows(job, "validation")]
     assert found == [manifest.examples("eval")] * 4  # both workers' parts together
 
