@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import socket
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,26 +19,31 @@ _RUNNER_CLASS = {
     BeamRunner.LOCAL: IN_PROCESS_RUNNER,
     BeamRunner.FLINK: "FlinkRunner",
     BeamRunner.SPARK: "SparkRunner",
+    BeamRunner.PORTABLE: "PortableRunner",
     BeamRunner.DATAFLOW: "DataflowRunner",
 }
 # One worker in this process: several threads cost 1.4 times the CPU here, processes 7 times.
-# TFX packs a copy of itself for remote workers in every Beam component, seconds each time, unless
-# an option says where workers get it; workers in this process have it.
-_IN_PROCESS = (
-    "--direct_running_mode=in_memory",
-    "--direct_num_workers=1",
-    "--sdk_container_image=none-needed-in-process",
-)
+_IN_PROCESS = ("--direct_running_mode=in_memory", "--direct_num_workers=1")
+# TFX packs a copy of itself for remote workers in every Beam component, 9 s each time, unless an
+# option says where workers get it. Those in this process have it, those of these kinds bring it.
+_NO_IMAGE = "--sdk_container_image=none-needed"
+_OWN_ENVIRONMENT = ("LOOPBACK", "EXTERNAL", "PROCESS")
 
 
 def beam_arguments(config: BeamConfig) -> list[str]:
     """The arguments for every Beam pipeline of a run."""
     arguments = [f"--runner={_RUNNER_CLASS[config.runner]}"]
+    options = _parsed(config.options)
     if config.runner is BeamRunner.LOCAL:
-        arguments += _IN_PROCESS
+        arguments += (*_IN_PROCESS, _NO_IMAGE)
+    elif options.get("environment_type") in _OWN_ENVIRONMENT and _IMAGE not in options:
+        arguments.append(_NO_IMAGE)
     return [*arguments, *config.options]
 
 
+_IMAGE = "sdk_container_image"
+_LOCAL_MASTER = re.compile(r"\[.*\]|local(\[.*\])?")
+_VERSION = re.compile(r"-(\d+\.\d+\.\d+)\.jar$")
 _JAR_CACHE = Path("~/.apache_beam/cache/jars")
 _CONNECT_S = 3.0
 _DOC = "docs/beam-engines.md has the recipe"
@@ -64,8 +71,19 @@ def _spark(options: dict[str, str]) -> Iterator[str]:
     yield from _job_server("spark", options, master=options.get("spark_master_url", "local[4]"))
 
 
+def _portable(options: dict[str, str]) -> Iterator[str]:
+    if "job_endpoint" not in options:
+        yield (
+            "beam.runner = portable needs --beam-option=--job_endpoint=HOST:PORT, the address of "
+            f"its engine's job server; {_DOC}"
+        )
+        return
+    yield from _job_server("portable", options, master="")
+
+
 def _job_server(engine: str, options: dict[str, str], *, master: str) -> Iterator[str]:
     """A running job server (`--job_endpoint`), or a jar and the Java to start one with."""
+    yield from _workers(options)
     if endpoint := options.get("job_endpoint"):
         yield from _reachable(f"beam.options --job_endpoint={endpoint}", endpoint)
         return
@@ -76,11 +94,17 @@ def _job_server(engine: str, options: dict[str, str], *, master: str) -> Iterato
             f"with --beam-option=--job_endpoint=HOST:PORT; {_DOC}"
         )
     yield from _jar(engine, options.get(f"{engine}_job_server_jar", ""))
-    if not master.startswith(("[", "local")):
+    if not _LOCAL_MASTER.fullmatch(master):
         yield from _reachable(f"beam.options: the {engine} master {master}", master)
 
 
 def _jar(engine: str, jar: str) -> Iterator[str]:
+    found = _VERSION.search(jar)
+    if found and found[1] != version("apache-beam"):
+        yield (
+            f"beam.options --{engine}_job_server_jar={jar}: is of Beam {found[1]}, and Beam "
+            f"{version('apache-beam')} is installed; get the one of this version; {_DOC}"
+        )
     if urlsplit(jar).scheme or (jar and Path(jar).is_file()):
         return
     option = f"--beam-option=--{engine}_job_server_jar=FILE"
@@ -90,6 +114,22 @@ def _jar(engine: str, jar: str) -> Iterator[str]:
         yield (
             f"beam.runner = {engine}: no job server jar; get beam-runners-{engine}-*-job-server of "
             f"your Beam version from Maven Central and pass {option}; {_DOC}"
+        )
+
+
+def _workers(options: dict[str, str]) -> Iterator[str]:
+    """Where Python runs, which the engine starts or finds by `--environment_type`."""
+    kind, config = options.get("environment_type", ""), options.get("environment_config", "")
+    if kind == "PROCESS" and not config:
+        yield (
+            "beam.options --environment_type=PROCESS needs --beam-option=--environment_config="
+            f"""'{{"command": "/path/to/boot"}}', the program that starts a worker; {_DOC}"""
+        )
+    # Whether it is there only the engine's own machines can tell: they ask beside themselves.
+    if kind == "EXTERNAL" and not config:
+        yield (
+            "beam.options --environment_type=EXTERNAL needs --beam-option=--environment_config="
+            f"HOST:PORT, where a worker pool listens as the engine's workers see it; {_DOC}"
         )
 
 
@@ -133,5 +173,6 @@ _CHECKS: dict[BeamRunner, Callable[[dict[str, str]], Iterator[str]]] = {
     BeamRunner.LOCAL: _local,
     BeamRunner.FLINK: _flink,
     BeamRunner.SPARK: _spark,
+    BeamRunner.PORTABLE: _portable,
     BeamRunner.DATAFLOW: _dataflow,
 }

@@ -41,6 +41,7 @@ class BeamRunner(enum.Enum):
     LOCAL = "local"
     FLINK = "flink"
     SPARK = "spark"
+    PORTABLE = "portable"  # any other with a job server, by its address
     DATAFLOW = "dataflow"
 
 

@@ -41,8 +41,8 @@ def materialize_sample(
 ) -> tuple[str, ...]:
     """At most about `limit_bytes` of each split below `root`; the names of the splits placed.
 
-    Which shards, a hash of their content decides, so that a sample of several spans has some of
-    each. A shard larger than the limit is cut.
+    Which shards, a hash of their content alone decides: a sample of several spans has some of each,
+    and the same data give the same figures wherever they lie. A shard larger than the limit is cut.
     """
     splits = [s for s in dict.fromkeys(shard.split for shard in shards) if s not in left_out]
     for split in splits:
@@ -144,7 +144,7 @@ def _file_name(uri: str, compression: str) -> str:
 
 
 def _sample_order(shard: Shard) -> str:
-    return hashlib.sha256(f"{shard.digest} {shard.uri}".encode()).hexdigest()
+    return hashlib.sha256(shard.digest.encode()).hexdigest()
 
 
 def _write_head(source: str, target: str, limit_bytes: int) -> None:
