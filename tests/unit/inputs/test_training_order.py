@@ -155,7 +155,7 @@ def test_a_batch_has_rows_of_all_parts_of_its_block_and_no_epoch_is_like_the_las
     assert set(again.rows // 20) != set(first.rows // 20)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(
     rows=st.lists(st.integers(1, 40), min_size=1, max_size=60),
     per_slot=st.integers(1, 3),
