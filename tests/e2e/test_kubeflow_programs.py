@@ -6,6 +6,7 @@ KFP_DRIVER and KFP_LAUNCHER name them: `make test-kubeflow`. See CONTRIBUTING.
 import os
 from pathlib import Path
 
+import boto3
 import pytest
 from kfp_programs import CLAIM, NAMES, SHARED, Walk, kubeflow_services
 from kube_control_plane import control_plane
@@ -90,6 +91,9 @@ def _check_drawn(store):
         assert set(point) == {"confidenceThreshold", "falsePositiveRate", "recall"}
         assert all(0 <= value <= 1 for value in point.values())
     assert kinds["Metrics"][0].custom_properties["gap"].double_value > 0
+    for title in ("HTML", "Markdown"):  # one file, at the artifact's address itself
+        bucket, _, key = kinds[title][0].uri.removeprefix("s3://").partition("/")
+        assert boto3.client("s3").get_object(Bucket=bucket, Key=key)["ContentLength"] > 0
 
 
 def test_two_runs_push_a_model_and_find_it_up_to_date(tmp_path):
