@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from yt8m.components.artifacts import decision as decision_file
+from yt8m.components.artifacts import evaluation as evaluation_file
 from yt8m.components.artifacts.decision import Decision, decision_text
+from yt8m.components.artifacts.evaluation import Evaluation
 from yt8m.components.artifacts.report import PAGE_FILE
 from yt8m.kubeflow.launcher import local_path
 
@@ -59,12 +61,40 @@ def _metrics(decision: Decision) -> Iterator[tuple[str, float]]:
                 yield f"{name}{suffix}", estimate.value
 
 
+def _draw_roc_curve(text: str) -> tuple[str, Mapping[str, Any]]:
+    points = list(_roc_curve(Evaluation.from_json(text)))
+    return "", {"confidenceMetrics": points} if points else {}
+
+
+def _roc_curve(evaluation: Evaluation) -> Iterator[dict[str, float]]:
+    """The candidate's, by rising rates; empty where nothing that is wrong was predicted.
+
+    Recall is of all positives, as everywhere here; the other rate is of the wrong ones among the
+    top k predictions, for of all classes there are so many negatives that it would never leave 0.
+    """
+    bins = evaluation.calibration.get("candidate", ())
+    wrong = sum(b.count * (1 - b.hit_rate) for b in bins if b.hit_rate is not None)
+    positives = sum(c.positives for c in evaluation.classes)
+    if not wrong:
+        return
+    for point in evaluation.precision_recall.get("candidate", ()):
+        false_positives = point.recall * positives * (1 / point.precision - 1)
+        yield {
+            "confidenceThreshold": point.score,
+            "falsePositiveRate": min(1.0, false_positives / wrong),
+            "recall": point.recall,
+        }
+
+
 VISUALIZATIONS: Mapping[str, Visualization] = {
     "ui_metrics": Visualization(
         "system.Metrics", "blessing", decision_file.FILE_NAME, _draw_metrics
     ),
     "ui_verdict": Visualization(
         "system.Markdown", "blessing", decision_file.FILE_NAME, _draw_verdict
+    ),
+    "ui_roc_curve": Visualization(
+        "system.ClassificationMetrics", "evaluation", evaluation_file.FILE_NAME, _draw_roc_curve
     ),
     "ui_report": Visualization("system.HTML", "report", PAGE_FILE, _draw_page),
 }

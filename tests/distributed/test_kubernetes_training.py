@@ -90,7 +90,7 @@ def test_a_job_whose_trainer_was_killed_saves_a_checkpoint_and_ends(tmp_path):
         trainer.wait()
         (name,) = server.jobs
         _until(lambda: server.jobs[name]["status"])
-        (ended,) = server.pods[f"{name}-chief-0"]["status"]["containerStatuses"]
+        (ended,) = server.pods[server.pod_name(name, "chief")]["status"]["containerStatuses"]
         assert ended["state"]["terminated"]["exitCode"] == EXIT_ABANDONED
         assert "nobody has followed" in ended["state"]["terminated"]["message"]
     assert newest_step(tmp_path / "shared/jobs/checkpoints/checkpoints") > 0

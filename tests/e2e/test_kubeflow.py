@@ -130,6 +130,7 @@ def test_three_nights_of_retraining_pushed_pushed_and_held_back(tmp_path):
     evaluator = third["Evaluator"].artifacts
     assert launcher.stored(third["Report"].artifacts["ui_report"]["uri"]).is_file()
     assert "Held back" in launcher.stored(evaluator["ui_verdict"]["uri"]).read_text()
+    assert evaluator["ui_roc_curve"]["metadata"]["confidenceMetrics"]
     numbers = evaluator["ui_metrics"]["metadata"]
     assert numbers["gap"] < numbers["gap_baseline"]
     # Nobody needs a list of links: the examples stayed where they were.

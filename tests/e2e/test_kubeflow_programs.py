@@ -6,6 +6,7 @@ KFP_DRIVER and KFP_LAUNCHER name them: `make test-kubeflow`. See CONTRIBUTING.
 import os
 from pathlib import Path
 
+import boto3
 import pytest
 from kfp_programs import CLAIM, NAMES, SHARED, Walk, kubeflow_services
 from kube_control_plane import control_plane
@@ -21,6 +22,12 @@ pytestmark = [
     pytest.mark.needs("control plane", "ip", "network namespaces", "root"),
 ]
 CLASSES = 20
+DRAWN = {
+    "ClassificationMetrics": "ui_roc_curve",
+    "HTML": "ui_report",
+    "Markdown": "ui_verdict",
+    "Metrics": "ui_metrics",
+}
 
 
 def _program(variable):
@@ -53,17 +60,40 @@ def _compile(volume):
     return out
 
 
-def _states(directory):
-    """Of every execution in the metadata store, by the name of its task."""
+def _metadata(directory):
     config = mlmd.ConnectionConfig()
     config.sqlite.filename_uri = str(directory / "mlmd.db")
+    return MetadataStore(config)
+
+
+def _states(store):
+    """Of every execution in the metadata store, by the name of its task."""
     states = mlmd.Execution.State
     return {
         found.custom_properties["task_name"].string_value or "root": states.Name(
             found.last_known_state
         )
-        for found in MetadataStore(config).get_executions()
+        for found in store.get_executions()
     }
+
+
+def _check_drawn(store):
+    """Kubeflow's interface finds its four types, with what it reads of each, as it reads it."""
+    kinds = {title: store.get_artifacts_by_type(f"system.{title}") for title in DRAWN}
+    for title, artifacts in kinds.items():
+        assert [a.custom_properties["display_name"].string_value for a in artifacts] == [
+            DRAWN[title]
+        ]
+    curve = kinds["ClassificationMetrics"][0].custom_properties["confidenceMetrics"].struct_value
+    points = curve["list"]
+    assert len(points) > 1
+    for point in points:
+        assert set(point) == {"confidenceThreshold", "falsePositiveRate", "recall"}
+        assert all(0 <= value <= 1 for value in point.values())
+    assert kinds["Metrics"][0].custom_properties["gap"].double_value > 0
+    for title in ("HTML", "Markdown"):  # one file, at the artifact's address itself
+        bucket, _, key = kinds[title][0].uri.removeprefix("s3://").partition("/")
+        assert boto3.client("s3").get_object(Bucket=bucket, Key=key)["ContentLength"] > 0
 
 
 def test_two_runs_push_a_model_and_find_it_up_to_date(tmp_path):
@@ -79,8 +109,10 @@ def test_two_runs_push_a_model_and_find_it_up_to_date(tmp_path):
     ):
         first, second = (Walk(cluster, driver, launcher, volume, f"run-{n}") for n in (1, 2))
         first.run(file, {})
-        states = _states(services)
+        store = _metadata(services)
+        states = _states(store)
         assert set(states.values()) - {states["root"]} == {"COMPLETE"}
+        _check_drawn(store)
         assert (volume / "models/1/saved_model.pb").exists()
         second.run(file, {})
     assert [p.name for p in (volume / "models").iterdir() if p.name.isdigit()] == ["1"]

@@ -62,8 +62,9 @@ class Operator:
             for index in range(count):
                 container = template["spec"]["containers"][0]
                 environment = _environment(container, job, role, index, ports)
-                self.environments[f"{name}-{role}-{index}"] = environment
-                self._launch(f"{name}-{role}-{index}", container["command"], environment)
+                pod = self._server.pod_name(name, role, index)
+                self.environments[pod] = environment
+                self._launch(pod, container["command"], environment)
 
     def _launch(self, pod: str, command: list[str], environment: dict[str, str]) -> None:
         python, *words = command
@@ -84,7 +85,7 @@ class Operator:
             code = process.poll()
             if code is not None and self._server.pods[pod]["status"]["phase"] == "Running":
                 self._server.end_container(pod, code, message="\n".join(lines[-20:]))
-                if pod.endswith("-chief-0") or code:
+                if pod == self._server.pod_name(name, "chief") or code:
                     self._server.finish(name, succeeded=code == 0)
 
 

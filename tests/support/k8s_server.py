@@ -1,7 +1,8 @@
 """A double of the Kubernetes API server for TFJobs, JobSets and their pods.
 
 It checks every object, keeps state, can be told to fail, and leaves the work of the operator to
-the test: `K8sServer.start_pods` makes pods, and `k8s_processes` runs them as local processes.
+the test: `K8sServer.start_pods` makes pods, and `k8s_processes` runs them as local processes. What
+the real operators call and say is in kubeflow_facts.py.
 """
 
 from __future__ import annotations
@@ -18,24 +19,12 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from k8s_schema import Check, check_by_subset
+from kubeflow_facts import OPERATORS
 
 _JOBS = re.compile(r"/apis/([^/]+)/([^/]+)/namespaces/([^/]+)/(tfjobs|jobsets)(?:/([^/]+))?")
 _PODS = re.compile(r"/api/v1/namespaces/([^/]+)/pods(?:/([^/]+)(/log)?)?")
 _NAMED = re.compile(r"/api/v1/namespaces/([^/]+)/(persistentvolumeclaims|secrets)/([^/]+)")
 _REVIEW = re.compile(r"/apis/authorization.k8s.io/v1/(self)?subjectaccessreviews")
-_SERVED = {"tfjobs": ("kubeflow.org", "v1"), "jobsets": ("jobset.x-k8s.io", "v1alpha2")}
-_LABELS = {
-    "TFJob": (
-        "training.kubeflow.org/job-name",
-        "training.kubeflow.org/replica-type",
-        "training.kubeflow.org/replica-index",
-    ),
-    "JobSet": (
-        "jobset.sigs.k8s.io/jobset-name",
-        "jobset.sigs.k8s.io/replicatedjob-name",
-        "jobset.sigs.k8s.io/job-index",
-    ),
-}
 
 
 @dataclass
@@ -51,7 +40,7 @@ class K8sServer:
 
     def __init__(self, check: Check = check_by_subset) -> None:
         self.check = check
-        self.served = dict(_SERVED)
+        self.served = {o.plural: (o.group, o.api) for o in OPERATORS.values()}
         self.jobs: dict[str, dict[str, Any]] = {}
         self.pods: dict[str, dict[str, Any]] = {}
         self.logs: dict[str, list[str]] = {}
@@ -78,11 +67,15 @@ class K8sServer:
     def start_pods(self, job: str, phase: str = "Running") -> list[str]:
         """What the operator does with a new job: a pod for each replica."""
         manifest = self.jobs[job]
+        operator = OPERATORS[manifest["kind"]]
         for role, count, template in replicas(manifest):
             for index in range(count):
-                name = f"{job}-{role}-{index}"
-                name_label, role_label, index_label = _LABELS[manifest["kind"]]
-                labels = {name_label: job, role_label: role, index_label: str(index)}
+                name = operator.pod_name(job, role, index)
+                labels = {
+                    operator.name_label: job,
+                    operator.role_label: role,
+                    operator.index_label: str(index),
+                }
                 metadata = {"name": name, "labels": labels}
                 status: dict[str, Any] = {"phase": phase, "containerStatuses": []}
                 self.pods[name] = {
@@ -111,10 +104,18 @@ class K8sServer:
         self._set_container(pod, {"waiting": {"reason": reason, "message": message}})
 
     def finish(self, job: str, *, succeeded: bool, message: str = "") -> None:
-        kinds = {"TFJob": ("Succeeded", "Failed"), "JobSet": ("Completed", "Failed")}
-        kind = kinds[self.jobs[job]["kind"]][0 if succeeded else 1]
-        condition = {"type": kind, "status": "True", "message": message}
+        operator = OPERATORS[self.jobs[job]["kind"]]
+        ended = operator.succeeded if succeeded else operator.failed
+        condition = {
+            "type": ended.type,
+            "status": "True",
+            "reason": ended.reason,
+            "message": message or ended.message.format(job=job),
+        }
         self.jobs[job]["status"] = {"conditions": [condition]}
+
+    def pod_name(self, job: str, role: str, index: int = 0) -> str:
+        return OPERATORS[self.jobs[job]["kind"]].pod_name(job, role, index)
 
     def _set_container(self, pod: str, state: dict[str, Any]) -> None:
         self.pods[pod]["status"]["containerStatuses"] = [

@@ -73,7 +73,7 @@ class Launcher:
     ) -> dict[str, TaskResult]:
         """The tasks' results, in the order of their end; LauncherError where one fails."""
         spec, platform = read_spec(file)
-        values = _run_parameters(spec, parameters or {})
+        values = run_parameters(spec, parameters or {})
         run = _Run(
             launcher=self,
             spec=spec,
@@ -275,7 +275,7 @@ def _root(spec: Mapping[str, Any], root: str) -> str:
     return root.rstrip("/")
 
 
-def _run_parameters(spec: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def run_parameters(spec: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     declared = spec["root"].get("inputDefinitions", {}).get("parameters", {})
     for name in given:
         if name not in declared:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from kfp_launcher import order, read_spec
+from kfp_launcher import order, read_spec, run_parameters
 from kube_control_plane import NAMESPACE, Cluster
 from mlmd_server import serve_empty_cache, serve_metadata
 from pod_network import GATEWAY
@@ -70,7 +70,8 @@ class Walk:
             component=spec["root"],
             task="",
             task_name="",
-            runtime_config={"parameterValues": dict(parameters)},
+            # The API server puts the defaults in.
+            runtime_config={"parameterValues": run_parameters(spec, parameters)},
         )
         executors = platform["platforms"]["kubernetes"]["deploymentSpec"]["executors"]
         for name in order(spec["root"]["dag"]["tasks"]):
@@ -211,7 +212,11 @@ def _object_store() -> Iterator[None]:
     from botocore.exceptions import BotoCoreError
 
     command = [sys.executable, "-m", "moto.server", "-H", GATEWAY, "-p", str(_STORE)]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    # Or moto takes the host's first name for a bucket's.
+    environment = {**os.environ, "S3_IGNORE_SUBDOMAIN_BUCKETNAME": "true"}
+    server = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
+    )
     keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
     keys |= {"AWS_ENDPOINT_URL_S3": f"http://{GATEWAY}:{_STORE}", "AWS_DEFAULT_REGION": "us-east-1"}
     try:

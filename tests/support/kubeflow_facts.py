@@ -1,6 +1,6 @@
-"""What differs between the versions of Kubeflow Pipelines: one table, which sets the doubles.
+"""What differs by version of Kubeflow Pipelines and kind of training job: it sets the doubles.
 
-Observed by running the project's own drivers, launchers and API servers
+Observed by running the projects' own drivers, launchers, API servers and controllers
 (tests/golden/kubeflow/records); 2.0.5's API server was not run.
 """
 
@@ -40,3 +40,74 @@ VERSIONS: Mapping[str, Facts] = {
     ),
 }
 NEWEST = "2.17.0"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """The condition of a job that is over."""
+
+    type: str
+    reason: str
+    message: str  # of `job`
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operator:
+    """How a controller serves its kind of job, and what it makes of one."""
+
+    version: str  # that was run, with Kubernetes 1.34.4
+    plural: str
+    group: str
+    api: str
+    pod: str  # what it calls the pod `index` of `role` in `job`
+    name_label: str
+    role_label: str
+    index_label: str
+    succeeded: Ended
+    failed: Ended
+
+    def pod_name(self, job: str, role: str, index: int) -> str:
+        return self.pod.format(job=job, role=role, index=index)
+
+
+OPERATORS: Mapping[str, Operator] = {
+    "TFJob": Operator(
+        version="1.8.1",
+        plural="tfjobs",
+        group="kubeflow.org",
+        api="v1",
+        pod="{job}-{role}-{index}",
+        name_label="training.kubeflow.org/job-name",
+        role_label="training.kubeflow.org/replica-type",
+        index_label="training.kubeflow.org/replica-index",
+        succeeded=Ended(
+            type="Succeeded",
+            reason="TFJobSucceeded",
+            message="TFJob team/{job} successfully completed.",
+        ),
+        failed=Ended(
+            type="Failed",
+            reason="TFJobFailed",
+            message="Job {job} has failed because it has reached the specified backoff limit",
+        ),
+    ),
+    "JobSet": Operator(
+        version="0.8.0",
+        plural="jobsets",
+        group="jobset.x-k8s.io",
+        api="v1alpha2",
+        pod="{job}-{role}-{index}-0-zfx7d",  # the Job's index in a set of one, and chance
+        name_label="jobset.sigs.k8s.io/jobset-name",
+        role_label="jobset.sigs.k8s.io/replicatedjob-name",
+        index_label="jobset.sigs.k8s.io/job-index",
+        succeeded=Ended(
+            type="Completed", reason="AllJobsCompleted", message="jobset completed successfully"
+        ),
+        failed=Ended(
+            type="Failed",
+            reason="ReachedMaxRestarts",
+            message="jobset failed due to reaching max number of restarts "
+            "(first failed job: {job}-chief-0)",
+        ),
+    ),
+}

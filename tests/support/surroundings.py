@@ -23,12 +23,16 @@ _FOREIGN = (
 )
 # By these a caller speaks to the tests.
 _FOR_TESTS = (
+    "KFP_DRIVER",
+    "KFP_ENDPOINT",
+    "KFP_LAUNCHER",
     "YT8M_IMAGE",
     "YT8M_KFP_PYTHON",
     "YT8M_REAL_DATA",
     "YT8M_REAL_SPECS",
     "YT8M_REQUIRE_ALL",
 )
+_LOGIN = "YT8M_KUBEFLOW_"  # at the KFP_ENDPOINT; without one there is nothing to log in to
 
 
 def settle() -> None:
@@ -44,8 +48,13 @@ def settle() -> None:
     del sys.argv[1:]  # pytest has read them; TFX would, and stops at `-v`
     _forget_other_checkouts()
     for name in list(os.environ):
-        if name.startswith(_FOREIGN) and name not in _FOR_TESTS:
+        if name.startswith(_FOREIGN) and not _is_for_tests(name):
             del os.environ[name]
+
+
+def _is_for_tests(name: str) -> bool:
+    is_login = name.startswith(_LOGIN) and bool(os.environ.get("KFP_ENDPOINT"))
+    return is_login or name in _FOR_TESTS
 
 
 def _forget_other_checkouts() -> None:

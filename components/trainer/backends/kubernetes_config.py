@@ -76,7 +76,7 @@ class KubernetesBackend(ConfigNode):
 class TFJobBackend(KubernetesBackend):
     """kubeflow.org/v1 TFJob; the training operator sets TF_CONFIG.
 
-    It counts restarts over all pods, so three or more never restart as a group: prefer a JobSet.
+    It restarts a mistake in what was given as if it were a fault: prefer a JobSet.
     """
 
     name: Literal["tfjob"] = "tfjob"

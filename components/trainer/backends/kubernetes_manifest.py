@@ -108,10 +108,12 @@ def create_manifest(backend: TFJobBackend | JobSetBackend, request: JobRequest) 
 
 
 def _tfjob_spec(backend: KubernetesBackend, request: JobRequest) -> dict[str, Any]:
+    pods = sum(config.replicas for config in backend.roles.values())
     return {
         "runPolicy": {
             "cleanPodPolicy": "Running",  # the workers and ps wait for ever otherwise
-            "backoffLimit": backend.restarts,
+            # The job fails when the restarts of all its pods together reach this number.
+            "backoffLimit": backend.restarts * pods + 1,
             "ttlSecondsAfterFinished": backend.keep_finished_s,
         },
         "tfReplicaSpecs": {

@@ -97,6 +97,17 @@ def test_a_run_is_started_listed_and_its_end_is_the_exit_code(yt8m, server, spec
     assert (code, done["state"], done["tasks"][0]["pod"]) == (1, "FAILED", "trainer-pod")
 
 
+def test_a_failure_of_which_the_server_keeps_no_text_leads_to_where_it_is(
+    yt8m, server, spec_file, capsys
+):
+    """2.17.0's answer has none; the pods of a run carry its id as a label."""
+    yt8m("upload", spec_file)
+    run_id = yt8m("run", "yt8m-test", "--param", "span=3")[1]["run_id"]
+    server.set_state(run_id, "FAILED", {"Trainer": "FAILED"})
+    assert run(["kubeflow", "wait", run_id]) == 1
+    assert f"kubectl logs -l pipeline/runid={run_id}" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -84,11 +84,13 @@ def _run(api, backend, course):
 
 
 def test_a_job_is_made_followed_and_its_chief_is_heard(server, api, backend):
-    chief = f"{NAME}-chief-0"
+    def say(*lines):
+        server.say(server.pod_name(NAME, "chief"), *lines)
+
     course = Course(
         lambda: server.start_pods(NAME),
-        lambda: server.say(chief, "step 10 loss 3.1", "step 20 loss 2.9"),
-        lambda: server.say(chief, "step 30 loss 2.7"),
+        lambda: say("step 10 loss 3.1", "step 20 loss 2.9"),
+        lambda: say("step 30 loss 2.7"),
         lambda: server.finish(NAME, succeeded=True),
     )
     said = _run(api, backend, course)
@@ -136,22 +138,24 @@ def test_a_create_whose_answer_is_lost_makes_one_job(server, api, backend, how, 
 def test_the_pod_that_broke_first_is_named_with_its_last_words(server, api, backend):
     def break_down():
         server.start_pods(NAME)
+        chief, worker = (server.pod_name(NAME, *at) for at in (("chief", 0), ("worker", 1)))
         lost = "UnavailableError: Task /job:worker/replica:0/task:1 heartbeat timeout"
-        server.end_container(f"{NAME}-chief-0", 1, message=f"Traceback\n{lost}")
-        server.end_container(f"{NAME}-worker-1", 2, message="DataError: shard train-3 is cut off")
+        server.end_container(chief, 1, message=f"Traceback\n{lost}")
+        server.end_container(worker, 2, message="DataError: shard train-3 is cut off")
         server.finish(NAME, succeeded=False, message="TFJob has failed because replicas failed")
 
     with pytest.raises(Yt8mError) as error:
         _run(api, backend, Course(break_down))
     first, second = str(error.value).split("; ")
-    assert f"worker 1 (pod {NAME}-worker-1): exit code 2: DataError: shard train-3" in first
+    worker = server.pod_name(NAME, "worker", 1)
+    assert f"worker 1 (pod {worker}): exit code 2: DataError: shard train-3" in first
     assert "UnavailableError" in second
 
 
 def test_memory_that_ran_out_is_said_in_plain_words(server, api, backend):
     def kill():
         server.start_pods(NAME)
-        server.end_container(f"{NAME}-worker-0", 137, reason="OOMKilled")
+        server.end_container(server.pod_name(NAME, "worker"), 137, reason="OOMKilled")
         server.finish(NAME, succeeded=False)
 
     with pytest.raises(Yt8mError, match=r"worker 0 .*more memory than its limit"):
@@ -167,7 +171,8 @@ def test_a_job_without_words_of_its_pods_gives_its_own(server, api, backend):
 def test_an_image_that_cannot_be_pulled_ends_in_time_and_removes_the_job(server, api, backend):
     def stick():
         server.start_pods(NAME, phase="Pending")
-        server.wait_container(f"{NAME}-chief-0", "ImagePullBackOff", "Back-off pulling image")
+        chief = server.pod_name(NAME, "chief")
+        server.wait_container(chief, "ImagePullBackOff", "Back-off pulling image")
 
     with pytest.raises(Yt8mError, match=r"within 60 s .*ImagePullBackOff Back-off"):
         _run(api, backend, Course(stick))
@@ -248,7 +253,8 @@ def test_a_quota_and_a_webhook_that_is_down_are_told_in_the_servers_words(
 def test_a_mistake_in_what_was_given_ends_as_one(server, api, backend):
     def refuse():
         server.start_pods(NAME)
-        server.end_container(f"{NAME}-chief-0", 2, message="error: data.root: nothing there")
+        chief = server.pod_name(NAME, "chief")
+        server.end_container(chief, 2, message="error: data.root: nothing there")
         server.finish(NAME, succeeded=False)
 
     with pytest.raises(UserError, match=r"exit code 2: error: data\.root"):

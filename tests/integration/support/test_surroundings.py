@@ -1,6 +1,7 @@
 """What the shell that starts the tests hands down does not reach them."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -64,3 +65,23 @@ def test_started_in_a_background_from_another_place_the_tests_see_none_of_it(
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _left_of(given: dict[str, str]) -> set[str]:
+    """The names among `given` that the tests see."""
+    child = "import os, surroundings; surroundings.settle(); print(*os.environ)"
+    place = {"PATH": os.environ["PATH"], "PYTHONPATH": str(TESTS / "support")}
+    words = [sys.executable, "-c", child]
+    return set(subprocess.check_output(words, env=place | given, text=True).split()) & set(given)
+
+
+def test_what_make_hands_to_the_tests_reaches_them() -> None:
+    handed = re.findall(r"\b(\w+)=\$\(\1\)", (TESTS.parent / "Makefile").read_text())
+    assert {"KFP_DRIVER", "KFP_LAUNCHER", "KFP_ENDPOINT"} <= set(handed)
+    assert _left_of(dict.fromkeys(handed, "given")) == set(handed)
+
+
+def test_a_login_is_kept_where_there_is_a_server_to_log_in_to() -> None:
+    login = {"YT8M_KUBEFLOW_TOKEN_FILE": "/token"}
+    assert _left_of({**login, "KFP_ENDPOINT": "http://there"}) >= set(login)
+    assert not _left_of({**login, "KFP_ENDPOINT": ""}) & set(login)

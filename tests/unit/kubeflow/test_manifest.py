@@ -51,6 +51,13 @@ def test_a_changed_description_is_another_job_and_the_same_is_the_same(kind):
     assert digest(kind()) != digest(kind(), other)
 
 
+def test_a_tfjob_may_restart_as_a_group_as_often_as_it_is_said():
+    """Its operator compares the sum of the restarts of all pods, and fails the job at the limit."""
+    roles = {"chief": RoleConfig(), "worker": RoleConfig(replicas=2)}
+    manifest = create_manifest(TFJobBackend(roles=roles, restarts=3), REQUEST)
+    assert manifest["spec"]["runPolicy"]["backoffLimit"] == 3 * 3 + 1
+
+
 def test_a_jobset_tells_each_pod_its_part_of_the_cluster():
     roles = {"chief": RoleConfig(), "worker": RoleConfig(replicas=2), "ps": RoleConfig()}
     manifest = create_manifest(JobSetBackend(roles=roles), REQUEST)

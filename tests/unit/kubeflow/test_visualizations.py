@@ -2,10 +2,15 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from yt8m.components.artifacts.decision import Decision, Estimate
+from yt8m.components.artifacts.evaluation import ClassMetrics, Evaluation, SliceMetrics
+from yt8m.components.metrics import Batch, MetricAccumulator
+from yt8m.components.metrics.curves import calibration, precision_recall
 from yt8m.kubeflow.visualizations import VISUALIZATIONS, add_visualizations, draw
+from yt8m.schemas.features import Level
 
 DECISION = Decision(
     blessed=False,
@@ -52,6 +57,52 @@ def test_the_report_is_one_file_at_its_uri(drawn, tmp_path):
     assert (tmp_path / "s3" / "bucket" / "ui_report").read_text() == "<html>all of it</html>"
 
 
+def _evaluation(scores, hot):
+    classes = scores.shape[1]
+    metrics = MetricAccumulator.empty(classes, top_k=classes)
+    metrics.update(Batch(predictions=scores, multi_hot=hot))
+    counts = hot.sum(axis=0)
+    return Evaluation(
+        level=Level.VIDEO,
+        top_k=classes,
+        videos=len(scores),
+        examples=len(scores),
+        overall=SliceMetrics(),
+        classes=tuple(
+            ClassMetrics(class_id=c, name=str(c), positives=int(n), candidate=0.5)
+            for c, n in enumerate(counts)
+            if n
+        ),
+        precision_recall={"candidate": tuple(precision_recall(metrics))},
+        calibration={"candidate": tuple(calibration(metrics))},
+    )
+
+
+def test_the_roc_curve_is_what_counting_gives_in_the_form_that_the_interface_checks(drawn):
+    rng = np.random.default_rng(0)
+    scores = rng.random((40, 12)).astype(np.float32)
+    hot = rng.random((40, 12)) < 0.2
+    text = _evaluation(scores, hot).to_json()
+    told = drawn("evaluation", "metrics.json", text, ("ui_roc_curve",))
+    (artifact,) = told["ui_roc_curve"]["artifacts"]
+    points = artifact["metadata"]["confidenceMetrics"]
+    assert len(points) > 50
+    for point in points:
+        chosen = scores >= np.float32(point["confidenceThreshold"])
+        assert point == {
+            "confidenceThreshold": point["confidenceThreshold"],
+            "falsePositiveRate": pytest.approx((chosen & ~hot).sum() / (~hot).sum()),
+            "recall": pytest.approx((chosen & hot).sum() / hot.sum()),
+        }
+
+
+def test_where_nothing_was_predicted_wrong_there_is_no_roc_curve(drawn):
+    hot = np.ones((3, 2), bool)
+    text = _evaluation(np.full((3, 2), 0.9, np.float32), hot).to_json()
+    told = drawn("evaluation", "metrics.json", text, ("ui_roc_curve",))
+    assert told["ui_roc_curve"]["artifacts"][0]["metadata"] == {}
+
+
 def test_what_is_not_there_is_not_drawn_and_is_no_error(drawn):
     assert set(drawn("report", "report.html", "", ("ui_report",))) == {"report"}
 
@@ -70,4 +121,9 @@ def test_they_are_declared_where_their_sources_are():
     assert set(outputs["E"]) == {"blessing", "ui_metrics", "ui_verdict"}
     assert outputs["R"]["ui_report"]["artifactType"]["schemaTitle"] == "system.HTML"
     titles = {v.schema_title for v in VISUALIZATIONS.values()}
-    assert titles <= {"system.Metrics", "system.Markdown", "system.HTML"}
+    assert titles == {
+        "system.ClassificationMetrics",
+        "system.HTML",
+        "system.Markdown",
+        "system.Metrics",
+    }
