@@ -135,6 +135,9 @@ control-plane:  ## etcd, Kubernetes' API server and controllers, JobSet: built f
 	  jobset=$$(go list -m -f '{{.Dir}}' sigs.k8s.io/jobset)/config/components && \
 	  install -m 644 -D -t $(CONTROL_PLANE)/manifests $$jobset/webhook/manifests.yaml \
 	    $$jobset/crd/bases/jobset.x-k8s.io_jobsets.yaml
+	cd tests/support/control_plane/kserve && kserve=$$(go mod download -json github.com/kserve/kserve \
+	    | sed -n 's/^\t"Dir": "\(.*\)",$$/\1/p') && install -m 644 -D -t $(CONTROL_PLANE)/manifests \
+	    $$kserve/config/crd/full/serving.kserve.io_inferenceservices.yaml
 
 test-control-plane: install control-plane  ## training jobs on that control plane (as root; about 5 min)
 	$(BIN)/pytest -rs tests/integration/kubeflow/test_control_plane.py

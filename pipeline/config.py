@@ -9,6 +9,7 @@ from typing import Annotated
 from yt8m.components.baseline.config import BaselineConfig
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
 from yt8m.components.example_gen.config import DataConfig
+from yt8m.components.infra_check.config import InfraCheckConfig
 from yt8m.components.models.config import FrameModelConfig, SegmentsHeadConfig
 from yt8m.components.pusher.config import PusherConfig
 from yt8m.components.report.config import ReportConfig
@@ -132,6 +133,7 @@ class PipelineConfig(ConfigNode):
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     evaluator: EvaluatorConfig = field(default_factory=EvaluatorConfig)
     gate: GateConfig = field(default_factory=GateConfig)
+    infra_check: InfraCheckConfig = field(default_factory=InfraCheckConfig)
     pusher: PusherConfig = field(default_factory=PusherConfig)
     report: ReportConfig = field(default_factory=ReportConfig)
     beam: BeamConfig = field(default_factory=BeamConfig)
@@ -150,6 +152,14 @@ class PipelineConfig(ConfigNode):
             model.name,
             f"a model of video vectors where data.level is {level.value}; this one needs frames",
         )
+        for name in ("max_latency_ms", "max_memory_mb"):
+            limit = getattr(self.gate, name)
+            require(
+                limit is None or self.infra_check.enabled,
+                f"gate.{name}",
+                limit,
+                "left out where infra_check.enabled is false, for nothing measures it",
+            )
         named = bool(self.evaluator.vocabulary) or not self.trainer.learns_verticals
         require(
             named,

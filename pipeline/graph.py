@@ -8,6 +8,8 @@ from yt8m.components import storage
 from yt8m.components.baseline.component import Baseline
 from yt8m.components.evaluator.component import Evaluator
 from yt8m.components.example_gen.component import ExampleGen
+from yt8m.components.infra_check.component import InfraCheck
+from yt8m.components.infra_check.config import ServingLimits
 from yt8m.components.pusher.component import Pusher
 from yt8m.components.report.component import Report
 from yt8m.components.trainer.component import create_trainer
@@ -79,6 +81,19 @@ def create_pipeline(config: PipelineConfig, external: ExternalInputs) -> Pipelin
         baseline_model=baseline.outputs["model"],
         vocabulary_digest=external.vocabulary_digest,
     )
+    infra_check = None
+    if config.infra_check.enabled:
+        infra_check = InfraCheck(
+            config.infra_check,
+            ServingLimits(
+                max_latency_ms=config.gate.max_latency_ms, max_memory_mb=config.gate.max_memory_mb
+            ),
+            model=trainer.outputs["model"],
+            examples=examples.outputs["examples"],
+            split=config.evaluator.split,
+            model_blessing=evaluator.outputs["blessing"],
+        )
+    served = {"infra_blessing": infra_check.outputs["infra_blessing"]} if infra_check else {}
     pusher = Pusher(
         config.pusher,
         push_dir=push_dir,
@@ -90,6 +105,7 @@ def create_pipeline(config: PipelineConfig, external: ExternalInputs) -> Pipelin
         examples=examples.outputs["examples"],
         statistics=statistics.outputs["statistics"],
         evaluation=evaluator.outputs["evaluation"],
+        **served,
     )
     report = Report(
         config.report,
@@ -106,6 +122,7 @@ def create_pipeline(config: PipelineConfig, external: ExternalInputs) -> Pipelin
         model_blessing=evaluator.outputs["blessing"],
         pushed_model=pusher.outputs["pushed_model"],
         baseline=baseline.outputs["model"],
+        **served,
     )
     return Pipeline(
         pipeline_name=config.name,
@@ -120,6 +137,7 @@ def create_pipeline(config: PipelineConfig, external: ExternalInputs) -> Pipelin
             transform,
             trainer,
             evaluator,
+            *([infra_check] if infra_check else []),
             pusher,
             report,
         ],

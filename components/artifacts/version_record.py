@@ -66,6 +66,7 @@ class VersionRecord:
     baseline_version: int = 0  # what it was compared with; 0 is none
     metrics: dict[str, Estimate] = field(default_factory=dict)
     decision: dict[str, Any] = field(default_factory=dict)  # the gate's, whole
+    infra_check: dict[str, Any] = field(default_factory=dict)  # how it is served, whole
     data: DataRecord = field(default_factory=DataRecord)
     configuration: dict[str, Any] = field(default_factory=dict)
     code_version: str = ""

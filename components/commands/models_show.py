@@ -44,6 +44,7 @@ def _text(path: str, record: VersionRecord) -> str:
         f"  baseline   {record.baseline_version or 'none'}",
         f"  data       {_data(record)}",
         f"  files      {len(record.files)}, {size:,} bytes, contents verified",
+        f"  served     {record.infra_check.get('reason', '').removeprefix('infra check: ') or '-'}",
         f"  code       {record.code_version or '-'}, run {record.run_key or '-'}",
     ]
     lines += ["", "metrics"] if record.metrics else []

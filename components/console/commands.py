@@ -60,6 +60,7 @@ COMMANDS = (
     Command("models rollback", "make an older version the newest", f"{_COMPONENTS}models_rollback"),
     Command("models import", "register a SavedModel from elsewhere", f"{_COMPONENTS}models_import"),
     Command("models verify", "compare versions with their records", f"{_COMPONENTS}models_verify"),
+    Command("models manifest", "a version as KServe serves it", f"{_COMPONENTS}models_manifest"),
     Command("models prune", "remove damaged versions", f"{_COMPONENTS}models_prune"),
     Command("kubeflow compile", "write the pipeline as KFP YAML", f"{_KUBEFLOW}compile"),
     Command("kubeflow check", "does the cluster have what it needs", f"{_KUBEFLOW}check"),

@@ -12,6 +12,7 @@ from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.limits import (
     Fraction,
     NonNegativeInt,
+    PositiveFloat,
     PositiveInt,
     at_least,
     below,
@@ -155,6 +156,9 @@ class GateConfig(ConfigNode):
     confident: bool = False  # the lower bounds of the intervals must clear these three
     min_examples: PositiveInt = 1  # fewer evaluated rows bless nothing
     thresholds: tuple[Threshold, ...] = ()  # on other metrics, and on slices
+    # Of the infra check: p99 of requests of one record, and the serving process at its peak.
+    max_latency_ms: PositiveFloat | None = None
+    max_memory_mb: PositiveFloat | None = None  # of the serving process at its peak
 
     @property
     def all_thresholds(self) -> tuple[Threshold, ...]:

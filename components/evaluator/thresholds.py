@@ -22,6 +22,7 @@ from yt8m.components.evaluator.config import (
 from yt8m.schemas.errors import ConfigError
 
 EXAMPLE_COUNT = "example_count"
+_TENSORFLOW_MB = 500  # of a process that has imported it, about
 
 
 class LimitKind(enum.Enum):
@@ -109,7 +110,7 @@ def check_gate(gate: GateConfig, evaluator: EvaluatorConfig | None = None) -> li
 
     With the evaluator's node, metrics and slices that will not exist are found as well.
     """
-    problems = _unguarded(gate)
+    problems = [*_unguarded(gate), *_unservable(gate)]
     if evaluator is None:
         return problems
     columns = {part.column for part in evaluator.slices}
@@ -154,6 +155,19 @@ def _futile(threshold: Threshold) -> Iterator[str]:
             f"{name} = {limit:g}: {what}, for {threshold.metric} is from 0 to {best:g}"
             f"{'; ask for a maximum' if threshold.metric == 'loss' and is_minimum else ''}"
         )
+
+
+def _unservable(gate: GateConfig) -> Iterator[str]:
+    limit = gate.max_memory_mb
+    if limit is not None and limit < _TENSORFLOW_MB:
+        yield (
+            f"gate.max_memory_mb = {limit:g}: no model passes, for a process takes about "
+            f"{_TENSORFLOW_MB} MB before it loads one"
+        )
+    given = {"max_latency_ms": gate.max_latency_ms, "max_memory_mb": limit}
+    for name, value in given.items():
+        if value is not None and gate.mode is GateMode.NONE:
+            yield f"gate.{name} = {value:g}: gate.mode = none holds nothing back; leave one out"
 
 
 def _unguarded(gate: GateConfig) -> list[str]:

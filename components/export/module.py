@@ -8,7 +8,12 @@ from typing import Any
 import tensorflow as tf
 
 from yt8m.components.artifacts.export_info import FEATURES, SCORES, SERVING
-from yt8m.components.export.records import ParsedRecords, RecordFormat, parse_records
+from yt8m.components.export.records import (
+    ParsedRecords,
+    RecordFormat,
+    finite,
+    parse_records,
+)
 from yt8m.components.export.transform_graph import TransformGraph
 from yt8m.components.models.config import DbofConfig
 from yt8m.components.models.network import Network, batch_spec
@@ -38,7 +43,9 @@ class ServingModule(tf.Module):
         self._level, self._features = level, features
         model = network.model_config
         frames = model.frames if isinstance(model, DbofConfig) else None
-        self._form = RecordFormat(level=level, features=features, frames=frames)
+        self._form = RecordFormat(
+            level=level, features=features, frames=frames, averaged=network.averages_frames
+        )
         self._head = network.heads[0]
         self._top_k = min(top_k, self._head.num_classes)
         self._names = tf.constant(class_names) if class_names else None
@@ -65,6 +72,8 @@ class ServingModule(tf.Module):
         return {SCORES: self._scores(parsed), **_rows(parsed)}
 
     def _score_arrays(self, batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        if self._level is Level.VIDEO:
+            batch = finite(batch, self._features)
         return {SCORES: self._call(batch, training=False)[self._head.name]}
 
     def _parse(self, examples: tf.Tensor) -> ParsedRecords:

@@ -11,7 +11,11 @@ import tensorflow as tf
 from yt8m.components.inputs.segment import distinct_segments_of_batch
 from yt8m.components.inputs.video import parse_videos
 from yt8m.components.models.trunks import Signal
-from yt8m.components.preprocessing.arithmetic import evenly_spaced, normalize
+from yt8m.components.preprocessing.arithmetic import (
+    evenly_spaced,
+    mean_of_normalized_rows,
+    normalize,
+)
 from yt8m.schemas.features import (
     ID,
     SEGMENT_FRAMES,
@@ -21,6 +25,7 @@ from yt8m.schemas.features import (
     record_key,
 )
 
+_NO_ID = ""  # the answer for a record without an `id`, which is for whoever asked to know
 # The Transform graph, as a function of raw features; its output that a network takes.
 Transform = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 TRANSFORMED = "features"
@@ -42,6 +47,7 @@ class RecordFormat:
     features: FeatureConfig
     # Of longer videos, so many evenly spaced frames are decoded; None: all of them.
     frames: int | None = None
+    averaged: bool = False  # the network looks at the mean of all frames, and at no single one
 
 
 def parse_records(
@@ -56,7 +62,8 @@ def parse_records(
 def _videos(
     records: tf.Tensor, features: FeatureConfig, transform: Transform | None
 ) -> ParsedRecords:
-    batch = parse_videos(records, features, with_id=True, with_labels=False)
+    batch = parse_videos(records, features, with_id=True, with_labels=False, no_id=_NO_ID)
+    batch |= finite(batch, features)
     if transform is None:
         vectors = normalize(batch, names=features.names, level=Level.VIDEO)
     else:
@@ -66,11 +73,24 @@ def _videos(
     return ParsedRecords(signal=Signal(vectors=vectors), video_id=batch[ID])
 
 
+def finite(batch: Mapping[str, tf.Tensor], features: FeatureConfig) -> dict[str, tf.Tensor]:
+    """The vectors of `batch` by feature; NaN and infinity are an InvalidArgumentError.
+
+    A network would make scores of them, some of which look like any others.
+    """
+    return {
+        name: tf.debugging.check_numerics(
+            batch[name], f"{record_key(name, Level.VIDEO)} ({name}) must hold finite numbers alone"
+        )
+        for name in features.names
+    }
+
+
 def _sequences(
     records: tf.Tensor, form: RecordFormat, transform: Transform | None
 ) -> ParsedRecords:
     features, segments = form.features, form.level is Level.SEGMENT
-    context_spec: dict[str, object] = {ID: tf.io.FixedLenFeature([], tf.string)}
+    context_spec: dict[str, object] = {ID: tf.io.FixedLenFeature([], tf.string, _NO_ID)}
     if segments:
         context_spec[SEGMENT_START_TIMES] = tf.io.RaggedFeature(tf.int64, row_splits_dtype=tf.int64)
     frame_spec = {
@@ -80,6 +100,8 @@ def _sequences(
     # One text a frame: [batch, (frames), 1] as a list of lists of one.
     texts = {name: _frames_of(lists[name], features.max_frames) for name in features.names}
     if not segments:
+        if form.averaged:
+            return ParsedRecords(signal=_mean(texts, features), video_id=context[ID])
         if form.frames is not None:
             texts = {name: _spread(value, form.frames) for name, value in texts.items()}
         return ParsedRecords(signal=_signal(texts, features, transform), video_id=context[ID])
@@ -87,7 +109,7 @@ def _sequences(
     record, start, _ = distinct_segments_of_batch(starts.value_rowids(), starts.flat_values)
     rows = {name: _slices(value, record, start) for name, value in texts.items()}
     return ParsedRecords(
-        signal=_signal(rows, features, transform),
+        signal=_mean(rows, features) if form.averaged else _signal(rows, features, transform),
         video_id=tf.gather(context[ID], record),
         segment_start=start,
     )
@@ -131,13 +153,29 @@ def _one_text_each(texts: tf.RaggedTensor) -> tf.RaggedTensor:
     return texts.with_flat_values(tf.RaggedTensor.from_row_splits(flat, splits, validate=False))
 
 
+def _mean(texts: Mapping[str, tf.RaggedTensor], features: FeatureConfig) -> Signal:
+    """The mean of each row's normalised frames, none of which is made."""
+    first = texts[features.names[0]]
+    vectors = mean_of_normalized_rows(
+        _decoded(texts, features),
+        names=features.names,
+        row=first.value_rowids(),
+        rows=first.nrows(tf.int64),
+    )
+    return Signal(vectors=tf.ensure_shape(vectors, [None, features.total_size]))
+
+
 def _normalized(texts: Mapping[str, tf.RaggedTensor], features: FeatureConfig) -> tf.RaggedTensor:
-    flat = {
+    vectors = normalize(_decoded(texts, features), names=features.names, level=Level.FRAME)
+    return texts[features.names[0]].with_flat_values(vectors)
+
+
+def _decoded(texts: Mapping[str, tf.RaggedTensor], features: FeatureConfig) -> dict[str, tf.Tensor]:
+    """`[frames of all rows, size] uint8` of each feature."""
+    return {
         name: tf.ensure_shape(tf.io.decode_raw(texts[name].flat_values, tf.uint8), [None, size])
         for name, size in features.size_by_name.items()
     }
-    vectors = normalize(flat, names=features.names, level=Level.FRAME)
-    return texts[features.names[0]].with_flat_values(vectors)
 
 
 def _slices(texts: tf.RaggedTensor, record: tf.Tensor, start: tf.Tensor) -> tf.RaggedTensor:

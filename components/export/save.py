@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ import tensorflow as tf
 from yt8m.components import storage
 from yt8m.components.artifacts.export_info import FILE_NAME, ExportInfo
 from yt8m.components.artifacts.saved_model import MODEL_FILE
+from yt8m.components.export.batching import FILE_NAME as BATCHING_FILE
+from yt8m.components.export.batching import batching_parameters
 from yt8m.components.export.module import ServingModule
 from yt8m.components.export.transform_graph import TransformGraph
 from yt8m.components.export.warmup import FILE_NAME as WARM_UP_FILE
@@ -43,6 +45,8 @@ def export_model(network: Network, directory: str, spec: ExportSpec) -> ExportIn
     it outside a strategy's scope, on the chief alone.
     """
     network = network.copy(compute_dtype="float32")
+    if network.averages_frames:  # it has no use for frames that a Transform graph would make
+        spec = replace(spec, transform_graph=None)
     info = _info(network, spec)
     module = ServingModule(
         network,
@@ -79,6 +83,9 @@ def save_module(
         storage.write_text(storage.join(saved, FILE_NAME), info.to_json())
         if warm_up:
             storage.write_bytes(storage.join(saved, WARM_UP_FILE), warm_up_requests(info))
+        batching = batching_parameters(info.level)
+        if batching is not None:
+            storage.write_text(storage.join(saved, BATCHING_FILE), batching)
         storage.remove_tree(directory)
         if local:
             storage.rename(saved, directory)

@@ -18,6 +18,7 @@ _BUFFER_BYTES = 8 << 20
 # and the published shards hold 300 videos, which are scored in less.
 GROUP_BYTES = 64 << 20
 _RECORDS_AT_ONCE = 1024
+_WITHIN_A_GRAPH = "Graph execution error:"
 
 
 def read_shards(shards: Sequence[Shard]) -> tf.data.Dataset:
@@ -62,6 +63,8 @@ def read_batches(shards: Sequence[Shard], size: int) -> Iterator[tf.Tensor]:
 def tf_reason(error: Exception) -> str:
     """What TensorFlow says, without where in its graph it says so."""
     text = str(getattr(error, "message", error)).strip() or type(error).__name__
+    if text.startswith(_WITHIN_A_GRAPH):  # the reason is the last line before the node's name
+        text = text.partition("\n\t [[{{")[0].rpartition("\n")[2]
     return text.rpartition("}} ")[2].partition(" [Op:")[0].partition("\n")[0]
 
 

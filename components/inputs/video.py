@@ -9,9 +9,14 @@ from yt8m.schemas.features import ID, LABELS, FeatureConfig, Level, record_key
 
 
 def parse_videos(
-    records: tf.Tensor, features: FeatureConfig, *, with_id: bool = False, with_labels: bool = True
+    records: tf.Tensor,
+    features: FeatureConfig,
+    *,
+    with_id: bool = False,
+    with_labels: bool = True,
+    no_id: str | None = None,
 ) -> dict[str, tf.Tensor]:
-    """A batch from serialized records [batch]."""
+    """A batch from serialized records [batch]; `no_id` is the id of those that have none."""
     spec: dict[str, object] = {
         record_key(name, Level.VIDEO): tf.io.FixedLenFeature([size], tf.float32)
         for name, size in features.size_by_name.items()
@@ -19,7 +24,7 @@ def parse_videos(
     if with_labels:
         spec[LABELS] = tf.io.VarLenFeature(tf.int64)
     if with_id:
-        spec[ID] = tf.io.FixedLenFeature([], tf.string)
+        spec[ID] = tf.io.FixedLenFeature([], tf.string, no_id)
     parsed = tf.io.parse_example(records, spec)
     batch = {name: parsed[record_key(name, Level.VIDEO)] for name in features.names}
     if with_labels:

@@ -94,7 +94,7 @@ class Network(tf_keras.Model):
     def call(self, batch: Mapping[str, tf.Tensor], training: bool = False) -> dict[str, tf.Tensor]:
         # Without positions (a batch made by hand) every step drops the same units.
         noise = batch.get(POSITION, tf.zeros([1], tf.int64))[0] if training else None
-        if self._level.is_sequence and not isinstance(self.model_config, _LOOKS_AT_FRAMES):
+        if self.averages_frames:
             signal = Signal(vectors=self._mean_frame(batch), noise=noise)
         else:
             num_frames = batch.get(NUM_FRAMES)
@@ -102,6 +102,11 @@ class Network(tf_keras.Model):
             vectors = self._normalize(parts, num_frames=num_frames)
             signal = Signal(vectors=vectors, num_frames=num_frames, noise=noise)
         return self.scores(signal, training=training)
+
+    @property
+    def averages_frames(self) -> bool:
+        """Whether it looks at no single frame, but at the mean of all."""
+        return self._level.is_sequence and not isinstance(self.model_config, _LOOKS_AT_FRAMES)
 
     def _mean_frame(self, batch: Mapping[str, tf.Tensor]) -> tf.Tensor:
         """One vector a video, for models that look at no single frame."""

@@ -46,6 +46,13 @@ class Predictor:
         result = self.model.score_records(records)
         scores = result.scores.numpy()
         ids = [_text(name) for name in result.ids.tolist()]
+        if "" in ids:
+            place = ids.index("")
+            after = f"the one after video {ids[place - 1]}" if place else "the first of a batch"
+            raise DataError(
+                f"a record without `id` ({after}): predictions are told apart by it; model servers "
+                "alone answer such records"
+            )
         if not np.isfinite(scores.sum(axis=1, dtype=np.float64)).all():
             row = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
             value = scores[row][~np.isfinite(scores[row])][0]

@@ -11,6 +11,7 @@ from yt8m.schemas.features import DEQUANTISE_BIAS, DEQUANTISE_SCALE, Level
 
 # Below this squared length a vector counts as zero and stays zero.
 _EPSILON = 1e-12
+_OFFSET = DEQUANTISE_BIAS / DEQUANTISE_SCALE
 _VECTOR_SLICES, _FRAME_SLICES = 16, 10  # of a feature's numbers and of a video's frames
 
 
@@ -78,6 +79,28 @@ def mean_of_normalized(
     ]
     count = tf.cast(tf.maximum(num_frames, 1), tf.float32)[..., tf.newaxis]
     return tf.concat(sums, axis=-1) / count
+
+
+def mean_of_normalized_rows(
+    frames: Mapping[str, tf.Tensor], *, names: Sequence[str], row: tf.Tensor, rows: tf.Tensor
+) -> tf.Tensor:
+    """The same of frames in one list, `[frames of all rows, size] uint8` of each feature.
+
+    `row` [frames of all rows] int64 says whose a frame is, of so many `rows`; a row without frames
+    is zeros. Nothing is padded, and bytes are neither scaled nor weighed one by one: lengths are
+    taken of `byte + bias / scale`, whose scale cancels out, and a sparse product sums them up.
+    """
+    parts = [tf.cast(frames[name], tf.float32) + _OFFSET for name in names]
+    squared = tf.add_n([tf.square(tf.math.reduce_euclidean_norm(p, axis=-1)) for p in parts])
+    weights = tf.math.rsqrt(tf.maximum(squared, _EPSILON / DEQUANTISE_SCALE**2))
+    count = tf.math.unsorted_segment_sum(tf.ones_like(weights), row, rows)
+    number = tf.range(tf.size(weights, tf.int64))
+    of_row = tf.SparseTensor(
+        tf.stack([row, number], axis=1),
+        weights / tf.gather(count, row),
+        tf.stack([rows, tf.size(weights, tf.int64)]),
+    )
+    return tf.concat([tf.sparse.sparse_dense_matmul(of_row, part) for part in parts], axis=-1)
 
 
 def _inverse_lengths(

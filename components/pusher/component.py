@@ -29,6 +29,7 @@ _ON_RECORD = (
     "trainer",
     "evaluator",
     "gate",
+    "infra_check",
 )
 
 
@@ -46,6 +47,7 @@ class PusherSpec(Declaration):
         statistics=standard_artifacts.ExampleStatistics,
         evaluation=standard_artifacts.ModelEvaluation,
         baseline=standard_artifacts.Model,
+        infra_blessing=standard_artifacts.InfraBlessing,
     )
     OUTPUTS = channels(pushed_model=standard_artifacts.PushedModel)
 
@@ -69,8 +71,9 @@ class Pusher(TfxPusher):
         examples: types.BaseChannel | None = None,
         statistics: types.BaseChannel | None = None,
         evaluation: types.BaseChannel | None = None,
+        infra_blessing: types.BaseChannel | None = None,
     ) -> None:
-        """What is given of the last four goes on record with the model.
+        """What is given of the last five goes on record with the model.
 
         push_dir: the registry; "" is as configured.
         run_key: names the run; versions that it pushed itself do not hold it back.
@@ -78,6 +81,7 @@ class Pusher(TfxPusher):
         baseline: what the model was compared with; nothing else in service is replaced.
         examples, evaluation: what it was made from, and how it was judged.
         statistics: of the examples; pushed with it, since the next run's drift is against them.
+        infra_blessing: whether the model can be served, and how well; without it nobody asked.
         """
         decisive = {key: node for key, node in (configuration or {}).items() if key in _ON_RECORD}
         spec = PusherSpec(
@@ -92,6 +96,7 @@ class Pusher(TfxPusher):
             examples=examples,
             statistics=statistics,
             evaluation=evaluation,
+            infra_blessing=infra_blessing,
         )
         # TFX's own __init__ would make its own spec.
         base_component.BaseComponent.__init__(self, spec)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from yt8m.components.artifacts import decision as decision_file
-from yt8m.components.artifacts import export_info, manifest
+from yt8m.components.artifacts import export_info, infra_check, manifest
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.read import read_if_present
 from yt8m.components.artifacts.version_record import DataRecord, VersionRecord
@@ -30,20 +30,28 @@ def create_record(
     """
     decision = read_json(uri_by_input.get("model_blessing"), decision_file.FILE_NAME)
     exported = read_json(model_dir, export_info.FILE_NAME).get("config", {})
+    serving = read_json(uri_by_input.get("infra_blessing"), infra_check.FILE_NAME)
     baseline = uri_by_input.get("baseline")
     compared = baseline_record(baseline) if baseline else None
     return VersionRecord(
         run_key=run_key,
         blessed=blessed,
-        reason=str(decision.get("reason", "")),
+        reason=_reason(decision, serving),
         baseline_version=compared.version if compared else 0,
         metrics=metric_records(decision.get("metrics", {})),
         decision=decision,
+        infra_check=serving,
         data=_data(uri_by_input.get("examples")),
         configuration=dict(configuration or exported),
         code_version=code,
         lineage={name: uri for name, uri in uri_by_input.items() if uri},
     )
+
+
+def _reason(decision: Mapping[str, Any], serving: Mapping[str, Any]) -> str:
+    """The gate's, unless it has blessed what cannot be served."""
+    held_back = serving and not serving.get("blessed") and not serving.get("skipped")
+    return str((serving if held_back else decision).get("reason", ""))
 
 
 def metric_records(metrics: Mapping[str, Any]) -> dict[str, Estimate]:

@@ -13,9 +13,11 @@ from typing import TypeVar
 
 from yt8m.components.artifacts import decision as decision_file
 from yt8m.components.artifacts import evaluation as evaluation_file
+from yt8m.components.artifacts import infra_check as infra_check_file
 from yt8m.components.artifacts import push_outcome
 from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.evaluation import Evaluation
+from yt8m.components.artifacts.infra_check import InfraCheck
 from yt8m.components.artifacts.push_outcome import PushOutcome
 from yt8m.components.artifacts.read import read_if_present
 from yt8m.components.artifacts.version_record import BrokenRecordError
@@ -73,6 +75,12 @@ def collect(inputs: ReportInputs, config: ReportConfig | None = None) -> RunRepo
         decision=decision,
         evaluation=file(
             "the evaluation", inputs.evaluation, evaluation_file.FILE_NAME, Evaluation.from_json
+        ),
+        infra_check=file(
+            "the infra check",
+            inputs.infra_blessing,
+            infra_check_file.FILE_NAME,
+            InfraCheck.from_json,
         ),
         shown=config,
         training=part("training", lambda: collect_training(inputs.model_run), TrainingCurves()),

@@ -39,6 +39,7 @@ class ReportSpec(Declaration):
         model_run=standard_artifacts.ModelRun,
         evaluation=standard_artifacts.ModelEvaluation,
         model_blessing=standard_artifacts.ModelBlessing,
+        infra_blessing=standard_artifacts.InfraBlessing,
         pushed_model=standard_artifacts.PushedModel,
         baseline=standard_artifacts.Model,
     )
@@ -76,6 +77,7 @@ class Report(base_component.BaseComponent):
         model_blessing: types.BaseChannel | None = None,
         pushed_model: types.BaseChannel | None = None,
         baseline: types.BaseChannel | None = None,
+        infra_blessing: types.BaseChannel | None = None,
     ) -> None:
         """The page shows what is given of the artifacts, and says of the rest that it is not there.
 
@@ -99,5 +101,6 @@ class Report(base_component.BaseComponent):
                 model_blessing=model_blessing,
                 pushed_model=pushed_model,
                 baseline=baseline,
+                infra_blessing=infra_blessing,
             )
         )

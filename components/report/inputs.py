@@ -19,6 +19,7 @@ class ReportInputs:
     model_run: str = ""
     evaluation: str = ""
     model_blessing: str = ""
+    infra_blessing: str = ""
     pushed_model: str = ""
     run_file: str = ""  # the runner's record of this run: components, times, memory
     configuration: dict[str, Any] = field(default_factory=dict)

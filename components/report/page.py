@@ -12,6 +12,7 @@ from yt8m.components.report.sections.data import data_section
 from yt8m.components.report.sections.metrics import metrics, slices
 from yt8m.components.report.sections.mistakes import mistakes
 from yt8m.components.report.sections.run import components, provenance
+from yt8m.components.report.sections.serving import serving
 from yt8m.components.report.sections.training import training
 from yt8m.components.report.sections.verdict import headline, verdict
 from yt8m.components.report.style import STYLE
@@ -42,6 +43,7 @@ def render(report: RunReport) -> str:
         "classes": ("Classes", classes(report)),
         "mistakes": ("Mistakes", mistakes(report.evaluation)),
         "training": ("Training", training(report.training, report.overall.candidate.get("loss"))),
+        "serving": ("Serving", serving(report.infra_check)),
         "data": ("Data", data_section(report.data)),
         "components": ("Components", components(report)),
         "provenance": ("Provenance", provenance(report)),

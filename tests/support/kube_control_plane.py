@@ -72,6 +72,15 @@ class Cluster:
             root = f"/apis/{group}" if "/" in group else f"/api/{group}"
             self.api.post(f"{root}/namespaces/{NAMESPACE}/{kind}s", manifest)
 
+    def define(self, file: str, collection: str) -> None:
+        """A custom resource of others, by the file of its definition; `collection` then is there.
+
+        What acts on it is not installed: the API server alone holds it against its schema.
+        """
+        (definition,) = _manifests(file)
+        self.api.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+        _until(lambda: self.api.get(collection), file)
+
     def pods(self, **labels: str) -> list[dict[str, Any]]:
         selector = ",".join(f"{name}={value}" for name, value in labels.items())
         path = f"/api/v1/namespaces/{NAMESPACE}/pods"
@@ -150,10 +159,8 @@ class Cluster:
 
     def _install_jobset(self) -> None:
         """As JobSet's own manifests do, but for its webhooks' address."""
-        (definition,) = _manifests("jobset.x-k8s.io_jobsets.yaml")
-        self.api.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
         jobsets = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{NAMESPACE}/jobsets"
-        _until(lambda: self.api.get(jobsets), "JobSet's definition")
+        self.define("jobset.x-k8s.io_jobsets.yaml", jobsets)
         self._processes.start(
             "jobset",
             f"--kubeconfig={self._directory / 'kubeconfig'}",

@@ -18,7 +18,13 @@ REQUIRE_ALL = "YT8M_REQUIRE_ALL"  # set to 1: what is missing is a failure
 APT = "apt-get install -y --no-install-recommends"
 # Where Debian puts servers; an ordinary user's PATH does not lead there.
 _SERVER_PATH = "/usr/sbin:/usr/libexec"
-CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager", "jobset")
+CONTROL_PLANE = (
+    "etcd",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "jobset",
+    "manifests/serving.kserve.io_inferenceservices.yaml",
+)
 
 
 @dataclass(frozen=True, kw_only=True)

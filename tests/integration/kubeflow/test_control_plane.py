@@ -14,11 +14,15 @@ from pathlib import Path
 import pytest
 import yaml
 from cluster import newest_step
+from kube_api import KubeError
 from kube_control_plane import NAMESPACE, control_plane
 from records import make_dataset
 from training import CLASSES, make_job
 from yt8m_runs import QUICK
 
+from yt8m.components.artifacts.version_record import VersionRecord
+from yt8m.components.registry.kserve import ServiceRequest, inference_service
+from yt8m.components.registry.versions import Version
 from yt8m.components.trainer.backends.kubernetes_api import KubernetesApi
 from yt8m.components.trainer.backends.kubernetes_config import JobSetBackend, RoleConfig
 from yt8m.components.trainer.backends.kubernetes_job import run_to_completion
@@ -194,6 +198,30 @@ def _make_job(volume, name, data=None, **trainer):
     manifest = Path(job.manifest)
     manifest.write_text(manifest.read_text().replace(str(volume), str(SHARED)))
     return replace(job, checkpoint_dir=str(volume / name))
+
+
+# A version's manifest, as KServe's definition has it.
+
+
+def test_kserves_definition_takes_the_manifest_of_a_version_and_knows_each_of_its_fields(cluster):
+    services = f"/apis/serving.kserve.io/v1beta1/namespaces/{NAMESPACE}/inferenceservices"
+    cluster.define("serving.kserve.io_inferenceservices.yaml", services)
+    record = VersionRecord(version=7, infra_check={"serving": {"memory_mb": 700.3}})
+    version = Version(number=7, path="s3://bucket/models/7", record=record)
+    for number, request in enumerate(
+        (
+            ServiceRequest(service_account=ACCOUNT, runtime_version="2.16.1"),
+            ServiceRequest(storage_uri="pvc://claim/models/7", namespace=NAMESPACE, min_replicas=0),
+        )
+    ):
+        manifest = inference_service(version, replace(request, name=f"videos-{number}"))
+        # Unknown fields are an error, which they otherwise are not.
+        made = cluster.api.post(f"{services}?fieldValidation=Strict", manifest)
+        assert made["spec"]["predictor"]["storageUris"][0]["mountPath"] == "/mnt/models/7"
+        manifest["metadata"]["name"] = "unknown"
+        manifest["spec"]["predictor"]["model"]["batching"] = True
+        with pytest.raises(KubeError, match=r"unknown field .*batching"):
+            cluster.api.post(f"{services}?fieldValidation=Strict", manifest)
 
 
 # The controllers' part.

@@ -120,3 +120,37 @@ def test_a_zero_vector_stays_zero_and_has_a_finite_gradient() -> None:
         value = arithmetic.l2_normalize(zeros)
     assert not value.numpy().any()
     assert np.isfinite(tape.gradient(value, zeros).numpy()).all()
+
+
+def test_the_mean_of_frames_in_one_list_is_that_of_the_frames_made_one_by_one() -> None:
+    """To 1e-6 of a number of a unit vector, frames of one byte alone and no frames included."""
+    rng = np.random.default_rng(5)
+    counts = np.array([3, 0, 7, 1, 2])
+    frames = {
+        name: rng.integers(0, 256, (counts.sum(), size), np.uint8)
+        for name, size in (("rgb", 1024), ("audio", 128))
+    }
+    for name in frames:
+        frames[name][0], frames[name][-1] = 0, 255
+    row = np.repeat(np.arange(len(counts)), counts)
+    got = arithmetic.mean_of_normalized_rows(
+        {name: tf.constant(values) for name, values in frames.items()},
+        names=("rgb", "audio"),
+        row=tf.constant(row, tf.int64),
+        rows=tf.constant(len(counts), tf.int64),
+    ).numpy()
+    whole = np.concatenate([frames["rgb"], frames["audio"]], axis=1).astype(np.float64)
+    unit = _unit(whole * (4 / 255) + 4 / 512 - 2)
+    for number, count in enumerate(counts):
+        expected = unit[row == number].mean(axis=0) if count else np.zeros(1152)
+        np.testing.assert_allclose(got[number], expected, atol=1e-6)
+
+
+def test_the_mean_of_no_rows_at_all_is_empty() -> None:
+    got = arithmetic.mean_of_normalized_rows(
+        {"rgb": tf.zeros([0, 8], tf.uint8)},
+        names=("rgb",),
+        row=tf.zeros([0], tf.int64),
+        rows=tf.constant(0, tf.int64),
+    )
+    assert got.shape == (0, 8)

@@ -1,0 +1,167 @@
+"""The check itself: one process asked, its answers compared, its figures held against the limits.
+
+The Evaluator's scores are those of `LoadedModel.score_records`; what the fresh process serves must
+be the best of them.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from yt8m.components.artifacts.infra_check import InfraCheck, Latency, Serving, ServingCheck
+from yt8m.components.export.load import LoadedModel
+from yt8m.components.infra_check import probe
+from yt8m.components.infra_check.config import InfraCheckConfig, ServingLimits
+from yt8m.components.infra_check.requests import Request
+
+# TensorFlow may add three numbers in another order in another process.
+TOLERANCE = 1e-5
+# They are for the process that trains, and would change what the other one does.
+_OWN_VARIABLES = ("TF_USE_LEGACY_KERAS", "TF_CONFIG")
+
+
+class ProbeError(Exception):
+    """The model cannot be served; the message says why."""
+
+
+def check_serving(
+    model: LoadedModel, requests: Sequence[Request], config: InfraCheckConfig, limits: ServingLimits
+) -> InfraCheck:
+    """Whether a process that knows TensorFlow alone serves `model` as it was judged, and how."""
+    try:
+        answer = ask_fresh_process(model.directory, requests, config)
+        rows, difference = compare(model, requests, answer["answers"])
+    except ProbeError as error:
+        return InfraCheck(blessed=False, reason=f"infra check: {error}")
+    serving = _serving(answer)
+    checks = hold(serving, limits)
+    broken = [f"{c.name} = {c.limit:g}, and it is {c.observed:.4g}" for c in checks if not c.passed]
+    alone = serving.latencies[0]
+    reason = (
+        f"infra check: {'; '.join(broken)}"
+        if broken
+        else f"served {rows} rows as they were scored; loaded in {serving.load_s:.1f} s, p99 "
+        f"{alone.p99_ms:.1f} ms a record, {serving.memory_mb:.0f} MB"
+    )
+    return InfraCheck(
+        blessed=not broken,
+        reason=reason,
+        rows=rows,
+        largest_difference=difference,
+        serving=serving,
+        checks=checks,
+    )
+
+
+def ask_fresh_process(
+    model_dir: str, requests: Sequence[Request], config: InfraCheckConfig
+) -> dict[str, Any]:
+    """What `probe.py` says; ProbeError where it says nothing."""
+    task = {
+        "model": model_dir,
+        "requests": [
+            {
+                "signature": request.signature,
+                "records": [base64.b64encode(record).decode() for record in request.records],
+            }
+            for request in requests
+        ],
+        "batch_sizes": config.batch_sizes,
+        "sent": config.requests,
+        "seconds": config.seconds,
+    }
+    environment = {k: v for k, v in os.environ.items() if k not in _OWN_VARIABLES}
+    environment["TF_CPP_MIN_LOG_LEVEL"] = "2"
+    with tempfile.TemporaryDirectory(prefix="yt8m-infra-check-") as place:
+        asked, answered = Path(place, "task.json"), Path(place, "answer.json")
+        asked.write_text(json.dumps(task), encoding="utf-8")
+        try:
+            done = subprocess.run(
+                [sys.executable, probe.__file__, str(asked), str(answered)],
+                env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                errors="replace", timeout=config.timeout_s, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise ProbeError(
+                f"no answer within infra_check.timeout_s = {config.timeout_s:g} s"
+            ) from None
+        if done.returncode:
+            raise ProbeError(_last_words(done))
+        answer: dict[str, Any] = json.loads(answered.read_text(encoding="utf-8"))
+        return answer
+
+
+def compare(
+    model: LoadedModel, requests: Sequence[Request], answers: Sequence[dict[str, Any]]
+) -> tuple[int, float]:
+    """Rows that were served, and the largest difference from their scores; ProbeError if too large.
+
+    Compared are the scores of the classes that were served, and the best scores there are: which
+    class comes first among equals is nobody's mistake.
+    """
+    rows, largest = 0, 0.0
+    for number, (request, answer) in enumerate(zip(requests, answers, strict=True), start=1):
+        scores = model.score_records(tf.constant(request.records)).scores.numpy()
+        served = np.asarray(answer["scores"], np.float64).reshape(len(answer["scores"]), -1)
+        classes = np.asarray(answer["class_ids"], np.int64).reshape(served.shape)
+        if len(served) != len(scores):
+            raise ProbeError(
+                f"request {number}: {len(served)} rows were served, and the Evaluator's are "
+                f"{len(scores)}"
+            )
+        if not len(served):
+            continue
+        best = -np.sort(-scores, axis=1)[:, : served.shape[1]]
+        of_classes = np.take_along_axis(scores, classes, axis=1)
+        difference = float(np.max(np.abs([served - best, served - of_classes])))
+        if not difference <= TOLERANCE:  # NaN is not, either
+            raise ProbeError(
+                f"request {number}: a served score is {difference:.3g} away from the one that the "
+                f"Evaluator sees, more than {TOLERANCE:g}"
+            )
+        rows, largest = rows + len(served), max(largest, difference)
+    return rows, largest
+
+
+def hold(serving: Serving, limits: ServingLimits) -> tuple[ServingCheck, ...]:
+    """Each limit that is set, and whether it is kept."""
+    observed = {
+        "max_latency_ms": serving.latencies[0].p99_ms,
+        "max_memory_mb": serving.memory_mb,
+    }
+    return tuple(
+        ServingCheck(
+            name=f"gate.{name}",
+            limit=getattr(limits, name),
+            observed=value,
+            passed=value <= getattr(limits, name),
+        )
+        for name, value in observed.items()
+        if getattr(limits, name) is not None
+    )
+
+
+def _serving(answer: dict[str, Any]) -> Serving:
+    names = ("load_s", "first_answer_s", "tensorflow_mb", "memory_mb", "processors", "tensorflow")
+    return Serving(
+        **{name: answer[name] for name in names},
+        latencies=tuple(Latency(**latency) for latency in answer["latencies"]),
+    )
+
+
+def _last_words(done: subprocess.CompletedProcess[str]) -> str:
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    said = lines[-1].strip() if lines else "nothing was said"
+    how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit code {done.returncode}"
+    return f"a process with TensorFlow alone cannot serve it ({how}): {said[:500]}"

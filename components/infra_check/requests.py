@@ -1,0 +1,59 @@
+"""What the model is asked: its own warm-up requests, and records that it was judged by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import tensorflow as tf
+
+from yt8m.components import storage
+from yt8m.components.artifacts.export_info import SERVING
+from yt8m.components.artifacts.manifest import FILE_NAME, Manifest
+from yt8m.components.artifacts.read import read_if_present
+from yt8m.components.export.warmup import FILE_NAME as WARM_UP_FILE
+from yt8m.components.inputs.shards import read_batches
+from yt8m.schemas.errors import DataError, UserError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """Serialized records for a signature."""
+
+    signature: str
+    records: list[bytes]
+
+
+def warm_up_requests_of(model_dir: str) -> list[Request]:
+    """What TensorFlow Serving would send before any client; none where the model has none."""
+    path = storage.join(model_dir, WARM_UP_FILE)
+    if not storage.exists(path):
+        return []
+    from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
+
+    found = []
+    try:
+        for data in tf.data.TFRecordDataset(path.removeprefix("file://")).as_numpy_iterator():
+            request = PredictionLog.FromString(data).predict_log.request
+            found.append(
+                Request(
+                    signature=request.model_spec.signature_name,
+                    records=tf.make_ndarray(request.inputs["examples"]).tolist(),
+                )
+            )
+    except Exception as error:  # whatever parsers happen to meet in a damaged file
+        raise DataError(f"{path}: TensorFlow Serving cannot read it ({error})") from error
+    return found
+
+
+def judged_records(examples_uri: str | None, split: str, count: int) -> list[Request]:
+    """The first `count` records of `split`, as one request."""
+    found = read_if_present(examples_uri, FILE_NAME, Manifest.from_json) if count else None
+    if found is None:
+        return []
+    shards = found.split(split)
+    if not shards:
+        raise UserError(
+            f"infra check: no split {split}; the data have {', '.join(sorted(found.split_names))}"
+        )
+    records: list[bytes] = next(iter(read_batches(shards, count))).numpy().tolist()
+    return [Request(signature=SERVING, records=records)]
