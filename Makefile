@@ -127,7 +127,7 @@ fake-gcs-server:  ## the server that tests of gs:// run against, built from test
 
 CONTROL_PLANE := $(CACHE)/control-plane
 
-control-plane:  ## etcd, Kubernetes' API server and controllers, JobSet: built for tests of training jobs
+control-plane:  ## etcd, Kubernetes' API server and controllers, JobSet, KServe's definition: for tests
 	cd tests/support/control_plane && export CGO_ENABLED=0 GOFLAGS=-mod=readonly && \
 	  go build -o $(CONTROL_PLANE)/etcd go.etcd.io/etcd/server/v3 && \
 	  go build -o $(CONTROL_PLANE)/ k8s.io/kubernetes/cmd/kube-apiserver \
@@ -139,7 +139,7 @@ control-plane:  ## etcd, Kubernetes' API server and controllers, JobSet: built f
 	    | sed -n 's/^\t"Dir": "\(.*\)",$$/\1/p') && install -m 644 -D -t $(CONTROL_PLANE)/manifests \
 	    $$kserve/config/crd/full/serving.kserve.io_inferenceservices.yaml
 
-test-control-plane: install control-plane  ## training jobs on that control plane (as root; about 5 min)
+test-control-plane: install control-plane  ## training jobs and manifests on that control plane (as root; about 5 min)
 	$(BIN)/pytest -rs tests/integration/kubeflow/test_control_plane.py
 
 test-kubeflow: install $(if $(KFP_DRIVER),control-plane)  ## against your KFP_DRIVER= and KFP_LAUNCHER= (programs), KFP_ENDPOINT= (a server)

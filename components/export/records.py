@@ -171,9 +171,11 @@ def _normalized(texts: Mapping[str, tf.RaggedTensor], features: FeatureConfig) -
 
 
 def _decoded(texts: Mapping[str, tf.RaggedTensor], features: FeatureConfig) -> dict[str, tf.Tensor]:
-    """`[frames of all rows, size] uint8` of each feature."""
+    """`[frames of all rows, size] uint8` of each feature; a frame of another size is an error."""
+    flat = {name: texts[name].flat_values for name in features.names}
+    # The shape is given by the number of texts: of none at all, TensorFlow knows no size.
     return {
-        name: tf.ensure_shape(tf.io.decode_raw(texts[name].flat_values, tf.uint8), [None, size])
+        name: tf.reshape(tf.io.decode_raw(flat[name], tf.uint8), [tf.size(flat[name]), size])
         for name, size in features.size_by_name.items()
     }
 

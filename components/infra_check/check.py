@@ -113,15 +113,15 @@ def compare(
     rows, largest = 0, 0.0
     for number, (request, answer) in enumerate(zip(requests, answers, strict=True), start=1):
         scores = model.score_records(tf.constant(request.records)).scores.numpy()
-        served = np.asarray(answer["scores"], np.float64).reshape(len(answer["scores"]), -1)
-        classes = np.asarray(answer["class_ids"], np.int64).reshape(served.shape)
-        if len(served) != len(scores):
+        found = len(answer["scores"])
+        if found != len(scores):
             raise ProbeError(
-                f"request {number}: {len(served)} rows were served, and the Evaluator's are "
-                f"{len(scores)}"
+                f"request {number}: {found} rows were served, and the Evaluator's are {len(scores)}"
             )
-        if not len(served):
+        if not found:  # records without segments
             continue
+        served = np.asarray(answer["scores"], np.float64)
+        classes = np.asarray(answer["class_ids"], np.int64)
         best = -np.sort(-scores, axis=1)[:, : served.shape[1]]
         of_classes = np.take_along_axis(scores, classes, axis=1)
         difference = float(np.max(np.abs([served - best, served - of_classes])))

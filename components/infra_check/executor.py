@@ -40,6 +40,8 @@ class Executor(base_executor.BaseExecutor):
         storage.write_text(storage.join(blessing.uri, file_name), "")
         blessing.set_int_custom_property(_BLESSED_KEY, int(found.blessed))
         blessing.set_string_custom_property("reason", found.reason)
+        if found.serving is not None:
+            blessing.set_float_custom_property("latency_ms", found.serving.latencies[0].p99_ms)
         _log.info("%s", found.reason)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import resource
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -42,7 +43,7 @@ def main(task_file: str, answer_file: str) -> None:
     ]
     answer: dict[str, Any] = {
         "tensorflow": tf.__version__,
-        "processors": len(os.sched_getaffinity(0)),
+        "processors": processors(),
         "tensorflow_mb": peak_mb(),
     }
     begin = time.perf_counter()
@@ -100,10 +101,21 @@ def percentile(ordered: Sequence[float], share: float) -> float:
     return ordered[max(-int(-share * len(ordered) // 1), 1) - 1]
 
 
+def processors() -> int:
+    """That this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def peak_mb() -> float:
     """Of this program; `getrusage` would count the process that it was started from as well."""
-    with open("/proc/self/status", encoding="ascii") as file:  # noqa: PTH123
-        (line,) = (line for line in file if line.startswith("VmHWM"))
+    try:
+        with open("/proc/self/status", encoding="ascii") as file:  # noqa: PTH123
+            (line,) = (line for line in file if line.startswith("VmHWM"))
+    except OSError:  # no Linux
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
     return int(line.split()[1]) * 1024 / 1e6
 
 

@@ -120,6 +120,7 @@ _FORMATS = (
     ("pushed", "not pushed"),
     ("gap", "GAP {:.4f}"),
     ("loss", "loss {:.4f}"),
+    ("latency_ms", "p99 {:.1f} ms"),
     ("anomalies", "{} anomalies"),
     ("records", "{:,} records"),
     ("version", "version {}"),

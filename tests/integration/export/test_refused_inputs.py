@@ -78,6 +78,23 @@ def test_a_record_may_have_no_id_and_scores_the_same(tmp_path, level):
     assert set(model.serve(examples=tf.constant(anonymous))["video_id"].numpy()) == {b""}
 
 
+def test_a_record_without_segments_has_no_rows_and_one_with_frames_of_another_size_is_refused(
+    tmp_path,
+):
+    source = make_source(tmp_path / "data", Level.SEGMENT, train=3, shards=1)
+    model = _export(tmp_path, Level.SEGMENT)
+    shard = tmp_path / "data" / "train0000.tfrecord"
+    for index in range(3):
+        edit_record(shard, index, drop_feature("segment_start_times"))
+    for answer in (model.score, model.serve):
+        found = answer(examples=tf.constant(_records(source)))
+        assert found["scores"].shape[0] == found["video_id"].shape[0] == 0
+
+    other = make_source(tmp_path / "other", Level.SEGMENT, train=3, sizes={"rgb": 8, "audio": 8})
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        model.score(examples=tf.constant(_records(other)))
+
+
 def test_predictions_need_ids_since_they_are_told_apart_by_them(tmp_path):
     make_source(tmp_path / "data", Level.VIDEO, train=3, shards=1)
     model = _export(tmp_path, Level.VIDEO)

@@ -31,6 +31,7 @@ def artifact(key="out", uri="/nowhere", **properties):
         ({"gap": 0.5, "gap_baseline": 0.25}, "GAP 0.5000, baseline 0.2500"),
         ({"pushed": 1, "pushed_version": "7"}, "version 7"),
         ({"pushed": 0}, "not pushed"),
+        ({"blessed": 1, "latency_ms": 3.26}, "p99 3.3 ms"),
         ({"version": 0}, "none"),
         ({"unknown": 1}, ""),
         ({}, ""),

@@ -1,0 +1,35 @@
+"""Where InfraCheck stands in the graph, and whom its limits concern."""
+
+import json
+
+from yt8m.pipeline.graph import create_pipeline
+from yt8m.pipeline.presets import load_config
+from yt8m.pipeline.run.cache_keys import ExternalInputs
+
+
+def _components(*settings):
+    config = load_config("smoke", ["root=/nowhere", "pusher.push_dir=/models", *settings])
+    return {one.id: one for one in create_pipeline(config, ExternalInputs()).components}
+
+
+def _node(component, name):
+    return json.loads(component.exec_properties[name])
+
+
+def test_a_limit_on_serving_is_infra_checks_alone():
+    """So that a changed one finds the Evaluator's result in the cache."""
+    limited = _components("infra_check.enabled=true", "gate.max_latency_ms=7")
+    free = _components("infra_check.enabled=true")
+    assert _node(limited["InfraCheck"], "limits") == {"max_latency_ms": 7, "max_memory_mb": None}
+    assert limited["Evaluator"].exec_properties == free["Evaluator"].exec_properties
+
+
+def test_pusher_and_report_wait_for_infra_check_and_do_without_where_it_is_left_out():
+    on, off = _components("infra_check.enabled=true"), _components()
+    assert "InfraCheck" not in off
+    for name in ("Pusher", "Report"):
+        channel = on[name].inputs["infra_blessing"]
+        assert channel.producer_component_id == "InfraCheck"
+        assert "infra_blessing" not in off[name].inputs
+    assert _node(on["Pusher"], "configuration")["infra_check"]["enabled"] is True
+    assert on["InfraCheck"].exec_properties["split"] == "eval"
