@@ -43,6 +43,7 @@ class Part:
 PARTS = (
     Part(name="checks", command=("make", "check")),
     Part(name="demo", command=("make", "demo"), paths=PRODUCT),
+    Part(name="lane B", command=("make", "lane-b"), paths=(*PRODUCT, *SUPPORT, "tests")),
     Part(name="endurance", command=("make", "test-slow"), paths=(*PRODUCT, *SUPPORT, "tests")),
     Part(name="tests", command=("make", "test")),
 )
