@@ -13,6 +13,10 @@ if { read -r was && read -r was_python; } 2>/dev/null <$stamp && [ "$was" = "$wa
   exit 0
 fi
 rm -f $stamp
+# Also for a new lock the choice of before stays, as long as it runs.
+if [ -z "${PYTHON:-}" ] && [ -n "${was_python:-}" ] && "$was_python" -c '' 2>/dev/null; then
+  export PYTHON=$was_python
+fi
 
 say() { echo "install: $*" >&2; }
 # uv tells of each large download and of what it builds; the list of 200 packages says nothing.
