@@ -13,7 +13,7 @@ WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: help install demo test test-unit test-slow test-real chaos lane-b test-lane-b check format \
-	bench golden golden-lanes reference lock audit sbom image fake-gcs-server control-plane \
+	bench golden golden-lanes reference size lock audit sbom image fake-gcs-server control-plane \
 	test-control-plane test-kubeflow clean
 
 help:  ## this list
@@ -53,13 +53,13 @@ test-real: install  ## opt-in: against real YouTube-8M shards and golden metric 
 # A Debian 13 root where this machine's glibc is too old for TFX 1.21's wheels; root makes it.
 LANE_B := $(BIN)/python tests/support/lane_b.py
 
-lane-b: install  ## on TFX 1.21 and Python 3.13: demo, unit tests, the gate, both lanes by turns (10 min)
+lane-b: install  ## on TFX 1.21 and Python 3.13: demo, unit tests, the other lane's files, the gate (8 min)
 	$(LANE_B) sh -c 'make demo && .venv/bin/pytest -q -n $(WORKERS) -m "not real" tests/unit \
 	  tests/integration/packaging \
 	  tests/integration/kubeflow/test_golden.py tests/e2e/test_gate.py tests/e2e/test_gate_runner.py'
-	$(BIN)/pytest -q -m lane_b tests/e2e/test_lanes.py
 
-test-lane-b: install  ## on TFX 1.21 and Python 3.13: every test of `make test`
+test-lane-b: install  ## both lanes by turns in one root; on TFX 1.21 every test of `make test`
+	$(BIN)/pytest -m lane_b tests/e2e/test_lanes.py
 	$(LANE_B) make test WORKERS=$(WORKERS)
 
 check: install  ## format, lint, types, import rules
@@ -107,6 +107,9 @@ audit: install  ## every lock against the advisory database; exit code 3 of its 
 	test -x .venv/audit/bin/pip-audit || { $(BIN)/python -m venv --without-pip .venv/audit && \
 	  VIRTUAL_ENV=.venv/audit UV_CONFIG_FILE=lock/uv.toml .venv/uv/bin/uv pip sync --quiet --require-hashes lock/audit.txt; }
 	$(BIN)/python lock/audit.py .venv/audit/bin/pip-audit $(RUNTIME_LOCKS)
+
+size: install  ## packages and GB of the runtime lock, as installed here
+	$(BIN)/python lock/size.py
 
 lock: install  ## resolve the lock anew, from setup.py and lock/
 	bash lock/resolve.sh

@@ -68,9 +68,14 @@ def given(python, glibc):
     if lane is None:
         able = sorted({v for lane in lanes(glibc) for v in PYTHONS[lane]})
         found = f"is Python {version}" if version else "does not run, or cannot make environments"
+        newer = (
+            f" (TFX 1.21 alone runs on it, and needs glibc {text(NEW_GLIBC)})"
+            if version in PYTHONS[NEW]
+            else ""
+        )
         sys.exit(
-            f"error: PYTHON={python} {found}. With glibc {text(glibc)} one of "
-            f"{', '.join(able)} is needed, with its venv module."
+            f"error: PYTHON={python} {found}{newer}. With glibc {text(glibc)} one of "
+            f"{', '.join(able)} is needed, with its venv module; without PYTHON one is chosen."
         )
     return python, version, lane
 

@@ -93,6 +93,8 @@ class ValidationGate(base_component.BaseComponent):
 def create_statistics_gen(sample: types.BaseChannel, schema: types.BaseChannel) -> StatisticsGen:
     """Statistics of the bounded sample; the schema says that labels are categories."""
     options = tfdv.StatsOptions(num_histogram_buckets=_BINS, num_rank_histogram_buckets=_RANKED)
+    # Read back field by field: TFX 1.16 misses this one in what TFX 1.21 has compiled.
+    vars(options).setdefault("_slice_sqls", None)
     return StatisticsGen(examples=sample, schema=schema, stats_options=options)
 
 

@@ -1,17 +1,23 @@
 """One root, one registry, two lanes by turns: each goes on from what the other left.
 
-Of the two, this process has one; the other is lane B in a Debian 13 root (`make lane-b`).
+Of the two, this process has one; the other is lane B in a Debian 13 root (`make test-lane-b`).
 """
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 from lane_b import NEEDS, lane_b
 from yt8m_runs import QUICK, Place, generate, yt8m
 
-pytestmark = [pytest.mark.e2e, pytest.mark.lane_b, pytest.mark.needs(*NEEDS)]
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.lane_b,
+    pytest.mark.needs(*NEEDS),
+    pytest.mark.skipif(version("tfx") >= "1.21", reason="lane B is this machine's own lane"),
+]
 SPANS = "data.splits={train: ['span-{SPAN}/train*'], eval: ['span-{SPAN}/validate*'], test: []}"
 
 
@@ -35,8 +41,8 @@ def test_a_model_is_pushed_retrained_and_judged_by_the_lanes_in_turn(tmp_path: P
     assert lane_b(["yt8m", "models", "verify", "1", "--push", str(place.push)], [tmp_path]) == 0
 
     # Back here.
-    for version in ("1", "2"):
-        verified = yt8m("models", "verify", version, "--push", place.push)
+    for number in ("1", "2"):
+        verified = yt8m("models", "verify", number, "--push", place.push)
         assert verified.returncode == 0, verified.stdout
     generate(place.data, spans=3)
     last = place.run(command="retrain")

@@ -55,7 +55,7 @@ def compile_case(name: str) -> str:
 def normalise(text: str) -> str:
     """Versions of TFX and digests of code change without the pipeline changing.
 
-    Of TFDV's options, which are written out with their defaults, the newer has one less.
+    TFDV's options are written out with their defaults, and one of them has no fixed place.
     """
     text = text.replace('"_slice_sqls": null, ', "")
     text = re.sub(r"tfx-\d+\.\d+\.\d+\S*", "tfx-VERSION", text)

@@ -53,6 +53,16 @@ def test_a_candidate_that_exists_and_does_not_run_is_no_python(checkout: Path) -
     assert done.stderr.startswith("error: no Python to build")
 
 
+def test_a_python_that_was_chosen_stays_when_the_lock_changes(checkout: Path) -> None:
+    python, asked = checkout.parent / "mine", checkout.parent / "asked"
+    python.write_text(f'#!/bin/sh\necho "$@" >> {asked}\n')
+    python.chmod(0o755)
+    (checkout / ".venv").mkdir()
+    (checkout / ".venv" / ".installed").write_text(f"of another lock\n{python}\n")
+    install(checkout)
+    assert "lock/choose.py" in asked.read_text()
+
+
 def test_where_nothing_changed_it_does_nothing() -> None:
     stamp = ROOT / ".venv" / ".installed"
     before = stamp.stat().st_mtime_ns

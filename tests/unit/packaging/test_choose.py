@@ -56,7 +56,11 @@ def test_a_python_that_is_given_decides(choose, monkeypatch, glibc, version, lan
 @pytest.mark.parametrize(
     ("glibc", "version", "said"),
     [
-        (OLD, "3.13", "PYTHON=/mine is Python 3.13. With glibc 2.36 one of 3.10, 3.11 is needed"),
+        (
+            OLD,
+            "3.13",
+            "PYTHON=/mine is Python 3.13 (TFX 1.21 alone runs on it, and needs glibc 2.39). With",
+        ),
         (NEW, "3.14", "PYTHON=/mine is Python 3.14. With glibc 2.41 one of 3.10, 3.11, 3.12, 3.13"),
         (OLD, None, "PYTHON=/mine does not run, or cannot make environments. With glibc 2.36"),
     ],
