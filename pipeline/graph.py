@@ -65,6 +65,7 @@ def create_pipeline(config: PipelineConfig, external: ExternalInputs) -> Pipelin
         vocabulary=vocabulary,
         vocabulary_digest=external.vocabulary_digest,
         warm_start_digest=external.warm_start_digest,
+        teacher_digest=external.teacher_digest,
         examples=examples.outputs["examples"],
         transform_graph=transform.outputs["transform_graph"],
         schema=schema.outputs["schema"],

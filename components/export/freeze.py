@@ -6,6 +6,7 @@ Models of TensorFlow 1 keep their weights in variables that TensorFlow 2 loads, 
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +43,7 @@ def freeze_signature(directory: str, name: str, *, role: str = "the model") -> F
         constant = tf.compat.v1.graph_util.convert_variables_to_constants(
             session, session.graph_def, sorted({_op_of(end) for end in outputs.values()})
         )
+    _rename_functions(constant, f"frozen_{uuid.uuid4().hex[:12]}_")
     whole = tf.compat.v1.wrap_function(
         lambda: tf.graph_util.import_graph_def(constant, name=""), []
     )
@@ -52,6 +54,24 @@ def freeze_signature(directory: str, name: str, *, role: str = "the model") -> F
         outputs={key: element(end) for key, end in outputs.items()},
         prune=whole.prune,
     )
+
+
+def _rename_functions(graph: Any, prefix: str) -> None:
+    """Give the functions in the GraphDef names of their own.
+
+    TensorFlow 2 numbers functions in each process, and knows one of a name: another process's may
+    have the name of one of ours.
+    """
+    names = {f.signature.name: f"{prefix}{f.signature.name}" for f in graph.library.function}
+    del graph.library.gradient[:]
+    for function in graph.library.function:
+        function.signature.name = names[function.signature.name]
+    bodies = [function.node_def for function in graph.library.function]
+    for node in (node for nodes in [graph.node, *bodies] for node in nodes):
+        node.op = names.get(node.op, node.op)
+        for value in node.attr.values():
+            for called in [value.func] if value.HasField("func") else value.list.func:
+                called.name = names.get(called.name, called.name)
 
 
 def _op_of(tensor: str) -> str:
