@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass, field
 from typing import Annotated
 
+from yt8m.components.artifacts.decision import GateMode
 from yt8m.components.baseline.config import BaselineConfig
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
 from yt8m.components.example_gen.config import DataConfig
@@ -77,6 +78,9 @@ class RetrainConfig(ConfigNode):
 
     window: PositiveInt = 1  # how many of the newest spans one model is made from
     warm_start: bool = True  # from the newest blessed model
+    # Before it looks for new data: judge the version in service by the gate on the newest labelled
+    # records, and go back to the newest older version that passes where it does not.
+    rollback: bool = False
     retries: NonNegativeInt = 2  # of a scheduled run that failed
     backoff_s: NonNegativeFloat = 60.0  # before the first retry; doubled before each further one
     backoff_max_s: float = 3600.0  # and never longer than this
@@ -143,6 +147,8 @@ class PipelineConfig(ConfigNode):
         """What holds between nodes."""
         super().__post_init__()
         level, model = self.data.level, self.trainer.model
+        judged = self.gate.mode is not GateMode.NONE or not self.retrain.rollback
+        require(judged, "retrain.rollback", self.retrain.rollback, "false where gate.mode is none")
         require(
             level.is_sequence or not isinstance(model, FrameModelConfig),
             "trainer.model.name",

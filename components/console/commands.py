@@ -58,6 +58,7 @@ COMMANDS = (
     Command("models list", "the pushed versions", f"{_COMPONENTS}models_list"),
     Command("models show", "one version: metrics, data, lineage", f"{_COMPONENTS}models_show"),
     Command("models rollback", "make an older version the newest", f"{_COMPONENTS}models_rollback"),
+    Command("models shadow", "a candidate beside what serves", f"{_COMPONENTS}models_shadow"),
     Command("models import", "register a SavedModel from elsewhere", f"{_COMPONENTS}models_import"),
     Command("models verify", "compare versions with their records", f"{_COMPONENTS}models_verify"),
     Command("models prune", "remove damaged versions", f"{_COMPONENTS}models_prune"),
