@@ -20,10 +20,11 @@ from yt8m.components.export.freeze import freeze_signature
 from yt8m.components.export.module import best_classes
 from yt8m.components.export.save import save_module
 from yt8m.schemas.errors import UserError
-from yt8m.schemas.features import FeatureConfig, Level
+from yt8m.schemas.features import FEATURE_SIZES, FeatureConfig, Level, record_key
 
 _IDS, _CLASSES, _PREDICTIONS = "video_id", "class_indexes", "predictions"
 _BEST = "TopKV2"
+_PARSES = ("ParseExample", "ParseExampleV2")
 _TOP_K = 20
 _HEAD = "entities"
 _RECORDS = tf.TensorSpec([None], tf.string, "examples")
@@ -50,7 +51,7 @@ def export_saved_model(source: str, directory: str) -> None:
     module = _StarterCodeModule(source)
     info = ExportInfo(
         level=module.level,
-        features=FeatureConfig(num_classes=module.num_classes),
+        features=module.features,
         head=_HEAD,
         heads={_HEAD: module.num_classes},
         top_k=min(_TOP_K, module.num_classes),
@@ -58,7 +59,7 @@ def export_saved_model(source: str, directory: str) -> None:
         has_transform_graph=False,
         config={"starter_code": {"saved_model": source}},
     )
-    # Which features its graph reads is not known for certain.
+    # What lengths of vectors a frame-level graph reads is not known for certain.
     save_module(module, directory, signatures=module.signatures(), info=info, warm_up=False)
 
 
@@ -81,6 +82,7 @@ class _StarterCodeModule(tf.Module):
                 "checkpoint of the same model does"
             )
         self.num_classes = int(known.pop())
+        self.features = _features_read(frozen.graph, self.num_classes)
         self._call = frozen.prune(list(frozen.inputs.values()), ends)
 
     def signatures(self) -> dict[str, Any]:
@@ -111,3 +113,31 @@ class _StarterCodeModule(tf.Module):
         scored = self._score(examples)
         top_k = min(_TOP_K, self.num_classes)
         return best_classes(scored.pop(SCORES), scored, top_k=top_k, names=None)
+
+
+def _features_read(graph: Any, num_classes: int) -> FeatureConfig:
+    """What a video-level graph parses records for; the published features where it does not show.
+
+    In the usual order, which the graph does not: keys are sorted there.
+    """
+    found: dict[str, int] = {}
+    prefix = record_key("", Level.VIDEO)
+    for op in graph.get_operations():
+        if op.type in _PARSES:
+            shapes = [[dim.size for dim in shape.dim] for shape in op.get_attr("dense_shapes")]
+            for key, shape in zip(_dense_keys(op), shapes, strict=True):
+                if key.startswith(prefix) and len(shape) == 1 and shape[0] > 0:
+                    found[key.removeprefix(prefix)] = int(shape[0])
+    names = sorted(found, key=lambda name: ([*FEATURE_SIZES, name].index(name), name))
+    if not names:
+        return FeatureConfig(num_classes=num_classes)
+    sizes = tuple(found[name] for name in names)
+    return FeatureConfig(names=tuple(names), sizes=sizes, num_classes=num_classes)
+
+
+def _dense_keys(op: Any) -> list[str]:
+    if op.type == "ParseExampleV2":  # one vector of keys
+        return [key.decode() for key in tf.get_static_value(op.inputs[3]).tolist()]
+    first = 2 + op.get_attr("Nsparse")
+    inputs = list(op.inputs)[first : first + op.get_attr("Ndense")]
+    return [tf.get_static_value(key).item().decode() for key in inputs]

@@ -67,6 +67,7 @@ def test_a_saved_model_gives_the_scores_of_its_own_session(name, tmp_path):
         found = export.score_records(records)
         np.testing.assert_allclose(found.scores.numpy(), model.scores, rtol=1e-5)
         assert found.ids.tolist() == model.ids
+        assert is_frame or export.info.features.size_by_name == SIZES
         assert export.level is (Level.FRAME if is_frame else Level.VIDEO)
         served = export.serve(examples=records)["class_ids"][:, 0].numpy()
         np.testing.assert_array_equal(served, model.scores.argmax(axis=1))
