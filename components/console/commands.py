@@ -46,6 +46,7 @@ COMMANDS = (
     Command("predict", "competition files, JSON, Parquet from a model", f"{_PIPELINE}predict"),
     Command("score", "score a competition file against records", f"{_COMPONENTS}score"),
     Command("ensemble", "make one model of several", f"{_COMPONENTS}ensemble"),
+    Command("export", "a model in another program's form", f"{_COMPONENTS}export"),
     Command("metrics", "score predictions and labels in an .npz file", f"{_COMPONENTS}metrics"),
     Command("data generate", "write learnable YT8M-like records", f"{_COMPONENTS}data_generate"),
     Command("data download", "fetch YouTube-8M, verified", f"{_COMPONENTS}data_download"),
