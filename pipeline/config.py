@@ -8,6 +8,7 @@ from typing import Annotated
 
 from yt8m.components.artifacts.decision import GateMode
 from yt8m.components.baseline.config import BaselineConfig
+from yt8m.components.bulk_inferrer.config import BulkInferrerConfig
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.models.config import FrameModelConfig, SegmentsHeadConfig
@@ -136,6 +137,8 @@ class PipelineConfig(ConfigNode):
     evaluator: EvaluatorConfig = field(default_factory=EvaluatorConfig)
     gate: GateConfig = field(default_factory=GateConfig)
     pusher: PusherConfig = field(default_factory=PusherConfig)
+    # Predict a split by the blessed model; null: no such step.
+    bulk_inferrer: BulkInferrerConfig | None = None
     report: ReportConfig = field(default_factory=ReportConfig)
     beam: BeamConfig = field(default_factory=BeamConfig)
     metadata: MetadataConfig = field(default_factory=MetadataConfig)
@@ -162,6 +165,7 @@ class PipelineConfig(ConfigNode):
             self.evaluator.vocabulary,
             "a vocabulary.csv where trainer.heads has verticals, which are read from it",
         )
+        self._require_predicted_split()
         heads = [head.name for head in self.trainer.heads]
         rated = level is Level.SEGMENT or not any(
             isinstance(head, SegmentsHeadConfig) for head in self.trainer.heads
@@ -169,3 +173,12 @@ class PipelineConfig(ConfigNode):
         require(
             rated, "trainer.heads", heads, f"without segments where data.level is {level.value}"
         )
+
+    def _require_predicted_split(self) -> None:
+        if self.bulk_inferrer is None:
+            return
+        split, data = self.bulk_inferrer.split, self.data
+        named = {name for name, files in data.splits.items() if files}
+        known = set(data.divide.buckets) if data.divide.patterns else named
+        allowed = f"a split of the data: {', '.join(sorted(known)) or 'none'}"
+        require(split in known, "bulk_inferrer.split", split, allowed)

@@ -6,6 +6,7 @@ from tfx.orchestration.pipeline import Pipeline
 
 from yt8m.components import storage
 from yt8m.components.baseline.component import Baseline
+from yt8m.components.bulk_inferrer.component import BulkInferrer
 from yt8m.components.evaluator.component import Evaluator
 from yt8m.components.example_gen.component import ExampleGen
 from yt8m.components.pusher.component import Pusher
@@ -92,9 +93,20 @@ def create_pipeline(config: PipelineConfig, external: ExternalInputs) -> Pipelin
         statistics=statistics.outputs["statistics"],
         evaluation=evaluator.outputs["evaluation"],
     )
+    optional = []
+    if config.bulk_inferrer is not None:
+        bulk_inferrer = BulkInferrer(
+            config.bulk_inferrer,
+            examples=examples.outputs["examples"],
+            model=trainer.outputs["model"],
+            model_blessing=evaluator.outputs["blessing"],
+        )
+        optional.append(bulk_inferrer)
+    # Of a step that is off nothing is said, so that it changes no compiled pipeline.
+    configuration = {name: node for name, node in to_dict(config).items() if node is not None}
     report = Report(
         config.report,
-        configuration=to_dict(config),
+        configuration=configuration,
         pipeline=config.name,
         run_file=external.run_file,
         examples=examples.outputs["examples"],
@@ -122,6 +134,7 @@ def create_pipeline(config: PipelineConfig, external: ExternalInputs) -> Pipelin
             trainer,
             evaluator,
             pusher,
+            *optional,
             report,
         ],
         enable_cache=True,
