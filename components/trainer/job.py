@@ -78,7 +78,8 @@ class TrainingJob(JsonFile):
     def settings(self) -> dict[str, Any]:
         """What changes the weights from here on, and may change under a checkpoint."""
         described: dict[str, Any] = to_dict(self.trainer)
-        return {key: described[key] for key in _SETTINGS}
+        # Of what is not used nothing is noted, as by versions that did not know it.
+        return {key: described[key] for key in _SETTINGS if described[key] is not None}
 
     @property
     def shared_settings(self) -> dict[str, Any]:

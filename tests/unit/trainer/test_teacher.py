@@ -8,7 +8,8 @@ import tensorflow as tf
 from batches import FEATURES, make_batch, make_network
 
 from yt8m.components.export.save import ExportSpec, export_model
-from yt8m.components.trainer.config import TeacherConfig
+from yt8m.components.trainer.config import TeacherConfig, TrainerConfig
+from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.teacher import load_teacher, teacher_digest
 from yt8m.schemas.batch import TEACHER
 from yt8m.schemas.errors import UserError
@@ -41,6 +42,17 @@ def test_its_digest_follows_its_weights(tmp_path):
     digests = [teacher_digest(config) for config in configs]
     assert digests[0] != digests[2]
     assert teacher_digest(None) == ""
+
+
+def test_it_is_among_the_settings_that_a_checkpoint_notes_only_where_there_is_one(tmp_path):
+    def settings(**trainer):
+        config = TrainerConfig(**trainer)
+        return TrainingJob(
+            manifest="", checkpoint_dir="", log_dir="", export_dir="", trainer=config
+        ).settings
+
+    assert "teacher" not in settings()
+    assert settings(teacher=TeacherConfig(saved_model="m"))["teacher"]["saved_model"] == "m"
 
 
 def test_without_one_there_is_nothing_to_load():
