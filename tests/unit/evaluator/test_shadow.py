@@ -5,12 +5,16 @@ import json
 import numpy as np
 import pytest
 import tensorflow as tf
+from batches import MODELS, create_network
 from exported_models import SIZES, fitted_weights, write_model
 from records import drop_feature, edit_record, make_dataset, read_all
 
 from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.console.main import run as yt8m
+from yt8m.components.export.save import ExportSpec, export_model
+from yt8m.components.models.heads import create_heads
 from yt8m.components.registry.push import push
+from yt8m.schemas.features import FeatureConfig, Level
 
 CLASSES = 20
 
@@ -93,6 +97,27 @@ def test_logged_records_without_labels_are_compared_and_only_labelled_ones_score
     found = shadow(capsys, candidate, place / "push", both, "--json")
     assert (found["rows"], found["labelled"]) == (30, 10)
     assert found["metrics"]["candidate"]["gap"]["value"] > 0
+
+
+def test_segments_are_compared_one_by_one(tmp_path, capsys):
+    features = FeatureConfig(sizes=tuple(SIZES.values()), num_classes=CLASSES)
+    heads = create_heads((), features=features, level=Level.SEGMENT)
+    for seed in (1, 2):
+        network = create_network(
+            MODELS["frame_logistic"],
+            features=features,
+            level=Level.SEGMENT,
+            heads=heads,
+            seed=seed,
+        )
+        spec = ExportSpec(level=Level.SEGMENT, features=features)
+        export_model(network, str(tmp_path / str(seed)), spec)
+    push(str(tmp_path / "1"), str(tmp_path / "push"), VersionRecord(blessed=True))
+    data = make_dataset(tmp_path / "data", level="segment", eval=8, classes=CLASSES, sizes=SIZES)
+    found = shadow(capsys, tmp_path / "2", tmp_path / "push", data / "validate*", "--json")
+    assert found["rows"] == found["labelled"] > 8
+    assert ":" in found["differing_rows"][0]["name"]
+    assert found["mean_difference"] > 0
 
 
 def test_what_cannot_be_compared_is_refused(world, tmp_path, capsys):
