@@ -28,7 +28,11 @@ _EXECUTORS = {
 }
 _LIBRARIES = ("tfx", "tensorflow", "apache-beam")
 _CODE = "yt8m.pipeline.graph"
-_OUTSIDE = ("vocabulary", "warm_start")  # files that parameters name: their content counts
+_OUTSIDE = (
+    "vocabulary",
+    "warm_start",
+    "saved_model",
+)  # files that parameters name: their content counts
 _RESULT = "result.json"
 _KEPT = 5  # of each component
 _log = logging.getLogger(__name__)

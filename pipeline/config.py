@@ -6,7 +6,9 @@ import enum
 from dataclasses import dataclass, field
 from typing import Annotated
 
+from yt8m.components.artifacts.decision import GateMode
 from yt8m.components.baseline.config import BaselineConfig
+from yt8m.components.bulk_inferrer.config import BulkInferrerConfig
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.infra_check.config import InfraCheckConfig
@@ -79,6 +81,9 @@ class RetrainConfig(ConfigNode):
 
     window: PositiveInt = 1  # how many of the newest spans one model is made from
     warm_start: bool = True  # from the newest blessed model
+    # Before it looks for new data: judge the version in service by the gate on the newest labelled
+    # records, and go back to the newest older version that passes where it does not.
+    rollback: bool = False
     retries: NonNegativeInt = 2  # of a scheduled run that failed
     backoff_s: NonNegativeFloat = 60.0  # before the first retry; doubled before each further one
     backoff_max_s: float = 3600.0  # and never longer than this
@@ -135,6 +140,8 @@ class PipelineConfig(ConfigNode):
     gate: GateConfig = field(default_factory=GateConfig)
     infra_check: InfraCheckConfig = field(default_factory=InfraCheckConfig)
     pusher: PusherConfig = field(default_factory=PusherConfig)
+    # Predict a split by the blessed model; null: no such step.
+    bulk_inferrer: BulkInferrerConfig | None = None
     report: ReportConfig = field(default_factory=ReportConfig)
     beam: BeamConfig = field(default_factory=BeamConfig)
     metadata: MetadataConfig = field(default_factory=MetadataConfig)
@@ -146,6 +153,8 @@ class PipelineConfig(ConfigNode):
         """What holds between nodes."""
         super().__post_init__()
         level, model = self.data.level, self.trainer.model
+        judged = self.gate.mode is not GateMode.NONE or not self.retrain.rollback
+        require(judged, "retrain.rollback", self.retrain.rollback, "false where gate.mode is none")
         require(
             level.is_sequence or not isinstance(model, FrameModelConfig),
             "trainer.model.name",
@@ -167,6 +176,7 @@ class PipelineConfig(ConfigNode):
             self.evaluator.vocabulary,
             "a vocabulary.csv where trainer.heads has verticals, which are read from it",
         )
+        self._require_predicted_split()
         heads = [head.name for head in self.trainer.heads]
         rated = level is Level.SEGMENT or not any(
             isinstance(head, SegmentsHeadConfig) for head in self.trainer.heads
@@ -174,3 +184,12 @@ class PipelineConfig(ConfigNode):
         require(
             rated, "trainer.heads", heads, f"without segments where data.level is {level.value}"
         )
+
+    def _require_predicted_split(self) -> None:
+        if self.bulk_inferrer is None:
+            return
+        split, data = self.bulk_inferrer.split, self.data
+        named = {name for name, files in data.splits.items() if files}
+        known = set(data.divide.buckets) if data.divide.patterns else named
+        allowed = f"a split of the data: {', '.join(sorted(known)) or 'none'}"
+        require(split in known, "bulk_inferrer.split", split, allowed)

@@ -8,6 +8,7 @@ from tfx.orchestration.pipeline import Pipeline
 
 from yt8m.components import storage
 from yt8m.components.baseline.component import Baseline
+from yt8m.components.bulk_inferrer.component import BulkInferrer
 from yt8m.components.evaluator.component import Evaluator
 from yt8m.components.example_gen.component import ExampleGen
 from yt8m.components.infra_check.component import InfraCheck
@@ -69,6 +70,7 @@ def create_pipeline(config: PipelineConfig, external: ExternalInputs) -> Pipelin
         vocabulary=vocabulary,
         vocabulary_digest=external.vocabulary_digest,
         warm_start_digest=external.warm_start_digest,
+        teacher_digest=external.teacher_digest,
         examples=examples.outputs["examples"],
         transform_graph=transform.outputs["transform_graph"],
         schema=schema.outputs["schema"],
@@ -110,9 +112,20 @@ def create_pipeline(config: PipelineConfig, external: ExternalInputs) -> Pipelin
         evaluation=evaluator.outputs["evaluation"],
         **served,
     )
+    optional = []
+    if config.bulk_inferrer is not None:
+        bulk_inferrer = BulkInferrer(
+            config.bulk_inferrer,
+            examples=examples.outputs["examples"],
+            model=trainer.outputs["model"],
+            model_blessing=evaluator.outputs["blessing"],
+        )
+        optional.append(bulk_inferrer)
+    # Of a step that is off nothing is said, so that it changes no compiled pipeline.
+    configuration = {name: node for name, node in to_dict(config).items() if node is not None}
     report = Report(
         config.report,
-        configuration=to_dict(config),
+        configuration=configuration,
         pipeline=config.name,
         run_file=external.run_file,
         examples=examples.outputs["examples"],
@@ -142,6 +155,7 @@ def create_pipeline(config: PipelineConfig, external: ExternalInputs) -> Pipelin
             evaluator,
             *([infra_check] if infra_check else []),
             pusher,
+            *optional,
             report,
         ],
         enable_cache=True,

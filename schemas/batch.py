@@ -12,4 +12,6 @@ RATED = "rated"  # [rows, any] int64, at segment level: the classes somebody rat
 VIDEO_LABELS = "video_labels"  # at segment level, where `labels` are the segment's
 SEGMENT_START = "segment_start"  # [rows] int64, in frames
 
+TEACHER = "teacher"  # [rows, classes] float32, what another model says; made in the step, not read
+
 NO_LABEL = -1  # fills up rows of class numbers

@@ -21,6 +21,7 @@ from yt8m.schemas.errors import DataError, UserError
 if TYPE_CHECKING:
     from yt8m.components.artifacts.evaluation import Evaluation
     from yt8m.components.artifacts.manifest import Shard
+    from yt8m.components.evaluator.config import EvaluatorConfig
     from yt8m.components.evaluator.score_table import ScoreTable
     from yt8m.components.evaluator.scoring import ScoringPlan
     from yt8m.schemas.features import Level
@@ -73,16 +74,13 @@ def evaluate_files(
     replicates: int = 200,
 ) -> Evaluation:
     """The evaluation of a SavedModel on the records at `place`; DataError where it has none."""
-    from yt8m.components.evaluator.config import BootstrapConfig, EvaluatorConfig
     from yt8m.components.evaluator.evaluation import evaluate
     from yt8m.components.evaluator.scoring import check_models
     from yt8m.components.records.find import find_level, find_shards
-    from yt8m.schemas.config_tree import from_dict, to_dict
 
-    bootstrap = to_dict(BootstrapConfig()) | {"replicates": replicates}
-    config = from_dict(EvaluatorConfig, {"top_k": top_k, "bootstrap": bootstrap})
+    config = evaluator_config(top_k=top_k, replicates=replicates)
     shards = find_shards(place)
-    plan = _plan(model, baseline, find_level(shards), top_k=top_k)
+    plan = create_plan(model, baseline, find_level(shards), top_k=top_k)
     for note in check_models(plan):
         console.warn(note)
     scored = _score(plan, shards, console)
@@ -91,7 +89,17 @@ def evaluate_files(
     return evaluate(scored, config, level=plan.level)
 
 
-def _plan(model: str, baseline: str | None, level: Level, *, top_k: int) -> ScoringPlan:
+def evaluator_config(*, top_k: int, replicates: int) -> EvaluatorConfig:
+    """The Evaluator's node as a command's arguments have it; ConfigError where they are wrong."""
+    from yt8m.components.evaluator.config import BootstrapConfig, EvaluatorConfig
+    from yt8m.schemas.config_tree import from_dict, to_dict
+
+    bootstrap = to_dict(BootstrapConfig()) | {"replicates": replicates}
+    return from_dict(EvaluatorConfig, {"top_k": top_k, "bootstrap": bootstrap})
+
+
+def create_plan(model: str, baseline: str | None, level: Level, *, top_k: int) -> ScoringPlan:
+    """What is scored; UserError where the model does not say how many classes it scores."""
     from yt8m.components.evaluator.scoring import ScoringPlan
     from yt8m.components.export.load import load_model
     from yt8m.schemas.features import FeatureConfig

@@ -9,9 +9,15 @@ The model needs the signatures `serving_default`, for model servers, and `scores
 records `examples` to `scores` [records, classes] and `video_id`. A model that yt8m exported says
 itself what records it takes; for another one the records of --data do, or --level.
 
+What google/youtube-8m's starter code left is taken in as well: its exported SavedModels
+(`video_id`, `class_indexes`, `predictions`), and checkpoints of LogisticModel, MoeModel and
+FrameLevelLogisticModel, as a path (train/model.ckpt-1000) or the directory that holds them, with
+`model_flags.json` where they are.
+
 examples:
   yt8m models import /backup/2025/model --push /srv/models --data 'data/validate*.tfrecord'
   yt8m models import /backup/2019/model --push /srv/models --level video
+  yt8m models import /backup/2018/train_dir --push /srv/models --data 'data/validate*.tfrecord'
 """
 
 from __future__ import annotations
@@ -38,7 +44,11 @@ _HEAD = "entities"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("model", metavar="DIR", help=f"the SavedModel, where {MODEL_FILE} is")
+    parser.add_argument(
+        "model",
+        metavar="DIR",
+        help=f"the SavedModel, where {MODEL_FILE} is, or a checkpoint of the starter code",
+    )
     add_push_argument(parser)
     parser.add_argument(
         "--data",
@@ -55,15 +65,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> None:
     """Check the model, score it, and push it."""
     silence_tensorflow()
+    from yt8m.components.starter_code.take_in import as_export
+
+    level = Level(args.level) if args.level else None
+    with as_export(args.model, level=level) as export:
+        _import(args, export, level, console)
+
+
+def _import(args: argparse.Namespace, export: str, said: Level | None, console: Console) -> None:
     from yt8m.components.artifacts.version_record import Origin, VersionRecord
     from yt8m.components.commands.evaluate import evaluate_files
     from yt8m.components.export.load import load_model
     from yt8m.components.registry.push import push
 
-    model = load_model(args.model)
+    model = load_model(export)
     _ = model.serve
-    found = evaluate_files(args.model, args.data, console) if args.data else None
-    level = _level(model, Level(args.level) if args.level else None, found)
+    found = evaluate_files(export, args.data, console) if args.data else None
+    level = _level(model, said, found)
     with _described(model, level) as (directory, info):
         metrics = found.overall.candidate if found else {}
         record = VersionRecord(

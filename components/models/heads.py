@@ -34,6 +34,11 @@ class Head:
     # For heads over groups of classes: class id -> group ids.
     groups_of_class: tuple[tuple[int, ...], ...] | None = None
 
+    @property
+    def learns_classes(self) -> bool:
+        """Whether what it predicts are the classes themselves, which a teacher scores as well."""
+        return self.groups_of_class is None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Targets:

@@ -46,6 +46,29 @@ def example_losses(config: LossConfig, wanted: Targets, probabilities: tf.Tensor
     )
 
 
+def distillation_loss(
+    probabilities: tf.Tensor, teacher: tf.Tensor, *, temperature: float
+) -> tf.Tensor:
+    """The cross entropy of `probabilities` [batch, classes] under a teacher's, summed.
+
+    Times the square of the temperature, which divides the gradients as often (Hinton et al. 2015).
+    """
+    found, wanted = (_softened(part, temperature) for part in (probabilities, teacher))
+    terms = wanted * tf.math.log(found + EPSILON) + (1 - wanted) * tf.math.log(1 - found + EPSILON)
+    return -tf.reduce_sum(terms) * temperature**2
+
+
+def _softened(probabilities: tf.Tensor, temperature: float) -> tf.Tensor:
+    """The probabilities whose log-odds are so many times smaller."""
+    probabilities = tf.cast(probabilities, tf.float32)
+    if temperature == 1.0:
+        return probabilities
+    # Roots of 0 have no gradient.
+    probabilities = tf.clip_by_value(probabilities, EPSILON, 1 - EPSILON)
+    there, absent = probabilities ** (1 / temperature), (1 - probabilities) ** (1 / temperature)
+    return there / (there + absent)
+
+
 def _cross_entropy(_: LossConfig) -> _Terms:
     return _Terms(
         negative=lambda p: -tf.math.log(1.0 - p + EPSILON),

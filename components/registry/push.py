@@ -120,8 +120,18 @@ def open_registry(push_dir: str) -> LocalStore | ObjectStore:
     return LocalStore(push_dir) if storage.is_local(push_dir) else ObjectStore(push_dir)
 
 
-def rollback(push_dir: str, version: int, *, keep: int = KEEP_VERSIONS) -> Version:
-    """The files of `version` as a new newest one, since model servers load the highest number."""
+def rollback(
+    push_dir: str,
+    version: int,
+    *,
+    keep: int = KEEP_VERSIONS,
+    reason: str = "",
+    replaces: InService | None = None,
+) -> Version:
+    """The files of `version` as a new newest one, since model servers load the highest number.
+
+    `reason` is for its record, else it says who asked; `replaces` is as in `push`.
+    """
     require_version(push_dir, version)
     if version in list_baselines(push_dir):
         raise UserError(
@@ -134,9 +144,9 @@ def rollback(push_dir: str, version: int, *, keep: int = KEEP_VERSIONS) -> Versi
         origin=Origin.ROLLBACK,
         origin_version=version,
         run_key="",  # made by no run, so that every run sees the registry changed
-        reason=f"version {version} again, by `yt8m models rollback`",
+        reason=reason or f"version {version} again, by `yt8m models rollback`",
     )
-    return push(old.path, push_dir, record, keep=keep)
+    return push(old.path, push_dir, record, keep=keep, replaces=replaces)
 
 
 def prune(push_dir: str) -> dict[int, str]:

@@ -24,6 +24,7 @@ def create_trainer(  # noqa: PLR0913  (the edges of the graph)
     vocabulary: str = "",
     vocabulary_digest: str = "",
     warm_start_digest: str = "",
+    teacher_digest: str = "",
     examples: types.BaseChannel,
     transform_graph: types.BaseChannel,
     schema: types.BaseChannel,
@@ -46,6 +47,7 @@ def create_trainer(  # noqa: PLR0913  (the edges of the graph)
             # For TFX's cache; paths say too little.
             "vocabulary_digest": vocabulary_digest,
             "warm_start_digest": warm_start_digest,
+            "teacher_digest": teacher_digest,
             "checkpoint_root": checkpoint_root,
             # A dotted path is hashed as text: this is what makes TFX's cache see the code.
             "code_version": code_version(RUN_FN.rpartition(".")[0])

@@ -27,12 +27,14 @@ from yt8m.components.trainer.schedule import Schedule, StaircaseSchedule
 from yt8m.components.trainer.tf_config import find_processes_problem
 from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.limits import (
+    Fraction,
     NonNegativeFloat,
     NonNegativeInt,
     OptionalDottedPath,
     PositiveFloat,
     PositiveInt,
     matches,
+    not_empty,
 )
 
 DirectoryName = Annotated[str, matches(r"[^/]+", "one plain directory name")]
@@ -216,6 +218,18 @@ class DistributionConfig(ConfigNode):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TeacherConfig(ConfigNode):
+    """A model whose probabilities are learned beside the labels: distillation."""
+
+    # A SavedModel with the signature `features`, or a push directory, whose version in service is
+    # taken when training begins.
+    saved_model: Annotated[str, not_empty("a SavedModel or a push directory")]
+    weight: Fraction = 0.5  # of what the teacher says; the labels have the rest
+    # Both models' log-odds are divided by it, so that the teacher's doubts count for more.
+    temperature: PositiveFloat = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrainerConfig(ConfigNode):
     """What is trained, how, for how long, and where."""
 
@@ -242,6 +256,7 @@ class TrainerConfig(ConfigNode):
     validation_split: str = "eval"  # what validations and continuous evaluation score
     warm_start: str = ""  # an export or a checkpoint whose matching weights are taken over
     start_from_base: bool = False  # take over the baseline's weights: retraining
+    teacher: TeacherConfig | None = None  # what is learned from beside the labels; null: nothing
     start_new_model: bool = False  # wipe the checkpoints of an earlier model
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
     validation: InTrainingValidationConfig = field(default_factory=InTrainingValidationConfig)

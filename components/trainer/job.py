@@ -25,6 +25,7 @@ _SETTINGS = (
     "normalize_gradients",
     "precision",
     "inputs",
+    "teacher",
 )
 
 _OF_ONE_PROCESS = (
@@ -77,7 +78,8 @@ class TrainingJob(JsonFile):
     def settings(self) -> dict[str, Any]:
         """What changes the weights from here on, and may change under a checkpoint."""
         described: dict[str, Any] = to_dict(self.trainer)
-        return {key: described[key] for key in _SETTINGS}
+        # Of what is not used nothing is noted, as by versions that did not know it.
+        return {key: described[key] for key in _SETTINGS if described[key] is not None}
 
     @property
     def shared_settings(self) -> dict[str, Any]:
@@ -119,6 +121,7 @@ def run_key(
     data_digest: str,
     base_model: str,
     vocabulary: str,
+    teacher: str = "",
     code_version: str,
 ) -> str:
     """Names a training's checkpoint directory: whatever changes the weights changes the key.
@@ -128,6 +131,6 @@ def run_key(
     config = to_dict(trainer)
     for key in ("backend", "distribution", "log", "start_new_model"):
         del config[key]
-    digests = [data_digest, base_model, vocabulary, code_version]
+    digests = [data_digest, base_model, vocabulary, teacher, code_version]
     parts = [config, to_dict(features), level.value, *digests]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]

@@ -13,6 +13,7 @@ from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.trainer.backends.backend import create_backend
 from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.trainer.job import TrainingJob, run_key
+from yt8m.components.trainer.teacher import teacher_digest
 from yt8m.components.trainer.warm_start import weights_digest
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import UserError
@@ -41,6 +42,7 @@ def job_of(fn_args: Any) -> TrainingJob:
         data_digest=_data_digest(manifest),
         base_model=weights_digest(trainer.warm_start or base_model),
         vocabulary=vocabulary_digest(vocabulary) if trainer.learns_verticals else "",
+        teacher=teacher_digest(trainer.teacher),
         code_version=custom["code_version"],
     )
     return TrainingJob(

@@ -19,9 +19,12 @@ from yt8m.components.compat import layer_losses, weight_losses
 from yt8m.components.models.config import LossName
 from yt8m.components.models.heads import Head
 from yt8m.components.models.layers import fused
+from yt8m.components.models.losses import distillation_loss
 from yt8m.components.models.network import Network
 from yt8m.components.preprocessing.sums import sum_in_slices
 from yt8m.components.trainer.config import Clip, TrainerConfig
+from yt8m.components.trainer.teacher import Teacher
+from yt8m.schemas.batch import TEACHER
 
 Batch = Mapping[str, tf.Tensor]
 _LABEL_KEYS = ("labels", "rated", "video_labels")
@@ -72,8 +75,10 @@ class TrainStep:
         strategy: tf.distribute.Strategy,
         replicas: Replicas,
         use_xla: bool,
+        teacher: Teacher | None = None,
     ) -> None:
         self._config, self._network, self._optimizer = config, network, optimizer
+        self._teacher = teacher
         self._strategy, self._replicas = strategy, replicas
         # Two functions: TensorFlow leaves the losses of all steps but the last out of the graph.
         heads = network.heads
@@ -207,6 +212,7 @@ class TrainStep:
     ) -> tuple[list[tf.Tensor], tf.Tensor, tf.Tensor, Any]:
         """Gradients, [losses of the heads, layers' own], and rows for metrics of a micro-batch."""
         network, labels = self._network, _labels(rows)
+        targets = labels if self._teacher is None else {**labels, TEACHER: self._teacher(rows)}
         variables, heads = network.trainable_variables, network.heads
         with tf.GradientTape() as tape:
             outputs = network(rows, training=True)
@@ -214,9 +220,9 @@ class TrainStep:
         predictions = {head.name: outputs[head.name] for head in heads}
         fraction = tf.cast(_rows(rows), tf.float32) / whole.rows
         by = whole.normalisers
-        losses = [self._loss_of[name](labels, p, by[name]) for name, p in predictions.items()]
+        losses = [self._loss_of[name](targets, p, by[name]) for name, p in predictions.items()]
         output_gradients = [
-            self._loss_gradient_of[name](labels, p, by[name]) for name, p in predictions.items()
+            self._loss_gradient_of[name](targets, p, by[name]) for name, p in predictions.items()
         ]
         gradients = tape.gradient(
             [*predictions.values(), added],
@@ -239,6 +245,10 @@ class TrainStep:
     ) -> tf.Tensor:
         """This micro-batch's part of the head's mean over the global batch."""
         total = self._network.head_loss(head, labels, probabilities)
+        config = self._config.teacher
+        if config is not None and TEACHER in labels and head.learns_classes:
+            said = distillation_loss(probabilities, labels[TEACHER], temperature=config.temperature)
+            total = (1 - config.weight) * total + config.weight * said
         return tf.math.divide_no_nan(total, normaliser)
 
     def _loss_gradient(

@@ -51,6 +51,7 @@ from yt8m.components.trainer.strategy import (
     name_of,
     variable_scope,
 )
+from yt8m.components.trainer.teacher import load_teacher
 from yt8m.components.trainer.tf_config import Cluster, ClusterKind
 from yt8m.components.trainer.training_log import TrainingLog, copy_curves
 from yt8m.components.trainer.warm_start import warm_start
@@ -196,6 +197,9 @@ class _Training:
             strategy=self._strategy,
             replicas=self._replicas,
             use_xla=self._uses_xla(),
+            teacher=load_teacher(
+                config.teacher, features=self._job.features, level=self._job.level
+            ),
         )
         if self._is_ps:
             return ParameterServers(

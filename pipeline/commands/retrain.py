@@ -12,6 +12,9 @@ The expression is the usual one: minute, hour, day of month, month, weekday. Sun
 Each retraining takes the newest retrain.window spans, starts from the newest blessed model, and is
 gated against it on the newest data.
 
+With retrain.rollback the version in service is first judged by the gate on the newest labelled
+records; one that falls below it is replaced by the newest older version that passes there.
+
 exit codes: 0 pushed, 3 held back by the gate, 4 nothing new, 1 failed, 2 a mistake in what was
 given, 130 Ctrl-C, 143 SIGTERM. With --exit-zero, 3 and 4 become 0.
 
@@ -24,11 +27,15 @@ examples:
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING, Any
 
 from yt8m.components.console.console import Console
 from yt8m.pipeline.commands.arguments import add_run_config_arguments, config_of
 from yt8m.pipeline.commands.run import add_run_arguments
 from yt8m.schemas.errors import EXIT_DONE, EXIT_HELD_BACK, EXIT_NOTHING_NEW, UserError
+
+if TYPE_CHECKING:
+    from yt8m.pipeline.config import PipelineConfig
 
 _NO_FAILURES = (EXIT_HELD_BACK, EXIT_NOTHING_NEW)
 
@@ -75,8 +82,9 @@ def _run_once(args: argparse.Namespace, console: Console) -> int:
     except UserError:
         preflight(config, os.environ)  # whatever else is wrong is listed with it
         raise
+    back = _check_service(config, console, hook=not args.no_notify)
     if not news.is_new:
-        console.result({"verdict": "nothing new", "reason": news.text}, news.text)
+        console.result({"verdict": "nothing new", "reason": news.text, **back}, news.text)
         alarm = stale_data(config, Layout(Path(config.root)), now=time.time())
         if alarm and not args.no_notify:  # else whoever calls raises it
             console.warn(alarm)
@@ -88,6 +96,28 @@ def _run_once(args: argparse.Namespace, console: Console) -> int:
     result = run_pipeline(config, options, console)
     finish_run(config, result, console, hook=not args.no_notify)
     return result.record.exit_code
+
+
+def _check_service(config: PipelineConfig, console: Console, *, hook: bool) -> dict[str, Any]:
+    """Go back where retrain.rollback asks for it; what was done, for the command's result."""
+    if not config.retrain.rollback or not config.pusher.push_dir:
+        return {}
+    from yt8m.pipeline.run.finish import notify
+    from yt8m.pipeline.service_check import check_service
+
+    found = check_service(config)
+    if not found.is_below:
+        console.info(found.text)
+        return {}
+    console.warn(found.text)
+    outcome = {
+        "verdict": "rolled back" if found.rolled_back_to else "alarm",
+        "reason": found.text,
+        "version": found.new_version or found.version,
+    }
+    if hook and (problem := notify(config.notify, outcome)):
+        console.warn(problem)
+    return {"service": outcome}
 
 
 def _run_forever(args: argparse.Namespace, console: Console) -> int:

@@ -16,6 +16,7 @@ from yt8m.components.artifacts.run_record import FILE_NAME, RunRecord, Verdict
 from yt8m.components.example_gen.sources import source_digest
 from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.registry.versions import UnusableVersionError, load_version, registry_digest
+from yt8m.components.trainer.teacher import teacher_digest
 from yt8m.components.trainer.warm_start import weights_digest
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.run.record import read_run_records
@@ -43,6 +44,7 @@ class ExternalInputs:
     registry_digest: str = ""
     vocabulary_digest: str = ""
     warm_start_digest: str = ""
+    teacher_digest: str = ""
     run_key: str = ""
     run_file: str = ""  # the runner's record of the run under way; the same path in every run
 
@@ -53,13 +55,15 @@ def resolve_external_inputs(config: PipelineConfig, layout: Layout) -> ExternalI
     vocabulary = vocabulary_digest(config.evaluator.vocabulary)
     weights = weights_digest(config.trainer.warm_start)
     learned = vocabulary if config.trainer.learns_verticals else ""
-    key = _run_key(config, source, learned, weights)
+    teacher = teacher_digest(config.trainer.teacher)
+    key = _run_key(config, source, learned, weights, teacher)
     registry = registry_digest(config.pusher.push_dir, exclude_run_key=key)
     return ExternalInputs(
         source_digest=source,
         registry_digest=registry,
         vocabulary_digest=vocabulary,
         warm_start_digest=weights,
+        teacher_digest=teacher,
         run_key=key,
         run_file=str(layout.newest / FILE_NAME),
     )

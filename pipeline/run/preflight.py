@@ -23,6 +23,7 @@ from yt8m.components.records.shard_reader import count_records, open_shard
 from yt8m.components.records.tfrecord import BrokenRecord, read_records
 from yt8m.components.records.validation import Expected, level_fault
 from yt8m.components.records.vocabulary import load_vocabulary
+from yt8m.components.trainer.teacher import teacher_digest
 from yt8m.components.trainer.tf_config import Cluster
 from yt8m.components.trainer.warm_start import weights_digest
 from yt8m.pipeline.beam import check_beam
@@ -281,6 +282,11 @@ def _warm_start(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     return iter(())
 
 
+def _teacher(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
+    teacher_digest(config.trainer.teacher)
+    return iter(())
+
+
 def _cluster(_: PipelineConfig, environ: Mapping[str, str]) -> Iterator[str]:
     Cluster.from_env(environ)
     return iter(())
@@ -307,6 +313,7 @@ _CHECKS: tuple[Check, ...] = (
     _evaluated,
     _vocabulary,
     _warm_start,
+    _teacher,
     _own_code,
     _cluster,
     _beam,

@@ -96,6 +96,9 @@ def with_absolute_paths(config: PipelineConfig) -> PipelineConfig:
         )
         for node, field in _PATHS
     }
+    if (teacher := config.trainer.teacher) is not None:
+        teacher = dataclasses.replace(teacher, saved_model=_absolute(teacher.saved_model))
+        nodes["trainer"] = dataclasses.replace(nodes["trainer"], teacher=teacher)
     return dataclasses.replace(config, root=root, **nodes)
 
 

@@ -1,6 +1,7 @@
 """The number of processes, devices and micro-batches changes nothing but the order of sums."""
 
 import re
+from pathlib import Path
 
 import pytest
 from checkpoint_values import largest_difference
@@ -120,3 +121,20 @@ def test_buckets_are_shared_out_among_devices_where_these_divide_them(tmp_path, 
         "trainer.inputs.bucket_multiple = 1: must be a multiple of the number of replicas (2)"
         in (done.stderr)
     )
+
+
+def test_a_teacher_says_the_same_to_every_process(tmp_path, data, alone):
+    settings = {"max_steps": 8, "optimizer": SGD}
+    taught = {"teacher": {"saved_model": str(_export_beside(alone)), "weight": 0.7}}
+    one = make_job(tmp_path / "one", data=data, batch_size=16, **settings, **taught)
+    run(one, "", tmp_path / "logs")
+    two = make_job(tmp_path / "two", data=data, batch_size=8, **settings, **taught)
+    run(two, "worker=2", tmp_path / "logs2")
+    assert largest_difference(two.checkpoint_dir, one.checkpoint_dir) < 1e-6
+    servers = make_job(tmp_path / "ps", data=data, batch_size=16, **settings, **taught)
+    run(servers, "chief=1,worker=1,ps=1", tmp_path / "logs3")
+    assert (tmp_path / "ps" / "export" / "saved_model.pb").exists()
+
+
+def _export_beside(alone):
+    return Path(alone["adam"]).parent / "export"

@@ -89,6 +89,16 @@ def test_files_that_the_configuration_names_count_by_their_content(task, tmp_pat
     assert not task("three", config=config)[1].restore()
 
 
+def test_a_teacher_that_changed_makes_the_task_run(task, tmp_path):
+    (tmp_path / "teacher").mkdir()
+    (tmp_path / "teacher" / "saved_model.pb").write_text("1")
+    config = {"teacher": {"saved_model": str(tmp_path / "teacher"), "weight": 0.5}}
+    _run(*task("one", config=config))
+    assert task("two", config=config)[1].restore()
+    (tmp_path / "teacher" / "saved_model.pb").write_text("2")
+    assert not task("three", config=config)[1].restore()
+
+
 @pytest.mark.parametrize(
     "how",
     [
@@ -96,6 +106,7 @@ def test_files_that_the_configuration_names_count_by_their_content(task, tmp_pat
         {"executor": "yt8m.components.example_gen.executor.Executor"},
         {"config": {"start_new_model": True}},
         {"config": {"warm_start": "gs://bucket/model"}},
+        {"config": {"teacher": {"saved_model": "gs://bucket/model"}}},
     ],
 )
 def test_some_tasks_are_never_remembered(task, how):

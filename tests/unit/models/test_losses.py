@@ -14,7 +14,7 @@ from own_losses import SquaresByLabel
 
 from yt8m.components.models.config import LossConfig, LossName, SegmentsHeadConfig
 from yt8m.components.models.heads import Head, Targets, create_heads
-from yt8m.components.models.losses import example_losses, head_loss
+from yt8m.components.models.losses import distillation_loss, example_losses, head_loss
 from yt8m.components.models.network import Network, find_network_type
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import Level
@@ -147,3 +147,25 @@ def test_a_network_that_cannot_be_had_or_has_no_loss_of_its_own_is_refused(
 def test_a_network_is_found_by_its_dotted_path() -> None:
     assert find_network_type("own_losses.SquaresByLabel", [OWN_HEAD]) is SquaresByLabel
     assert find_network_type("", []) is Network
+
+
+@pytest.mark.parametrize("temperature", [1.0, 2.5])
+def test_distillation_is_the_cross_entropy_of_softened_probabilities(temperature):
+    rng = np.random.default_rng(0)
+    found, wanted = (rng.uniform(0.01, 0.99, (4, 6)).astype(np.float32) for _ in range(2))
+
+    def softened(p):
+        return 1 / (1 + np.exp(-np.log(p / (1 - p)) / temperature))
+
+    p, q = softened(found), softened(wanted)
+    expected = -(q * np.log(p + 1e-5) + (1 - q) * np.log(1 - p + 1e-5)).sum() * temperature**2
+    loss = distillation_loss(tf.constant(found), tf.constant(wanted), temperature=temperature)
+    assert loss.numpy() == pytest.approx(expected, rel=1e-5)
+
+
+def test_distillation_from_certain_teachers_has_finite_gradients():
+    found = tf.constant([[0.0, 1.0, 0.5]])
+    with tf.GradientTape() as tape:
+        tape.watch(found)
+        loss = distillation_loss(found, tf.constant([[0.0, 1.0, 1.0]]), temperature=3.0)
+    assert np.isfinite(tape.gradient(loss, found).numpy()).all()

@@ -1,0 +1,1 @@
+"""The optional step that predicts a split by the blessed model."""

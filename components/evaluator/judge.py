@@ -1,0 +1,70 @@
+"""The gate's decision about a model that serves already, on records that it was not judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from yt8m.components.artifacts.decision import Decision, GateMode
+from yt8m.components.artifacts.manifest import Shard
+from yt8m.components.evaluator.config import KNOWN_METRICS, EvaluatorConfig, GateConfig, SliceBy
+from yt8m.components.evaluator.evaluation import evaluate
+from yt8m.components.evaluator.gate_decision import decide
+from yt8m.components.evaluator.scoring import ScoringPlan, ShardScorer, check_models
+from yt8m.components.evaluator.tfma_gate import create_eval_config, metrics_of, parts_of, validate
+from yt8m.components.evaluator.thresholds import EXAMPLE_COUNT, expand_thresholds
+from yt8m.components.records.vocabulary import load_vocabulary
+from yt8m.schemas.features import FeatureConfig, Level
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """The gate's decision, and whether there were examples enough to tell."""
+
+    decision: Decision
+    told: bool
+
+
+def judge(
+    model: str,
+    shards: Sequence[Shard],
+    config: EvaluatorConfig,
+    gate: GateConfig,
+    *,
+    level: Level,
+    features: FeatureConfig,
+) -> Judgement:
+    """What the gate's thresholds on values say of `model`; there is no baseline to change from.
+
+    Thresholds on metrics that evaluator.eval_config adds are left out: they need TFMA's own pass.
+    """
+    plan = ScoringPlan(
+        model=model,
+        baseline=None,
+        level=level,
+        features=features,
+        top_k=config.top_k,
+        batch_size=config.batch_size,
+        num_frames=any(s.by is SliceBy.NUM_FRAMES for s in config.slices),
+        values=tuple(s.feature for s in config.slices if s.by is SliceBy.FEATURE),
+    )
+    notes = check_models(plan)
+    vocabulary = None
+    if config.vocabulary:
+        vocabulary = load_vocabulary(config.vocabulary, num_classes=features.num_classes)
+    evaluation = evaluate(
+        ShardScorer(plan).score(shards), config, level=level, vocabulary=vocabulary, notes=notes
+    )
+    known = (*KNOWN_METRICS, EXAMPLE_COUNT)
+    limits = [limit for limit in expand_thresholds(gate) if limit.metric in known]
+    verdict = validate(
+        [(key, metrics_of(part)) for key, part in parts_of(evaluation)],
+        create_eval_config(limits, config.slices, has_baseline=False),
+        rubber_stamp=gate.mode is GateMode.NONE,
+    )
+    if evaluation.broken:
+        verdict.validation_ok = False
+    decision = decide(evaluation, gate, limits, verdict, baseline=None, user_metrics={})
+    # Of a model that gives no numbers no example is evaluated, and yet all is said.
+    told = bool(evaluation.broken) or evaluation.examples >= gate.min_examples
+    return Judgement(decision=decision, told=told)

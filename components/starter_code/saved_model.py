@@ -1,0 +1,143 @@
+"""SavedModels that the starter code exported: their own graph behind the signatures of ours.
+
+They answer serialized records with the 20 best classes. The scores of all classes are in the graph
+as well, one step before, and are taken from there; where that step is inside a loop (frame level)
+the classes beyond the 20 best score 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
+
+from yt8m.components import storage
+from yt8m.components.artifacts.export_info import SCORES, SERVING, ExportInfo
+from yt8m.components.artifacts.saved_model import MODEL_FILE
+from yt8m.components.export.freeze import freeze_signature
+from yt8m.components.export.module import best_classes
+from yt8m.components.export.save import save_module
+from yt8m.schemas.errors import UserError
+from yt8m.schemas.features import FEATURE_SIZES, FeatureConfig, Level, record_key
+
+_IDS, _CLASSES, _PREDICTIONS = "video_id", "class_indexes", "predictions"
+_BEST = "TopKV2"
+_PARSES = ("ParseExample", "ParseExampleV2")
+_TOP_K = 20
+_HEAD = "entities"
+_RECORDS = tf.TensorSpec([None], tf.string, "examples")
+
+
+def is_starter_code_export(directory: str) -> bool:
+    """Whether `directory` holds a SavedModel that answers as the starter code's exports do."""
+    file = storage.join(directory, MODEL_FILE)
+    if not storage.exists(file):
+        return False
+    try:
+        saved = saved_model_pb2.SavedModel.FromString(storage.read_bytes(file))
+    except ValueError:  # protobuf's DecodeError; whoever loads it says that it is damaged
+        return False
+    found = [graph.signature_def[SERVING] for graph in saved.meta_graphs]
+    return any(
+        len(signature.inputs) == 1 and set(signature.outputs) == {_IDS, _CLASSES, _PREDICTIONS}
+        for signature in found
+    )
+
+
+def export_saved_model(source: str, directory: str) -> None:
+    """Write `source` as an export; UserError where its graph is not as the starter code made it."""
+    module = _StarterCodeModule(source)
+    info = ExportInfo(
+        level=module.level,
+        features=module.features,
+        head=_HEAD,
+        heads={_HEAD: module.num_classes},
+        top_k=min(_TOP_K, module.num_classes),
+        has_class_names=False,
+        has_transform_graph=False,
+        config={"starter_code": {"saved_model": source}},
+    )
+    # What lengths of vectors a frame-level graph reads is not known for certain.
+    save_module(module, directory, signatures=module.signatures(), info=info, warm_up=False)
+
+
+class _StarterCodeModule(tf.Module):
+    """The graph as it was, and all scores that it has."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(name="yt8m_starter_code")
+        frozen = freeze_signature(source, SERVING)
+        ends = dict(frozen.outputs)
+        best = ends[_PREDICTIONS]
+        # At frame level a loop makes of each record a batch of its own.
+        self.level = Level.VIDEO if best.op.type == _BEST else Level.FRAME
+        if self.level is Level.VIDEO:
+            ends = {_IDS: ends[_IDS], SCORES: best.op.inputs[0]}
+        known = {op.inputs[0].shape[-1] for op in frozen.graph.get_operations() if op.type == _BEST}
+        if len(known) != 1 or None in known:
+            raise UserError(
+                f"{source}: gives its best classes, and its graph does not show of how many; a "
+                "checkpoint of the same model does"
+            )
+        self.num_classes = int(known.pop())
+        self.features = _features_read(frozen.graph, self.num_classes)
+        self._call = frozen.prune(list(frozen.inputs.values()), ends)
+
+    def signatures(self) -> dict[str, Any]:
+        """The concrete functions by the name that a caller asks for."""
+        return {
+            SERVING: tf.function(self._serve, autograph=False).get_concrete_function(_RECORDS),
+            SCORES: tf.function(self._score, autograph=False).get_concrete_function(_RECORDS),
+        }
+
+    def _score(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
+        found = self._call(examples)
+        scores = found[SCORES] if SCORES in found else self._spread(found)
+        return {
+            SCORES: tf.ensure_shape(scores, [None, self.num_classes]),
+            _IDS: tf.reshape(found[_IDS], [-1]),
+        }
+
+    def _spread(self, found: Mapping[str, tf.Tensor]) -> tf.Tensor:
+        """The best classes' scores among those of all classes, which are 0."""
+        best = found[_CLASSES]
+        best = tf.reshape(best, [-1, tf.shape(best)[-1]])
+        values = tf.reshape(found[_PREDICTIONS], tf.shape(best))
+        row = tf.broadcast_to(tf.range(tf.shape(best)[0])[:, tf.newaxis], tf.shape(best))
+        shape = [tf.shape(best)[0], self.num_classes]
+        return tf.scatter_nd(tf.stack([row, best], axis=-1), values, shape)
+
+    def _serve(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
+        scored = self._score(examples)
+        top_k = min(_TOP_K, self.num_classes)
+        return best_classes(scored.pop(SCORES), scored, top_k=top_k, names=None)
+
+
+def _features_read(graph: Any, num_classes: int) -> FeatureConfig:
+    """What a video-level graph parses records for; the published features where it does not show.
+
+    In the usual order, which the graph does not: keys are sorted there.
+    """
+    found: dict[str, int] = {}
+    prefix = record_key("", Level.VIDEO)
+    for op in graph.get_operations():
+        if op.type in _PARSES:
+            shapes = [[dim.size for dim in shape.dim] for shape in op.get_attr("dense_shapes")]
+            for key, shape in zip(_dense_keys(op), shapes, strict=True):
+                if key.startswith(prefix) and len(shape) == 1 and shape[0] > 0:
+                    found[key.removeprefix(prefix)] = int(shape[0])
+    names = sorted(found, key=lambda name: ([*FEATURE_SIZES, name].index(name), name))
+    if not names:
+        return FeatureConfig(num_classes=num_classes)
+    sizes = tuple(found[name] for name in names)
+    return FeatureConfig(names=tuple(names), sizes=sizes, num_classes=num_classes)
+
+
+def _dense_keys(op: Any) -> list[str]:
+    if op.type == "ParseExampleV2":  # one vector of keys
+        return [key.decode() for key in tf.get_static_value(op.inputs[3]).tolist()]
+    first = 2 + op.get_attr("Nsparse")
+    inputs = list(op.inputs)[first : first + op.get_attr("Ndense")]
+    return [tf.get_static_value(key).item().decode() for key in inputs]

@@ -1,0 +1,128 @@
+"""Is what is in service still good enough? If not, and where asked to, an older version returns.
+
+The version in service is held against the gate on the newest labelled records. Below it, the newest
+older version that passes on the same records is put in its place; where none does, nothing changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from yt8m.components import storage
+from yt8m.components.artifacts.manifest import Shard
+from yt8m.components.evaluator.shard_selection import choose_shards
+from yt8m.components.example_gen.sources import resolve_sources
+from yt8m.components.records.find import find_shards
+from yt8m.components.registry.push import rollback
+from yt8m.components.registry.versions import (
+    InService,
+    UnusableVersionError,
+    Version,
+    in_service,
+    list_versions,
+    load_version,
+)
+from yt8m.pipeline.config import PipelineConfig
+from yt8m.schemas.errors import UserError
+
+if TYPE_CHECKING:
+    from yt8m.components.evaluator.judge import Judgement
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceCheck:
+    """What was found of the version in service, and what was done."""
+
+    version: int  # in service when it was looked at; 0: none of ours
+    text: str  # for people
+    is_below: bool = False
+    rolled_back_to: int = 0  # whose files are in service again
+    new_version: int = 0  # under this number
+
+
+def check_service(config: PipelineConfig) -> ServiceCheck:
+    """Judge the version in service on the newest labelled records, and go back where it fails."""
+    push_dir = config.pusher.push_dir
+    served = in_service(push_dir)
+    if not served.version or served.foreign:
+        return ServiceCheck(version=0, text="no version of yt8m's is in service")
+    current = load_version(push_dir, served.version)
+    shards, where = _newest_labelled(config)
+    judgement = _judge(config, current, shards)
+    decision = judgement.decision
+    if not judgement.told:
+        return ServiceCheck(
+            version=current.number,
+            text=f"{served} was not judged: {where} has {decision.examples:,} examples, "
+            f"gate.min_examples is {config.gate.min_examples:,}",
+        )
+    if decision.blessed:
+        return ServiceCheck(version=current.number, text=f"{served} passes its gate on {where}")
+    why = f"version {current.number} fell below its gate on {where}: {decision.reason}"
+    for older in _older(push_dir, served):
+        if _judge(config, older, shards).decision.blessed:
+            return _go_back(config, served, older, why)
+    return ServiceCheck(
+        version=current.number,
+        text=f"{why}; no older version passes there, so it stays in service",
+        is_below=True,
+    )
+
+
+def _go_back(config: PipelineConfig, served: InService, older: Version, why: str) -> ServiceCheck:
+    new = rollback(
+        config.pusher.push_dir,
+        older.number,
+        keep=config.pusher.keep_versions,
+        reason=f"version {older.number} again, by `yt8m retrain`: {why}",
+        replaces=served,
+    )
+    return ServiceCheck(
+        version=served.version,
+        text=f"{why}; version {older.number}, which passes there, is back as {new.number}",
+        is_below=True,
+        rolled_back_to=older.number,
+        new_version=new.number,
+    )
+
+
+def _newest_labelled(config: PipelineConfig) -> tuple[list[Shard], str]:
+    chosen = choose_shards(config.evaluator, resolve_sources(config.data).shards)
+    if not chosen.shards:
+        raise UserError(
+            f"retrain.rollback: data.splits names no files of split {config.evaluator.split}, on "
+            "which the version in service could be judged"
+        )
+    shards = [found for s in chosen.shards for found in find_shards(storage.escape(s.uri))]
+    spans = ", ".join(map(str, chosen.spans))
+    return shards, f"span {spans}" if spans else f"split {config.evaluator.split}"
+
+
+def _judge(config: PipelineConfig, version: Version, shards: list[Shard]) -> Judgement:
+    from yt8m.components.evaluator.judge import judge  # TFMA takes seconds to import
+
+    return judge(
+        version.path,
+        shards,
+        config.evaluator,
+        config.gate,
+        level=config.data.level,
+        features=config.features,
+    )
+
+
+def _older(push_dir: str, served: InService) -> Iterator[Version]:
+    """Sound and blessed versions before the one in service, the newest first, each model once."""
+    seen = {served.digest}
+    for number in reversed(list_versions(push_dir)):
+        if number >= served.version:
+            continue
+        try:
+            version = load_version(push_dir, number, verify=True)
+        except UnusableVersionError:
+            continue
+        if version.record.blessed and version.record.model_digest not in seen:
+            seen.add(version.record.model_digest)
+            yield version

@@ -1,0 +1,163 @@
+"""Models as google/youtube-8m's starter code left them: TF1 graphs, checkpoints, SavedModels."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+tf1 = tf.compat.v1
+TOP_K = 20
+Network = Callable[[tf.Tensor, int], tf.Tensor]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StarterModel:
+    """What was written, and what the graph's own session said of the records."""
+
+    train_dir: Path  # model.ckpt-17, model_flags.json
+    export: Path
+    scores: np.ndarray  # [records, classes]
+    ids: list[bytes]
+
+
+def logistic(inputs: tf.Tensor, classes: int) -> tf.Tensor:
+    return tf.sigmoid(_linear(inputs, classes, "fully_connected"))
+
+
+def moe(inputs: tf.Tensor, classes: int, mixtures: int = 3) -> tf.Tensor:
+    gates = _linear(inputs, classes * (mixtures + 1), "gates", bias=False)
+    experts = _linear(inputs, classes * mixtures, "experts")
+    chosen = tf.nn.softmax(tf.reshape(gates, [-1, mixtures + 1]))[:, :mixtures]
+    opinions = tf.sigmoid(tf.reshape(experts, [-1, mixtures]))
+    return tf.reshape(tf.reduce_sum(chosen * opinions, axis=1), [-1, classes])
+
+
+def unknown(inputs: tf.Tensor, classes: int) -> tf.Tensor:
+    return logistic(_linear(inputs, 4, "hidden1"), classes)
+
+
+def _linear(inputs: tf.Tensor, units: int, name: str, *, bias: bool = True) -> tf.Tensor:
+    """slim.fully_connected without an activation: the same names of variables."""
+    with tf1.variable_scope(name):
+        shape = (inputs.shape[-1], units)
+        weights = tf1.get_variable("weights", shape, initializer=_normal(units))
+        product = inputs @ weights
+        if not bias:
+            return product
+        return product + tf1.get_variable("biases", (units,), initializer=_normal(units + 1))
+
+
+def _normal(seed: int) -> Any:
+    return tf1.random_normal_initializer(stddev=3.0, seed=seed)
+
+
+def write_starter_model(
+    place: Path,
+    network: Network,
+    records: list[bytes],
+    *,
+    name: str,
+    sizes: dict[str, int],
+    classes: int,
+    frames: bool = False,
+) -> StarterModel:
+    """Build the graph, save it both ways, and run it on `records` with all its scores.
+
+    Variables are the references of TensorFlow 1, and Adam's slots lie beside them.
+    """
+    train_dir, export = place / "train", place / "export"
+    train_dir.mkdir(parents=True)
+    with _loops_of_tf1(), tf1.Graph().as_default(), tf1.Session() as session:
+        serialized = tf1.placeholder(tf.string, (None,))
+        with tf1.variable_scope("tower", use_resource=False) as scope:
+
+            def answer(one: tf.Tensor) -> tuple[tf.Tensor, ...]:
+                with tf1.variable_scope(scope, reuse=tf1.AUTO_REUSE):
+                    ids, vectors = (_frame_mean if frames else _vector)(one, sizes)
+                    scores = network(vectors, classes)
+                values, best = tf1.nn.top_k(scores, min(TOP_K, classes))
+                return ids, best, values, scores
+
+            types = (tf.string, tf.int32, tf.float32, tf.float32)
+            made = tf1.map_fn(answer, serialized, dtype=types) if frames else answer(serialized)
+        ids, best, values, scores = made
+        loss = tf.add_n([tf.reduce_sum(v) for v in tf1.trainable_variables()])
+        step = tf1.train.get_or_create_global_step()
+        train = tf1.train.AdamOptimizer(0.1).minimize(loss, global_step=step)
+        tf1.set_random_seed(1)
+        session.run(tf1.global_variables_initializer())
+        session.run(train)
+        tf1.train.Saver().save(session, str(train_dir / "model.ckpt"), global_step=17)
+        _write_saved_model(session, export, serialized, (ids, best, values))
+        found_ids, found = session.run([ids, scores], {serialized: records})
+    prefix = "" if frames else "mean_"
+    flags = {
+        "model": name,
+        "feature_names": ", ".join(f"{prefix}{feature}" for feature in sizes),
+        "feature_sizes": ", ".join(map(str, sizes.values())),
+        "frame_features": frames,
+        "label_loss": "CrossEntropyLoss",
+    }
+    (train_dir / "model_flags.json").write_text(json.dumps(flags))
+    return StarterModel(
+        train_dir=train_dir,
+        export=export,
+        scores=found.reshape(len(records), classes),
+        ids=found_ids.reshape(-1).tolist(),
+    )
+
+
+@contextlib.contextmanager
+def _loops_of_tf1() -> Iterator[None]:
+    """Loops as operations of the graph itself; TensorFlow 2 makes functions of them."""
+    tf1.disable_control_flow_v2()
+    try:
+        yield
+    finally:
+        tf1.enable_control_flow_v2()
+
+
+def _write_saved_model(
+    session: Any, place: Path, records: tf.Tensor, ends: tuple[tf.Tensor, ...]
+) -> None:
+    info = tf1.saved_model.utils.build_tensor_info
+    names = ("video_id", "class_indexes", "predictions")
+    signature = tf1.saved_model.build_signature_def(
+        {"example_bytes": info(records)},
+        {name: info(end) for name, end in zip(names, ends, strict=True)},
+        "tensorflow/serving/predict",
+    )
+    builder = tf1.saved_model.builder.SavedModelBuilder(str(place))
+    builder.add_meta_graph_and_variables(
+        session, ["serve"], {"serving_default": signature}, clear_devices=True
+    )
+    builder.save()
+
+
+def _vector(records: tf.Tensor, sizes: dict[str, int]) -> tuple[tf.Tensor, tf.Tensor]:
+    spec = {f"mean_{n}": tf1.FixedLenFeature([s], tf.float32) for n, s in sizes.items()}
+    found = tf1.parse_example(records, {"id": tf1.FixedLenFeature([], tf.string), **spec})
+    vectors = tf.concat([found[f"mean_{name}"] for name in sizes], axis=1)
+    return found["id"], tf.nn.l2_normalize(vectors, 1)
+
+
+def _frame_mean(record: tf.Tensor, sizes: dict[str, int]) -> tuple[tf.Tensor, tf.Tensor]:
+    """Of one record, dequantised, each frame at length 1."""
+    lists = {name: tf.io.FixedLenSequenceFeature([], tf.string) for name in sizes}
+    context, found = tf.io.parse_single_sequence_example(
+        record, {"id": tf.io.FixedLenFeature([], tf.string)}, lists
+    )
+    parts = [
+        tf.reshape(tf.cast(tf.io.decode_raw(found[n], tf.uint8), tf.float32), [-1, size])
+        for n, size in sizes.items()
+    ]
+    frames = tf.concat(parts, axis=1) * (4 / 255) + 4 / 512 - 2
+    mean = tf.reduce_mean(tf.nn.l2_normalize(frames, 1), axis=0, keepdims=True)
+    return context["id"][tf.newaxis], tf.ensure_shape(mean, [1, sum(sizes.values())])

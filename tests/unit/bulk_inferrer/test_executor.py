@@ -1,0 +1,94 @@
+"""BulkInferrer writes what `yt8m predict` writes, for blessed models alone."""
+
+import json
+
+import pytest
+from evaluator_run import CLASSES, IN_PROCESS, write_examples
+from exported_models import SIZES, fitted_weights, write_model
+from records import make_dataset
+from tfx.dsl.components.base import base_beam_executor
+from tfx.types import standard_artifacts
+
+from yt8m.components.bulk_inferrer.config import BulkInferrerConfig
+from yt8m.components.bulk_inferrer.executor import Executor
+from yt8m.components.console.main import run as yt8m
+from yt8m.pipeline.config import PipelineConfig
+from yt8m.pipeline.graph import create_pipeline
+from yt8m.pipeline.run.cache_keys import ExternalInputs
+from yt8m.schemas.config_tree import from_dict, to_parameter
+from yt8m.schemas.errors import ConfigError, DataError
+from yt8m.schemas.features import Level
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    place = tmp_path_factory.mktemp("world")
+    data = make_dataset(place / "data", train=100, eval=40, classes=CLASSES, shards=2, sizes=SIZES)
+    weights = fitted_weights(sorted(data.glob("train*")), CLASSES)
+    write_model(place / "model" / "Format-Serving", weights)
+    return place
+
+
+def artifact(kind, uri):
+    made = kind()
+    made.uri = str(uri)
+    return made
+
+
+def infer(world, place, *, blessed=True, with_shards=True, **config):
+    shards = sorted((world / "data").glob("validate*")) if with_shards else []
+    blessing = artifact(standard_artifacts.ModelBlessing, place / "blessing")
+    blessing.set_int_custom_property("blessed", int(blessed))  # as the Evaluator leaves it
+    result = artifact(standard_artifacts.InferenceResult, place / "result")
+    (place / "result").mkdir()
+    context = base_beam_executor.BaseBeamExecutor.Context(
+        beam_pipeline_args=list(IN_PROCESS), tmp_dir=str(place / "tmp"), unique_id="1"
+    )
+    Executor(context).Do(
+        {
+            "examples": [write_examples(place / "examples", shards, Level.VIDEO)],
+            "model": [artifact(standard_artifacts.Model, world / "model")],
+            "model_blessing": [blessing],
+        },
+        {"inference_result": [result]},
+        {"config": to_parameter(BulkInferrerConfig(split="eval", **config)), "code_version": "1"},
+    )
+    return result
+
+
+def test_its_file_is_the_one_that_predict_writes(world, tmp_path):
+    form = from_dict(BulkInferrerConfig, {"format": "jsonl"}).format
+    result = infer(world, tmp_path, format=form, top_k=3)
+    assert result.get_int_custom_property("predicted") == 1
+    assert result.get_string_custom_property("split") == "eval"
+    assert [path.name for path in (tmp_path / "result").iterdir()] == ["predictions.jsonl"]
+    out = tmp_path / "own.jsonl"
+    words = ["predict", "--model", str(world / "model" / "Format-Serving"), "--format", "jsonl"]
+    words += ["--data", str(world / "data" / "validate*"), "--top-k", "3", "--quiet"]
+    assert yt8m([*words, "--out", str(out)]) == 0
+    written = (tmp_path / "result" / "predictions.jsonl").read_bytes()
+    assert written == out.read_bytes()
+    assert len(json.loads(written.splitlines()[0])["class_ids"]) == 3
+
+
+def test_a_model_that_is_not_blessed_predicts_nothing(world, tmp_path):
+    result = infer(world, tmp_path, blessed=False)
+    assert result.get_int_custom_property("predicted") == 0
+    assert not list((tmp_path / "result").iterdir())
+
+
+def test_a_split_that_is_not_there_is_refused(world, tmp_path):
+    with pytest.raises(DataError, match=r"bulk_inferrer\.split = eval.*known: none"):
+        infer(world, tmp_path, with_shards=False)
+    with pytest.raises(ConfigError, match=r"bulk_inferrer\.split"):
+        from_dict(PipelineConfig, {"bulk_inferrer": {"split": "nowhere"}})
+
+
+def test_it_is_in_the_graph_when_asked_for_and_else_not():
+    def nodes(**values):
+        config = from_dict(PipelineConfig, {"root": "/root", **values})
+        return [c.id for c in create_pipeline(config, ExternalInputs()).components]
+
+    assert "BulkInferrer" not in nodes()
+    found = nodes(bulk_inferrer={"split": "eval"})
+    assert found.index("BulkInferrer") > found.index("Evaluator")
