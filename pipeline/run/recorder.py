@@ -43,11 +43,14 @@ class Recorder:
         self._layout, self._capture, self._table = layout, capture, table
         self._lineage, self._signals = lineage, signals
         self._told = 0.0
+        # Of a clock that nobody sets: for how long, not when.
+        self._began = self._component_began = time.monotonic()
 
     def started(self, node: str) -> None:
         self._signals.refuse_after_signal()  # it was lost on its way out of the last component
         self._capture.to(self._layout.log(self.record.run_id, node))
         reset_peak()
+        self._component_began = time.monotonic()
         self._put(NodeRecord(name=node, state=State.RUNNING, started=time.time()))
 
     def finished(self, node: str, *, execution_id: int, cached: bool) -> None:
@@ -85,6 +88,11 @@ class Recorder:
                 self.update(nodes=self.record.with_node(stopped).nodes)
         print(f"error: {error} ({where})", file=self._capture.terminal, flush=True)
 
+    @property
+    def seconds(self) -> float:
+        """How long the run takes so far."""
+        return time.monotonic() - self._began
+
     def update(self, **values: Any) -> None:
         """Change fields of the run's record."""
         self.record = dataclasses.replace(self.record, **values)
@@ -108,7 +116,7 @@ class Recorder:
 
     def _end(self, node: str, **values: Any) -> None:
         before = dataclasses.replace(self.record.node(node), figure="")
-        seconds = time.time() - before.started
+        seconds = time.monotonic() - self._component_began
         self._put(dataclasses.replace(before, seconds=seconds, peak_mib=peak_mib(), **values))
         self._capture.to(self._layout.log(self.record.run_id, RUNNER_LOG))
 

@@ -6,7 +6,6 @@ import dataclasses
 import datetime
 import logging
 import os
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -147,7 +146,7 @@ class _Run:
                 recorder.ended_early(error)
                 recorder.update(**_early_end(recorder, error, signals))
                 recorder.update(report=self._early_report(recorder))
-            recorder.update(seconds=time.time() - record.started)
+            recorder.update(seconds=recorder.seconds)
             _sync_metadata(lineage, recorder.record)
             return recorder.record
 

@@ -73,3 +73,12 @@ def test_the_last_words_of_a_process_that_is_ended_name_the_component(tmp_path):
     assert record.verdict is Verdict.TERMINATED
     assert record.reason.endswith("(Trainer could not be interrupted)")
     assert record.node("Trainer").state is State.STOPPED
+
+
+def test_a_clock_that_is_set_back_changes_no_duration(tmp_path, monkeypatch):
+    with recorder_of(Layout(tmp_path), io.StringIO()) as recorder:
+        recorder.started("Trainer")
+        monkeypatch.setattr("time.time", lambda: 0.0)
+        recorder.failed("Trainer", RuntimeError("it broke"))
+        assert 0 <= recorder.record.node("Trainer").seconds < 60
+        assert 0 <= recorder.seconds < 60
