@@ -130,18 +130,24 @@ def dataset_for_scoring(
 
     With `max_rows` only the first so many. Of several workers each takes a stretch of the records.
     """
-    records = sum(shard.records for shard in source.shards)
-    if max_rows is not None and source.level is Level.SEGMENT:
-        # To the end of the record that has the last of them.
-        first_row = index_of(source).first_row
-        records = int(np.searchsorted(first_row[:-1], max_rows))
-    elif max_rows is not None:
-        records = min(records, max_rows)
-    start, end = (records * index // num_workers for index in (worker_index, worker_index + 1))
-    rows = rows_of_records(
-        _records_between(source, start, end), source, batch_size=batch_size, sampling=sampling
-    )
+    part = read_shards(source.shards)
+    if max_rows is not None or num_workers > 1:  # else nobody need have counted the records
+        records = _records_with(source, max_rows)
+        start, end = (records * i // num_workers for i in (worker_index, worker_index + 1))
+        part = _records_between(source, start, end)
+    rows = rows_of_records(part, source, batch_size=batch_size, sampling=sampling)
     return _with_options(rows).prefetch(2)
+
+
+def _records_with(source: Source, max_rows: int | None) -> int:
+    """How many of the first records have so many rows; all without `max_rows`."""
+    records = sum(shard.records for shard in source.shards)
+    if max_rows is None:
+        return records
+    if source.level is Level.SEGMENT:
+        # To the end of the record that has the last of them.
+        return int(np.searchsorted(index_of(source).first_row[:-1], max_rows))
+    return min(records, max_rows)
 
 
 def _records_between(source: Source, start: int, end: int) -> tf.data.Dataset:

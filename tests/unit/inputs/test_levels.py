@@ -166,3 +166,11 @@ def test_random_frames_reach_every_frame_equally_often() -> None:
         [choose_frames(tf.constant(5), sampling, tf.constant([0, i], tf.int64)) for i in range(40)]
     )
     assert np.abs(np.bincount(seen, minlength=5) / len(seen) - 0.2).max() < 0.04
+
+
+def test_records_that_nobody_has_counted_are_scored_all_the_same(tmp_path: Path) -> None:
+    source = make_source(tmp_path, Level.VIDEO)
+    shards = tuple(dataclasses.replace(shard, records=0) for shard in source.shards)
+    uncounted = dataclasses.replace(source, shards=shards)
+    found = [batches(dataset_for_scoring(s, batch_size=8), 99) for s in (uncounted, source)]
+    assert len(found[0]) == len(found[1]) > 1
