@@ -24,7 +24,7 @@ from typing import Any
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 GOALS = {"video": 0.60, "frame": 0.80}
-VIDEOS = {"video": 20_000, "frame": 600}
+VIDEOS = {"video": 50_000, "frame": 1_200}  # several groups of shards each
 TURNS = 3
 _PRODUCTS = 20  # of a batch and the weights, a turn
 
@@ -51,7 +51,7 @@ def measure(level: str, place: Path) -> dict[str, Any]:
     data, model = generate(level, place), export(level, place / f"model-{level}")
     shards = find_shards(str(data / "train*"))
     plan = PredictionPlan(model=model, level=Level(level), format=Format.VIDEO)
-    predictor, groups = Predictor(plan), group_shards(shards, group_bytes=16 << 20)
+    predictor, groups = Predictor(plan), group_shards(shards)
     reference = products if level == "video" else lambda: parse(shards)
     turns = {"reference": reference, "predict": lambda: write(predictor, groups, place)}
     rates = dict.fromkeys(turns, 0.0)
