@@ -67,6 +67,7 @@ class NodeRecord:
     state: State = State.WAITING
     started: float = 0.0
     seconds: float = 0.0
+    cpu_seconds: float = 0.0  # of the process and of those that it started and that have ended
     peak_mib: float = 0.0
     execution_id: int = 0
     figure: str = ""

@@ -26,6 +26,9 @@ ENGINES = ("beam", "local")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run_config_arguments(parser)
     add_run_arguments(parser)
+    parser.add_argument(
+        "--timings", action="store_true", help="say at the end where time and memory went"
+    )
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,9 +51,12 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> int:
     from yt8m.pipeline.run import runner
     from yt8m.pipeline.run.finish import finish_run
+    from yt8m.pipeline.run.progress import TIMINGS, timings
 
     config = config_of(args)
     options = runner.RunOptions(engine=args.runner, wait_s=args.wait)
     result = runner.run(config, options, console)
+    if args.timings and (rows := timings(result.record)):
+        console.info(f"run {result.record.run_id}\n{console.table(TIMINGS, rows)}")
     finish_run(config, result, console)
     return result.record.exit_code

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from yt8m.components.artifacts.run_record import RunRecord
     from yt8m.pipeline.metadata import ExecutionFacts
 
-_COLUMNS = ("component", "state", "execution", "time", "peak", "key metric")
+_COLUMNS = ("component", "state", "execution", "time", "CPU", "peak", "key metric")
 _SHORT = 100
 _LOOK_EVERY_S = 2.0
 _CLEAR = "\033[2J\033[H"  # the screen of a terminal
@@ -136,6 +136,7 @@ def _row(record: RunRecord, execution: ExecutionFacts) -> tuple[str, ...]:
         node.state.value if node and node.state in ended_externally else execution.state.lower(),
         str(execution.execution_id),
         f"{node.seconds if node else execution.ended - execution.started:.1f} s",
+        f"{node.cpu_seconds:.1f} s" if node and node.cpu_seconds else "",
         f"{node.peak_mib / 1024:.1f} GB" if node and node.peak_mib else "",
         node.figure if node else "",
     )

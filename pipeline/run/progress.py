@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 import time
@@ -182,3 +183,34 @@ def peak_mib() -> float:
         pass
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / _MIB
+
+
+def cpu_seconds() -> float:
+    """Processor time so far, of this process and of those that it started and that have ended."""
+    return sum(os.times()[:4])
+
+
+TIMINGS = ("where the time went", "seconds", "CPU-seconds", "peak")
+
+
+def timings(record: RunRecord) -> list[tuple[str, str, str, str]]:
+    """The rows of `TIMINGS`: each component, and what lies before and between them."""
+    ran = [node for node in record.nodes if node.seconds]
+    if not ran:
+        return []
+    loading = max(ran[0].started - record.started, 0.0)
+    rest = max(record.seconds - loading - sum(node.seconds for node in ran), 0.0)
+    rows = [
+        (node.name, _amount(node.seconds), _amount(node.cpu_seconds), f"{node.peak_mib:,.0f} MiB")
+        for node in ran
+    ]
+    return [
+        ("loading TensorFlow and TFX", _amount(loading), "", ""),
+        *rows,
+        ("between them, and the end", _amount(rest), "", ""),
+        ("all", _amount(record.seconds), "", ""),
+    ]
+
+
+def _amount(seconds: float) -> str:
+    return f"{seconds:.1f}"

@@ -10,7 +10,7 @@ from typing import Any
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
 from yt8m.pipeline.metadata import ArtifactFacts, Lineage
 from yt8m.pipeline.run.capture import Capture
-from yt8m.pipeline.run.progress import Table, key_metric, peak_mib, reset_peak
+from yt8m.pipeline.run.progress import Table, cpu_seconds, key_metric, peak_mib, reset_peak
 from yt8m.pipeline.run.record import write_record
 from yt8m.pipeline.run.signals import Interrupted, Signals
 from yt8m.pipeline.run.workspace import Layout
@@ -45,12 +45,13 @@ class Recorder:
         self._told = 0.0
         # Of a clock that nobody sets: for how long, not when.
         self._began = self._component_began = time.monotonic()
+        self._cpu_before = cpu_seconds()
 
     def started(self, node: str) -> None:
         self._signals.refuse_after_signal()  # it was lost on its way out of the last component
         self._capture.to(self._layout.log(self.record.run_id, node))
         reset_peak()
-        self._component_began = time.monotonic()
+        self._component_began, self._cpu_before = time.monotonic(), cpu_seconds()
         self._put(NodeRecord(name=node, state=State.RUNNING, started=time.time()))
 
     def finished(self, node: str, *, execution_id: int, cached: bool) -> None:
@@ -116,8 +117,12 @@ class Recorder:
 
     def _end(self, node: str, **values: Any) -> None:
         before = dataclasses.replace(self.record.node(node), figure="")
-        seconds = time.monotonic() - self._component_began
-        self._put(dataclasses.replace(before, seconds=seconds, peak_mib=peak_mib(), **values))
+        measured: dict[str, Any] = {
+            "seconds": time.monotonic() - self._component_began,
+            "cpu_seconds": cpu_seconds() - self._cpu_before,
+            "peak_mib": peak_mib(),
+        }
+        self._put(dataclasses.replace(before, **measured, **values))
         self._capture.to(self._layout.log(self.record.run_id, RUNNER_LOG))
 
     def _put(self, node: NodeRecord) -> None:

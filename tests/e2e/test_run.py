@@ -31,7 +31,7 @@ def finished(tmp_path_factory, data):
     """A place where one run has pushed version 1; tests take copies."""
     base = tmp_path_factory.mktemp("finished")
     place = Place(data=data, root=base / "root", push=base / "push", cold=True)
-    done = place.run()
+    done = place.run("--timings")
     place.cold = False
     assert done.returncode == 0, done.stderr
     return place, done
@@ -64,6 +64,10 @@ def test_a_run_pushes_a_version_and_says_where_everything_is(finished):
     assert sorted(node["name"] for node in record["nodes"]) == sorted(COMPONENTS)
     assert set(place.states().values()) == {"done"}
     assert all(node["peak_mib"] > 100 for node in record["nodes"])
+    spent = {node["name"]: node["cpu_seconds"] for node in record["nodes"]}
+    assert spent["Trainer"] > spent["Pusher"] >= 0
+    assert "where the time went" in done.stderr
+    assert "loading TensorFlow" in done.stderr
     report = json.loads(Path(record["report"]).with_suffix(".json").read_text())
     assert {node["name"] for node in report["components"]} == set(COMPONENTS)
     assert all(node["seconds"] > 0 for node in report["components"])

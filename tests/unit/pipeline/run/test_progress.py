@@ -9,7 +9,7 @@ import pytest
 
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State
 from yt8m.pipeline.metadata import ArtifactFacts
-from yt8m.pipeline.run.progress import Table, key_metric
+from yt8m.pipeline.run.progress import Table, key_metric, timings
 
 RECORD = RunRecord(
     run_id="20260301-1",
@@ -99,3 +99,24 @@ def test_in_a_log_a_component_under_way_says_now_and_then_how_far_it_is():
         "Trainer running 11/40 steps",
         "Trainer running 30/40 steps",
     ]
+
+
+def test_the_timings_add_up_to_the_whole_run():
+    nodes = (
+        NodeRecord(name="A", started=8.0, seconds=2.0, cpu_seconds=3.5, peak_mib=1234.4),
+        NodeRecord(name="B", started=10.5, seconds=4.0, cpu_seconds=4.0, peak_mib=900.0),
+        NodeRecord(name="C"),  # did not run
+    )
+    rows = timings(RunRecord(run_id="1", started=1.0, seconds=14.5, nodes=nodes))
+    assert rows == [
+        ("loading TensorFlow and TFX", "7.0", "", ""),
+        ("A", "2.0", "3.5", "1,234 MiB"),
+        ("B", "4.0", "4.0", "900 MiB"),
+        ("between them, and the end", "1.5", "", ""),
+        ("all", "14.5", "", ""),
+    ]
+    assert sum(float(row[1]) for row in rows[:-1]) == 14.5
+
+
+def test_a_run_that_began_no_component_has_no_timings():
+    assert timings(RECORD) == []
