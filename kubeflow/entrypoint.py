@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from yt8m.components.console.leaving import Exit
 from yt8m.components.storage.errors import StorageError
 from yt8m.kubeflow.launcher import finish_output, prepare_input
 from yt8m.kubeflow.references import follow, leave_on_volume
@@ -147,8 +148,9 @@ def _parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
 
 
 if __name__ == "__main__":
+    leave = Exit()
     try:
-        sys.exit(main())
+        leave(main())
     except Exception:
         _log.exception("the component failed")
         sys.exit(EXIT_FAILED)

@@ -16,6 +16,7 @@ from typing import NoReturn
 
 from yt8m.components.console.commands import COMMANDS, GROUPS, Command
 from yt8m.components.console.console import Console
+from yt8m.components.console.leaving import Exit
 from yt8m.schemas.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USER, Yt8mError
 
 _ABOUT = """\
@@ -33,8 +34,9 @@ exit codes:
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """The console script; code of the user's own is found in the directory that it is called in."""
+    leave = Exit()
     sys.path.append(str(Path.cwd()))
-    sys.exit(run(sys.argv[1:] if argv is None else argv))
+    leave(run(sys.argv[1:] if argv is None else argv))
 
 
 def run(argv: Sequence[str]) -> int:
