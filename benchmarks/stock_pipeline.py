@@ -1,4 +1,4 @@
-"""A stock TFX pipeline of our shape, written as TFX's own examples are; for `pipeline.py`."""
+"""A stock TFX pipeline of our shape, written as TFX's own examples are; for `stages.py`."""
 
 from __future__ import annotations
 
@@ -33,12 +33,14 @@ from yt8m.schemas.load import load_schema
 PREPROCESSING_FN = f"{preprocessing.__name__}.preprocessing_fn"
 
 
-def create_stock_pipeline(data: Path, root: Path, *, classes: int, steps: int, batch: int) -> Any:
-    """ImportExampleGen to Pusher, everything as TFX brings it."""
+def create_stock_pipeline(
+    data: Path, root: Path, *, level: str, classes: int, steps: int, batch: int
+) -> Any:
+    """ImportExampleGen to Pusher, everything as TFX brings it; of frames, to Transform."""
     features = FeatureConfig(num_classes=classes)
     schema_file = root / "schema.pbtxt"
     root.mkdir(parents=True, exist_ok=True)
-    schema_file.write_text(text_format.MessageToString(load_schema(Level.VIDEO, features)))
+    schema_file.write_text(text_format.MessageToString(load_schema(Level(level), features)))
     split = example_gen_pb2.Input.Split
     inputs = example_gen_pb2.Input(
         splits=[
@@ -46,7 +48,14 @@ def create_stock_pipeline(data: Path, root: Path, *, classes: int, steps: int, b
             split(name="eval", pattern="validate*"),
         ]
     )
-    examples = ImportExampleGen(input_base=str(data), input_config=inputs)
+    formats = example_gen_pb2.PayloadFormat
+    examples = ImportExampleGen(
+        input_base=str(data),
+        input_config=inputs,
+        payload_format=formats.FORMAT_TF_EXAMPLE
+        if level == Level.VIDEO.value
+        else formats.FORMAT_TF_SEQUENCE_EXAMPLE,
+    )
     statistics = StatisticsGen(examples=examples.outputs["examples"])
     schema = ImportSchemaGen(schema_file=str(schema_file))
     validator = ExampleValidator(
@@ -56,43 +65,37 @@ def create_stock_pipeline(data: Path, root: Path, *, classes: int, steps: int, b
         examples=examples.outputs["examples"],
         schema=schema.outputs["schema"],
         preprocessing_fn=PREPROCESSING_FN,
-        custom_config={"level": Level.VIDEO.value, "features": to_dict(features)},
+        custom_config={"level": level, "features": to_dict(features)},
     )
-    trainer = Trainer(
-        run_fn="stock_pipeline.run_fn",
-        examples=transform.outputs["transformed_examples"],
-        transform_graph=transform.outputs["transform_graph"],
-        schema=schema.outputs["schema"],
-        train_args=trainer_pb2.TrainArgs(num_steps=steps),
-        eval_args=trainer_pb2.EvalArgs(num_steps=1),
-        custom_config={"classes": classes, "batch": batch},
-    )
-    evaluator = Evaluator(
-        examples=examples.outputs["examples"],
-        example_splits=["eval"],
-        model=trainer.outputs["model"],
-        eval_config=_eval_config(classes),
-    )
-    pusher = Pusher(
-        model=trainer.outputs["model"],
-        model_blessing=evaluator.outputs["blessing"],
-        push_destination=pusher_pb2.PushDestination(
-            filesystem=pusher_pb2.PushDestination.Filesystem(base_directory=str(root / "push"))
-        ),
-    )
+    components: list[Any] = [examples, statistics, schema, validator, transform]
+    if level == Level.VIDEO.value:
+        trainer = Trainer(
+            run_fn="stock_pipeline.run_fn",
+            examples=transform.outputs["transformed_examples"],
+            transform_graph=transform.outputs["transform_graph"],
+            schema=schema.outputs["schema"],
+            train_args=trainer_pb2.TrainArgs(num_steps=steps),
+            eval_args=trainer_pb2.EvalArgs(num_steps=1),
+            custom_config={"classes": classes, "batch": batch},
+        )
+        evaluator = Evaluator(
+            examples=examples.outputs["examples"],
+            example_splits=["eval"],
+            model=trainer.outputs["model"],
+            eval_config=_eval_config(classes),
+        )
+        pusher = Pusher(
+            model=trainer.outputs["model"],
+            model_blessing=evaluator.outputs["blessing"],
+            push_destination=pusher_pb2.PushDestination(
+                filesystem=pusher_pb2.PushDestination.Filesystem(base_directory=str(root / "push"))
+            ),
+        )
+        components += [trainer, evaluator, pusher]
     return Pipeline(
         pipeline_name="stock",
         pipeline_root=str(root / "artifacts"),
-        components=[
-            examples,
-            statistics,
-            schema,
-            validator,
-            transform,
-            trainer,
-            evaluator,
-            pusher,
-        ],
+        components=components,
         enable_cache=True,
         metadata_connection_config=sqlite_metadata_connection_config(str(root / "metadata.db")),
         # The fastest of Beam's ways to run in one place; stock TFX would leave it to Beam.

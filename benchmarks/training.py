@@ -14,6 +14,7 @@ models are to be faster than they were in fp32. Exit code 1 where a goal is miss
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import statistics
 import sys
@@ -62,24 +63,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", default=",".join(CASES))
     parser.add_argument("--precision", default="fp32,bf16")
+    parser.add_argument("--json", type=Path, metavar="FILE")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="yt8m-bench-") as scratch:
-        root, missed = Path(scratch), []
+        root = Path(scratch)
+        rows: list[dict[str, Any]] = []
         for name in args.models.split(","):
             goal = CASES[name].goal
             for precision in args.precision.split(","):
-                ratio = report(name, CASES[name], precision, goal, root)
-                if ratio < goal:
-                    missed.append(f"{name} {precision}")
+                row = report(name, CASES[name], precision, goal, root)
+                rows.append(row)
                 if CASES[name].products and precision == "fp32":
-                    goal = ratio  # for bf16, which comes after it
-    if missed:
+                    goal = row["ratio"]  # for bf16, which comes after it
+    if args.json:
+        args.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    if missed := [f"{row['model']} {row['precision']}" for row in rows if not row["reached"]]:
         print(f"below its goal: {', '.join(missed)}")
         sys.exit(1)
 
 
-def report(name: str, case: Case, precision: str, goal: float, root: Path) -> float:
-    """One line: examples a second, and the ratio to the limit, which is returned.
+def report(name: str, case: Case, precision: str, goal: float, root: Path) -> dict[str, Any]:
+    """One line: examples a second, and the ratio to the limit.
 
     Limits are taken before and after the training, for machines are seldom equally fast for long.
     """
@@ -93,7 +97,16 @@ def report(name: str, case: Case, precision: str, goal: float, root: Path) -> fl
         f"({limit:,.1f}/s), goal {goal:.2f}",
         flush=True,
     )
-    return pace / limit
+    return {
+        "model": name,
+        "precision": precision,
+        "examples_per_s": round(pace, 1),
+        "limit": limit_of,
+        "limit_per_s": round(limit, 1),
+        "ratio": round(pace / limit, 3),
+        "goal": round(goal, 3),
+        "reached": pace / limit >= goal,
+    }
 
 
 def limit_for(name: str, case: Case, job: Any) -> tuple[str, Callable[[], float]]:

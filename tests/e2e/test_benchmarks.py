@@ -1,0 +1,59 @@
+"""`make bench`: the stages of both pipelines are measured, and what is found becomes one table."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.mark.slow
+def test_both_pipelines_are_measured_stage_by_stage(tmp_path):
+    file = tmp_path / "stages.json"
+    command = [sys.executable, "-W", "ignore", BENCHMARKS / "stages.py", "--level", "video"]
+    command += ["--sizes", "200", "--repeats", "1", "--json", file]
+    subprocess.run(command, check=True, timeout=900)
+    rows = json.loads(file.read_text())
+    at = {(row["stage"], row["examples"]): row for row in rows}
+    for stage in ("ExampleGen", "StatisticsGen", "Transform", "Trainer", "Evaluator", "all"):
+        row = at[stage, 200]
+        for side in ("ours", "stock"):
+            assert row[f"{side}_seconds"] > 0
+            assert row[f"{side}_cpu_seconds"] >= 0
+            assert row[f"{side}_peak_mib"] > 100
+        assert row["times_faster"] > 0
+    assert "stock_seconds" not in at["Report", 200]
+    parts = sum(row["ours_seconds"] for row in rows if row["stage"] != "all")
+    assert parts <= at["all", 200]["ours_seconds"]
+
+
+@pytest.mark.slow
+def test_one_table_for_machines_for_people_and_with_plots(tmp_path):
+    sys.path.insert(0, str(BENCHMARKS))
+    try:
+        import table
+    finally:
+        sys.path.remove(str(BENCHMARKS))
+    common = {"level": "video", "stage": "StatisticsGen", "ours_cpu_seconds": 1.0}
+    rows = [
+        {**common, "examples": 10, "ours_seconds": 2.5, "stock_seconds": 5.0, "times_faster": 2.0},
+        {**common, "examples": 99, "ours_seconds": 4.0, "stock_seconds": 80.0, "times_faster": 20},
+    ]
+    parts = {part.name: part for part in table.PARTS}
+    outcomes = [
+        table.Outcome(part=parts["stages"], seconds=7.0, reached=True, rows=rows, lines=""),
+        table.Outcome(
+            part=parts["generator"], seconds=1.0, reached=False, rows=None, lines="8,100 <a s>\n"
+        ),
+    ]
+    table.write(outcomes, tmp_path)
+    assert json.loads((tmp_path / "benchmarks.json").read_text())["stages"] == rows
+    text = (tmp_path / "benchmarks.md").read_text()
+    assert "| video: StatisticsGen | 99 | 4.0 | 80.0 | 20 | 1.0 |" in text
+    assert "**below a goal**" in text
+    page = (tmp_path / "benchmarks.html").read_text()
+    assert page.count("<figure") == 1
+    assert "8,100 &lt;a s&gt;" in page
