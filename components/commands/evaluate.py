@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from yt8m.components.commands.arguments import add_scoring_arguments
 from yt8m.components.console.console import Console
 from yt8m.components.console.quiet import silence_tensorflow
 from yt8m.schemas.errors import DataError, UserError
@@ -30,20 +31,8 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("--model", required=True, metavar="DIR", help="a SavedModel")
-    parser.add_argument(
-        "--data",
-        required=True,
-        metavar="DIR|PATTERN",
-        help="the records: a directory, or files, e.g. 'data/validate*'",
-    )
+    add_scoring_arguments(parser)
     parser.add_argument("--baseline", metavar="DIR", help="a SavedModel to compare with")
-    parser.add_argument("--top-k", type=int, default=20, help="classes of each video (20)")
-    parser.add_argument(
-        "--replicates",
-        type=int,
-        default=200,
-        help="0: no intervals; any other number: intervals (200)",
-    )
 
 
 def run(args: argparse.Namespace, console: Console) -> None:

@@ -14,7 +14,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from yt8m.components.commands.arguments import add_push_argument, positive_int
+from yt8m.components.commands.arguments import (
+    add_push_argument,
+    add_scoring_arguments,
+    positive_int,
+)
 from yt8m.components.console.console import Console
 from yt8m.components.console.quiet import silence_tensorflow
 from yt8m.schemas.errors import UserError
@@ -27,21 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("model", metavar="DIR", help="the candidate, a SavedModel")
     add_push_argument(parser)
-    parser.add_argument(
-        "--data",
-        required=True,
-        metavar="DIR|PATTERN",
-        help="the records: a directory, or files, e.g. 'logged/*.tfrecord'",
-    )
-    parser.add_argument("--top-k", type=positive_int, default=20, help="classes of each video (20)")
+    add_scoring_arguments(parser)
     parser.add_argument(
         "--shown", type=positive_int, default=10, help="rows and classes that are shown (10)"
-    )
-    parser.add_argument(
-        "--replicates",
-        type=int,
-        default=200,
-        help="0: no intervals; any other number: intervals (200)",
     )
 
 

@@ -21,11 +21,11 @@ from yt8m.components.artifacts.decision import Decision, GateMode, decision_text
 from yt8m.components.artifacts.evaluation import Evaluation
 from yt8m.components.declaration import Artifacts
 from yt8m.components.evaluator.beam_scoring import add_scoring, collect
-from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig, SliceBy
+from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
 from yt8m.components.evaluator.evaluation import evaluate
 from yt8m.components.evaluator.gate_decision import decide
 from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE, ScoreTable
-from yt8m.components.evaluator.scoring import ScoringPlan, check_models, empty_table
+from yt8m.components.evaluator.scoring import ScoringPlan, check_models, create_plan, empty_table
 from yt8m.components.evaluator.shard_selection import ShardSelection, choose_shards
 from yt8m.components.evaluator.tfma_gate import (
     create_eval_config,
@@ -129,7 +129,13 @@ def _job(inputs: Artifacts, outputs: Artifacts, properties: dict[str, Any]) -> _
     config, gate, features = _nodes(properties)
     examples_uri = artifact_utils.get_single_uri(inputs["examples"])
     found = _read_manifest(examples_uri)
-    plan = _plan(config, features, found.level, inputs)
+    plan = create_plan(
+        config,
+        model=_model_path(inputs),
+        baseline=_baseline_path(inputs),
+        level=found.level,
+        features=features,
+    )
     has_baseline = plan.baseline is not None
     user_config = parse_user_metrics(config.eval_config, has_baseline=has_baseline)
     return _Job(
@@ -165,21 +171,6 @@ def _without_baseline(job: _Job, why: str) -> _Job:
             expand_thresholds(job.gate), job.config.slices, has_baseline=False, more=user_config
         ),
         notes=(note,),
-    )
-
-
-def _plan(
-    config: EvaluatorConfig, features: FeatureConfig, level: Level, inputs: Artifacts
-) -> ScoringPlan:
-    return ScoringPlan(
-        model=_model_path(inputs),
-        baseline=_baseline_path(inputs),
-        level=level,
-        features=features,
-        top_k=config.top_k,
-        batch_size=config.batch_size,
-        num_frames=any(s.by is SliceBy.NUM_FRAMES for s in config.slices),
-        values=tuple(s.feature for s in config.slices if s.by is SliceBy.FEATURE),
     )
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from yt8m.components.artifacts.decision import Decision, GateMode
 from yt8m.components.artifacts.manifest import Shard
-from yt8m.components.evaluator.config import KNOWN_METRICS, EvaluatorConfig, GateConfig, SliceBy
+from yt8m.components.evaluator.config import KNOWN_METRICS, EvaluatorConfig, GateConfig
 from yt8m.components.evaluator.evaluation import evaluate
 from yt8m.components.evaluator.gate_decision import decide
-from yt8m.components.evaluator.scoring import ScoringPlan, ShardScorer, check_models
+from yt8m.components.evaluator.scoring import ShardScorer, check_models, create_plan
 from yt8m.components.evaluator.tfma_gate import create_eval_config, metrics_of, parts_of, validate
 from yt8m.components.evaluator.thresholds import EXAMPLE_COUNT, expand_thresholds
 from yt8m.components.records.vocabulary import load_vocabulary
@@ -38,16 +38,7 @@ def judge(
 
     Thresholds on metrics that evaluator.eval_config adds are left out: they need TFMA's own pass.
     """
-    plan = ScoringPlan(
-        model=model,
-        baseline=None,
-        level=level,
-        features=features,
-        top_k=config.top_k,
-        batch_size=config.batch_size,
-        num_frames=any(s.by is SliceBy.NUM_FRAMES for s in config.slices),
-        values=tuple(s.feature for s in config.slices if s.by is SliceBy.FEATURE),
-    )
+    plan = create_plan(config, model=model, baseline=None, level=level, features=features)
     notes = check_models(plan)
     vocabulary = None
     if config.vocabulary:

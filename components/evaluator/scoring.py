@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from yt8m.components.artifacts.manifest import Shard
+from yt8m.components.evaluator.config import EvaluatorConfig, SliceBy
 from yt8m.components.evaluator.score_table import (
     BASELINE,
     CANDIDATE,
@@ -55,6 +56,27 @@ class ScoringPlan:
         """Records a batch."""
         default = _SEQUENCES_AT_ONCE if self.level.is_sequence else _VIDEOS_AT_ONCE
         return self.batch_size or default
+
+
+def create_plan(
+    config: EvaluatorConfig,
+    *,
+    model: str,
+    baseline: str | None,
+    level: Level,
+    features: FeatureConfig,
+) -> ScoringPlan:
+    """What the Evaluator's settings want to know of each row."""
+    return ScoringPlan(
+        model=model,
+        baseline=baseline,
+        level=level,
+        features=features,
+        top_k=config.top_k,
+        batch_size=config.batch_size,
+        num_frames=any(s.by is SliceBy.NUM_FRAMES for s in config.slices),
+        values=tuple(s.feature for s in config.slices if s.by is SliceBy.FEATURE),
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
