@@ -46,6 +46,9 @@ _FRAMES_MULTIPLE = 20  # divides 300, what most videos have
 class Network(tf_keras.Model):
     """Called on a batch, gives `{head name: probabilities [batch, classes of the head]}`."""
 
+    # True in a network of one's own whose trunk looks at each frame, whatever the model is.
+    looks_at_frames = False
+
     def __init__(
         self,
         model: ModelConfig,
@@ -115,8 +118,9 @@ class Network(tf_keras.Model):
 
         Those of a transform of one's own must be: only our arithmetic is known to have a short cut.
         """
-        looks = isinstance(self.model_config, _LOOKS_AT_FRAMES) or self.own_transform is not None
-        return self._level.is_sequence and not looks
+        made = self.looks_at_frames or self.own_transform is not None
+        made = made or isinstance(self.model_config, _LOOKS_AT_FRAMES)
+        return self._level.is_sequence and not made
 
     def _mean_frame(self, batch: Mapping[str, tf.Tensor]) -> tf.Tensor:
         """One vector a video, for models that look at no single frame."""
