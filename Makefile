@@ -13,7 +13,7 @@ WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: help install demo test test-unit test-slow test-real chaos lane-b test-lane-b check format \
-	bench golden golden-lanes reference size lock audit sbom image fake-gcs-server control-plane \
+	bench golden golden-lanes reference mlflow size lock audit sbom image fake-gcs-server control-plane \
 	test-control-plane test-kubeflow clean
 
 help:  ## this list
@@ -82,6 +82,14 @@ golden-lanes: install  ## write what this lane and lane B leave behind anew, for
 
 reference: install  ## write the reference in docs/configuration.md anew, from the code
 	PYTHONPATH=tests/support $(BIN)/python tests/support/config_reference.py
+
+UV := .venv/uv/bin/uv
+# Beside what is installed, of which nothing changes: TFX holds back what MLflow shares with it.
+mlflow: install  ## MLflow's client in .venv, for `yt8m history --mlflow`
+	@$(UV) pip freeze --quiet --python $(BIN)/python --exclude-editable > .venv/installed.txt
+	@$(BIN)/python -c 'from importlib.metadata import requires; \
+	  print(*(r.partition(";")[0] for r in requires("yt8m-pipeline") if "mlflow" in r.partition(";")[2]))' \
+	  | xargs $(UV) pip install --quiet --python $(BIN)/python --constraint .venv/installed.txt
 
 IMAGE ?= yt8m:$(shell git rev-parse --short=12 HEAD 2>/dev/null || echo local)
 # For a release, by digest: python@sha256:...

@@ -39,6 +39,8 @@ RUNTIME = [
 ]
 # On Linux, TensorFlow's own choice of NVIDIA's libraries; the driver is the machine's.
 CUDA = ["tensorflow[and-cuda]"]
+# `yt8m history --mlflow`: the client, and what it needs for a store in a database of its own.
+MLFLOW = ["mlflow-skinny>=2.14", "sqlalchemy>=2", "alembic>=1.10"]
 DEV = [
     "pytest>=8",
     "pytest-xdist>=3.5",
@@ -78,7 +80,7 @@ setup(
         "yt8m.kubeflow": ["py.typed", "rbac.yaml"],
     },
     install_requires=RUNTIME,
-    extras_require={"dev": DEV, "cuda": CUDA},
+    extras_require={"dev": DEV, "cuda": CUDA, "mlflow": MLFLOW},
     entry_points={"console_scripts": ["yt8m = yt8m.components.console.main:main"]},
     zip_safe=False,
 )

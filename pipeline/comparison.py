@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.artifacts.estimate import Estimate, estimate_text
 from yt8m.components.artifacts.evaluation import ClassMetrics
 from yt8m.pipeline.findings import ModelResults
 from yt8m.schemas.config_tree import flatten, to_dict
@@ -52,9 +52,23 @@ class Comparison:
     classes: tuple[ClassComparison, ...]
     notes: tuple[str, ...]
 
+    @property
+    def conclusion(self) -> str:
+        """Which is better by GAP, or that their videos cannot tell; "" where neither has one."""
+        found = next((m.difference for m in self.metrics if m.name == "gap"), None)
+        if found is None or found.value is None:
+            return ""
+        gap = f"GAP {estimate_text(found, sign='+')}"
+        if found.lower is None or found.upper is None:
+            return f"{gap}, without an interval"
+        if found.lower <= 0 <= found.upper:
+            return f"these videos cannot tell which is better: {gap}, and zero is in the interval"
+        return f"b is {'better' if found.value > 0 else 'worse'} than a: {gap}"
+
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
         return {
+            "conclusion": self.conclusion,
             "a": self.a.name,
             "b": self.b.name,
             "settings": {key: {"a": a, "b": b} for key, (a, b) in self.settings.items()},

@@ -28,6 +28,8 @@ def as_text(comparison: Comparison) -> str:
     """For a terminal."""
     a, b = comparison.a.name, comparison.b.name
     parts = [f"a: {a}\nb: {b}"]
+    if comparison.conclusion:
+        parts.append(comparison.conclusion)
     if comparison.settings:
         rows = [(k, _value(x), _value(y)) for k, (x, y) in comparison.settings.items()]
         parts.append(text_table(("setting", "a", "b"), rows))
@@ -64,13 +66,17 @@ def sections(comparison: Comparison) -> list[Markup]:
     return [
         element("section", element("h2", title), *parts)
         for title, parts in (
-            ("Metrics", [_metrics(comparison), notes(comparison.notes)]),
+            ("Metrics", [_conclusion(comparison), _metrics(comparison), notes(comparison.notes)]),
             ("What was set differently", [_settings(comparison)]),
             ("Training", [element("div", *_curves(comparison), class_="plots")]),
             ("Classes", [_classes(comparison.classes)]),
         )
         if any(parts)
     ]
+
+
+def _conclusion(comparison: Comparison) -> Markup | None:
+    return element("p", comparison.conclusion) if comparison.conclusion else None
 
 
 def _metrics(comparison: Comparison) -> Markup:

@@ -66,6 +66,7 @@ def create_pipeline(config: PipelineConfig, external: ExternalInputs) -> Pipelin
         config.trainer,
         features,
         level,
+        transform=config.transform.function,
         checkpoint_root=storage.join(config.root, CHECKPOINTS),
         vocabulary=vocabulary,
         vocabulary_digest=external.vocabulary_digest,

@@ -100,7 +100,26 @@ def _explanation(error: Exception) -> str:
     if isinstance(error, OSError) and error.errno is not None:
         return f"{error}\n--debug shows where"
     what = f"{type(error).__name__}: {error}"
+    if place := _place_in_own_code(error):
+        return f"{what}\nIt happened in {place}; --debug shows the way there."
     return f"{what}\nThis is a bug in yt8m; --debug shows where it happened."
+
+
+def _place_in_own_code(error: Exception) -> str:
+    """The file and line of the user's that failed; "" where none was under way.
+
+    Code of the user's own lies in the working directory; an environment may lie there, too.
+    """
+    here, package = Path.cwd(), Path(__file__).resolve().parents[2]
+    not_own = (package, Path(sys.prefix), Path(sys.base_prefix))
+    places = [
+        f"{path}, line {line}"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if (path := Path(frame.f_code.co_filename).resolve()).is_relative_to(here)
+        and not any(path.is_relative_to(place) for place in not_own)
+        and path.is_file()
+    ]
+    return places[-1] if places else ""
 
 
 def find(argv: Sequence[str]) -> tuple[Command, list[str]] | str:

@@ -44,7 +44,11 @@ class ServingModule(tf.Module):
         model = network.model_config
         frames = model.frames if isinstance(model, DbofConfig) else None
         self._form = RecordFormat(
-            level=level, features=features, frames=frames, averaged=network.averages_frames
+            level=level,
+            features=features,
+            frames=frames,
+            averaged=network.averages_frames,
+            own_transform=network.own_transform,
         )
         self._head = network.heads[0]
         self._top_k = min(top_k, self._head.num_classes)

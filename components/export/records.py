@@ -16,6 +16,7 @@ from yt8m.components.preprocessing.arithmetic import (
     mean_of_normalized_rows,
     normalize,
 )
+from yt8m.components.preprocessing.own_transform import OwnTransform
 from yt8m.schemas.features import (
     ID,
     SEGMENT_FRAMES,
@@ -48,6 +49,18 @@ class RecordFormat:
     # Of longer videos, so many evenly spaced frames are decoded; None: all of them.
     frames: int | None = None
     averaged: bool = False  # the network looks at the mean of all frames, and at no single one
+    own_transform: OwnTransform | None = None  # what makes the vectors in place of `normalize`
+
+    @property
+    def size(self) -> int:
+        """Of the vectors that the network takes."""
+        return self.own_transform.size if self.own_transform else self.features.total_size
+
+    def vectors(self, stored: Mapping[str, tf.Tensor]) -> tf.Tensor:
+        """Of rows, or of frames in one list."""
+        if self.own_transform is not None:
+            return self.own_transform(stored, level=self.level)
+        return normalize(stored, names=self.features.names, level=self.level)
 
 
 def parse_records(
@@ -55,21 +68,20 @@ def parse_records(
 ) -> ParsedRecords:
     """The rows of serialized records [batch], normalised by the Transform graph where given."""
     if form.level is Level.VIDEO:
-        return _videos(records, form.features, transform)
+        return _videos(records, form, transform)
     return _sequences(records, form, transform)
 
 
-def _videos(
-    records: tf.Tensor, features: FeatureConfig, transform: Transform | None
-) -> ParsedRecords:
+def _videos(records: tf.Tensor, form: RecordFormat, transform: Transform | None) -> ParsedRecords:
+    features = form.features
     batch = parse_videos(records, features, with_id=True, with_labels=False, no_id=_NO_ID)
     batch |= finite(batch, features)
     if transform is None:
-        vectors = normalize(batch, names=features.names, level=Level.VIDEO)
+        vectors = form.vectors(batch)
     else:
         raw = {record_key(name, Level.VIDEO): batch[name] for name in features.names}
         vectors = transform(raw)[TRANSFORMED]
-    vectors = tf.ensure_shape(vectors, [None, features.total_size])
+    vectors = tf.ensure_shape(vectors, [None, form.size])
     return ParsedRecords(signal=Signal(vectors=vectors), video_id=batch[ID])
 
 
@@ -104,12 +116,12 @@ def _sequences(
             return ParsedRecords(signal=_mean(texts, features), video_id=context[ID])
         if form.frames is not None:
             texts = {name: _spread(value, form.frames) for name, value in texts.items()}
-        return ParsedRecords(signal=_signal(texts, features, transform), video_id=context[ID])
+        return ParsedRecords(signal=_signal(texts, form, transform), video_id=context[ID])
     starts = context[SEGMENT_START_TIMES]
     record, start, _ = distinct_segments_of_batch(starts.value_rowids(), starts.flat_values)
     rows = {name: _slices(value, record, start) for name, value in texts.items()}
     return ParsedRecords(
-        signal=_mean(rows, features) if form.averaged else _signal(rows, features, transform),
+        signal=_mean(rows, features) if form.averaged else _signal(rows, form, transform),
         video_id=tf.gather(context[ID], record),
         segment_start=start,
     )
@@ -135,14 +147,14 @@ def _spread(texts: tf.RaggedTensor, wanted: int) -> tf.RaggedTensor:
 
 
 def _signal(
-    texts: Mapping[str, tf.RaggedTensor], features: FeatureConfig, transform: Transform | None
+    texts: Mapping[str, tf.RaggedTensor], form: RecordFormat, transform: Transform | None
 ) -> Signal:
     """The normalised frames of each row, `[rows, frames, size]`, and how many there are."""
     if transform is None:
-        frames = _normalized(texts, features)
+        frames = _normalized(texts, form)
     else:
         frames = transform({k: _one_text_each(v) for k, v in texts.items()})[TRANSFORMED]
-    vectors = frames.to_tensor(shape=[None, None, features.total_size])
+    vectors = frames.to_tensor(shape=[None, None, form.size])
     return Signal(vectors=vectors, num_frames=tf.cast(frames.row_lengths(), tf.int32))
 
 
@@ -165,9 +177,9 @@ def _mean(texts: Mapping[str, tf.RaggedTensor], features: FeatureConfig) -> Sign
     return Signal(vectors=tf.ensure_shape(vectors, [None, features.total_size]))
 
 
-def _normalized(texts: Mapping[str, tf.RaggedTensor], features: FeatureConfig) -> tf.RaggedTensor:
-    vectors = normalize(_decoded(texts, features), names=features.names, level=Level.FRAME)
-    return texts[features.names[0]].with_flat_values(vectors)
+def _normalized(texts: Mapping[str, tf.RaggedTensor], form: RecordFormat) -> tf.RaggedTensor:
+    vectors = form.vectors(_decoded(texts, form.features))
+    return texts[form.features.names[0]].with_flat_values(vectors)
 
 
 def _decoded(texts: Mapping[str, tf.RaggedTensor], features: FeatureConfig) -> dict[str, tf.Tensor]:

@@ -33,6 +33,7 @@ from yt8m.components.models.losses import head_loss
 from yt8m.components.models.trunks import Mean, Recurrent, ResidualMlp, Signal
 from yt8m.components.models.vlad import NetVlad, NextVlad
 from yt8m.components.preprocessing.arithmetic import mean_of_normalized, normalize
+from yt8m.components.preprocessing.own_transform import find_transform
 from yt8m.schemas.batch import NUM_FRAMES, POSITION
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import LABELS, FeatureConfig, Level
@@ -45,6 +46,9 @@ _FRAMES_MULTIPLE = 20  # divides 300, what most videos have
 class Network(tf_keras.Model):
     """Called on a batch, gives `{head name: probabilities [batch, classes of the head]}`."""
 
+    # True in a network of one's own whose trunk looks at each frame, whatever the model is.
+    looks_at_frames = False
+
     def __init__(
         self,
         model: ModelConfig,
@@ -54,6 +58,7 @@ class Network(tf_keras.Model):
         heads: Sequence[Head],
         sharing: Sharing,
         recipe: Recipe,
+        transform: str = "",
     ) -> None:
         if level is Level.VIDEO and isinstance(model, FrameModelConfig):
             raise ConfigError(
@@ -65,6 +70,7 @@ class Network(tf_keras.Model):
         self.model_config, self.recipe = model, recipe
         self._features, self._level = features, level
         self.heads, self.sharing = tuple(heads), sharing
+        self.own_transform = find_transform(transform, features, level)
         names, fuse = features.names, recipe.fuse
         # Frames come in too many lengths to compile for each, where models look at each of them.
         compiled = fuse and not level.is_sequence
@@ -99,14 +105,22 @@ class Network(tf_keras.Model):
         else:
             num_frames = batch.get(NUM_FRAMES)
             parts = {name: batch[name] for name in self._features.names}
-            vectors = self._normalize(parts, num_frames=num_frames)
+            if self.own_transform is not None:
+                vectors = self.own_transform(parts, level=self._level, num_frames=num_frames)
+            else:
+                vectors = self._normalize(parts, num_frames=num_frames)
             signal = Signal(vectors=vectors, num_frames=num_frames, noise=noise)
         return self.scores(signal, training=training)
 
     @property
     def averages_frames(self) -> bool:
-        """Whether it looks at no single frame, but at the mean of all."""
-        return self._level.is_sequence and not isinstance(self.model_config, _LOOKS_AT_FRAMES)
+        """Whether it looks at the mean of all frames alone, and none need be made.
+
+        Those of a transform of one's own must be: only our arithmetic is known to have a short cut.
+        """
+        made = self.looks_at_frames or self.own_transform is not None
+        made = made or isinstance(self.model_config, _LOOKS_AT_FRAMES)
+        return self._level.is_sequence and not made
 
     def _mean_frame(self, batch: Mapping[str, tf.Tensor]) -> tf.Tensor:
         """One vector a video, for models that look at no single frame."""
@@ -172,6 +186,7 @@ class Network(tf_keras.Model):
             heads=self.heads,
             sharing=self.sharing,
             recipe=Recipe(seed=self.recipe.seed, compute_dtype=compute_dtype),
+            **({"transform": self.own_transform.path} if self.own_transform else {}),
         )
         for new, old in zip(twin.weights, self.weights, strict=True):
             new.assign(old.numpy())
@@ -189,7 +204,8 @@ class Network(tf_keras.Model):
 
     def create_trunk(self, name: str) -> tf_keras.layers.Layer:
         """The layer from a `Signal` to a vector by row; a network of one's own overrides this."""
-        size = self._features.total_size
+        own = self.own_transform
+        size = own.size if own else self._features.total_size
         return _create_trunk(self.model_config, size=size, name=name, recipe=self.recipe)
 
     def _create_classifier(self, num_classes: int, name: str) -> tf_keras.layers.Layer:

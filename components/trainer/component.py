@@ -20,6 +20,7 @@ def create_trainer(  # noqa: PLR0913  (the edges of the graph)
     features: FeatureConfig,
     level: Level,
     *,
+    transform: str = "",
     checkpoint_root: str,
     vocabulary: str = "",
     vocabulary_digest: str = "",
@@ -43,6 +44,7 @@ def create_trainer(  # noqa: PLR0913  (the edges of the graph)
             "config": to_dict(config),
             "features": to_dict(features),
             "level": level.value,
+            "transform": transform,
             "vocabulary": vocabulary,
             # For TFX's cache; paths say too little.
             "vocabulary_digest": vocabulary_digest,
@@ -51,6 +53,6 @@ def create_trainer(  # noqa: PLR0913  (the edges of the graph)
             "checkpoint_root": checkpoint_root,
             # A dotted path is hashed as text: this is what makes TFX's cache see the code.
             "code_version": code_version(RUN_FN.rpartition(".")[0])
-            + own_code_version(module_of(config.network)),
+            + own_code_version(module_of(config.network), module_of(transform)),
         },
     )

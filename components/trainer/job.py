@@ -49,6 +49,7 @@ class TrainingJob(JsonFile):
     export_dir: str  # the SavedModel
     evaluation_dir: str = ""  # exports of the continuous evaluation; empty: below log_dir
     transform_graph: str = ""
+    transform: str = ""  # dotted path of a function of the user's own; empty: our arithmetic
     vocabulary: str = ""
     base_model: str = ""  # an export to start from, empty for none
     code_version: str = ""
@@ -72,7 +73,8 @@ class TrainingJob(JsonFile):
                 "level": self.level,
             }
         )
-        return described
+        # Checkpoints of versions that did not know it have none.
+        return {**described, "transform": self.transform} if self.transform else described
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -87,7 +89,12 @@ class TrainingJob(JsonFile):
         trainer: dict[str, Any] = to_dict(self.trainer)
         for key in _OF_ONE_PROCESS:
             del trainer[key]
-        return {"trainer": trainer, "features": to_dict(self.features), "level": self.level.value}
+        return {
+            "trainer": trainer,
+            "features": to_dict(self.features),
+            "transform": self.transform,
+            "level": self.level.value,
+        }
 
     @property
     def exporters_dir(self) -> str:

@@ -43,4 +43,5 @@ def network_of(
         heads=heads,
         sharing=job.trainer.sharing,
         recipe=Recipe(seed=job.trainer.seed, compute_dtype=compute_dtype, fuse=fuse),
+        **({"transform": job.transform} if job.transform else {}),
     )

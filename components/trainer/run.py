@@ -43,7 +43,7 @@ def job_of(fn_args: Any) -> TrainingJob:
         base_model=weights_digest(trainer.warm_start or base_model),
         vocabulary=vocabulary_digest(vocabulary) if trainer.learns_verticals else "",
         teacher=teacher_digest(trainer.teacher),
-        code_version=custom["code_version"],
+        code_version=custom["code_version"] + custom.get("transform", ""),
     )
     return TrainingJob(
         manifest=manifest,
@@ -51,6 +51,7 @@ def job_of(fn_args: Any) -> TrainingJob:
         log_dir=fn_args.model_run_dir,
         export_dir=fn_args.serving_model_dir,
         transform_graph=fn_args.transform_output or "",
+        transform=custom.get("transform", ""),
         vocabulary=vocabulary,
         base_model=base_model,
         code_version=custom["code_version"],

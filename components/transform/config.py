@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from yt8m.schemas.config_tree import ConfigNode
+from yt8m.schemas.limits import OptionalDottedPath
 
 
 @dataclass(frozen=True, kw_only=True)
 class TransformConfig(ConfigNode):
     """What Transform does beside its arithmetic."""
 
+    # Dotted path of a function from features by name, [..., size] float32, to one vector
+    # [..., any size] of each row; empty: concatenated and L2-normalised.
+    function: OptionalDottedPath = ""
     # Writes the transformed sample beside the graph. Nothing of ours reads it, and at frame level
     # it is half a megabyte a video.
     materialize: bool = False

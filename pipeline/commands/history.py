@@ -1,19 +1,27 @@
 """The runs so far, the newest first: when, which spans, GAP, pushed or why not.
 
+With --mlflow they are also written to an MLflow server or database: configuration, metrics with
+intervals, curves, what each component took, where artifacts lie. Given again, what is there stays.
+
 examples:
   yt8m history --root demo/run
   yt8m history --root demo/run --json
   yt8m history --root demo/run --csv > runs.csv
+  yt8m history --root demo/run --mlflow http://127.0.0.1:5000
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yt8m.components.console.console import Console
 from yt8m.pipeline.commands.arguments import add_root_arguments, layout_of
+
+if TYPE_CHECKING:
+    from yt8m.components.artifacts.run_record import RunRecord
+    from yt8m.pipeline.run.workspace import Layout
 
 _SHORT = 90
 _COLUMNS = ("run", "started", "took", "spans", "GAP", "difference", "outcome")
@@ -22,12 +30,17 @@ _COLUMNS = ("run", "started", "took", "spans", "GAP", "difference", "outcome")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_root_arguments(parser)
     parser.add_argument("--csv", action="store_true", help="comma-separated values")
+    parser.add_argument("--mlflow", metavar="URI", help="write them to this MLflow, too")
+    parser.add_argument(
+        "--experiment", metavar="NAME", help="of --mlflow (default: the pipeline's name)"
+    )
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
     from yt8m.pipeline.findings import lineage_of
     from yt8m.pipeline.run.record import list_runs
 
+    _check(args)
     layout = layout_of(args)
     records = list_runs(layout)
     lineage = lineage_of(layout, records[0]) if records else None
@@ -46,8 +59,35 @@ def run(args: argparse.Namespace, console: Console) -> None:
         if r.run_id not in noted
     ]
     runs.sort(key=lambda run: str(run["run_id"]), reverse=True)
+    if args.mlflow:
+        _export(args, console, layout, records, runs)
     text = _csv(runs) if args.csv else console.table(_COLUMNS, [_row(run) for run in runs])
     console.result({"runs": runs}, text)
+
+
+def _check(args: argparse.Namespace) -> None:
+    from yt8m.schemas.errors import UserError
+
+    if args.experiment and not args.mlflow:
+        raise UserError("--experiment: an experiment of --mlflow, which is not given")
+
+
+def _export(
+    args: argparse.Namespace,
+    console: Console,
+    layout: Layout,
+    records: list[RunRecord],
+    runs: list[dict[str, Any]],
+) -> None:
+    from yt8m.pipeline.mlflow_export import connect, export_runs
+
+    client = connect(args.mlflow)
+    exported = {}
+    for record, mlflow_run in export_runs(client, layout, records, args.experiment or ""):
+        exported[record.run_id] = mlflow_run
+    for run in runs:
+        run["mlflow_run"] = exported.get(run["run_id"])
+    console.info(f"{len(exported)} runs are in MLflow at {args.mlflow}")
 
 
 def _csv(runs: list[dict[str, Any]]) -> str:

@@ -119,6 +119,7 @@ def _job(config: PipelineConfig, args: argparse.Namespace, out: Path) -> Trainin
         export_dir=str(out / "export"),
         evaluation_dir=str(out / "evaluated"),
         vocabulary=config.evaluator.vocabulary,
+        transform=config.transform.function,
         level=config.data.level,
         features=config.features,
         trainer=config.trainer,

@@ -82,7 +82,8 @@ def _run_key(config: PipelineConfig, *world: str) -> str:
     Without this a repeated run would find the version it pushed itself, and train again on it.
     """
     nodes = {key: node for key, node in to_dict(config).items() if key in _MODEL_NODES}
-    own = own_code_version(module_of(config.trainer.network), module_of(config.data.rewrite.keep))
+    paths = (config.trainer.network, config.data.rewrite.keep, config.transform.function)
+    own = own_code_version(*map(module_of, paths))
     return _digest(nodes, *world, code_version(*_MODEL_CODE), *([own] if own else []))
 
 

@@ -190,8 +190,14 @@ def _classes(record: Record) -> Iterable[Any]:
 def _own_code(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     """Whether the user's own modules are there, without importing them."""
     named = [
-        (f"trainer.network = {config.trainer.network}", module_of(config.trainer.network)),
-        (f"data.rewrite.keep = {config.data.rewrite.keep}", module_of(config.data.rewrite.keep)),
+        *(
+            (f"{where} = {path}", module_of(path))
+            for where, path in (
+                ("trainer.network", config.trainer.network),
+                ("transform.function", config.transform.function),
+                ("data.rewrite.keep", config.data.rewrite.keep),
+            )
+        ),
         *(("evaluator.eval_config", module) for module in config.evaluator.own_modules),
     ]
     for where, module in named:

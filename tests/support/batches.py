@@ -59,7 +59,7 @@ def level_of(model: str) -> Level:
     return Level.VIDEO if model in VIDEO_MODELS else Level.FRAME
 
 
-def create_network(
+def create_network(  # noqa: PLR0913  (as Network has them)
     model: ModelConfig,
     *,
     features: FeatureConfig,
@@ -69,11 +69,18 @@ def create_network(
     seed: int = 0,
     compute_dtype: str = "float32",
     fuse: bool = False,
+    transform: str = "",
 ) -> Network:
     """The network of `model`, with new weights; its heads share one output."""
     recipe = Recipe(seed=seed, compute_dtype=compute_dtype, fuse=fuse)
     return Network(
-        model, features=features, level=level, heads=heads, sharing=sharing, recipe=recipe
+        model,
+        features=features,
+        level=level,
+        heads=heads,
+        sharing=sharing,
+        recipe=recipe,
+        transform=transform,
     )
 
 

@@ -6,6 +6,7 @@ where that is missing, and says at the end of a run how many were skipped, of wh
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -83,6 +84,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "control plane": Requirement(
         find=control_plane_programs, otherwise="make control-plane (Go 1.26 or newer, 7 minutes)"
     ),
+    "mlflow": Requirement(find=lambda: importlib.util.find_spec("mlflow"), otherwise="make mlflow"),
     "ip": Requirement(find=lambda: program("ip"), package="iproute2"),
     "network namespaces": Requirement(
         find=lambda: _succeeds("unshare", "--net", "true"),

@@ -15,7 +15,9 @@ from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.load import load_schema
 
 
-def make_transform_graph(pattern: str, out: Path, *, level: Level, features: FeatureConfig) -> Path:
+def make_transform_graph(
+    pattern: str, out: Path, *, level: Level, features: FeatureConfig, function: str = ""
+) -> Path:
     """The directory that TFX's Transform would publish as `transform_graph`."""
     schema = load_schema(level, features)
     kind = (
@@ -26,7 +28,11 @@ def make_transform_graph(pattern: str, out: Path, *, level: Level, features: Fea
     records = kind(pattern, schema=schema, telemetry_descriptors=["test"])
     fn = functools.partial(
         preprocessing_fn,
-        custom_config={"level": level.value, "features": to_dict(features)},
+        custom_config={
+            "level": level.value,
+            "features": to_dict(features),
+            "function": function,
+        },
     )
     with beam.Pipeline() as pipeline, tft_beam.Context(temp_dir=str(out / "temporary")):
         data = pipeline | records.BeamSource()

@@ -28,6 +28,7 @@ from yt8m.components.models.config import NextVladConfig
 from yt8m.components.models.dbof import spread
 from yt8m.components.models.heads import create_heads
 from yt8m.components.models.network import Network
+from yt8m.components.models.trunks import Signal, video_vector
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import Level
 
@@ -228,3 +229,38 @@ def test_members_of_an_ensemble_differ_and_are_averaged() -> None:
         scores.append(1 / (1 + np.exp(-(hidden @ kernel + bias))))
     assert np.abs(scores[0] - scores[1]).max() > 0.01
     np.testing.assert_allclose(_scores(network, batch), np.mean(scores, axis=0), atol=1e-5)
+
+
+class _Seen(tf_keras.layers.Layer):
+    """The mean, noting what it was made of."""
+
+    def call(self, signal: Signal, training: bool = False) -> tf.Tensor:
+        self.shape = signal.vectors.shape
+        return video_vector(signal)
+
+
+class _OfFrames(Network):
+    looks_at_frames = True
+
+    def create_trunk(self, name: str) -> tf_keras.layers.Layer:
+        self.seen = _Seen(name=name)
+        return self.seen
+
+
+def test_a_network_of_ones_own_that_looks_at_frames_gets_all_of_them_whatever_the_model() -> None:
+    plain = make_network("frame_logistic")
+    network = _OfFrames(
+        MODELS["frame_logistic"],
+        features=FEATURES,
+        level=Level.FRAME,
+        heads=plain.heads,
+        sharing=plain.sharing,
+        recipe=plain.recipe,
+    )
+    batch = {k: tf.constant(v) for k, v in make_batch(Level.FRAME, rows=3, frames=7).items()}
+    found = network(batch)
+    assert network.seen.shape == (3, 7, FEATURES.total_size)
+    assert plain.averages_frames
+    assert not network.averages_frames
+    for name, scores in plain(batch).items():
+        np.testing.assert_allclose(found[name], scores, atol=1e-6)

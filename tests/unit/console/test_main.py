@@ -90,7 +90,22 @@ def test_debug_shows_the_traceback_and_keeps_the_exit_code(trial, capsys):
     assert err.endswith("error: you did it\n")
 
 
-def test_a_fault_of_our_own_is_called_so_and_a_full_disk_is_not(trial, capsys):
+def test_a_fault_in_the_users_own_file_is_said_to_be_there(trial, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.py").write_text("def call():\n    raise ValueError('unforeseen')\n")
+    scope = {}
+    exec(compile((tmp_path / "own.py").read_text(), str(tmp_path / "own.py"), "exec"), scope)
+    trial.run = lambda *_: scope["call"]()
+    run(["trial"])
+    err = capsys.readouterr().err
+    assert f"It happened in {tmp_path / 'own.py'}, line 2; --debug" in err
+    assert "bug in yt8m" not in err
+
+
+def test_a_fault_of_our_own_is_called_so_and_a_full_disk_is_not(
+    trial, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)  # what raises below is no code of the user's own
     trial.outcome = ValueError("unforeseen")
     run(["trial"])
     assert "ValueError: unforeseen\n       This is a bug in yt8m" in capsys.readouterr().err

@@ -90,3 +90,19 @@ def test_text_and_page_say_it_all(two):
     assert "gained most" in text
     assert page.count("<polyline") >= 4  # the loss and the GAP of both
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["b"] == "run b"
+
+
+@pytest.mark.parametrize(
+    ("gap", "conclusion"),
+    [
+        (0.8, "b is better than a: GAP +0.1000 [+0.0"),
+        (0.6, "b is worse than a: GAP -0.1000 [-0.1"),
+        (0.71, "these videos cannot tell which is better: GAP +0.0100 [-0.0"),
+    ],
+)
+def test_it_begins_with_which_is_better_or_that_nobody_can_tell(tmp_path, two, gap, conclusion):
+    found = compare(two[0], findings(tmp_path, "c", gap=gap, aps=(), steps=20))
+    assert found.conclusion.startswith(conclusion)
+    assert found.to_dict()["conclusion"] == found.conclusion
+    assert found.conclusion in as_text(found)
+    assert "these videos" in as_page(found) or "than a: GAP" in as_page(found)

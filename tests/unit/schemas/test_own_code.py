@@ -1,6 +1,5 @@
 """The user's own modules: found in the working directory, and their content in the cache keys."""
 
-import dataclasses
 import importlib
 import json
 import sys
@@ -70,6 +69,7 @@ def test_a_missing_module_is_found_before_the_run_starts(tmp_path):
         [
             f"root={tmp_path}",
             "trainer.network=not_there.Net",
+            "transform.function=not_there.vectors",
             f"evaluator.eval_config={json.dumps(OWN_METRIC)}",
         ],
     )
@@ -77,16 +77,20 @@ def test_a_missing_module_is_found_before_the_run_starts(tmp_path):
     with pytest.raises(ConfigError) as caught:
         preflight(config, {})
     assert "trainer.network = not_there.Net: there is no module not_there" in str(caught.value)
+    assert "transform.function = not_there.vectors: there is no module not_there" in str(
+        caught.value
+    )
     assert "evaluator.eval_config: there is no module own_m" in str(caught.value)
 
 
-def test_the_networks_code_is_in_the_key_of_the_run_and_of_the_trainer(package, monkeypatch):
+@pytest.mark.parametrize("setting", ["trainer.network", "transform.function"])
+def test_the_code_is_in_the_key_of_the_run(package, setting):
     from yt8m.pipeline.run.cache_keys import _run_key
 
-    config = load_config("smoke", ["trainer.network=my_parts.networks.Net"])
-    assert module_of(config.trainer.network) == "my_parts.networks"
+    config = load_config("smoke", [f"{setting}=my_parts.networks.Net"])
+    assert module_of("my_parts.networks.Net") == "my_parts.networks"
     before = _run_key(config)
-    plain = dataclasses.replace(config, trainer=dataclasses.replace(config.trainer, network=""))
+    plain = load_config("smoke")
     unchanged = _run_key(plain)
     (package / "my_parts" / "layers.py").write_text("SIZE = 4\n")
     assert _run_key(config) != before
