@@ -95,6 +95,7 @@ class MlpConfig(ConfigNode):
     dropout: FractionBelowOne = 0.3  # share of the units that are dropped while training
     input_dropout: FractionBelowOne = 0.0  # the same of the features
     batch_norm: bool = False  # normalise each layer by the batch
+    modality_norm: bool = False  # L2-normalise rgb and audio each by itself, not only together
     context_gating: bool = False  # gate the vector by itself (Miech et al. 2017)
     # What makes probabilities of the vector.
     classifier: ClassifierConfig = field(default_factory=LogisticConfig)

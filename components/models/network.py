@@ -189,8 +189,7 @@ class Network(tf_keras.Model):
 
     def create_trunk(self, name: str) -> tf_keras.layers.Layer:
         """The layer from a `Signal` to a vector by row; a network of one's own overrides this."""
-        size = self._features.total_size
-        return _create_trunk(self.model_config, size=size, name=name, recipe=self.recipe)
+        return _create_trunk(self.model_config, self._features, name=name, recipe=self.recipe)
 
     def _create_classifier(self, num_classes: int, name: str) -> tf_keras.layers.Layer:
         end = _end(self.model_config)
@@ -257,13 +256,14 @@ _LOOKS_AT_FRAMES = (DbofConfig, RnnConfig, NetVladConfig, NextVladConfig)
 
 
 def _create_trunk(
-    model: ModelConfig, *, size: int, name: str, recipe: Recipe
+    model: ModelConfig, features: FeatureConfig, *, name: str, recipe: Recipe
 ) -> tf_keras.layers.Layer:
+    size = features.total_size
     match model:
         case LogisticConfig() | MoeConfig() | FrameLogisticConfig():
             return Mean(name=name)
         case MlpConfig():
-            return ResidualMlp(model, name=name, recipe=recipe)
+            return ResidualMlp(model, sizes=features.sizes, name=name, recipe=recipe)
         case DbofConfig():
             return Dbof(model, size=size, name=name, recipe=recipe)
         case RnnConfig():
