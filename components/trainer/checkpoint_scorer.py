@@ -14,6 +14,7 @@ from yt8m.components.artifacts.training_curve import EVALUATION, read_curve
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.models.heads import Head
 from yt8m.components.models.network import Network
+from yt8m.components.trainer.averaging import restore_averages
 from yt8m.components.trainer.checkpoints import save_best_evaluated, step_of
 from yt8m.components.trainer.continuous_eval import watch
 from yt8m.components.trainer.early_stopping import EvaluatedStep, best_step
@@ -113,6 +114,8 @@ class CheckpointScorer:
         checkpoint = tf.train.Checkpoint(network=self.network)
         try:
             checkpoint.restore(path).expect_partial().assert_existing_objects_matched()
+            if self._job.trainer.ema_momentum is not None:
+                restore_averages(path, self.network)
         except (AssertionError, ValueError) as error:
             raise ConfigError(
                 f"{path} holds another model than this process's configuration describes; all "
