@@ -94,14 +94,16 @@ class Network(tf_keras.Model):
     def call(self, batch: Mapping[str, tf.Tensor], training: bool = False) -> dict[str, tf.Tensor]:
         # Without positions (a batch made by hand) every step drops the same units.
         noise = batch.get(POSITION, tf.zeros([1], tf.int64))[0] if training else None
+        return self.scores(self.signal(batch)._replace(noise=noise), training=training)
+
+    def signal(self, batch: Mapping[str, tf.Tensor]) -> Signal:
+        """What trunks look at: the batch's features, normalised."""
         if self.averages_frames:
-            signal = Signal(vectors=self._mean_frame(batch), noise=noise)
-        else:
-            num_frames = batch.get(NUM_FRAMES)
-            parts = {name: batch[name] for name in self._features.names}
-            vectors = self._normalize(parts, num_frames=num_frames)
-            signal = Signal(vectors=vectors, num_frames=num_frames, noise=noise)
-        return self.scores(signal, training=training)
+            return Signal(vectors=self._mean_frame(batch))
+        num_frames = batch.get(NUM_FRAMES)
+        parts = {name: batch[name] for name in self._features.names}
+        vectors = self._normalize(parts, num_frames=num_frames)
+        return Signal(vectors=vectors, num_frames=num_frames)
 
     @property
     def averages_frames(self) -> bool:

@@ -13,6 +13,7 @@ from yt8m.components.models.config import (
     LogisticConfig,
     LossName,
     ModelConfig,
+    RetrievalConfig,
     Sharing,
     VerticalsHeadConfig,
 )
@@ -261,6 +262,8 @@ class TrainerConfig(ConfigNode):
     warm_start: str = ""  # an export or a checkpoint whose matching weights are taken over
     start_from_base: bool = False  # take over the baseline's weights: retraining
     teacher: TeacherConfig | None = None  # what is learned from beside the labels; null: nothing
+    # Nearest neighbours in the exported model, beside the network; null: the network alone.
+    retrieval: RetrievalConfig | None = None
     start_new_model: bool = False  # wipe the checkpoints of an earlier model
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
     validation: InTrainingValidationConfig = field(default_factory=InTrainingValidationConfig)

@@ -43,6 +43,7 @@ from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.loop import Hooks, Loop, are_finite, diverged
 from yt8m.components.trainer.network import heads_of, network_of, network_type_of
 from yt8m.components.trainer.optimizers import create_optimizer
+from yt8m.components.trainer.retrieval_index import check_retrieval
 from yt8m.components.trainer.step import Replicas, TrainStep
 from yt8m.components.trainer.stop_signal import StopSignal
 from yt8m.components.trainer.strategy import (
@@ -80,6 +81,7 @@ def train(job: TrainingJob, cluster: Cluster) -> None:
     data = load_data(job)
     heads = heads_of(job)
     network_type_of(job, heads)  # before anything is wiped or waited for
+    check_retrieval(config.retrieval, heads)
     vocabulary = vocabulary_digest(job.vocabulary) if config.learns_verticals else ""
     prepare(
         job.checkpoint_dir,
