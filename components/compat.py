@@ -25,6 +25,11 @@ def layer_losses(model: Any) -> list[Any]:
     return [loss for layer in model._flatten_layers() for loss in layer._eager_losses]
 
 
+def averages_of(optimizer: Any) -> list[Any]:
+    """The moving averages that a built tf_keras optimiser keeps, in its weights' order."""
+    return list(optimizer._model_variables_moving_average) if optimizer.use_ema else []
+
+
 def count_parameter_servers(strategy: Any) -> int:
     """Servers of a ParameterServerStrategy."""
     count: int = strategy.extended._num_ps

@@ -17,6 +17,8 @@ from yt8m.components.export.records import (
 from yt8m.components.export.transform_graph import TransformGraph
 from yt8m.components.models.config import DbofConfig
 from yt8m.components.models.network import Network, batch_spec
+from yt8m.components.models.retrieval import Neighbours
+from yt8m.components.models.trunks import Signal, video_vector
 from yt8m.schemas.features import FeatureConfig, Level
 
 _RECORDS = tf.TensorSpec([None], tf.string, "examples")
@@ -34,12 +36,14 @@ class ServingModule(tf.Module):
         top_k: int,
         class_names: Sequence[str] | None,
         transform: TransformGraph | None = None,
+        neighbours: Neighbours | None = None,
     ) -> None:
         super().__init__(name="yt8m")
+        self.neighbours = neighbours
         # The weights alone are saved. Were the network an attribute, Keras would trace each of its
         # layers for a reload as a Keras model: nine tenths of an export's time, for nobody.
         self.weights, self.transform = list(network.weights), transform
-        self._call, self._call_with_signal = network.__call__, network.scores
+        self._signal, self._call_with_signal = network.signal, network.scores
         self._level, self._features = level, features
         model = network.model_config
         frames = model.frames if isinstance(model, DbofConfig) else None
@@ -68,23 +72,26 @@ class ServingModule(tf.Module):
     def _serve(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
         parsed = self._parse(examples)
         return best_classes(
-            self._scores(parsed), _rows(parsed), top_k=self._top_k, names=self._names
+            self._scores(parsed.signal), _rows(parsed), top_k=self._top_k, names=self._names
         )
 
     def _score(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
         parsed = self._parse(examples)
-        return {SCORES: self._scores(parsed), **_rows(parsed)}
+        return {SCORES: self._scores(parsed.signal), **_rows(parsed)}
 
     def _score_arrays(self, batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         if self._level is Level.VIDEO:
             batch = finite(batch, self._features)
-        return {SCORES: self._call(batch, training=False)[self._head.name]}
+        return {SCORES: self._scores(self._signal(batch))}
 
     def _parse(self, examples: tf.Tensor) -> ParsedRecords:
         return parse_records(examples, self._form, transform=self.transform)
 
-    def _scores(self, parsed: ParsedRecords) -> tf.Tensor:
-        return self._call_with_signal(parsed.signal, training=False)[self._head.name]
+    def _scores(self, signal: Signal) -> tf.Tensor:
+        scores = self._call_with_signal(signal, training=False)[self._head.name]
+        if self.neighbours is None:
+            return scores
+        return self.neighbours.blend(video_vector(signal), scores)
 
 
 def best_classes(

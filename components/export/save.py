@@ -21,6 +21,7 @@ from yt8m.components.export.transform_graph import TransformGraph
 from yt8m.components.export.warmup import FILE_NAME as WARM_UP_FILE
 from yt8m.components.export.warmup import warm_up_requests
 from yt8m.components.models.network import Network
+from yt8m.components.models.retrieval import Neighbours
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.vocabulary import Vocabulary
@@ -35,6 +36,7 @@ class ExportSpec:
     top_k: int = 20
     vocabulary: Vocabulary | None = None
     transform_graph: str | None = None  # directory of Transform's output; None: our arithmetic
+    neighbours: Neighbours | None = None  # what is blended into the first head's scores
     config: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -55,6 +57,7 @@ def export_model(network: Network, directory: str, spec: ExportSpec) -> ExportIn
         top_k=spec.top_k,
         class_names=spec.vocabulary.names if info.has_class_names and spec.vocabulary else None,
         transform=TransformGraph(spec.transform_graph) if spec.transform_graph else None,
+        neighbours=spec.neighbours,
     )
     save_module(module, directory, signatures=module.signatures(), info=info)
     return info

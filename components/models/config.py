@@ -8,6 +8,7 @@ from typing import Literal
 
 from yt8m.schemas.config_tree import ConfigNode
 from yt8m.schemas.limits import (
+    Fraction,
     FractionBelowOne,
     NonNegativeFloat,
     NonNegativeInt,
@@ -95,6 +96,7 @@ class MlpConfig(ConfigNode):
     dropout: FractionBelowOne = 0.3  # share of the units that are dropped while training
     input_dropout: FractionBelowOne = 0.0  # the same of the features
     batch_norm: bool = False  # normalise each layer by the batch
+    modality_norm: bool = False  # L2-normalise rgb and audio each by itself, not only together
     context_gating: bool = False  # gate the vector by itself (Miech et al. 2017)
     # What makes probabilities of the vector.
     classifier: ClassifierConfig = field(default_factory=LogisticConfig)
@@ -170,6 +172,24 @@ class NextVladConfig(ConfigNode):
 VideoModelConfig = LogisticConfig | MoeConfig | MlpConfig
 FrameModelConfig = FrameLogisticConfig | DbofConfig | RnnConfig | NetVladConfig | NextVladConfig
 ModelConfig = VideoModelConfig | FrameModelConfig
+
+
+class KeyStorage(enum.Enum):
+    """In what an index holds the vectors of its videos."""
+
+    INT8 = "int8"
+    FLOAT32 = "float32"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetrievalConfig(ConfigNode):
+    """An index of the training videos in the export: the nearest ones' labels are blended in."""
+
+    weight: Fraction = 0.2  # of what the neighbours say; the network has the rest
+    count: PositiveInt = 20  # neighbours that are asked
+    temperature: PositiveFloat = 0.07  # each weighs exp(cosine / temperature)
+    max_videos: PositiveInt = 200_000  # of more, evenly spaced ones are taken; see docs/models.md
+    storage: KeyStorage = KeyStorage.INT8  # of the vectors
 
 
 @dataclass(frozen=True, kw_only=True)

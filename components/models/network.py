@@ -100,6 +100,10 @@ class Network(tf_keras.Model):
     def call(self, batch: Mapping[str, tf.Tensor], training: bool = False) -> dict[str, tf.Tensor]:
         # Without positions (a batch made by hand) every step drops the same units.
         noise = batch.get(POSITION, tf.zeros([1], tf.int64))[0] if training else None
+        return self.scores(self.signal(batch)._replace(noise=noise), training=training)
+
+    def signal(self, batch: Mapping[str, tf.Tensor]) -> Signal:
+        """What trunks look at: the batch's features, normalised."""
         if self.averages_frames:
             signal = Signal(vectors=self._mean_frame(batch), noise=noise)
         else:
@@ -111,6 +115,11 @@ class Network(tf_keras.Model):
                 vectors = self._normalize(parts, num_frames=num_frames)
             signal = Signal(vectors=vectors, num_frames=num_frames, noise=noise)
         return self.scores(signal, training=training)
+            return Signal(vectors=self._mean_frame(batch))
+        num_frames = batch.get(NUM_FRAMES)
+        parts = {name: batch[name] for name in self._features.names}
+        vectors = self._normalize(parts, num_frames=num_frames)
+        return Signal(vectors=vectors, num_frames=num_frames)
 
     @property
     def averages_frames(self) -> bool:
@@ -207,6 +216,7 @@ class Network(tf_keras.Model):
         own = self.own_transform
         size = own.size if own else self._features.total_size
         return _create_trunk(self.model_config, size=size, name=name, recipe=self.recipe)
+        return _create_trunk(self.model_config, self._features, name=name, recipe=self.recipe)
 
     def _create_classifier(self, num_classes: int, name: str) -> tf_keras.layers.Layer:
         end = _end(self.model_config)
@@ -273,13 +283,14 @@ _LOOKS_AT_FRAMES = (DbofConfig, RnnConfig, NetVladConfig, NextVladConfig)
 
 
 def _create_trunk(
-    model: ModelConfig, *, size: int, name: str, recipe: Recipe
+    model: ModelConfig, features: FeatureConfig, *, name: str, recipe: Recipe
 ) -> tf_keras.layers.Layer:
+    size = features.total_size
     match model:
         case LogisticConfig() | MoeConfig() | FrameLogisticConfig():
             return Mean(name=name)
         case MlpConfig():
-            return ResidualMlp(model, name=name, recipe=recipe)
+            return ResidualMlp(model, sizes=features.sizes, name=name, recipe=recipe)
         case DbofConfig():
             return Dbof(model, size=size, name=name, recipe=recipe)
         case RnnConfig():

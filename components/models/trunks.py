@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -14,8 +16,10 @@ from yt8m.components.models.layers import (
     Linear,
     Recipe,
     dropout,
+    fused,
     unit_scale,
 )
+from yt8m.components.preprocessing.arithmetic import normalize_apart
 
 _RECURRENT = {Cell.LSTM: tf_keras.layers.LSTM, Cell.GRU: tf_keras.layers.GRU}
 
@@ -43,9 +47,15 @@ class Mean(tf_keras.layers.Layer):
 class ResidualMlp(tf_keras.layers.Layer):
     """A wide layer, then residual blocks."""
 
-    def __init__(self, config: MlpConfig, *, name: str, recipe: Recipe) -> None:
+    def __init__(
+        self, config: MlpConfig, *, sizes: Sequence[int], name: str, recipe: Recipe
+    ) -> None:
         super().__init__(name=name)
         self._config = config
+        self._scale = fused(
+            functools.partial(normalize_apart, sizes=sizes) if config.modality_norm else _scaled,
+            enabled=recipe.fuse and config.modality_norm,
+        )
         self._salt = recipe.seed_of(f"{name}_dropout")
         self._first = Linear(config.width, name=f"{name}_first", recipe=recipe)
         self._norms = [
@@ -64,8 +74,8 @@ class ResidualMlp(tf_keras.layers.Layer):
 
     def call(self, signal: Signal, training: bool = False) -> tf.Tensor:
         vectors = video_vector(signal)
-        vectors = self._drop(vectors, self._config.input_dropout, signal, 0)
-        hidden = self._first(vectors * unit_scale(vectors.shape[-1]))
+        vectors = self._scale(vectors)
+        hidden = self._first(self._drop(vectors, self._config.input_dropout, signal, 0))
         hidden = tf.nn.relu(self._norms[0](hidden, training=training))
         for number, block in enumerate(self._blocks, start=1):
             dropped = self._drop(hidden, self._config.dropout, signal, number)
@@ -75,6 +85,10 @@ class ResidualMlp(tf_keras.layers.Layer):
 
     def _drop(self, values: tf.Tensor, rate: float, signal: Signal, place: int) -> tf.Tensor:
         return dropout(values, rate, noise=signal.noise, salt=self._salt + place)
+
+
+def _scaled(vectors: tf.Tensor) -> tf.Tensor:
+    return vectors * unit_scale(vectors.shape[-1])
 
 
 def video_vector(signal: Signal) -> tf.Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import tensorflow as tf
@@ -28,6 +29,16 @@ def dequantize(values: tf.Tensor) -> tf.Tensor:
 def l2_normalize(vectors: tf.Tensor) -> tf.Tensor:
     """Each vector (last axis) at length 1; zero vectors stay zero."""
     return vectors * _inverse_lengths([vectors], tf.identity, compiled=False)[..., tf.newaxis]
+
+
+def normalize_apart(vectors: tf.Tensor, sizes: Sequence[int]) -> tf.Tensor:
+    """Each feature of concatenated `vectors` by itself at the length that brings its numbers to 1.
+
+    `sizes` are those of the features, in the order in which they were concatenated. Normalised
+    together, a loud video's rgb is small; apart, each feature says as much in every video.
+    """
+    parts = tf.split(vectors, list(sizes), axis=-1)
+    return tf.concat([l2_normalize(part) * math.sqrt(part.shape[-1]) for part in parts], axis=-1)
 
 
 def normalize(

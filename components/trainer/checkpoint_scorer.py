@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ from yt8m.components.artifacts.training_curve import EVALUATION, read_curve
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.models.heads import Head
 from yt8m.components.models.network import Network
+from yt8m.components.models.retrieval import Neighbours
+from yt8m.components.trainer.averaging import restore_averages
 from yt8m.components.trainer.checkpoints import save_best_evaluated, step_of
 from yt8m.components.trainer.continuous_eval import watch
 from yt8m.components.trainer.early_stopping import EvaluatedStep, best_step
@@ -21,6 +24,7 @@ from yt8m.components.trainer.exporters import Exporter
 from yt8m.components.trainer.input import TrainingData, load_data
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.network import heads_of, network_of, vocabulary_of
+from yt8m.components.trainer.retrieval_index import build_index
 from yt8m.components.trainer.split_scorer import SplitScorer, SplitScores, parse_part
 from yt8m.components.trainer.stop_signal import StopSignal
 from yt8m.components.trainer.training_log import CurveWriter, copy_curves
@@ -113,6 +117,8 @@ class CheckpointScorer:
         checkpoint = tf.train.Checkpoint(network=self.network)
         try:
             checkpoint.restore(path).expect_partial().assert_existing_objects_matched()
+            if self._job.trainer.ema_momentum is not None:
+                restore_averages(path, self.network)
         except (AssertionError, ValueError) as error:
             raise ConfigError(
                 f"{path} holds another model than this process's configuration describes; all "
@@ -137,6 +143,14 @@ class CheckpointScorer:
             self._network = network_of(self._job, self._heads, compute_dtype="float32")
         return self._network
 
+    @functools.cached_property
+    def _neighbours(self) -> Neighbours | None:
+        config, features = self._job.trainer.retrieval, self._job.features
+        if config is None:
+            return None
+        index = build_index(self._data.train, config)
+        return Neighbours(config, index, sizes=features.sizes, num_classes=features.num_classes)
+
     def _write(self, directory: str) -> None:
         job = self._job
         spec = ExportSpec(
@@ -144,6 +158,7 @@ class CheckpointScorer:
             features=job.features,
             vocabulary=vocabulary_of(job),
             transform_graph=job.transform_graph or None,
+            neighbours=self._neighbours,
             config=to_dict(job.trainer),
         )
         export_model(self.network, directory, spec)

@@ -13,6 +13,7 @@ from yt8m.components.models.config import (
     LogisticConfig,
     LossName,
     ModelConfig,
+    RetrievalConfig,
     Sharing,
     VerticalsHeadConfig,
 )
@@ -28,6 +29,7 @@ from yt8m.components.trainer.tf_config import find_processes_problem
 from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.limits import (
     Fraction,
+    FractionBelowOne,
     NonNegativeFloat,
     NonNegativeInt,
     OptionalDottedPath,
@@ -248,6 +250,9 @@ class TrainerConfig(ConfigNode):
     regularisation_penalty: NonNegativeFloat = 1.0  # factor of all L2 terms in the loss
     clip_gradient_norm: NonNegativeFloat = 1.0  # what `clip` names is clipped to this; 0: nothing
     clip: Clip = Clip.VARIABLE
+    # Validated and exported is a moving average of the weights, of which each step keeps this much
+    # (0.99: an average over about 100 steps); null: the weights themselves.
+    ema_momentum: FractionBelowOne | None = None
     normalize_gradients: bool = True  # false: the gradient of sums, not of means (Nabu)
     precision: Precision = Precision.AUTO
     xla: Switch = Switch.AUTO  # compile with XLA; auto and on: all but parameter servers
@@ -257,6 +262,8 @@ class TrainerConfig(ConfigNode):
     warm_start: str = ""  # an export or a checkpoint whose matching weights are taken over
     start_from_base: bool = False  # take over the baseline's weights: retraining
     teacher: TeacherConfig | None = None  # what is learned from beside the labels; null: nothing
+    # Nearest neighbours in the exported model, beside the network; null: the network alone.
+    retrieval: RetrievalConfig | None = None
     start_new_model: bool = False  # wipe the checkpoints of an earlier model
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
     validation: InTrainingValidationConfig = field(default_factory=InTrainingValidationConfig)

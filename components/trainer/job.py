@@ -22,6 +22,7 @@ _SETTINGS = (
     "regularisation_penalty",
     "clip_gradient_norm",
     "clip",
+    "ema_momentum",
     "normalize_gradients",
     "precision",
     "inputs",
@@ -68,13 +69,19 @@ class TrainingJob(JsonFile):
                 "network": self.trainer.network,
                 "heads": self.trainer.heads,
                 "sharing": self.trainer.sharing,
-                "optimizer": self.trainer.optimizer.name,
+                "optimizer": self._optimizer,
                 "features": self.features,
                 "level": self.level,
             }
         )
         # Checkpoints of versions that did not know it have none.
         return {**described, "transform": self.transform} if self.transform else described
+
+    @property
+    def _optimizer(self) -> str:
+        """Its name, and whether it has averages of the weights: what it keeps in a checkpoint."""
+        name = self.trainer.optimizer.name
+        return name if self.trainer.ema_momentum is None else f"{name}, averaging"
 
     @property
     def settings(self) -> dict[str, Any]:

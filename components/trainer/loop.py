@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from yt8m.components.trainer import plateau
+from yt8m.components.trainer.averaging import shipped_weights
 from yt8m.components.trainer.checkpoints import Checkpoints, TrainingProgress
 from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.trainer.engine import StepEngine
@@ -61,12 +62,14 @@ class Loop:
         *,
         engine: StepEngine,
         network: Any,  # tf_keras publishes no types
+        optimizer: Any,
         checkpoints: Checkpoints,
         hooks: Hooks,
         stop: StopSignal,
         max_steps: int,
     ) -> None:
-        self._config, self._engine, self._network = config, engine, network
+        self._config, self._engine = config, engine
+        self._network, self._optimizer = network, optimizer
         self._checkpoints, self._hooks, self._stop = checkpoints, hooks, stop
         self._max_steps = max_steps
         self._saved: TrainingProgress | None = None
@@ -178,7 +181,8 @@ class Loop:
 
     def _value(self, progress: TrainingProgress) -> float:
         """The validation's metric, which all processes find together."""
-        weights = self._network.get_weights()  # every process takes part in reading some of them
+        # Every process takes part in reading some of them.
+        weights = shipped_weights(self._network, self._optimizer)
         if self._hooks.validate is None:
             return 0.0
         began = time.monotonic()

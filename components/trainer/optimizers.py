@@ -71,11 +71,17 @@ def default_optimizer() -> OptimizerConfig:
     return _BY_NAME["adam"](name="adam")
 
 
-def create_optimizer(config: OptimizerConfig) -> Any:
-    """The tf_keras optimiser that `config` describes."""
+def create_optimizer(config: OptimizerConfig, *, ema_momentum: float | None = None) -> Any:
+    """The tf_keras optimiser that `config` describes; with a momentum it averages the weights."""
     from tf_keras import optimizers
+
+    from yt8m.components.trainer.averaging import averaging
 
     (keras_name,) = (name for name in _ARGUMENTS if name.lower() == config.name)
     arguments = {f.name: getattr(config, f.name) for f in dataclasses.fields(config)}
     del arguments["name"]
-    return getattr(optimizers, keras_name)(jit_compile=False, **arguments)
+    keras_type = getattr(optimizers, keras_name)
+    if ema_momentum is None:
+        return keras_type(jit_compile=False, **arguments)
+    arguments |= {"use_ema": True, "ema_momentum": ema_momentum}
+    return averaging(keras_type)(jit_compile=False, **arguments)

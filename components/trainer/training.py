@@ -18,6 +18,7 @@ from yt8m.components.models.heads import Head
 from yt8m.components.models.network import Network
 from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.trainer import checkpoint_scorer, early_stopping, rendezvous
+from yt8m.components.trainer.averaging import shipped_weights, start_averages
 from yt8m.components.trainer.checkpoints import (
     Checkpoints,
     Done,
@@ -42,6 +43,7 @@ from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.loop import Hooks, Loop, are_finite, diverged
 from yt8m.components.trainer.network import heads_of, network_of, network_type_of
 from yt8m.components.trainer.optimizers import create_optimizer
+from yt8m.components.trainer.retrieval_index import check_retrieval
 from yt8m.components.trainer.step import Replicas, TrainStep
 from yt8m.components.trainer.stop_signal import StopSignal
 from yt8m.components.trainer.strategy import (
@@ -79,6 +81,7 @@ def train(job: TrainingJob, cluster: Cluster) -> None:
     data = load_data(job)
     heads = heads_of(job)
     network_type_of(job, heads)  # before anything is wiped or waited for
+    check_retrieval(config.retrieval, heads)
     vocabulary = vocabulary_digest(job.vocabulary) if config.learns_verticals else ""
     prepare(
         job.checkpoint_dir,
@@ -137,6 +140,7 @@ class _Training:
         if not progress.step:
             source = config.warm_start or job.base_model
             warm_start(model.network, source, required=bool(config.warm_start))
+            start_averages(model.network, model.optimizer)
         max_steps = config.updates(
             examples=self._data.train_examples, replicas=self._replicas.total
         )
@@ -149,6 +153,7 @@ class _Training:
                 config,
                 engine=engine,
                 network=model.network,
+                optimizer=model.optimizer,
                 checkpoints=checkpoints,
                 hooks=self._create_hooks(scorer, log, engine),
                 stop=stop,
@@ -184,7 +189,7 @@ class _Training:
                 compute_dtype=self._dtype,
                 fuse=self._uses_xla(),
             )
-            optimizer = create_optimizer(config.optimizer)
+            optimizer = create_optimizer(config.optimizer, ema_momentum=config.ema_momentum)
             optimizer.build(network.trainable_variables)
         return Model(network=network, optimizer=optimizer)
 
@@ -293,12 +298,12 @@ class _Training:
         scorer: checkpoint_scorer.CheckpointScorer,
     ) -> None:
         """Export: the best weights where validation or early stopping chose some, else the last."""
-        best = progress.plateau.best_step
+        best, weights = progress.plateau.best_step, None
         if self._job.trainer.validation.keep_best and best is not None:
             checkpoints.restore_best(best)
         else:
-            self._restore_best_evaluated(model, engine)
-        weights = model.network.get_weights()
+            weights = self._best_evaluated(model, engine)
+        weights = weights or shipped_weights(model.network, model.optimizer)
         if not are_finite(weights):
             raise diverged(progress)
         _log.info("weights %s", digest_of_weights(weights))  # equal in all processes in step
@@ -306,23 +311,25 @@ class _Training:
             scorer.export(weights, self._job.export_dir)
             copy_curves(self._job.checkpoint_dir, self._job.log_dir)
 
-    def _restore_best_evaluated(self, model: Model, engine: StepEngine) -> None:
+    def _best_evaluated(self, model: Model, engine: StepEngine) -> list[Any] | None:
         """Under early stopping the weights with the best evaluation; all processes take the same.
 
         Evaluations may still come in while the chief looks: what it sees counts.
         """
         policy, directory = self._job.trainer.early_stopping, self._job.checkpoint_dir
         if isinstance(policy, NoEarlyStopping):
-            return
+            return None
         found = early_stopping.best_step(policy, checkpoint_scorer.read_history(self._job))
         if found is None or not has_best_evaluated(directory, found):
             found = _NO_STEP
         step = int(engine.broadcast_from_chief(float(found)))
         if step == _NO_STEP:
             _log.warning("early stopping: no evaluated weights were kept, so the last are exported")
-            return
+            return None
         restore_best_evaluated(directory, model.network, step)
         _log.info("early stopping: the weights of step %d, the best evaluated, are exported", step)
+        weights: list[Any] = model.network.get_weights()
+        return weights
 
     def _announce(self, progress: TrainingProgress, max_steps: int) -> None:
         _log.info(

@@ -76,6 +76,35 @@ def test_one_worker_of_a_parameter_server_equals_one_process(tmp_path, data, alo
     assert largest_difference(job.checkpoint_dir, alone["sgd"]) < 1e-6
 
 
+def test_averages_and_the_index_are_the_same_under_every_strategy(tmp_path, data):
+    from yt8m.components.trainer.warm_start import read_weights
+
+    shape = {**STEPWISE, "optimizer": SGD, "ema_momentum": 0.9, "retrieval": {"count": 5}}
+    found = {}
+    for name, processes, size in (
+        ("alone", "", 16),
+        ("workers", "worker=2", 8),
+        ("servers", "chief=1,worker=1,ps=1", 16),
+        ("devices", "", 8),
+    ):
+        job = make_job(tmp_path / name, data=data, **shape, batch_size=size)
+        if name == "devices":
+            run_mirrored(job, tmp_path / name)
+        else:
+            run(job, processes, tmp_path / name / "logs")
+        found[name] = read_weights(job.export_dir)
+        whole = tmp_path / "alone/checkpoints"
+        assert largest_difference(job.checkpoint_dir, whole, network_only=False) < 1e-6
+    alone = found.pop("alone")
+    for name, weights in found.items():
+        for key, value in alone.items():
+            there = weights[key]
+            if key in ("keys", "scales", "labels"):
+                assert value.tobytes() == there.tobytes(), (name, key)
+            else:
+                assert abs(value - there).max() <= 1e-6 * max(abs(value).max(), 1), (name, key)
+
+
 BUCKETS = {
     "model": {"name": "frame_logistic"},
     "max_steps": 10,

@@ -40,6 +40,7 @@ MODELS: dict[str, ModelConfig] = {
         width=16, batch_norm=True, context_gating=True, classifier=MoeConfig()
     ),
     "mlp_members": MlpConfig(width=16, dropout=0.2, members=3),
+    "mlp_apart": MlpConfig(width=16, blocks=0, modality_norm=True, input_dropout=0.2),
     "frame_logistic": FrameLogisticConfig(),
     "dbof": DbofConfig(clusters=32, hidden=16, frames=40),
     "dbof_average_gated": DbofConfig(
@@ -51,7 +52,7 @@ MODELS: dict[str, ModelConfig] = {
     "netvlad_gated": NetVladConfig(clusters=4, hidden=8, context_gating=True, dropout=0.1),
     "nextvlad": NextVladConfig(clusters=4, hidden=16),
 }
-VIDEO_MODELS = ("logistic", "moe", "moe_gated", "mlp", "mlp_gated_moe", "mlp_members")
+VIDEO_MODELS = ("logistic", "moe", "moe_gated", "mlp", "mlp_gated_moe", "mlp_members", "mlp_apart")
 FRAME_MODELS = tuple(name for name in MODELS if name not in VIDEO_MODELS)
 
 

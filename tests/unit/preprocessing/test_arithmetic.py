@@ -47,6 +47,21 @@ def test_video_features_are_normalised_over_the_concatenated_vector() -> None:
     np.testing.assert_allclose(got, _unit(np.concatenate([rgb, audio], 1)), rtol=1e-5)
 
 
+def test_features_normalised_apart_are_of_one_scale_whatever_each_was_before() -> None:
+    rng = np.random.default_rng(0)
+    rgb, audio = rng.normal(size=(3, 8)), rng.normal(size=(3, 4))
+    got = [
+        arithmetic.normalize_apart(tf.constant(np.concatenate([r, a], 1), tf.float32), (8, 4))
+        for r, a in ((rgb, audio), (rgb * 0.1, audio * 30))
+    ]
+    expected = np.concatenate([_unit(rgb) * np.sqrt(8), _unit(audio) * np.sqrt(4)], 1)
+    for vectors in got:
+        np.testing.assert_allclose(vectors, expected, rtol=1e-5)
+    silent = np.concatenate([rgb, np.zeros((3, 4))], 1)
+    zeros = arithmetic.normalize_apart(tf.constant(silent, tf.float32), (8, 4))[:, 8:]
+    np.testing.assert_array_equal(zeros, np.zeros((3, 4)))
+
+
 def test_one_feature_alone_is_normalised_alone() -> None:
     audio = np.random.default_rng(1).normal(size=(2, 4))
     got = arithmetic.normalize(

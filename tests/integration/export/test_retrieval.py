@@ -1,0 +1,111 @@
+"""Exports with an index: every signature blends the same neighbours in, at every level."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from batches import MODELS, create_network
+from records import read_all
+from sources import FEATURES, batches, make_source
+from transform_graphs import make_transform_graph
+
+from yt8m.components.export.load import load_export
+from yt8m.components.export.save import ExportSpec, export_model
+from yt8m.components.inputs.config import FrameChoice, FrameSampling, Source
+from yt8m.components.inputs.dataset import dataset_for_scoring
+from yt8m.components.models.config import DbofConfig, KeyStorage, ModelConfig, RetrievalConfig
+from yt8m.components.models.heads import Head, create_heads
+from yt8m.components.models.retrieval import Neighbours
+from yt8m.components.trainer.retrieval_index import build_index, check_retrieval
+from yt8m.schemas.errors import ConfigError, DataError
+from yt8m.schemas.features import FeatureConfig, Level
+
+CASES: dict[str, tuple[Level, ModelConfig]] = {
+    "video": (Level.VIDEO, MODELS["mlp_apart"]),
+    "averaged frames": (Level.FRAME, MODELS["mlp"]),
+    "frames": (Level.FRAME, MODELS["netvlad"]),
+    "sampled frames": (Level.FRAME, DbofConfig(clusters=32, hidden=16, frames=4)),
+}
+FLOATS = RetrievalConfig(weight=0.5, count=5, storage=KeyStorage.FLOAT32)
+
+
+def _sampling(model: ModelConfig) -> FrameSampling | None:
+    if isinstance(model, DbofConfig):
+        return FrameSampling(choice=FrameChoice.RANDOM_FRAMES, frames=model.frames)
+    return None
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_signature_blends_the_neighbours_in(case: str, tmp_path: Path) -> None:
+    level, model = CASES[case]
+    source = make_source(tmp_path / "data", level, train=24, shards=2)
+    heads = create_heads((), features=FEATURES, level=level)
+    network = create_network(model, features=FEATURES, level=level, heads=heads, seed=3)
+    neighbours = Neighbours(
+        FLOATS,
+        build_index(source, FLOATS),
+        sizes=FEATURES.sizes,
+        num_classes=FEATURES.num_classes,
+    )
+    graph = None
+    if not network.averages_frames:  # else it has no use for one
+        pattern = str(tmp_path / "data" / "train*")
+        graph = str(make_transform_graph(pattern, tmp_path, level=level, features=FEATURES))
+    directory = str(tmp_path / "model")
+    spec = ExportSpec(level=level, features=FEATURES, transform_graph=graph, neighbours=neighbours)
+    export_model(network, directory, spec)
+    (batch,) = batches(dataset_for_scoring(source, batch_size=1000, sampling=_sampling(model)), 2)
+    arrays = {k: tf.constant(v) for k, v in batch.items()}
+    alone = network(arrays)["entities"].numpy()
+    said = neighbours.probabilities(_mean_vectors(network, arrays)).numpy()
+    loaded = load_export(directory)
+    records = tf.constant([r for shard in source.shards for r in read_all(Path(shard.uri))])
+    scores = loaded.score(examples=records)["scores"].numpy()
+    np.testing.assert_allclose(scores, 0.5 * alone + 0.5 * said, atol=2e-5)
+    best = loaded.serve(examples=records)
+    np.testing.assert_allclose(best["scores"].numpy()[:, 0], scores.max(axis=1), atol=2e-5)
+    names = [*FEATURES.names, *(["num_frames"] if level.is_sequence else [])]
+    by_arrays = loaded.loaded.signatures["features"](**{n: arrays[n] for n in names})["scores"]
+    np.testing.assert_allclose(by_arrays.numpy(), scores, atol=2e-5)
+
+
+def _mean_vectors(network, arrays):
+    signal = network.signal(arrays)
+    if signal.num_frames is None:
+        return signal.vectors
+    return tf.reduce_sum(signal.vectors, 1) / tf.cast(signal.num_frames, tf.float32)[:, None]
+
+
+def test_more_videos_than_allowed_are_thinned_out_evenly_and_the_memory_is_bounded(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    source = make_source(tmp_path / "data", Level.VIDEO, train=50, shards=5)
+    whole = build_index(source, RetrievalConfig())
+    with caplog.at_level("INFO"):
+        index = build_index(source, RetrievalConfig(max_videos=20))
+    assert "an index of 20 of the 50 videos" in caplog.text
+    taken = [i for i in range(50) if (i + 1) * 20 // 50 > i * 20 // 50]
+    np.testing.assert_array_equal(index.keys, whole.keys[taken])
+    np.testing.assert_array_equal(index.scales, whole.scales[taken])
+    assert index.keys.nbytes == 20 * FEATURES.total_size
+    again = build_index(source, RetrievalConfig(max_videos=20))
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(index, again, strict=True))
+
+
+def test_a_head_without_the_labels_of_videos_is_refused() -> None:
+    groups = Head(name="verticals", num_classes=2, groups_of_class=((0,), (1,)))
+    segments = create_heads((), features=FEATURES, level=Level.SEGMENT)
+    check_retrieval(None, segments)
+    for heads in ((groups,), segments):
+        with pytest.raises(ConfigError, match=r"trainer\.retrieval: .* put `entities` first"):
+            check_retrieval(RetrievalConfig(), heads)
+
+
+def test_a_label_that_is_no_class_is_told(tmp_path: Path) -> None:
+    source = make_source(tmp_path / "data", Level.VIDEO, train=24, shards=2)
+    few = FeatureConfig(sizes=(16, 8), num_classes=3)
+    with pytest.raises(DataError, match=r"label \d+ is not below features.num_classes = 3"):
+        build_index(Source(shards=source.shards, level=Level.VIDEO, features=few), FLOATS)
