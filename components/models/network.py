@@ -105,20 +105,13 @@ class Network(tf_keras.Model):
     def signal(self, batch: Mapping[str, tf.Tensor]) -> Signal:
         """What trunks look at: the batch's features, normalised."""
         if self.averages_frames:
-            signal = Signal(vectors=self._mean_frame(batch), noise=noise)
-        else:
-            num_frames = batch.get(NUM_FRAMES)
-            parts = {name: batch[name] for name in self._features.names}
-            if self.own_transform is not None:
-                vectors = self.own_transform(parts, level=self._level, num_frames=num_frames)
-            else:
-                vectors = self._normalize(parts, num_frames=num_frames)
-            signal = Signal(vectors=vectors, num_frames=num_frames, noise=noise)
-        return self.scores(signal, training=training)
             return Signal(vectors=self._mean_frame(batch))
         num_frames = batch.get(NUM_FRAMES)
         parts = {name: batch[name] for name in self._features.names}
-        vectors = self._normalize(parts, num_frames=num_frames)
+        if self.own_transform is not None:
+            vectors = self.own_transform(parts, level=self._level, num_frames=num_frames)
+        else:
+            vectors = self._normalize(parts, num_frames=num_frames)
         return Signal(vectors=vectors, num_frames=num_frames)
 
     @property
@@ -214,9 +207,8 @@ class Network(tf_keras.Model):
     def create_trunk(self, name: str) -> tf_keras.layers.Layer:
         """The layer from a `Signal` to a vector by row; a network of one's own overrides this."""
         own = self.own_transform
-        size = own.size if own else self._features.total_size
-        return _create_trunk(self.model_config, size=size, name=name, recipe=self.recipe)
-        return _create_trunk(self.model_config, self._features, name=name, recipe=self.recipe)
+        sizes = (own.size,) if own else self._features.sizes
+        return _create_trunk(self.model_config, sizes, name=name, recipe=self.recipe)
 
     def _create_classifier(self, num_classes: int, name: str) -> tf_keras.layers.Layer:
         end = _end(self.model_config)
@@ -283,14 +275,14 @@ _LOOKS_AT_FRAMES = (DbofConfig, RnnConfig, NetVladConfig, NextVladConfig)
 
 
 def _create_trunk(
-    model: ModelConfig, features: FeatureConfig, *, name: str, recipe: Recipe
+    model: ModelConfig, sizes: Sequence[int], *, name: str, recipe: Recipe
 ) -> tf_keras.layers.Layer:
-    size = features.total_size
+    size = sum(sizes)
     match model:
         case LogisticConfig() | MoeConfig() | FrameLogisticConfig():
             return Mean(name=name)
         case MlpConfig():
-            return ResidualMlp(model, sizes=features.sizes, name=name, recipe=recipe)
+            return ResidualMlp(model, sizes=sizes, name=name, recipe=recipe)
         case DbofConfig():
             return Dbof(model, size=size, name=name, recipe=recipe)
         case RnnConfig():

@@ -26,9 +26,16 @@ _log = logging.getLogger(__name__)
 _BATCH = 1024
 
 
-def check_retrieval(config: RetrievalConfig | None, heads: Sequence[Head]) -> None:
+def check_retrieval(
+    config: RetrievalConfig | None, heads: Sequence[Head], *, transform: str
+) -> None:
     """ConfigError where the head that is exported has not the labels of videos."""
     head = heads[0]
+    if config is not None and transform:
+        raise ConfigError(
+            f"trainer.retrieval: neighbours are found by the stored features, and {transform!r} "
+            "makes others of them; leave one of the two out"
+        )
     if config is not None and (head.only_rated or not head.learns_classes):
         raise ConfigError(
             f"trainer.retrieval: neighbours have the labels of videos, but the first head, which "

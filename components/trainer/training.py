@@ -81,7 +81,7 @@ def train(job: TrainingJob, cluster: Cluster) -> None:
     data = load_data(job)
     heads = heads_of(job)
     network_type_of(job, heads)  # before anything is wiped or waited for
-    check_retrieval(config.retrieval, heads)
+    check_retrieval(config.retrieval, heads, transform=job.transform)
     vocabulary = vocabulary_digest(job.vocabulary) if config.learns_verticals else ""
     prepare(
         job.checkpoint_dir,

@@ -98,10 +98,10 @@ def test_more_videos_than_allowed_are_thinned_out_evenly_and_the_memory_is_bound
 def test_a_head_without_the_labels_of_videos_is_refused() -> None:
     groups = Head(name="verticals", num_classes=2, groups_of_class=((0,), (1,)))
     segments = create_heads((), features=FEATURES, level=Level.SEGMENT)
-    check_retrieval(None, segments)
+    check_retrieval(None, segments, transform="")
     for heads in ((groups,), segments):
         with pytest.raises(ConfigError, match=r"trainer\.retrieval: .* put `entities` first"):
-            check_retrieval(RetrievalConfig(), heads)
+            check_retrieval(RetrievalConfig(), heads, transform="")
 
 
 def test_a_label_that_is_no_class_is_told(tmp_path: Path) -> None:
@@ -109,3 +109,10 @@ def test_a_label_that_is_no_class_is_told(tmp_path: Path) -> None:
     few = FeatureConfig(sizes=(16, 8), num_classes=3)
     with pytest.raises(DataError, match=r"label \d+ is not below features.num_classes = 3"):
         build_index(Source(shards=source.shards, level=Level.VIDEO, features=few), FLOATS)
+
+
+def test_neighbours_are_refused_where_a_transform_of_ones_own_makes_the_vectors():
+    heads = create_heads((), features=FEATURES, level=Level.VIDEO)
+    with pytest.raises(ConfigError, match="leave one of the two out"):
+        check_retrieval(RetrievalConfig(), heads, transform="mine.scaled")
+    check_retrieval(None, heads, transform="mine.scaled")
