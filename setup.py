@@ -82,5 +82,12 @@ setup(
     install_requires=RUNTIME,
     extras_require={"dev": DEV, "cuda": CUDA, "mlflow": MLFLOW},
     entry_points={"console_scripts": ["yt8m = yt8m.components.console.main:main"]},
+    extras_require={"dev": DEV, "cuda": CUDA},
+    entry_points={
+        "console_scripts": [
+            "yt8m = yt8m.components.console.main:main",
+            "yt8m-beam-worker = yt8m.components.engines.worker:main",
+        ]
+    },
     zip_safe=False,
 )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -17,9 +19,9 @@ from yt8m.pipeline.config import BeamConfig, BeamRunner
 IN_PROCESS_RUNNER = "apache_beam.runners.portability.fn_api_runner.FnApiRunner"
 _RUNNER_CLASS = {
     BeamRunner.LOCAL: IN_PROCESS_RUNNER,
-    BeamRunner.FLINK: "FlinkRunner",
-    BeamRunner.SPARK: "SparkRunner",
-    BeamRunner.PORTABLE: "PortableRunner",
+    BeamRunner.FLINK: "yt8m.components.engines.runners.FlinkRunner",
+    BeamRunner.SPARK: "yt8m.components.engines.runners.SparkRunner",
+    BeamRunner.PORTABLE: "yt8m.components.engines.runners.PortableRunner",
     BeamRunner.DATAFLOW: "DataflowRunner",
 }
 # One worker in this process: several threads cost 1.4 times the CPU here, processes 7 times.
@@ -38,10 +40,19 @@ def beam_arguments(config: BeamConfig) -> list[str]:
         arguments += (*_IN_PROCESS, _NO_IMAGE)
     elif options.get("environment_type") in _OWN_ENVIRONMENT and _IMAGE not in options:
         arguments.append(_NO_IMAGE)
+    if config.parallelism is not None:
+        arguments.append(f"--parallelism={config.parallelism}")
+    if options.get("environment_type") == "PROCESS" and not options.get(_ENVIRONMENT):
+        arguments.append(f"--{_ENVIRONMENT}={json.dumps({'command': str(_worker_program())})}")
     return [*arguments, *config.options]
 
 
-_IMAGE = "sdk_container_image"
+def _worker_program() -> Path:
+    """Starts a worker in this environment; on the engine's machines it is at the same place."""
+    return Path(sys.executable).with_name("yt8m-beam-worker")
+
+
+_IMAGE, _ENVIRONMENT = "sdk_container_image", "environment_config"
 _LOCAL_MASTER = re.compile(r"\[.*\]|local(\[.*\])?")
 _VERSION = re.compile(r"-(\d+\.\d+\.\d+)\.jar$")
 _JAR_CACHE = Path("~/.apache_beam/cache/jars")
@@ -51,7 +62,23 @@ _DOC = "docs/beam-engines.md has the recipe"
 
 def check_beam(config: BeamConfig) -> list[str]:
     """What is missing for `config.runner`; nothing is missing in this process."""
-    return list(_CHECKS[config.runner](_parsed(config.options)))
+    return [*_parallelism(config), *_CHECKS[config.runner](_parsed(config.options))]
+
+
+def _parallelism(config: BeamConfig) -> Iterator[str]:
+    if config.parallelism is None:
+        return
+    if other := _NOT_BY_PARALLELISM.get(config.runner):
+        yield f"beam.parallelism = {config.parallelism}: leave it out, {other}; {_DOC}"
+    if "parallelism" in _parsed(config.options):
+        yield f"beam.parallelism = {config.parallelism}: beam.options say --parallelism, too"
+
+
+_NOT_BY_PARALLELISM = {
+    BeamRunner.LOCAL: "the engine in this process has one worker",
+    BeamRunner.SPARK: "Spark's master decides (--beam-option=--spark_master_url=local[4])",
+    BeamRunner.DATAFLOW: "Dataflow's own option is --beam-option=--num_workers=4",
+}
 
 
 def _parsed(options: tuple[str, ...]) -> dict[str, str]:
@@ -86,6 +113,8 @@ def _job_server(engine: str, options: dict[str, str], *, master: str) -> Iterato
     yield from _workers(options)
     if endpoint := options.get("job_endpoint"):
         yield from _reachable(f"beam.options --job_endpoint={endpoint}", endpoint)
+        if engine == "flink" and not _LOCAL_MASTER.fullmatch(master):
+            yield from _reachable(f"beam.options: the flink master {master}", master)
         return
     if shutil.which("java") is None:
         yield (
@@ -120,10 +149,11 @@ def _jar(engine: str, jar: str) -> Iterator[str]:
 def _workers(options: dict[str, str]) -> Iterator[str]:
     """Where Python runs, which the engine starts or finds by `--environment_type`."""
     kind, config = options.get("environment_type", ""), options.get("environment_config", "")
-    if kind == "PROCESS" and not config:
+    if kind == "PROCESS" and not config and not _worker_program().is_file():
         yield (
-            "beam.options --environment_type=PROCESS needs --beam-option=--environment_config="
-            f"""'{{"command": "/path/to/boot"}}', the program that starts a worker; {_DOC}"""
+            "beam.options --environment_type=PROCESS: there is no program that starts a worker, "
+            f"{_worker_program()}; `make install` makes it, or name another with "
+            f"""--beam-option=--environment_config='{{"command": "/path/to/boot"}}'; {_DOC}"""
         )
     # Whether it is there only the engine's own machines can tell: they ask beside themselves.
     if kind == "EXTERNAL" and not config:

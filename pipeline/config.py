@@ -53,6 +53,8 @@ class BeamConfig(ConfigNode):
     """The Beam engine and its options."""
 
     runner: BeamRunner = BeamRunner.LOCAL
+    # How many workers share each stage on Flink; null: as the cluster is configured, often one.
+    parallelism: PositiveInt | None = None
     options: tuple[BeamOption, ...] = ()  # passed to Beam as they are, e.g. "--parallelism=4"
 
 

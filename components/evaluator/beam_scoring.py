@@ -22,7 +22,6 @@ from yt8m.components.evaluator.scoring import (
     ShardScorer,
 )
 from yt8m.components.evaluator.tfma_user_metrics import Extracts
-from yt8m.components.inputs.shards import group_shards
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import DataError, Yt8mError
 
@@ -62,7 +61,7 @@ class ScoreShards(beam.DoFn):
 def add_scoring(
     pipeline: beam.Pipeline,
     plan: ScoringPlan,
-    shards: Sequence[Shard],
+    groups: Sequence[Sequence[Shard]],
     evaluation_uri: str,
     *,
     extracts: Extracts | None = None,
@@ -71,8 +70,10 @@ def add_scoring(
     directory = storage.join(evaluation_uri, _PIECES_DIR)
     storage.remove_tree(directory)
     storage.make_dirs(directory)
-    groups = [[to_dict(shard) for shard in group] for group in group_shards(shards)]
-    elements = [(number, json.dumps(group)) for number, group in enumerate(groups)]
+    elements = [
+        (number, json.dumps([to_dict(shard) for shard in group]))
+        for number, group in enumerate(groups)
+    ]
     outputs = (
         pipeline
         | "Groups" >> beam.Create(elements, reshuffle=False)
@@ -83,14 +84,15 @@ def add_scoring(
     return outputs[EXAMPLES]
 
 
-def collect(empty: ScoreTable, shards: Sequence[Shard], evaluation_uri: str) -> ScoreTable:
+def collect(
+    empty: ScoreTable, groups: Sequence[Sequence[Shard]], evaluation_uri: str
+) -> ScoreTable:
     """What all groups left, merged; the pieces are removed."""
     directory = storage.join(evaluation_uri, _PIECES_DIR)
     names = set(storage.list_dir(directory))
     errors = sorted(name for name in names if name.endswith(".error"))
     if errors:
         raise DataError(storage.read_text(storage.join(directory, errors[0])))
-    groups = group_shards(shards)
     expected = [f"{number:05d}.npz" for number in range(len(groups))]
     missing = [
         shard.uri

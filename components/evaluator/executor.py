@@ -20,6 +20,7 @@ from yt8m.components.artifacts import manifest
 from yt8m.components.artifacts.decision import Decision, GateMode, decision_text
 from yt8m.components.artifacts.evaluation import Evaluation
 from yt8m.components.declaration import Artifacts
+from yt8m.components.engines.parallelism import parallelism_of
 from yt8m.components.evaluator.beam_scoring import add_scoring, collect
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
 from yt8m.components.evaluator.evaluation import evaluate
@@ -50,6 +51,7 @@ from yt8m.components.evaluator.tfma_user_metrics import (
     parse_user_metrics,
 )
 from yt8m.components.evaluator.thresholds import check_gate, expand_thresholds, resolve_gate
+from yt8m.components.inputs.shards import group_shards
 from yt8m.components.records.vocabulary import load_vocabulary
 from yt8m.components.registry.baseline_artifact import baseline_model
 from yt8m.components.registry.digests import model_digest
@@ -59,6 +61,8 @@ from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.vocabulary import Vocabulary
 
 _log = logging.getLogger(__name__)
+# Beyond the first worker: a few each, for they are dealt out without regard to their sizes.
+_GROUPS_A_WORKER = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,17 +115,19 @@ class Executor(base_beam_executor.BaseBeamExecutor):
 
     def _score(self, job: _Job) -> ScoreTable:
         extracts = Extracts(slices=job.config.slices, vocabulary=job.vocabulary)
+        workers = parallelism_of(self._beam_pipeline_args)
+        groups = group_shards(job.chosen.shards, at_least=_GROUPS_A_WORKER * (workers - 1) + 1)
         with self._make_beam_pipeline() as pipeline:
             examples = add_scoring(
                 pipeline,
                 job.plan,
-                job.chosen.shards,
+                groups,
                 job.evaluation_uri,
                 extracts=extracts if job.user_config else None,
             )
             if job.user_config is not None:
                 add_user_metrics(examples, job.user_config, job.evaluation_uri)
-        scored = collect(empty_table(job.plan), job.chosen.shards, job.evaluation_uri)
+        scored = collect(empty_table(job.plan), groups, job.evaluation_uri)
         return _complete(scored, job.plan, job.chosen.shards)
 
 

@@ -36,8 +36,14 @@ def read_shards(shards: Sequence[Shard]) -> tf.data.Dataset:
     )
 
 
-def group_shards(shards: Sequence[Shard], *, group_bytes: int = GROUP_BYTES) -> list[list[Shard]]:
-    """Consecutive shards in groups that are large enough to be worth a task."""
+def group_shards(
+    shards: Sequence[Shard], *, group_bytes: int = GROUP_BYTES, at_least: int = 1
+) -> list[list[Shard]]:
+    """Consecutive shards in groups that are large enough to be worth a task.
+
+    Where there are as many shards, about `at_least` groups, so that all workers have some.
+    """
+    group_bytes = min(group_bytes, sum(shard.bytes for shard in shards) // at_least + 1)
     groups: list[list[Shard]] = []
     size = group_bytes
     for shard in shards:

@@ -1,5 +1,7 @@
 """The arguments of Beam's pipelines: the engine is named, never left to Beam."""
 
+import json
+import subprocess
 from importlib.metadata import version
 
 import pytest
@@ -32,7 +34,28 @@ def test_the_engine_is_the_same_in_every_version_of_beam():
 )
 def test_other_engines_get_the_options_as_they_are(runner, name):
     config = BeamConfig(runner=BeamRunner(runner), options=("--parallelism=4", "--flag"))
-    assert beam_arguments(config) == [f"--runner={name}Runner", "--parallelism=4", "--flag"]
+    runner, *options = beam_arguments(config)
+    assert create_runner(runner.removeprefix("--runner=")).__class__.__name__ == f"{name}Runner"
+    assert options == ["--parallelism=4", "--flag"]
+
+
+def test_parallelism_is_of_flink_and_said_once():
+    config = BeamConfig(runner=BeamRunner.FLINK, parallelism=3)
+    assert "--parallelism=3" in beam_arguments(config)
+    for other in ("local", "spark", "dataflow"):
+        problems = check_beam(BeamConfig(runner=BeamRunner(other), parallelism=3))
+        assert any("beam.parallelism = 3: leave it out" in problem for problem in problems)
+    twice = BeamConfig(runner=BeamRunner.FLINK, parallelism=3, options=("--parallelism=4",))
+    assert any("beam.options say --parallelism, too" in problem for problem in check_beam(twice))
+
+
+def test_processes_of_an_engine_are_started_by_a_program_of_this_environment():
+    config = BeamConfig(runner=BeamRunner.FLINK, options=("--environment_type=PROCESS",))
+    (given,) = (a for a in beam_arguments(config) if a.startswith("--environment_config="))
+    program = json.loads(given.partition("=")[2])["command"]
+    done = subprocess.run([program, "--help"], capture_output=True, text=True, check=True)
+    assert "--provision_endpoint" in done.stdout
+    assert not any("PROCESS" in problem for problem in check_beam(config))
 
 
 @pytest.mark.parametrize("option", ["parallelism=4", "--runner=FlinkRunner", ""])
@@ -62,6 +85,14 @@ def test_a_host_whose_name_begins_with_local_is_asked_for(master, tmp_path):
     options = (f"--flink_master={master}", f"--flink_job_server_jar={jar}")
     (problem,) = check_beam(BeamConfig(runner=BeamRunner.FLINK, options=options))[-1:]
     assert f"the flink master {master}: nothing listens there" in problem
+
+
+def test_a_master_beside_a_job_server_is_asked_for_too():
+    """By its API a job is cancelled."""
+    options = ("--job_endpoint=localhost:1", "--flink_master=localhost:2")
+    problems = check_beam(BeamConfig(runner=BeamRunner.FLINK, options=options))
+    assert ["--job_endpoint=localhost:1" in problem for problem in problems] == [True, False]
+    assert "the flink master localhost:2: nothing listens there" in problems[1]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +128,6 @@ def test_a_jar_of_another_version_of_beam_is_refused(tmp_path, monkeypatch):
     ("runner", "option", "said"),
     [
         ("portable", "--parallelism=2", "portable needs --beam-option=--job_endpoint=HOST:PORT"),
-        ("flink", "--environment_type=PROCESS", '--environment_config=\'{"command":'),
         ("spark", "--environment_type=EXTERNAL", "--environment_config=HOST:PORT"),
     ],
 )

@@ -1,0 +1,123 @@
+"""Beam's portable runners, as this pipeline uses them; `--runner` names them by their paths.
+
+They read what TFX reads so that all workers share it, they cancel the engine's job when this
+process is told to end, and they say what was lost when an engine's program dies.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from typing import Any
+
+import grpc
+from apache_beam.io.tfrecordio import ReadFromTFRecord
+from apache_beam.options.pipeline_options import (
+    FlinkRunnerOptions,
+    PipelineOptions,
+    PortableOptions,
+)
+from apache_beam.runners.portability import flink_runner, portable_runner, spark_runner
+from apache_beam.runners.runner import PipelineState
+
+from yt8m.components.engines import flink_jobs
+from yt8m.components.engines.shared_read import SharedRead
+from yt8m.schemas.errors import Yt8mError
+
+_log = logging.getLogger(__name__)
+_CANCEL_S = 8.0  # twice, which is less than a run has after a signal
+_AGAIN = "start it again, and give the same command: it continues"
+# As Flink tells of a task manager that is gone, and Beam of workers that are.
+_TASK_MANAGER = re.compile(r"TaskManager with id (\S+)|remote task manager '([^']+)'")
+_LOST_WORKER = re.compile(r"call already cancelled|[Cc]lient cancelled|Process died with exit code")
+_NO_POOL = re.compile(r"UNAVAILABLE: io exception")
+
+
+class _Job(portable_runner.PipelineResult):
+    """A job that ends when its command is told to end, and whose failures have names."""
+
+    def __init__(self, started: portable_runner.PipelineResult, options: PortableOptions) -> None:
+        super().__init__(
+            started._job_service,
+            started._job_id,
+            started._message_stream,
+            started._state_stream,
+            started._cleanup_callbacks,
+        )
+        self._endpoint = options.job_endpoint
+        self._flink_master = options.view_as(FlinkRunnerOptions).flink_master or ""
+        self._workers = f"{options.environment_type} {options.environment_config or ''}".strip()
+
+    def wait_until_finish(self, duration: int | None = None) -> Any:
+        try:
+            return super().wait_until_finish(duration)
+        except grpc.RpcError as error:
+            raise Yt8mError(_lost_job_server(self._endpoint)) from error
+        except RuntimeError as error:
+            if (lost := lost_part(str(error), workers=self._workers)) is None:
+                raise
+            raise Yt8mError(lost) from error
+        except BaseException:  # a signal
+            self._cancel_and_wait()
+            raise
+
+    def _cancel_and_wait(self) -> None:
+        """What the job holds is free for the next run, or it is not there any more."""
+        deadline = time.monotonic() + _CANCEL_S
+        try:
+            self.cancel()
+            while not PipelineState.is_terminal(self.state) and time.monotonic() < deadline:
+                time.sleep(0.1)
+        except grpc.RpcError as error:
+            _log.warning("the job server %s did not cancel the job: %s", self._endpoint, error)
+        name = self._job_id.rpartition("_")[0]
+        if self._flink_master[:1] not in ("", "["):
+            flink_jobs.cancel(self._flink_master, name, wait_s=_CANCEL_S)
+
+
+def lost_part(message: str, *, workers: str) -> str | None:
+    """What a failed job's message says was lost; None where it is a failure of another kind."""
+    if found := _TASK_MANAGER.search(message):
+        return f"Flink's task manager {found[1] or found[2]} was lost; {_AGAIN}"
+    if _NO_POOL.search(message):
+        return f"no worker pool answers the engine's workers ({workers}); {_AGAIN}"
+    if _LOST_WORKER.search(message):
+        return (
+            f"a Python worker of the engine was lost ({workers}); its pool's or its task manager's "
+            f"log says why; {_AGAIN}"
+        )
+    return None
+
+
+def _lost_job_server(endpoint: str | None) -> str:
+    return f"the job server {endpoint or 'of this run'} was lost while it ran a job; {_AGAIN}"
+
+
+class _Shared:
+    """What the three runners have in common, before Beam's own class."""
+
+    def apply(self, transform: Any, given: Any, options: PipelineOptions) -> Any:
+        if isinstance(transform, ReadFromTFRecord):
+            return SharedRead(transform._source._pattern.get()).expand(given.pipeline)
+        return super().apply(transform, given, options)  # type: ignore[misc]  # Beam's class
+
+    def run_portable_pipeline(self, pipeline: Any, options: PipelineOptions) -> _Job:
+        portable = options.view_as(PortableOptions)
+        try:
+            started = super().run_portable_pipeline(pipeline, options)  # type: ignore[misc]
+        except grpc.RpcError as error:
+            raise Yt8mError(_lost_job_server(portable.job_endpoint)) from error
+        return _Job(started, portable)
+
+
+class FlinkRunner(_Shared, flink_runner.FlinkRunner):
+    """Flink, through Beam's job server."""
+
+
+class SparkRunner(_Shared, spark_runner.SparkRunner):
+    """Spark, through Beam's job server."""
+
+
+class PortableRunner(_Shared, portable_runner.PortableRunner):
+    """Any other engine with a job server, Prism among them."""

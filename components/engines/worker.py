@@ -1,0 +1,57 @@
+"""A Python worker of an engine: what PROCESS environments and worker pools start.
+
+Beam's own boot program is written in Go, comes in its images alone and installs packages by pip.
+This one runs in the environment that it is installed in, which has everything.
+
+    yt8m-beam-worker --id=1-1 --provision_endpoint=HOST:PORT
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from typing import Any
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Work for the engine that started this process, until it ends it."""
+    parser = argparse.ArgumentParser(prog="yt8m-beam-worker", description=__doc__)
+    parser.add_argument("--id", required=True)
+    parser.add_argument("--provision_endpoint", required=True)
+    # Engines differ in whether they tell these here, too; the provision service knows both.
+    given, _ = parser.parse_known_args(argv)
+    os.environ |= environment(provision_info(given.provision_endpoint, given.id), given.id)
+    from apache_beam.runners.worker import sdk_worker_main
+
+    sdk_worker_main.main(["yt8m-beam-worker"])
+
+
+def environment(info: Any, worker_id: str) -> dict[str, str]:
+    """What Beam's worker reads from its environment, which its boot program would set."""
+    from google.protobuf import json_format, text_format
+
+    return {
+        "WORKER_ID": worker_id,
+        "PIPELINE_OPTIONS": json_format.MessageToJson(info.pipeline_options),
+        "LOGGING_API_SERVICE_DESCRIPTOR": text_format.MessageToString(info.logging_endpoint),
+        "CONTROL_API_SERVICE_DESCRIPTOR": text_format.MessageToString(info.control_endpoint),
+        "RUNNER_CAPABILITIES": " ".join(info.runner_capabilities),
+    }
+
+
+def provision_info(endpoint: str, worker_id: str) -> Any:
+    """What the engine tells a worker of its job: options, and where control and logging are."""
+    import grpc
+    from apache_beam.portability.api import beam_provision_api_pb2 as messages
+    from apache_beam.portability.api import beam_provision_api_pb2_grpc as services
+
+    with grpc.insecure_channel(endpoint) as channel:
+        answer = services.ProvisionServiceStub(channel).GetProvisionInfo(
+            messages.GetProvisionInfoRequest(), metadata=(("worker_id", worker_id),), timeout=60
+        )
+    return answer.info
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""What an engine's failure says was lost, and the environment that a worker is given."""
+
+import pytest
+from apache_beam.portability.api import beam_provision_api_pb2
+
+from yt8m.components.engines.parallelism import parallelism_of
+from yt8m.components.engines.runners import lost_part
+from yt8m.components.engines.worker import environment
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("The heartbeat of TaskManager with id tm-1 timed out.", "task manager tm-1 was lost"),
+        ("TaskManager with id tm-0 is no longer reachable.", "task manager tm-0 was lost"),
+        (
+            "Connection unexpectedly closed by remote task manager 'localhost/127.0.0.1:45353 "
+            "[ tm-1 ] '. This might indicate that the remote task manager was lost.",
+            "task manager localhost/127.0.0.1:45353 [ tm-1 ]",
+        ),
+        ("StatusRuntimeException: UNAVAILABLE: io exception", "EXTERNAL localhost:50000"),
+        ("java.lang.IllegalStateException: Process died with exit code 1", "Python worker"),
+    ],
+)
+def test_a_lost_part_is_named_with_what_to_do(message, said):
+    text = lost_part(
+        f"Pipeline x failed in state FAILED: {message}", workers="EXTERNAL localhost:50000"
+    )
+    assert said in text
+    assert "give the same command: it continues" in text
+
+
+def test_a_failure_of_the_work_itself_is_told_as_it_is():
+    assert lost_part("Error received from SDK harness: ValueError: 3", workers="PROCESS") is None
+
+
+def test_a_worker_learns_its_job_from_the_engine():
+    info = beam_provision_api_pb2.ProvisionInfo()
+    info.control_endpoint.url, info.logging_endpoint.url = "localhost:1", "localhost:2"
+    info.pipeline_options["beam:option:experiments:v1"] = "a"
+    found = environment(info, "3-1")
+    assert found["WORKER_ID"] == "3-1"
+    assert found["CONTROL_API_SERVICE_DESCRIPTOR"].strip() == 'url: "localhost:1"'
+    assert found["LOGGING_API_SERVICE_DESCRIPTOR"].strip() == 'url: "localhost:2"'
+    assert '"beam:option:experiments:v1": "a"' in found["PIPELINE_OPTIONS"]
+
+
+def test_parallelism_is_read_from_the_arguments():
+    assert parallelism_of(["--runner=x", "--parallelism=4"]) == 4
+    assert parallelism_of(["--runner=x"]) == parallelism_of(["--parallelism=-1"]) == 1
