@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 from yt8m.components.artifacts.comparisons import Comparisons, Divergence
@@ -28,7 +29,7 @@ from yt8m.components.report.model import (
     SplitSummary,
     TrainingCurves,
 )
-from yt8m.schemas.features import Level
+from yt8m.schemas.features import NUM_CLASSES, Level
 
 NAMES = (
     "Game",
@@ -81,6 +82,30 @@ def full_report() -> RunReport:
             "examples": "/srv/runs/artifacts/ExampleGen/examples/42",
             "model": "/srv/runs/artifacts/Trainer/model/" + "very-long-name-without-a-break" * 4,
         },
+    )
+
+
+def large_report() -> RunReport:
+    """The same of the published vocabulary's 3,862 classes, each with a name of usual length."""
+    report, evaluation = full_report(), _evaluation()
+    classes = tuple(
+        ClassMetrics(
+            class_id=i,
+            name=f"{NAMES[i % 4]} {i}",
+            positives=1 + 200_000 // (i + 1),
+            candidate=0.9 - i / 5000,
+            baseline=0.88 - i / 5100,
+        )
+        for i in range(NUM_CLASSES)
+    )
+    labels = Curve(
+        x=tuple(float(i) for i in range(1, NUM_CLASSES + 1)),
+        y=tuple(800_000.0 / i for i in range(1, NUM_CLASSES + 1)),
+    )
+    return dataclasses.replace(
+        report,
+        evaluation=dataclasses.replace(evaluation, classes=classes),
+        data=dataclasses.replace(_data(), label_histogram=labels),
     )
 
 

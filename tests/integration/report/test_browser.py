@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from browser import chromium
-from run_reports import failed_report, full_report
+from run_reports import failed_report, full_report, large_report
 
 from yt8m.components.report.model import RunReport
 from yt8m.components.report.page import write_report
+from yt8m.schemas.features import NUM_CLASSES
 
 pytestmark = pytest.mark.needs("chromium", "chromedriver")
-PAGES = {"full": full_report(), "failed": failed_report(), "empty": RunReport()}
+PAGES = {
+    "full": full_report(),
+    "failed": failed_report(),
+    "empty": RunReport(),
+    "large": large_report(),
+}
+LARGEST_BYTES = 1_500_000  # of a page of the published vocabulary
 DESK, PHONE = 1280, 375
 
 # Texts of plots that reach out of their drawing, and elements that reach out of the window.
@@ -139,6 +147,16 @@ def test_paper_shows_the_tables_that_the_screen_folds_away(
     assert browser.execute_script(shown)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 680
     assert browser.execute_script(CUT_OFF, 680) == []
+
+
+def test_a_page_of_all_published_classes_is_small_and_has_every_one_of_them(
+    browser: Any, pages: dict[str, str]
+) -> None:
+    assert Path(pages["large"]).stat().st_size < LARGEST_BYTES
+    show(browser, pages["large"], width=DESK)
+    assert len(browser.execute_script(ROWS)) == NUM_CLASSES
+    browser.execute_script(f"{SORTABLE}.tHead.rows[0].cells[2].querySelector('button').click()")
+    assert browser.execute_script(ROWS)[0] == "Game 0"
 
 
 def test_a_phone_shows_letters_that_can_be_read(browser: Any, pages: dict[str, str]) -> None:
