@@ -15,7 +15,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from yt8m.components.console.console import Console
-from yt8m.components.console.quiet import silence_tensorflow
+from yt8m.components.console.quiet import quiet_tensorflow
+from yt8m.components.storage.temporary import own_temporary_directory
 from yt8m.schemas.errors import DataError, UserError
 
 if TYPE_CHECKING:
@@ -46,9 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@own_temporary_directory()
+@quiet_tensorflow()
 def run(args: argparse.Namespace, console: Console) -> None:
     """Print the metrics."""
-    silence_tensorflow()
     from yt8m.components.registry.find_model import find_model
 
     evaluation = evaluate_files(
