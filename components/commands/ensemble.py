@@ -17,7 +17,8 @@ import math
 from typing import TYPE_CHECKING
 
 from yt8m.components.console.console import Console
-from yt8m.components.console.quiet import silence_tensorflow
+from yt8m.components.console.quiet import quiet_tensorflow
+from yt8m.components.storage.temporary import own_temporary_directory
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import Level
 
@@ -48,9 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--vocabulary", metavar="CSV", help="names of the classes")
 
 
+@own_temporary_directory()
+@quiet_tensorflow()
 def run(args: argparse.Namespace, console: Console) -> None:
     """Check the members, find their weights, export."""
-    silence_tensorflow()
     given = _given(args)
     from yt8m.components.ensembles.save import check_members, export_ensemble
     from yt8m.components.export.load import load_model

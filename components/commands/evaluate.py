@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from yt8m.components.commands.arguments import add_scoring_arguments
 from yt8m.components.console.console import Console
-from yt8m.components.console.quiet import silence_tensorflow
+from yt8m.components.console.quiet import quiet_tensorflow
+from yt8m.components.storage.temporary import own_temporary_directory
 from yt8m.schemas.errors import DataError, UserError
 
 if TYPE_CHECKING:
@@ -35,9 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--baseline", metavar="DIR", help="a SavedModel to compare with")
 
 
+@own_temporary_directory()
+@quiet_tensorflow()
 def run(args: argparse.Namespace, console: Console) -> None:
     """Print the metrics."""
-    silence_tensorflow()
     from yt8m.components.registry.find_model import find_model
 
     evaluation = evaluate_files(

@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 
 from yt8m.components.console.console import Console
-from yt8m.components.console.quiet import silence_tensorflow
+from yt8m.components.console.quiet import quiet_tensorflow
 
 _FORMATS = ("mediapipe",)
 
@@ -28,9 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", required=True, metavar="DIR", help="the SavedModel to write")
 
 
+@quiet_tensorflow()
 def run(args: argparse.Namespace, console: Console) -> None:
     """Write it, and say what goes in and what comes out."""
-    silence_tensorflow()
     from yt8m.components.export.mediapipe import export_for_mediapipe
     from yt8m.components.registry.find_model import find_model
 

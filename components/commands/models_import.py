@@ -30,7 +30,8 @@ from typing import TYPE_CHECKING
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.commands.arguments import add_push_argument
 from yt8m.components.console.console import Console
-from yt8m.components.console.quiet import silence_tensorflow
+from yt8m.components.console.quiet import quiet_tensorflow
+from yt8m.components.storage.temporary import own_temporary_directory
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import FeatureConfig, Level
 
@@ -62,9 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@own_temporary_directory()
+@quiet_tensorflow()
 def run(args: argparse.Namespace, console: Console) -> None:
     """Check the model, score it, and push it."""
-    silence_tensorflow()
     from yt8m.components.starter_code.take_in import as_export
 
     level = Level(args.level) if args.level else None

@@ -20,7 +20,8 @@ from yt8m.components.commands.arguments import (
     positive_int,
 )
 from yt8m.components.console.console import Console
-from yt8m.components.console.quiet import silence_tensorflow
+from yt8m.components.console.quiet import quiet_tensorflow
+from yt8m.components.storage.temporary import own_temporary_directory
 from yt8m.schemas.errors import UserError
 
 if TYPE_CHECKING:
@@ -37,9 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@own_temporary_directory()
+@quiet_tensorflow()
 def run(args: argparse.Namespace, console: Console) -> None:
     """Score both, and say where they differ."""
-    silence_tensorflow()
     from yt8m.components.commands.evaluate import create_plan, evaluator_config
     from yt8m.components.evaluator.scoring import check_models
     from yt8m.components.evaluator.shadow import compare

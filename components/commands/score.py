@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from yt8m.components.commands.arguments import positive_int
 from yt8m.components.console.console import Console
-from yt8m.components.console.quiet import silence_tensorflow
+from yt8m.components.console.quiet import quiet_tensorflow
 from yt8m.components.predictions.plan import MAX_SEGMENTS
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import Level
@@ -43,9 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@quiet_tensorflow()
 def run(args: argparse.Namespace, console: Console) -> None:
     """Print the metric and what was not found."""
-    silence_tensorflow()
     found = _score(args, console)
     values = asdict(found)
     rows = [[name.replace("_", " "), _text(value)] for name, value in values.items()]

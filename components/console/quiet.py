@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
 import warnings
+from collections.abc import Iterator
+
+from yt8m.components.console.native_log import filtered_native_log
+
+
+@contextlib.contextmanager
+def quiet_tensorflow(*, but_errors: bool = False) -> Iterator[None]:
+    """For a command that imports TensorFlow, around all of it.
+
+    TensorFlow 2.21 logs through absl while it is imported, whatever TF_CPP_MIN_LOG_LEVEL says.
+    """
+    silence_tensorflow(but_errors=but_errors)
+    with filtered_native_log() if sys.stderr.isatty() else contextlib.nullcontext():
+        yield
 
 
 def silence_tensorflow(*, but_errors: bool = False) -> None:
-    """For commands that answer on the terminal; to be called before TensorFlow is imported.
+    """What that variable and Python's warnings can do; to be called before TensorFlow is imported.
 
     `but_errors` is for processes of a cluster, where TensorFlow says of a lost peer what it knows.
     Set TF_CPP_MIN_LOG_LEVEL=0 to hear TensorFlow's own messages.

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import tensorflow as tf
 
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.storage.cache import ReadCache
+from yt8m.components.storage.temporary import system_temporary_directory
 from yt8m.schemas.errors import DataError
 
 _BUFFER_BYTES = 8 << 20
@@ -105,4 +104,4 @@ def _fetch(uri: bytes) -> bytes:
 
 
 def _read_cache() -> ReadCache:
-    return ReadCache(Path(tempfile.gettempdir()) / "yt8m-read-cache")
+    return ReadCache(system_temporary_directory() / "yt8m-read-cache")

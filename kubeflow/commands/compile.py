@@ -31,7 +31,7 @@ from __future__ import annotations
 import argparse
 
 from yt8m.components.console.console import Console
-from yt8m.components.console.quiet import silence_tensorflow
+from yt8m.components.console.quiet import quiet_tensorflow
 from yt8m.pipeline.commands.arguments import add_config_argument
 
 
@@ -46,13 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="compile and check, write nothing")
 
 
+@quiet_tensorflow()
 def run(args: argparse.Namespace, console: Console) -> None:
     from yt8m.kubeflow.config import load_platform
     from yt8m.pipeline.presets import load_config
 
     config = load_config(args.config, args.set)
     platform = load_platform(args.platform)
-    silence_tensorflow()
 
     from yt8m.kubeflow.compile import Target, compile_config, write_spec
 

@@ -28,8 +28,9 @@ from typing import TYPE_CHECKING
 
 from yt8m.components.commands.arguments import positive_int
 from yt8m.components.console.console import Console
-from yt8m.components.console.quiet import silence_tensorflow
+from yt8m.components.console.quiet import quiet_tensorflow
 from yt8m.components.predictions.plan import TOP_K, Format, PredictionPlan
+from yt8m.components.storage.temporary import own_temporary_directory
 from yt8m.schemas.errors import UserError
 
 if TYPE_CHECKING:
@@ -74,9 +75,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@own_temporary_directory()
+@quiet_tensorflow()
 def run(args: argparse.Namespace, console: Console) -> None:
     """Predict, and say where it is."""
-    silence_tensorflow()
     run_groups = _run_groups(args)
     from yt8m.components.export.load import load_model
     from yt8m.components.predictions.predict import predict

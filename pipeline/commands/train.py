@@ -16,11 +16,13 @@ examples:
 from __future__ import annotations
 
 import argparse
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yt8m.components.console.console import Console
-from yt8m.components.console.quiet import silence_tensorflow
+from yt8m.components.console.quiet import quiet_tensorflow
+from yt8m.components.storage.temporary import own_temporary_directory
 from yt8m.pipeline.commands.arguments import DEFAULT_CONFIG, add_config_argument
 
 if TYPE_CHECKING:
@@ -61,26 +63,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> int | None:
     import os
 
-    from yt8m.components.trainer.tf_config import Cluster, ClusterKind
-    from yt8m.pipeline.presets import load_config
+    from yt8m.components.trainer.tf_config import Cluster, ClusterKind, check_processes
 
+    alone = False
     if args.processes is None:
         # A wrong TF_CONFIG is reported before anything is read.
-        cluster = Cluster.from_env(os.environ)
-        silence_tensorflow(but_errors=cluster.kind is not ClusterKind.LOCAL)
+        alone = Cluster.from_env(os.environ).kind is ClusterKind.LOCAL
+        if not console.quiet:
+            # Before standard error is filtered, so that what is logged is written above the bar.
+            logging.basicConfig(level=logging.INFO, format="%(message)s")
     else:
-        silence_tensorflow(but_errors=True)
-        from yt8m.components.trainer.tf_config import check_processes
-
         check_processes(args.processes)
+    with own_temporary_directory(), quiet_tensorflow(but_errors=not alone):
+        config = _config(args)
+        out = Path(args.out).absolute()
+        job = _job(config, args, out)
+        _train(job, args, out, console)
+    console.result({"export": job.export_dir, "logs": job.log_dir}, f"model: {job.export_dir}")
+    return None
+
+
+def _config(args: argparse.Namespace) -> PipelineConfig:
+    from yt8m.components.trainer.tf_config import check_processes
+    from yt8m.pipeline.presets import load_config
+
     config = load_config(_config_name(args), [*args.set, *_settings(args)])
     if args.processes is not None:
         check_processes(args.processes, waiting=config.trainer.waits_for_evaluations)
-    out = Path(args.out).absolute()
-    job = _job(config, args, out)
-    _train(job, args, out, console)
-    console.result({"export": job.export_dir, "logs": job.log_dir}, f"model: {job.export_dir}")
-    return None
+    return config
 
 
 def _config_name(args: argparse.Namespace) -> str:
@@ -149,7 +159,6 @@ def _write_manifest(config: PipelineConfig, out: Path) -> Path:
 
 
 def _train(job: TrainingJob, args: argparse.Namespace, out: Path, console: Console) -> None:
-    import logging
     import os
 
     if args.processes is not None:
@@ -166,7 +175,6 @@ def _train(job: TrainingJob, args: argparse.Namespace, out: Path, console: Conso
     from yt8m.components.trainer.backends.backend import create_backend
 
     if not console.quiet:
-        logging.basicConfig(level=logging.INFO, format="%(message)s")
         for noisy in ("tensorflow", "absl"):
             logging.getLogger(noisy).setLevel(logging.ERROR)
     create_backend(job.trainer.backend).run(job, os.environ)

@@ -16,6 +16,7 @@ from yt8m.components.console.progress import progress_heard_by
 from yt8m.components.report.collect import collect
 from yt8m.components.report.inputs import ReportInputs
 from yt8m.components.report.page import write_report
+from yt8m.components.storage.temporary import own_temporary_directory
 from yt8m.components.validation.errors import StoppedError
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.metadata import Lineage, connection_config, secrets
@@ -67,7 +68,7 @@ def run(config: PipelineConfig, options: RunOptions, console: Console) -> RunRes
     config = with_absolute_paths(config)
     preflight(config, os.environ)
     layout = Layout(Path(config.root))
-    with run_lock(layout.lock, wait_s=options.wait_s):
+    with run_lock(layout.lock, wait_s=options.wait_s), own_temporary_directory():
         external = resolve_external_inputs(config, layout)
         cache_key = fingerprint(config, external)
         known = find_up_to_date_run(layout, config, cache_key)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from yt8m.components.console.signals import handling_signals
+from yt8m.components.storage.temporary import system_temporary_directory
 from yt8m.components.trainer.backends.config import LocalProcessesBackend
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.tf_config import (
@@ -84,7 +85,9 @@ def run_cluster(
     configs = cluster_configs(parse_processes(processes), free_ports(processes))
     cluster = Cluster.from_env({VARIABLE: next(iter(configs.values()))})
     job.check_buckets(replicas=cluster.gradient_processes)
-    logs = log_dir or Path(tempfile.mkdtemp(prefix="yt8m-cluster-"))
+    logs = log_dir or Path(
+        tempfile.mkdtemp(prefix="yt8m-cluster-", dir=system_temporary_directory())
+    )
     logs.mkdir(parents=True, exist_ok=True)
     path = logs / "job.json"
     path.write_text(job.to_json(), encoding="utf-8")
