@@ -81,8 +81,6 @@ setup(
     },
     install_requires=RUNTIME,
     extras_require={"dev": DEV, "cuda": CUDA, "mlflow": MLFLOW},
-    entry_points={"console_scripts": ["yt8m = yt8m.components.console.main:main"]},
-    extras_require={"dev": DEV, "cuda": CUDA},
     entry_points={
         "console_scripts": [
             "yt8m = yt8m.components.console.main:main",
