@@ -9,7 +9,8 @@ export TF_CPP_MIN_LOG_LEVEL ?= 2
 BIN := .venv/bin
 # Whole files go to one worker, for their tests share pipelines that take half a minute to make;
 # tests/conftest.py says in which order.
-WORKERS ?= 2
+# One more than the cores of a small machine: a quarter of a test is waiting for processes.
+WORKERS ?= 3
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: help install demo test test-unit test-slow test-real chaos lane-b test-lane-b check format \
@@ -123,7 +124,7 @@ lock: install  ## resolve the lock anew, from setup.py and lock/
 	bash lock/resolve.sh
 
 # One is a part of another, and one needs records that only the user has.
-bench: install  ## every benchmark, one table in build/benchmarks (a quiet machine, two hours; QUICK=1: ten minutes)
+bench: install  ## one table of every benchmark, in build/benchmarks (quiet machine; QUICK=1: ten minutes)
 	$(BIN)/python -W ignore benchmarks/table.py $(if $(QUICK),--quick)
 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/yt8m
