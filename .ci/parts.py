@@ -48,6 +48,7 @@ PARTS = (
         command=("make", "test-control-plane"),
         paths=(*PRODUCT, *SUPPORT, "tests/integration/kubeflow/test_control_plane.py"),
     ),
+    Part(name="lane B", command=("make", "lane-b"), paths=(*PRODUCT, *SUPPORT, "tests")),
     Part(name="endurance", command=("make", "test-slow"), paths=(*PRODUCT, *SUPPORT, "tests")),
     Part(name="tests", command=("make", "test")),
 )

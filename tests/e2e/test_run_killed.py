@@ -7,7 +7,7 @@ import signal
 import sqlite3
 
 import pytest
-from yt8m_runs import COMPONENTS, Place, generate, yt8m
+from yt8m_runs import COMPONENTS, Place, environment, generate, yt8m
 
 # tests/e2e/test_chaos.py kills a run in make test.
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -28,10 +28,14 @@ def uninterrupted(tmp_path_factory, data):
 
 @pytest.mark.parametrize("node", COMPONENTS)
 def test_killed_and_started_again_the_outcome_is_the_same(tmp_path, data, uninterrupted, node):
-    place = Place(data=data, root=tmp_path / "root", push=tmp_path / "push")
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    env = environment(TMPDIR=str(temporary))
+    place = Place(data=data, root=tmp_path / "root", push=tmp_path / "push", env=env)
     first = place.start()
     first.until(f"{node} running")
     assert first.end(signal.SIGKILL) == -signal.SIGKILL
+    assert list(temporary.rglob("beam-pipeline-temp*"))
     done_before = {name for name, state in place.states().items() if state == "done"}
     _is_told_as_killed(place, node)
 
@@ -40,6 +44,7 @@ def test_killed_and_started_again_the_outcome_is_the_same(tmp_path, data, uninte
     assert f"was killed while {node} was running" in again.stderr
     assert "this one continues it" in again.stderr
     assert place.outcome() == uninterrupted
+    assert list(temporary.iterdir()) == []  # neither of them left anything there
     assert done_before - place.executed() == done_before  # all of it came from the cache
     assert [record["verdict"] for record in place.records()] == ["pushed", "killed"]
     with sqlite3.connect(place.root / "metadata.db") as connection:

@@ -25,3 +25,7 @@ def test_what_is_copied_is_there_and_is_not_left_out_of_what_the_build_is_given(
     assert f"lock/{lock}.txt" in names
     assert [name for name in names if not (ROOT / name).exists()] == []
     assert [name for name in names if not any(Path(name).match(rule) for rule in admitted)] == []
+
+
+def test_no_step_mounts_a_tmpfs_with_which_buildah_takes_the_image_away() -> None:
+    assert "type=tmpfs" not in DOCKERFILE.read_text()
