@@ -13,11 +13,8 @@ the same seeds on the same batches, and their GAPs are compared seed by seed.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -54,8 +51,10 @@ def main() -> None:
                 print(f"seed {seed}{precision and f', {precision}'}: {told}", flush=True)
     for precision in precisions:
         gap, time = statistics.mean(gaps[precision]), statistics.mean(seconds[precision])
+        spread = statistics.stdev(gaps[precision]) if args.seeds > 1 else 0.0
         print(
-            f"mean of {args.seeds}{precision and f', {precision}'}: GAP {gap:.4f} in {time:.1f} s"
+            f"mean of {args.seeds}{precision and f', {precision}'}: GAP {gap:.4f}, "
+            f"standard deviation {spread:.4f}, in {time:.1f} s"
         )
     for precision in precisions[1:]:
         pairs = zip(gaps[precisions[0]], gaps[precision], strict=True)
@@ -102,11 +101,10 @@ def make_job(preset: str, settings: list[str], manifest: Path, out: Path) -> Any
 
 
 def score(job: Any, pattern: str) -> float:
-    """GAP of what the training has exported, by the command that anyone would use."""
-    command = [str(Path(sys.executable).with_name("yt8m")), "evaluate", "--json"]
-    command += ["--model", job.export_dir, "--data", pattern]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    return float(json.loads(done.stdout)["gap"])
+    """GAP of what the training has exported, as `yt8m evaluate` finds it."""
+    from yt8m import evaluate
+
+    return float(evaluate(job.export_dir, pattern)["gap"])
 
 
 def training_seconds(job: Any) -> float:

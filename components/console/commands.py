@@ -62,6 +62,7 @@ COMMANDS = (
     Command("models shadow", "a candidate beside what serves", f"{_COMPONENTS}models_shadow"),
     Command("models import", "register a SavedModel from elsewhere", f"{_COMPONENTS}models_import"),
     Command("models verify", "compare versions with their records", f"{_COMPONENTS}models_verify"),
+    Command("models extend", "more videos in an exported index", f"{_COMPONENTS}models_extend"),
     Command("models manifest", "a version as KServe serves it", f"{_COMPONENTS}models_manifest"),
     Command("models prune", "remove damaged versions", f"{_COMPONENTS}models_prune"),
     Command("kubeflow compile", "write the pipeline as KFP YAML", f"{_KUBEFLOW}compile"),

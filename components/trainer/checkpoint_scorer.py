@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from yt8m.components import storage
 from yt8m.components.artifacts.training_curve import EVALUATION, read_curve
+from yt8m.components.export.retrieval_index import build_index
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.models.heads import Head
 from yt8m.components.models.network import Network
@@ -24,7 +25,6 @@ from yt8m.components.trainer.exporters import Exporter
 from yt8m.components.trainer.input import TrainingData, load_data
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.network import heads_of, network_of, vocabulary_of
-from yt8m.components.trainer.retrieval_index import build_index
 from yt8m.components.trainer.split_scorer import SplitScorer, SplitScores, parse_part
 from yt8m.components.trainer.stop_signal import StopSignal
 from yt8m.components.trainer.training_log import CurveWriter, copy_curves

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from yt8m.components.export.retrieval_index import check_retrieval
 from yt8m.components.inputs.config import BatchSlice
 from yt8m.components.inputs.faults import explaining_faults
 from yt8m.components.models.heads import Head
@@ -43,7 +44,6 @@ from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.loop import Hooks, Loop, are_finite, diverged
 from yt8m.components.trainer.network import heads_of, network_of, network_type_of
 from yt8m.components.trainer.optimizers import create_optimizer
-from yt8m.components.trainer.retrieval_index import check_retrieval
 from yt8m.components.trainer.step import Replicas, TrainStep
 from yt8m.components.trainer.stop_signal import StopSignal
 from yt8m.components.trainer.strategy import (

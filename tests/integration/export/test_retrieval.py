@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from batches import MODELS, create_network
 from records import read_all
-from sources import FEATURES, batches, make_source
+from sources import FEATURES, batches, make_source, source_of_files
 from transform_graphs import make_transform_graph
 
+from yt8m.components.console.main import run
 from yt8m.components.export.load import load_export
+from yt8m.components.export.retrieval_index import build_index, check_retrieval
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.inputs.config import FrameChoice, FrameSampling, Source
 from yt8m.components.inputs.dataset import dataset_for_scoring
 from yt8m.components.models.config import DbofConfig, KeyStorage, ModelConfig, RetrievalConfig
 from yt8m.components.models.heads import Head, create_heads
 from yt8m.components.models.retrieval import Neighbours
-from yt8m.components.trainer.retrieval_index import build_index, check_retrieval
+from yt8m.components.records.tfrecord import write_records
+from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import ConfigError, DataError
 from yt8m.schemas.features import FeatureConfig, Level
 
@@ -116,3 +120,61 @@ def test_neighbours_are_refused_where_a_transform_of_ones_own_makes_the_vectors(
     with pytest.raises(ConfigError, match="leave one of the two out"):
         check_retrieval(RetrievalConfig(), heads, transform="mine.scaled")
     check_retrieval(None, heads, transform="mine.scaled")
+
+
+def test_a_class_that_training_has_not_seen_is_predicted_once_its_videos_are_added(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = make_source(tmp_path / "data", Level.VIDEO, train=60, shards=1, classes=20)
+    (rows,) = batches(dataset_for_scoring(source, batch_size=100), 2)
+    records = read_all(Path(source.shards[0].uri))
+    counts = np.bincount(rows["labels"][rows["labels"] >= 0], minlength=20)
+    withheld = int(counts.argmax())
+    has_it = (rows["labels"] == withheld).any(axis=1)
+    known = _write(
+        tmp_path / "known.tfrecord", [r for r, h in zip(records, has_it, strict=True) if not h]
+    )
+    _write(tmp_path / "new.tfrecord", [r for r, h in zip(records, has_it, strict=True) if h])
+    heads = create_heads((), features=FEATURES, level=Level.VIDEO)
+    network = create_network(
+        MODELS["mlp"], features=FEATURES, level=Level.VIDEO, heads=heads, seed=3
+    )
+    config = RetrievalConfig(weight=1.0, count=3)
+    index = build_index(source_of_files([known], Level.VIDEO, FEATURES), config)
+    neighbours = Neighbours(config, index, sizes=FEATURES.sizes, num_classes=20)
+    spec = ExportSpec(
+        level=Level.VIDEO,
+        features=FEATURES,
+        neighbours=neighbours,
+        config={"retrieval": to_dict(config)},
+    )
+    export_model(network, str(tmp_path / "model"), spec)
+    command = ["models", "extend", "--model", str(tmp_path / "model")]
+    command += ["--data", str(tmp_path / "new.tfrecord"), "--out", str(tmp_path / "more")]
+    assert run(command) == 0
+    scores = {
+        name: load_export(str(tmp_path / name)).score(examples=tf.constant(records))["scores"]
+        for name in ("model", "more")
+    }
+    assert (scores["model"].numpy()[:, withheld] == 0).all()
+    assert scores["more"].numpy()[has_it, withheld].min() > 0.3
+    # What the index had before is there as before.
+    others = [c for c in range(20) if c != withheld]
+    assert scores["more"].numpy()[:, others].sum() > 0
+    again = ["--data", str(known), "--out", str(tmp_path / "third")]
+    few = {"retrieval": to_dict(RetrievalConfig(max_videos=1))}
+    monkeypatch.setattr("yt8m.components.export.extend.load_info", lambda _: _info(few))
+    assert run([*command[:4], *again]) == 2
+    monkeypatch.setattr("yt8m.components.export.extend.load_info", lambda _: _info({}))
+    assert run([*command[:4], *again]) == 2
+    assert not (tmp_path / "third").exists()
+
+
+def _info(config):
+    return SimpleNamespace(config=config, level=Level.VIDEO, features=FEATURES)
+
+
+def _write(path: Path, records: list[bytes]) -> Path:
+    with path.open("wb") as file:
+        write_records(file, records)
+    return path

@@ -46,6 +46,8 @@ def check_retrieval(
 def build_index(source: Source, config: RetrievalConfig) -> Index:
     """The videos of `source`, in their order; of more than `max_videos` evenly spaced ones."""
     total = sum(shard.records for shard in source.shards)
+    if not total:
+        raise DataError("retrieval: there are no videos to make an index of")
     kept = min(total, config.max_videos)
     records = read_shards(source.shards).enumerate()
     records = records.filter(lambda i, _: (i + 1) * kept // total > i * kept // total)
