@@ -165,8 +165,8 @@ def _train(job: TrainingJob, args: argparse.Namespace, out: Path, console: Conso
         return
     from yt8m.components.trainer.backends.backend import create_backend
 
+    for noisy in ("tensorflow", "absl"):
+        logging.getLogger(noisy).setLevel(logging.ERROR)
     if not console.quiet:
         logging.basicConfig(level=logging.INFO, format="%(message)s")
-        for noisy in ("tensorflow", "absl"):
-            logging.getLogger(noisy).setLevel(logging.ERROR)
     create_backend(job.trainer.backend).run(job, os.environ)
