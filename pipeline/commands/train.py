@@ -174,7 +174,6 @@ def _train(job: TrainingJob, args: argparse.Namespace, out: Path, console: Conso
         return
     from yt8m.components.trainer.backends.backend import create_backend
 
-    if not console.quiet:
-        for noisy in ("tensorflow", "absl"):
-            logging.getLogger(noisy).setLevel(logging.ERROR)
+    for noisy in ("tensorflow", "absl"):
+        logging.getLogger(noisy).setLevel(logging.ERROR)
     create_backend(job.trainer.backend).run(job, os.environ)
