@@ -136,7 +136,7 @@ def _classes(a: ModelResults, b: ModelResults, support: int) -> tuple[ClassCompa
     found = [
         ClassComparison(
             class_id=c.class_id,
-            name=c.name,
+            name=c.name or f"class {c.class_id}",  # as the published vocabulary has some without
             videos=c.positives,
             a=first[c.class_id].candidate,
             b=c.candidate,

@@ -24,7 +24,9 @@ def findings(tmp_path, name, *, gap, aps, steps, version=0, decision=None):
         examples=100,
         overall=SliceMetrics(candidate={"gap": estimate(gap, 0.03)}),
         classes=tuple(
-            ClassMetrics(class_id=i, name=f"class {i}", positives=10 * (i + 1), candidate=ap)
+            ClassMetrics(
+                class_id=i, name=f"class {i}" if i else "", positives=10 * (i + 1), candidate=ap
+            )
             for i, ap in enumerate(aps)
         ),
     )
@@ -106,3 +108,7 @@ def test_it_begins_with_which_is_better_or_that_nobody_can_tell(tmp_path, two, g
     assert found.to_dict()["conclusion"] == found.conclusion
     assert found.conclusion in as_text(found)
     assert "these videos" in as_page(found) or "than a: GAP" in as_page(found)
+
+
+def test_a_class_without_a_name_is_called_by_its_number(two):
+    assert {one.name for one in compare(*two).classes} == {"class 0", "class 1", "class 2"}
