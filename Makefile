@@ -15,7 +15,7 @@ PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope
 
 .PHONY: help install demo test test-unit test-slow test-real chaos lane-b test-lane-b check format \
 	bench golden golden-lanes reference mlflow size lock audit sbom image fake-gcs-server control-plane \
-	test-control-plane test-kubeflow clean
+	test-control-plane test-kubeflow flink test-engines clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -37,7 +37,7 @@ demo: install  ## a first model is pushed, a second, on newer data, is gated aga
 	@echo "the report: $$($(BIN)/yt8m report --root demo/run)"
 
 test: install  ## unit, integration, distributed and end-to-end tests (about 15 minutes on two cores)
-	$(PYTEST) -m "not slow and not real and not lane_b and not control_plane"
+	$(PYTEST) -m "not slow and not real and not lane_b and not control_plane and not engines"
 
 test-unit: install  ## unit tests alone (under a minute)
 	$(PYTEST) --dist load -m "not real" tests/unit
@@ -154,6 +154,23 @@ test-kubeflow: install $(if $(KFP_DRIVER),control-plane)  ## against your KFP_DR
 	KFP_DRIVER=$(KFP_DRIVER) KFP_LAUNCHER=$(KFP_LAUNCHER) KFP_ENDPOINT=$(KFP_ENDPOINT) \
 	  $(BIN)/pytest -m real -rs tests/e2e/test_kubeflow_programs.py \
 	  tests/integration/kubeflow/test_endpoint.py
+
+FLINK := $(CACHE)/flink
+ENGINES := tests/support/beam_engines
+
+# Beam's Java side comes by Maven, without what Flink has itself.
+flink: install  ## Flink and Beam's job server for it, for tests (Maven and a JDK; 300 MB, two minutes)
+	VIRTUAL_ENV=.venv .venv/uv/bin/uv pip install --quiet --no-deps --require-hashes \
+	  --target $(FLINK)/packages --requirement $(ENGINES)/flink.txt
+	mkdir -p $(FLINK)/cluster $(FLINK)/classes
+	ln -f $(FLINK)/packages/pyflink/lib/*.jar $(FLINK)/cluster
+	mvn --batch-mode --quiet --file $(ENGINES)/pom.xml dependency:copy-dependencies \
+	  -DexcludeGroupIds=org.apache.flink,org.slf4j -DoutputDirectory=$(FLINK)/job-server
+	javac -d $(FLINK)/classes $(ENGINES)/UnlistedJars.java
+	jar --create --file $(FLINK)/unlisted-jars.jar -C $(FLINK)/classes .
+
+test-engines: flink  ## every Beam stage on a Flink cluster, and its faults (as root; about 5 min)
+	$(BIN)/pytest -rs -m engines tests/e2e/test_engines.py
 
 clean:  ## remove what was built here, the environment too
 	rm -rf .venv build dist ./*.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis demo

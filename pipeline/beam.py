@@ -155,12 +155,20 @@ def _workers(options: dict[str, str]) -> Iterator[str]:
             f"{_worker_program()}; `make install` makes it, or name another with "
             f"""--beam-option=--environment_config='{{"command": "/path/to/boot"}}'; {_DOC}"""
         )
-    # Whether it is there only the engine's own machines can tell: they ask beside themselves.
     if kind == "EXTERNAL" and not config:
         yield (
             "beam.options --environment_type=EXTERNAL needs --beam-option=--environment_config="
             f"HOST:PORT, where a worker pool listens as the engine's workers see it; {_DOC}"
         )
+    # What is not to be reached from here may be there for the engine's machines.
+    elif kind == "EXTERNAL" and not list(_reachable("", config)):
+        from yt8m.components.engines.worker_pool import fault_of_pool
+
+        if fault := fault_of_pool(config):
+            yield (
+                f"beam.options --environment_config={config}: {fault}; start the worker pool with "
+                f"--container_executable={_worker_program()}; {_DOC}"
+            )
 
 
 def _reachable(what: str, address: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Ending a job by Flink's own API: Beam's job server forgets it, and Flink goes on with it."""
+"""Flink's own API, for what Beam's job server does not do: end a job, and say why one failed."""
 
 from __future__ import annotations
 
@@ -25,9 +25,22 @@ def cancel(master: str, name: str, *, wait_s: float) -> None:
         _log.warning("Flink at %s did not cancel the job %s: %s", master, name, error)
 
 
+def failure(master: str, name: str) -> str:
+    """Why the job of that name failed, with all causes: Beam tells the last alone."""
+    try:
+        found = [_ask(master, f"jobs/{job['jid']}/exceptions") for job in _named(master, name)]
+        return "\n".join(one.get("root-exception") or "" for one in found)
+    except (OSError, ValueError):
+        return ""
+
+
 def _active(master: str, name: str) -> list[str]:
+    return [one["jid"] for one in _named(master, name) if one["state"] not in _ENDED]
+
+
+def _named(master: str, name: str) -> list[dict[str, Any]]:
     found = _ask(master, "jobs/overview")["jobs"]
-    return [one["jid"] for one in found if one["name"] == name and one["state"] not in _ENDED]
+    return [one for one in found if one["name"] == name]
 
 
 def _ask(master: str, path: str, *, method: str = "GET") -> Any:

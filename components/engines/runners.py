@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 _CANCEL_S = 8.0  # twice, which is less than a run has after a signal
 _AGAIN = "start it again, and give the same command: it continues"
 # As Flink tells of a task manager that is gone, and Beam of workers that are.
-_TASK_MANAGER = re.compile(r"TaskManager with id (\S+)|remote task manager '([^']+)'")
+_TASK_MANAGER = re.compile(r"TaskManager with id (\S+)|task manager '[^'\[]*\[ ?([^\s\]]+) ?\]")
 _LOST_WORKER = re.compile(r"call already cancelled|[Cc]lient cancelled|Process died with exit code")
 _NO_POOL = re.compile(r"UNAVAILABLE: io exception")
 
@@ -55,7 +55,8 @@ class _Job(portable_runner.PipelineResult):
         except grpc.RpcError as error:
             raise Yt8mError(_lost_job_server(self._endpoint)) from error
         except RuntimeError as error:
-            if (lost := lost_part(str(error), workers=self._workers)) is None:
+            message = f"{error}\n{self._failure_told_by_flink()}"
+            if (lost := lost_part(message, workers=self._workers)) is None:
                 raise
             raise Yt8mError(lost) from error
         except BaseException:  # a signal
@@ -71,9 +72,21 @@ class _Job(portable_runner.PipelineResult):
                 time.sleep(0.1)
         except grpc.RpcError as error:
             _log.warning("the job server %s did not cancel the job: %s", self._endpoint, error)
-        name = self._job_id.rpartition("_")[0]
-        if self._flink_master[:1] not in ("", "["):
-            flink_jobs.cancel(self._flink_master, name, wait_s=_CANCEL_S)
+        if self._knows_flink:
+            flink_jobs.cancel(self._flink_master, self._name_in_flink, wait_s=_CANCEL_S)
+
+    def _failure_told_by_flink(self) -> str:
+        if not self._knows_flink:
+            return ""
+        return flink_jobs.failure(self._flink_master, self._name_in_flink)
+
+    @property
+    def _knows_flink(self) -> bool:
+        return self._flink_master[:1] not in ("", "[")
+
+    @property
+    def _name_in_flink(self) -> str:
+        return self._job_id.rpartition("_")[0]
 
 
 def lost_part(message: str, *, workers: str) -> str | None:

@@ -28,20 +28,27 @@ def address_of(number: int) -> str:
 
 
 @contextmanager
-def pod_network() -> Iterator[None]:
-    """A network namespace of its own for this thread; the machine's is never touched."""
+def network_namespace() -> Iterator[None]:
+    """One of its own for this thread and what it starts, with a loopback alone."""
     before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     try:
         _check(_libc.unshare(_CLONE_NEWNET))
         _ip("link set lo up")
+        yield
+    finally:
+        _check(_libc.setns(before, _CLONE_NEWNET))
+        os.close(before)
+
+
+@contextmanager
+def pod_network() -> Iterator[None]:
+    """A network namespace of its own for this thread; the machine's is never touched."""
+    with network_namespace():
         # A bridge without an address of its own changes it, and loses packets, whenever a pod goes.
         _ip("link add pods address 02:00:00:00:00:01 type bridge")
         _ip(f"addr add {GATEWAY}/24 dev pods")
         _ip("link set pods up")
         yield
-    finally:
-        _check(_libc.setns(before, _CLONE_NEWNET))
-        os.close(before)
 
 
 def plug_in(pid: int, address: str, *, number: int) -> None:

@@ -58,6 +58,13 @@ def control_plane_programs() -> Path | None:
     return place if all((place / name).exists() for name in CONTROL_PLANE) else None
 
 
+def flink_programs() -> Path | None:
+    """Where `make flink` puts Flink and Beam's job server, of tests/support/beam_engines."""
+    place = _built() / "flink"
+    parts = ("cluster/flink-dist-*.jar", "job-server/beam-runners-flink-*.jar")
+    return place if all(any(place.glob(part)) for part in parts) else None
+
+
 def _built() -> Path:
     """As CACHE in the Makefile."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "yt8m"
@@ -85,6 +92,11 @@ REQUIREMENTS: dict[str, Requirement] = {
         find=control_plane_programs, otherwise="make control-plane (Go 1.26 or newer, 7 minutes)"
     ),
     "mlflow": Requirement(find=lambda: importlib.util.find_spec("mlflow"), otherwise="make mlflow"),
+    "flink": Requirement(
+        find=flink_programs, otherwise="make flink (with Maven; 400 MB, two minutes)"
+    ),
+    "mvn": Requirement(find=lambda: program("mvn"), package="maven"),
+    "javac": Requirement(find=lambda: program("javac"), package="default-jdk-headless"),
     "ip": Requirement(find=lambda: program("ip"), package="iproute2"),
     "network namespaces": Requirement(
         find=lambda: _succeeds("unshare", "--net", "true"),

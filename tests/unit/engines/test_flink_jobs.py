@@ -20,9 +20,12 @@ def flink():
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
-            assert self.path == "/jobs/overview"
+            if self.path == "/jobs/c3/exceptions":
+                return self.answer(200, {"root-exception": "Lost connection to ..."})
+            if self.path != "/jobs/overview":
+                return self.answer(200, {"root-exception": None})
             rows = [{"jid": j, "name": n, "state": s} for j, (n, s) in states.items()]
-            self.answer(200, {"jobs": rows})
+            return self.answer(200, {"jobs": rows})
 
         def do_PATCH(self):
             (job,) = re.fullmatch(r"/jobs/(\w+)\?mode=cancel", self.path).groups()
@@ -54,6 +57,12 @@ def test_our_job_is_cancelled_and_no_other(flink, scheme):
         "b2": "RUNNING",
         "c3": "FINISHED",
     }
+
+
+def test_the_causes_of_a_failure_are_those_of_our_job(flink):
+    address, _ = flink
+    assert flink_jobs.failure(address, OURS).strip() == "Lost connection to ..."
+    assert flink_jobs.failure("localhost:1", OURS) == ""
 
 
 def test_a_flink_that_does_not_answer_is_told_and_no_more(caplog):

@@ -14,9 +14,9 @@ from yt8m.components.engines.worker import environment
         ("The heartbeat of TaskManager with id tm-1 timed out.", "task manager tm-1 was lost"),
         ("TaskManager with id tm-0 is no longer reachable.", "task manager tm-0 was lost"),
         (
-            "Connection unexpectedly closed by remote task manager 'localhost/127.0.0.1:45353 "
-            "[ tm-1 ] '. This might indicate that the remote task manager was lost.",
-            "task manager localhost/127.0.0.1:45353 [ tm-1 ]",
+            "Lost connection to task manager 'localhost/127.0.0.1:36135 [ tm-0 ] '. This indicates "
+            "that the remote task manager was lost.",
+            "task manager tm-0 was lost",
         ),
         ("StatusRuntimeException: UNAVAILABLE: io exception", "EXTERNAL localhost:50000"),
         ("java.lang.IllegalStateException: Process died with exit code 1", "Python worker"),

@@ -1,0 +1,217 @@
+"""Every Beam stage on a Flink cluster: what it gives, how it is shared, and what a fault says.
+
+By `make test-engines` alone; `make flink` brings the cluster. Python runs in worker processes that
+each task manager starts (PROCESS), so that two of them work at once.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from flink_cluster import JOB_SERVER, Flink, flink_cluster, task_manager
+from tensorflow_metadata.proto.v0 import statistics_pb2
+from yt8m_runs import QUICK, Place, yt8m
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.engines,
+    pytest.mark.needs("flink", "java", "network namespaces", "ip"),
+]
+WORKERS = 2
+# Every stage that there is: the default Transform and ingest use no Beam.
+SETTINGS = (*QUICK, "data.ingest=rewrite", "transform.materialize=true")
+BALANCED = 0.6  # of a stage's records, for the worker that had most
+
+
+@pytest.fixture(scope="module")
+def flink(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flink]:
+    with flink_cluster(tmp_path_factory.mktemp("flink"), task_managers=WORKERS) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def here(flink: Flink, tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """Run in this process: what every engine has to give."""
+    del flink  # whose network this thread is in: processes start there from now on
+    folder = tmp_path_factory.mktemp("here")
+    words = ["--train", 2000, "--eval", 600, "--classes", 20, "--shards", 4]
+    done = yt8m("data", "generate", "--level", "video", "--out", folder / "data", *words)
+    assert done.returncode == 0, done.stderr
+    place = Place(folder / "data", folder / "root", folder / "push", settings=SETTINGS)
+    done = place.run()
+    assert done.returncode == 0, done.stderr
+    return place
+
+
+@pytest.fixture(scope="module")
+def interrupted(
+    flink: Flink, here: Place, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Place, dict[str, Ended]]:
+    """The same on the cluster, three times ended early by what the names say."""
+    folder = tmp_path_factory.mktemp("there")
+    place = replace(here, root=folder / "root", push=folder / "push")
+    said = {}
+    for name in ("signal", task_manager(0), JOB_SERVER):
+        command = place.start(*on(flink))
+        command.until("StatisticsGen running")
+        flink.until(lambda: flink.running() != [])
+        (job,) = flink.running()
+        if name == "signal":
+            code = command.end(signal.SIGTERM)
+        else:
+            flink.kill(name)
+            code = command.end()
+            flink.start_again(name)
+        flink.until_ready()
+        flink.until(lambda: flink.running() == [])
+        state = flink.get(f"jobs/{job}")["state"]
+        said[name] = Ended(code, " ".join(command.said.split()), state, place.states())
+    return place, said
+
+
+@pytest.fixture(scope="module")
+def there(flink: Flink, interrupted: tuple[Place, dict[str, Ended]]) -> Place:
+    """The run that continues after all that."""
+    place, _ = interrupted
+    done = place.run(*on(flink))
+    assert done.returncode == 0, done.stderr
+    return place
+
+
+class Ended(NamedTuple):
+    code: int
+    said: str
+    job: str
+    states: dict[str, str]
+
+
+def on(flink: Flink) -> list[str]:
+    options = [f"--job_endpoint={flink.job_endpoint}", f"--flink_master={flink.master}"]
+    options.append("--environment_type=PROCESS")
+    words = ["--beam-runner=flink", *(f"--beam-option={option}" for option in options)]
+    return [*words, f"--set=beam.parallelism={WORKERS}"]
+
+
+def artifact(place: Place, pattern: str) -> list[Path]:
+    found = sorted((place.root / "artifacts").glob(pattern))
+    assert found, f"no {pattern} below {place.root}"
+    return found
+
+
+def test_metrics_decision_and_weights_are_those_of_a_run_in_this_process(
+    here: Place, there: Place
+) -> None:
+    ours, theirs = (
+        json.loads(only(p, "Evaluator/evaluation/*/metrics.json")) for p in (here, there)
+    )
+    assert theirs == ours
+    ours, theirs = (
+        json.loads(only(p, "Evaluator/blessing/*/decision.json")) for p in (here, there)
+    )
+    assert (theirs["blessed"], theirs["checks"]) == (ours["blessed"], ours["checks"])
+    assert there.outcome() == here.outcome()
+
+
+def only(place: Place, pattern: str) -> bytes:
+    (found,) = artifact(place, pattern)
+    return found.read_bytes()
+
+
+def test_statistics_are_those_of_a_run_in_this_process(here: Place, there: Place) -> None:
+    for split in ("train", "eval"):
+        pattern = f"StatisticsGen/statistics/*/Split-{split}/FeatureStats.pb"
+        ours, theirs = (statistics(*artifact(place, pattern)) for place in (here, there))
+        assert ours.keys() == theirs.keys()
+        for name, feature in ours.items():
+            assert theirs[name].type == feature.type
+            mine, other = numbers(feature), numbers(theirs[name])
+            # Sketches of quantiles depend on the order of the records.
+            np.testing.assert_allclose(other, mine, rtol=1e-6, err_msg=f"{split} {name}")
+
+
+def statistics(path: Path) -> dict[str, Any]:
+    content = statistics_pb2.DatasetFeatureStatisticsList.FromString(path.read_bytes())
+    return {str(f.path.step): f for f in content.datasets[0].features}
+
+
+def numbers(feature: Any) -> list[float]:
+    one = feature.num_stats if feature.HasField("num_stats") else feature.string_stats
+    common = one.common_stats
+    found = [common.num_non_missing, common.min_num_values, common.max_num_values]
+    found += [common.avg_num_values, common.tot_num_values]
+    if feature.HasField("num_stats"):
+        return [*found, one.mean, one.std_dev, one.min, one.max, one.num_zeros]
+    return [*found, one.unique]
+
+
+def test_transformed_examples_are_those_of_a_run_in_this_process(here: Place, there: Place) -> None:
+    for split in ("train", "eval"):
+        pattern = f"Transform/transformed_examples/*/Split-{split}/*"
+        ours, theirs = (transformed(artifact(place, pattern)) for place in (here, there))
+        assert ours.keys() == theirs.keys()
+        for name, vector in ours.items():
+            np.testing.assert_allclose(theirs[name], vector, rtol=1e-6)
+
+
+def transformed(paths: list[Path]) -> dict[bytes, np.ndarray]:
+    found = {}
+    for record in tf.data.TFRecordDataset(list(map(str, paths)), "GZIP").as_numpy_iterator():
+        feature = tf.train.Example.FromString(record).features.feature
+        found[feature["id"].bytes_list.value[0]] = np.array(feature["features"].float_list.value)
+    return found
+
+
+def test_every_stage_that_reads_records_is_shared_by_the_workers(
+    flink: Flink, there: Place
+) -> None:
+    """By what Flink counts for each of its subtasks."""
+    del there
+    whole = [job for job in flink.jobs() if flink.get(f"jobs/{job}")["state"] == "FINISHED"]
+    shares = [share for share in flink.shares(whole) if share.records >= 500]
+    # Of ExampleGen, StatisticsGen and Transform; the Evaluator's are groups of shards.
+    assert len({share.job for share in shares}) >= 3
+    uneven = [share for share in shares if share.most > BALANCED]
+    assert not uneven, "\n".join(map(str, uneven))
+
+
+def test_predictions_are_the_bytes_of_a_run_in_this_process(
+    flink: Flink, here: Place, tmp_path: Path
+) -> None:
+    model = ["--model", here.push, "--data", here.data / "validate*"]
+    for name, words in (("here", []), ("there", on(flink)[:-1])):
+        out = ["--out", tmp_path / f"{name}.csv", "--format", "video"]
+        done = yt8m("predict", *model, *out, *words)
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "there.csv").read_bytes() == (tmp_path / "here.csv").read_bytes()
+
+
+def test_a_signal_cancels_the_engines_job(interrupted: tuple[Place, dict[str, Ended]]) -> None:
+    ended = interrupted[1]["signal"]
+    assert (ended.code, ended.job) == (143, "CANCELED"), ended.said
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (task_manager(0), "task manager tm-0 was lost"),
+        (JOB_SERVER, f"the job server {Flink.job_endpoint} was lost"),
+    ],
+)
+def test_a_program_of_the_engine_that_dies_is_named(
+    interrupted: tuple[Place, dict[str, Ended]], name: str, said: str
+) -> None:
+    ended = interrupted[1][name]
+    assert ended.code == 1
+    assert said in ended.said
+
+
+def test_what_was_done_before_a_fault_is_not_done_again(there: Place) -> None:
+    assert "ExampleGen" not in there.executed()

@@ -1,0 +1,267 @@
+"""A Flink cluster and Beam's job server before it: the real programs, for tests.
+
+`make flink` brings them, of the versions in tests/support/beam_engines. Job server and worker pools
+listen on all interfaces whatever they are told, so all of it runs in a network namespace that has a
+loopback alone (`network_namespace`).
+
+with flink_cluster(directory, task_managers=2) as flink:
+    yt8m("run", ..., f"--beam-option=--job_endpoint={flink.job_endpoint}")
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import requests
+import yaml
+from pod_network import network_namespace
+from requirements import flink_programs
+
+JOB_SERVER, JOB_MANAGER, WORKER_POOL = "job server", "job manager", "worker pool"
+_JOB_PORT, _ARTIFACT_PORT, _REST_PORT, _POOL_PORT = 8099, 8098, 8081, 50000
+_START_S = 120.0
+_PARTS = Path(__file__).parent / "beam_engines"
+# Flink's own start scripts open these of Java 17 to it; its packages for Python bring no scripts.
+_OPENED = (
+    "java.base/java.lang",
+    "java.base/java.net",
+    "java.base/java.io",
+    "java.base/java.nio",
+    "java.base/sun.nio.ch",
+    "java.base/java.lang.reflect",
+    "java.base/java.text",
+    "java.base/java.time",
+    "java.base/java.util",
+    "java.base/java.util.concurrent",
+    "java.base/java.util.concurrent.atomic",
+    "java.base/java.util.concurrent.locks",
+)
+# docs/beam-engines.md says why each is not what Flink takes.
+TASK_MANAGER = {
+    "cpu.cores": 1.0,
+    "memory.framework.heap.size": "128m",
+    "memory.framework.off-heap.size": "128m",
+    "memory.task.heap.size": "512m",
+    "memory.task.off-heap.size": "512m",
+    "memory.network.min": "256m",
+    "memory.network.max": "256m",
+    "memory.managed.size": "128m",
+    "memory.jvm-metaspace.size": "256m",
+    "memory.jvm-overhead.min": "192m",
+    "memory.jvm-overhead.max": "192m",
+}
+_HEAP, _DIRECT = (
+    "640m",
+    "896m",
+)  # of a task manager: the sums of the heaps, and of off-heap + network
+
+
+class Share(NamedTuple):
+    """How many records each worker had of a stage: those it wrote, or read where those are more."""
+
+    job: str
+    stage: str
+    of_workers: list[int]
+
+    @property
+    def records(self) -> int:
+        return sum(self.of_workers)
+
+    @property
+    def most(self) -> float:
+        """The part of the worker that had most."""
+        return max(self.of_workers) / max(self.records, 1)
+
+
+def _records(vertex: Any) -> list[int]:
+    counted = ("read-records", "write-records")
+    found = [[task["metrics"][name] for task in vertex["subtasks"]] for name in counted]
+    return max(found, key=sum)
+
+
+class Flink:
+    """A cluster that runs: a job manager, task managers, Beam's job server, worker pools."""
+
+    job_endpoint, master = f"localhost:{_JOB_PORT}", f"localhost:{_REST_PORT}"
+
+    def __init__(self, directory: Path, task_managers: int) -> None:
+        self.logs = directory / "logs"
+        self._directory, self._task_managers = directory, task_managers
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._commands: dict[str, list[str]] = {}
+
+    def start(self, name: str, command: list[str]) -> None:
+        """A process that ends with this one; it writes to a log of its name."""
+        self._commands[name] = command
+        self.logs.mkdir(parents=True, exist_ok=True)
+        with (self.logs / f"{name}.log").open("ab") as log:
+            self._running[name] = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", *command],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "FLINK_CONF_DIR": str(self._directory)},
+            )
+
+    def start_again(self, name: str) -> None:
+        self.start(name, self._commands[name])
+
+    def kill(self, name: str) -> None:
+        process = self._running.pop(name)
+        process.kill()
+        process.wait()
+
+    def kill_all(self) -> None:
+        for name in reversed(list(self._running)):
+            self.kill(name)
+
+    def start_all(self) -> None:
+        """Job manager and task managers, then the job server; back when all of them answer."""
+        self._write_configuration()
+        entry = "org.apache.flink.runtime"
+        configured = ("--configDir", str(self._directory))
+        self._java(
+            JOB_MANAGER,
+            "-Xmx512m",
+            *("-cp", _jars("/*")),
+            f"{entry}.entrypoint.StandaloneSessionClusterEntrypoint",
+            *(*configured, "--executionMode", "cluster"),
+        )
+        for number in range(self._task_managers):
+            self._java(
+                task_manager(number),
+                *(f"-Xmx{_HEAP}", f"-Xms{_HEAP}", f"-XX:MaxDirectMemorySize={_DIRECT}"),
+                *("-XX:MaxMetaspaceSize=256m", "-cp", _jars("/*")),
+                f"{entry}.taskexecutor.TaskManagerRunner",
+                *(*configured, "-D", f"taskmanager.resource-id=tm-{number}"),
+            )
+        self._java(
+            JOB_SERVER,
+            *("-Xmx512m", "-Djava.system.class.loader=UnlistedJars", f"-Djars={_jars()}"),
+            *("-cp", str(_programs() / "unlisted-jars.jar")),
+            "org.apache.beam.runners.flink.FlinkJobServerDriver",
+            *(f"--job-port={_JOB_PORT}", f"--artifact-port={_ARTIFACT_PORT}", "--expansion-port=0"),
+            *(f"--flink-master=localhost:{_REST_PORT}", f"--flink-conf-dir={self._directory}"),
+            f"--artifacts-dir={self._directory / 'artifacts'}",
+        )
+        self.until_ready()
+
+    def until_ready(self) -> None:
+        self.until(lambda: len(self.get("taskmanagers")["taskmanagers"]) == self._task_managers)
+        self.until(lambda: _listens(_JOB_PORT))
+
+    def _java(self, name: str, *words: str) -> None:
+        opened = [f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED]
+        logging = f"-Dlog4j.configurationFile={_PARTS / 'log4j.properties'}"
+        self.start(name, ["java", *opened, logging, *words])
+
+    def start_worker_pool(self) -> str:
+        """Where Python workers are started, each in a process of its own; its address."""
+        program = "apache_beam.runners.worker.worker_pool_main"
+        address = f"localhost:{_POOL_PORT}"
+        worker = Path(sys.executable).with_name("yt8m-beam-worker")
+        command = [sys.executable, "-m", program, f"--service_port={_POOL_PORT}"]
+        command.append(f"--container_executable={worker}")
+        self.start(WORKER_POOL, command)
+        self.until(lambda: _listens(_POOL_PORT))
+        return address
+
+    def get(self, path: str) -> Any:
+        """What Flink's own API says."""
+        return requests.get(f"http://localhost:{_REST_PORT}/{path}", timeout=10).json()
+
+    def jobs(self) -> list[str]:
+        """Their ids, the newest last."""
+        found = self.get("jobs/overview")["jobs"]
+        return [job["jid"] for job in sorted(found, key=lambda job: job["start-time"])]
+
+    def running(self) -> list[str]:
+        """Jobs that are at work: Flink calls those that wait for workers running, too."""
+        found = self.get("jobs/overview")["jobs"]
+        return [job["jid"] for job in found if job["tasks"]["running"]]
+
+    def shares(self, jobs: list[str]) -> list[Share]:
+        """Of every stage of these jobs."""
+        return [
+            Share(job, vertex["name"], _records(self.get(f"jobs/{job}/vertices/{vertex['id']}")))
+            for job in jobs
+            for vertex in self.get(f"jobs/{job}")["vertices"]
+        ]
+
+    def said(self, name: str) -> str:
+        return (self.logs / f"{name}.log").read_text(errors="replace")
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + _START_S
+        while time.monotonic() < deadline:
+            for name, process in self._running.items():
+                assert process.poll() is None, f"{name} ended:\n{self.said(name)[-3000:]}"
+            with contextlib.suppress(requests.ConnectionError, KeyError, ValueError):
+                if holds():
+                    return
+            time.sleep(0.2)
+        raise AssertionError(f"not within {_START_S} s; the logs are in {self.logs}")
+
+    def _write_configuration(self) -> None:
+        """Of all of its processes."""
+        self._directory.mkdir(parents=True, exist_ok=True)
+        settings: dict[str, Any] = {
+            "jobmanager.rpc.address": "localhost",
+            "jobmanager.bind-host": "localhost",
+            "jobmanager.memory.process.size": "1024m",
+            "taskmanager.host": "localhost",
+            "taskmanager.bind-host": "localhost",
+            "taskmanager.numberOfTaskSlots": 1,
+            "rest.address": "localhost",
+            "rest.bind-address": "localhost",
+            "rest.port": _REST_PORT,
+            "io.tmp.dirs": str(self._directory / "tmp"),
+            "classloader.resolve-order": "parent-first",
+            "pekko.ask.timeout": "60 s",  # a task manager ends where its own start takes longer
+            **{f"taskmanager.{name}": value for name, value in TASK_MANAGER.items()},
+        }
+        (self._directory / "tmp").mkdir(exist_ok=True)
+        text = "".join(
+            f"{name}: {yaml.safe_dump(v).splitlines()[0]}\n" for name, v in settings.items()
+        )
+        (self._directory / "flink-conf.yaml").write_text(text)
+
+
+def _programs() -> Path:
+    place = flink_programs()
+    assert place is not None, "make flink"
+    return place
+
+
+def _jars(ending: str = "") -> str:
+    """Flink's and Beam's: the cluster has both, so that no job brings them."""
+    return ":".join(f"{_programs() / part}{ending}" for part in ("cluster", "job-server"))
+
+
+def _listens(port: int) -> bool:
+    with contextlib.closing(socket.socket()) as client:
+        return client.connect_ex(("localhost", port)) == 0
+
+
+def task_manager(number: int) -> str:
+    return f"task manager {number}"
+
+
+@contextlib.contextmanager
+def flink_cluster(directory: Path, *, task_managers: int = 2) -> Iterator[Flink]:
+    """The cluster, in a network namespace that this thread is in until it ends."""
+    with network_namespace():
+        flink = Flink(directory, task_managers)
+        try:
+            flink.start_all()
+            yield flink
+        finally:
+            flink.kill_all()
