@@ -74,7 +74,9 @@ class TrainingJob(JsonFile):
                 "level": self.level,
             }
         )
-        # Checkpoints of versions that did not know it have none.
+        # Of what is not used nothing is noted, as by versions that did not know it.
+        if not described["model"].get("modality_norm"):
+            described["model"].pop("modality_norm", None)
         return {**described, "transform": self.transform} if self.transform else described
 
     @property

@@ -89,6 +89,9 @@ def _follow(command: Sequence[str]) -> tuple[str, int]:
         except KeyboardInterrupt:
             with contextlib.suppress(ProcessLookupError):
                 process.terminate()  # a terminal's Ctrl-C has reached it, a notebook's has not
+            for line in process.stderr:  # it ends in order, and holds its root until then
+                sys.stderr.write(line)
+            process.wait()
             raise
         code = process.wait()
         answer.seek(0)

@@ -1,0 +1,32 @@
+"""A run in a process of its own is waited for when the call is interrupted."""
+
+import sys
+
+import pytest
+
+from yt8m.pipeline.python.runs import _follow
+
+ENDS_IN_ORDER = """
+import pathlib, signal, sys, time
+def end(*_):
+    time.sleep(1)
+    pathlib.Path(sys.argv[1]).write_text("in order")
+    sys.exit(143)
+signal.signal(signal.SIGTERM, end)
+print("begun", file=sys.stderr, flush=True)
+time.sleep(60)
+"""
+
+
+def test_an_interrupted_run_has_ended_when_the_call_ends(tmp_path, monkeypatch):
+    lines = []
+
+    def write(line):
+        lines.append(line)
+        if len(lines) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys.stderr, "write", write)
+    with pytest.raises(KeyboardInterrupt):
+        _follow([sys.executable, "-c", ENDS_IN_ORDER, str(tmp_path / "ended")])
+    assert (tmp_path / "ended").read_text() == "in order"
