@@ -19,7 +19,7 @@ from yt8m.components.records.tfrecord import FOOTER_BYTES, HEADER_BYTES, read_re
 # Files are cut where there are fewer than so many: each worker then has several, and the looking
 # for places to cut, which walks through a file, stays small beside the reading.
 _PIECES = 64
-_LEAST_BYTES = 1 << 20
+_LEAST_BYTES = 256 << 10
 
 
 class Piece(NamedTuple):
