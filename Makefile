@@ -9,8 +9,7 @@ export TF_CPP_MIN_LOG_LEVEL ?= 2
 BIN := .venv/bin
 # Whole files go to one worker, for their tests share pipelines that take half a minute to make;
 # tests/conftest.py says in which order.
-# One more than the cores of a small machine: a quarter of a test is waiting for processes.
-WORKERS ?= 3
+WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: help install demo test test-unit test-slow test-real chaos lane-b test-lane-b check format \
