@@ -35,7 +35,7 @@ demo: install  ## a first model is pushed, a second, on newer data, is gated aga
 	$(BIN)/yt8m history --root demo/run
 	@echo "the report: $$($(BIN)/yt8m report --root demo/run)"
 
-test: install  ## unit, integration, distributed and end-to-end tests (about 15 minutes on two cores)
+test: install  ## unit, integration, distributed and end-to-end tests (about 20 minutes on two cores)
 	$(PYTEST) -m "not slow and not real and not lane_b and not control_plane and not engines"
 
 test-unit: install  ## unit tests alone (under a minute)
