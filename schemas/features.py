@@ -47,6 +47,11 @@ class Level(enum.Enum):
         """True where a record is a tf.SequenceExample."""
         return self is not Level.VIDEO
 
+    @property
+    def records_at_once(self) -> int:
+        """As many as are worth a call of a model, and no more than memory has room for."""
+        return 64 if self.is_sequence else 1024
+
 
 def record_key(name: str, level: Level) -> str:
     """The key under which feature `name` is stored in a record of `level`."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from yt8m.components.evaluator.config import EvaluatorConfig
     from yt8m.components.evaluator.score_table import ScoreTable
     from yt8m.components.evaluator.scoring import ScoringPlan
-    from yt8m.schemas.features import Level
+    from yt8m.schemas.features import FeatureConfig
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,12 +66,18 @@ def evaluate_files(
 ) -> Evaluation:
     """The evaluation of a SavedModel on the records at `place`; DataError where it has none."""
     from yt8m.components.evaluator.evaluation import evaluate
-    from yt8m.components.evaluator.scoring import check_models
+    from yt8m.components.evaluator.scoring import check_models, create_plan
     from yt8m.components.records.find import find_level, find_shards
 
     config = evaluator_config(top_k=top_k, replicates=replicates)
     shards = find_shards(place)
-    plan = create_plan(model, baseline, find_level(shards), top_k=top_k)
+    plan = create_plan(
+        config,
+        model=model,
+        baseline=baseline,
+        level=find_level(shards),
+        features=features_of(model),
+    )
     for note in check_models(plan):
         console.warn(note)
     scored = _score(plan, shards, console)
@@ -89,22 +95,15 @@ def evaluator_config(*, top_k: int, replicates: int) -> EvaluatorConfig:
     return from_dict(EvaluatorConfig, {"top_k": top_k, "bootstrap": bootstrap})
 
 
-def create_plan(model: str, baseline: str | None, level: Level, *, top_k: int) -> ScoringPlan:
-    """What is scored; UserError where the model does not say how many classes it scores."""
-    from yt8m.components.evaluator.scoring import ScoringPlan
+def features_of(model: str) -> FeatureConfig:
+    """What is read for `model`; UserError where it does not say how many classes it scores."""
     from yt8m.components.export.load import load_model
     from yt8m.schemas.features import FeatureConfig
 
     classes = load_model(model).num_classes
     if classes is None:
         raise UserError(f"{model}: its signature does not say how many classes it scores")
-    return ScoringPlan(
-        model=model,
-        baseline=baseline,
-        level=level,
-        features=FeatureConfig(num_classes=classes),
-        top_k=top_k,
-    )
+    return FeatureConfig(num_classes=classes)
 
 
 def _score(plan: ScoringPlan, shards: list[Shard], console: Console) -> ScoreTable:

@@ -42,8 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 @quiet_tensorflow()
 def run(args: argparse.Namespace, console: Console) -> None:
     """Score both, and say where they differ."""
-    from yt8m.components.commands.evaluate import create_plan, evaluator_config
-    from yt8m.components.evaluator.scoring import check_models
+    from yt8m.components.commands.evaluate import evaluator_config, features_of
+    from yt8m.components.evaluator.scoring import check_models, create_plan
     from yt8m.components.evaluator.shadow import compare
     from yt8m.components.inputs.shards import group_shards
     from yt8m.components.records.find import find_level, find_shards
@@ -55,8 +55,14 @@ def run(args: argparse.Namespace, console: Console) -> None:
     if not served.version:
         raise UserError(f"{args.push}: no version is in service, so there is nothing to compare")
     shards = find_shards(args.data)
+    config = evaluator_config(top_k=args.top_k, replicates=args.replicates)
+    candidate = find_model(args.model)
     plan = create_plan(
-        find_model(args.model), find_model(args.push), find_level(shards), top_k=args.top_k
+        config,
+        model=candidate,
+        baseline=find_model(args.push),
+        level=find_level(shards),
+        features=features_of(candidate),
     )
     for note in check_models(plan):
         console.warn(note)
@@ -64,7 +70,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
         found = compare(
             plan,
             group_shards(shards),
-            evaluator_config(top_k=args.top_k, replicates=args.replicates),
+            config,
             shown=args.shown,
             advance=progress.advance,
         )

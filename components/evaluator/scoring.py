@@ -32,8 +32,6 @@ from yt8m.schemas.features import FeatureConfig, Level
 
 T = TypeVar("T")
 
-_VIDEOS_AT_ONCE = 1024
-_SEQUENCES_AT_ONCE = 64
 _MERGE_EVERY = 64  # batches; keeps the number of pieces small
 _END = object()
 
@@ -54,8 +52,7 @@ class ScoringPlan:
     @property
     def records_at_once(self) -> int:
         """Records a batch."""
-        default = _SEQUENCES_AT_ONCE if self.level.is_sequence else _VIDEOS_AT_ONCE
-        return self.batch_size or default
+        return self.batch_size or self.level.records_at_once
 
 
 def create_plan(

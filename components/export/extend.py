@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from yt8m.components.artifacts.export_info import load_info
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.export.load import load_export
@@ -14,9 +12,8 @@ from yt8m.components.export.retrieval_index import build_index
 from yt8m.components.export.save import save_module
 from yt8m.components.inputs.config import Source
 from yt8m.components.models.config import RetrievalConfig
-from yt8m.components.models.retrieval import Index
+from yt8m.components.models.retrieval import Index, joined
 from yt8m.components.records.shard_reader import count_records
-from yt8m.schemas.batch import NO_LABEL
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import DataError, UserError
 
@@ -60,12 +57,7 @@ def _counted(shard: Shard) -> Shard:
 
 def _append(neighbours: Any, index: Index) -> None:
     """What is loaded of `Neighbours`: its variables alone."""
-    neighbours.keys.assign(np.concatenate([neighbours.keys.numpy(), index.keys]))
-    neighbours.scales.assign(np.concatenate([neighbours.scales.numpy(), index.scales]))
-    old, new = neighbours.labels.numpy(), index.labels
-    width = max(old.shape[1], new.shape[1])
-    padded = [
-        np.pad(part, [(0, 0), (0, width - part.shape[1])], constant_values=NO_LABEL)
-        for part in (old, new)
-    ]
-    neighbours.labels.assign(np.concatenate(padded))
+    variables = (neighbours.keys, neighbours.scales, neighbours.labels)
+    there = Index(*(variable.numpy() for variable in variables))
+    for variable, values in zip(variables, joined([there, index]), strict=True):
+        variable.assign(values)

@@ -17,6 +17,7 @@ import tensorflow as tf
 from yt8m.components.models.config import KeyStorage, RetrievalConfig
 from yt8m.components.models.layers import unit_scale
 from yt8m.components.preprocessing.arithmetic import normalize_apart
+from yt8m.schemas.batch import NO_LABEL
 
 _BLOCK = 8192  # keys that are compared at a time: 38 MB of float32
 _INT8_MAX = 127.0
@@ -32,6 +33,20 @@ class Index(NamedTuple):
     @property
     def nbytes(self) -> int:
         return sum(part.nbytes for part in self)
+
+
+def joined(parts: Sequence[Index]) -> Index:
+    """The videos of all `parts`, one after the other."""
+    width = max(part.labels.shape[1] for part in parts)
+    labels = [
+        np.pad(part.labels, [(0, 0), (0, width - part.labels.shape[1])], constant_values=NO_LABEL)
+        for part in parts
+    ]
+    return Index(
+        keys=np.concatenate([part.keys for part in parts]),
+        scales=np.concatenate([part.scales for part in parts]),
+        labels=np.concatenate(labels),
+    )
 
 
 def unit_vectors(vectors: tf.Tensor, sizes: Sequence[int]) -> tf.Tensor:

@@ -9,8 +9,6 @@ from yt8m.schemas.features import Level
 
 TOP_K = 20
 MAX_SEGMENTS = 100_000  # of each class in a segment submission, by the rules of 2019
-_VIDEOS_AT_ONCE = 1024
-_SEQUENCES_AT_ONCE = 64
 
 
 class Format(enum.Enum):
@@ -37,5 +35,4 @@ class PredictionPlan:
     @property
     def records_at_once(self) -> int:
         """Records a batch."""
-        default = _SEQUENCES_AT_ONCE if self.level.is_sequence else _VIDEOS_AT_ONCE
-        return self.batch_size or default
+        return self.batch_size or self.level.records_at_once

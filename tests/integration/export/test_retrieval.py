@@ -178,3 +178,18 @@ def _write(path: Path, records: list[bytes]) -> Path:
     with path.open("wb") as file:
         write_records(file, records)
     return path
+
+
+def test_videos_that_the_index_does_not_take_are_not_read(tmp_path: Path) -> None:
+    source = make_source(tmp_path / "data", Level.VIDEO, train=50, shards=5)
+    few = RetrievalConfig(max_videos=2)  # numbers 24 and 49, of the third and the fifth shard
+    before = build_index(source, few)
+    for shard in (source.shards[0], source.shards[2]):
+        path = Path(shard.uri)
+        data = bytearray(path.read_bytes())
+        data[40] ^= 0xFF  # within the first record
+        path.write_bytes(data)
+    after = build_index(source, few)
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(before, after, strict=True))
+    with pytest.raises(DataError, match=r"train.*: .*damaged|checksum"):
+        build_index(source, RetrievalConfig())
