@@ -75,6 +75,7 @@ class Kubelet:
         self._fixed_names = names
         self._api, self._directory, self._claims = api, directory, dict(claims)
         self._pods: dict[str, _Pod] = {}  # by uid
+        self._logs: dict[tuple[str, str], Path] = {}  # by namespace and name
         self._names: dict[str, str] = {}  # addresses of pods behind headless services
         self._numbers = itertools.count(1)
         self._stop = threading.Event()
@@ -158,12 +159,12 @@ class Kubelet:
         lines = "".join(f"{source} {target}\n" for target, source in mounts.items())
         (directory / "mounts").write_text(lines)
         own = self._pods[pod["metadata"]["uid"]] = _Pod(pod, directory, number)
+        self._logs[own.key] = own.log
         return own
 
     def log_of(self, namespace: str, name: str) -> Path | None:
         """The newest of that name; every pod leaves its log behind."""
-        found = [p for p in list(self._pods.values()) if p.key == (namespace, name)]
-        return found[-1].log if found else None
+        return self._logs.get((namespace, name))
 
     @contextlib.contextmanager
     def _logs_served(self, certificate: tuple[Path, Path]) -> Iterator[None]:

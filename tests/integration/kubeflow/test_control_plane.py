@@ -140,7 +140,10 @@ def _end_of(cluster, name):
     """The exit code of a pod's container, when it has ended."""
 
     def ended():
-        pod = cluster.api.get(f"/api/v1/namespaces/{NAMESPACE}/pods/{name}")
+        try:
+            pod = cluster.api.get(f"/api/v1/namespaces/{NAMESPACE}/pods/{name}")
+        except KubeError as error:
+            raise AssertionError(f"{error}; it had said:\n{cluster.log(name)}") from error
         statuses = pod["status"].get("containerStatuses") or [{"state": {}}]
         return statuses[0]["state"].get("terminated")
 
@@ -365,10 +368,11 @@ def test_a_trainer_that_is_killed_loses_nothing(cluster, volume):
     _start_trainer(cluster, "second", job, volume)
     _until(lambda: "step" in cluster.log("second"))
     assert "of an earlier attempt; following it" in cluster.log("second")
-    (pod,) = [p["metadata"]["name"] for p in _pods(cluster, "killed")]
     _kill_pod(cluster, "second")
-    assert _end_of(cluster, pod) == EXIT_ABANDONED
     _until(lambda: _jobset(cluster, "killed")["status"].get("terminalState") == "Failed")
+    # A process that dies while it ends is started again, and then ends at once.
+    (pod,) = [p["metadata"]["name"] for p in _pods(cluster, "killed")]
+    assert _end_of(cluster, pod) == EXIT_ABANDONED, cluster.log(pod)
 
     step = newest_step(volume / "work/jobs/killed/checkpoints")
     assert step > 0
