@@ -2,6 +2,7 @@
 
     python benchmarks/evaluator.py                 marginal cost, equal values, memory
     python benchmarks/evaluator.py --skip-memory   (or --skip-cost)
+    python benchmarks/evaluator.py --steps         where a video's processor time goes
 
 Marginal cost: both evaluate a small and a large set in one process, and what the additional
 examples took is divided by their number, so start-up counts for neither. Memory: our Evaluator on
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--skip-memory", action="store_true")
     parser.add_argument("--skip-cost", action="store_true")
+    parser.add_argument("--steps", action="store_true", help="where a video's time goes, alone")
     parser.add_argument("--measure", nargs=2, metavar=("DIR", "TIMES"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.measure:
@@ -43,6 +46,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="yt8m-benchmark-") as place:
         root = Path(place)
         prepare(root)
+        if args.steps:
+            print(json.dumps({"cpu_microseconds_a_video": steps_of(root)}, indent=1))
+            return 0
         result = {} if args.skip_cost else compare(root)
         if not args.skip_memory:
             result |= compare_memory(root)
@@ -129,6 +135,47 @@ def compare(root: Path) -> dict[str, object]:
         "values": values,
         "equal": all(abs(values["ours"][m] - values["stock"][m]) < 1e-9 for m in METRICS),
     }
+
+
+def steps_of(root: Path) -> dict[str, float]:
+    """Processor time of our Evaluator's steps for one batch, the least of several."""
+    import numpy as np
+    import tensorflow as tf
+
+    from yt8m.components.evaluator.score_table import CANDIDATE
+    from yt8m.components.evaluator.scoring import ScoringPlan, ShardScorer
+    from yt8m.schemas.features import FeatureConfig, Level
+
+    plan = ScoringPlan(
+        model=str(root / "model" / "Format-Serving"),
+        baseline=None,
+        level=Level.VIDEO,
+        features=FeatureConfig(num_classes=CLASSES),
+    )
+    scorer = ShardScorer(plan)
+    shard = str(min((root / "data").glob("validate*.tfrecord")))
+    dataset = tf.data.TFRecordDataset(shard).batch(plan.records_at_once)
+    records = next(iter(dataset))
+    scored = scorer.score_batch(records)
+    inputs = tf.constant(np.random.default_rng(0).normal(size=(len(records), 1152)), tf.float32)
+    weights = tf.constant(np.random.default_rng(1).normal(size=(1152, CLASSES)), tf.float32)
+    steps: dict[str, Callable[[], object]] = {
+        "product": lambda: tf.matmul(inputs, weights),
+        "model": lambda: scorer.models[CANDIDATE].score_records(records),
+        "read": lambda: next(iter(dataset)),
+        "model, labels and loss": lambda: scorer.score_batch(records),
+        "best classes and metrics": lambda: scorer.metrics(scored),
+    }
+    return {name: _least_cpu_s(step) / len(records) * 1e6 for name, step in steps.items()}
+
+
+def _least_cpu_s(step: Callable[[], object]) -> float:
+    times = []
+    for _ in range(8):
+        begun = time.process_time()
+        step()
+        times.append(time.process_time() - begun)
+    return min(times)
 
 
 def examples_of(place: Path, shards: list[Path]) -> Any:

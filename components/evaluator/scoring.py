@@ -142,11 +142,12 @@ class ShardScorer:
 
     def _batches(self, shards: Sequence[Shard]) -> Iterator[ScoredBatch]:
         for records in read_batches(shards, self.plan.records_at_once):
-            scored = self._scored(records)
+            scored = self.score_batch(records)
             if scored is not None:
                 yield scored
 
-    def _scored(self, records: tf.Tensor) -> ScoredBatch | None:
+    def score_batch(self, records: tf.Tensor) -> ScoredBatch | None:
+        """All scores of one batch; None of records that give no rows."""
         rows = parse_labels(records, self._wanted)
         if not len(rows):  # records without rated segments
             return None
