@@ -112,6 +112,10 @@ class ObjectFile(io.RawIOBase):
             self._fill(memoryview(buffer), start, end)
         return max(self._at - start, 0)
 
+    def readall(self) -> bytes:
+        """The rest in one range: Python's own asks for 8 KB at a time."""
+        return cast(bytes, self.read(max(self._size - self._at, 0)))
+
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
         self._at = base + offset
