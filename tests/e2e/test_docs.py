@@ -8,12 +8,8 @@ from pathlib import Path
 import pytest
 from docs_blocks import PAGES, blocks
 
-LONG = (
-    "distributed-training.md",
-    "own-parts.md",
-    "predictions.md",
-    "tutorial.md",
-)  # in minutes of a processor
+# What the other pages show, tests beside this one show too: endurance.
+SHORT = ("README.md",)
 RUN = [page for page in PAGES if any(b.kind == "bash" for b in blocks(page))]
 
 
@@ -21,7 +17,7 @@ RUN = [page for page in PAGES if any(b.kind == "bash" for b in blocks(page))]
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, id=page.name, marks=pytest.mark.slow if page.name in LONG else ())
+        pytest.param(page, id=page.name, marks=() if page.name in SHORT else pytest.mark.slow)
         for page in RUN
     ],
 )

@@ -46,8 +46,8 @@ MODELS: dict[str, ModelConfig] = {
     "dbof_average_gated": DbofConfig(
         clusters=32, hidden=16, frames=40, pooling=Pooling.AVERAGE, context_gating=True
     ),
-    "lstm": RnnConfig(cells=8),
-    "gru": RnnConfig(cells=8, cell=Cell.GRU, layers=1),
+    "lstm": RnnConfig(cells=8, layers=1),
+    "gru": RnnConfig(cells=8, cell=Cell.GRU, layers=2),
     "netvlad": NetVladConfig(clusters=4, hidden=8),
     "netvlad_gated": NetVladConfig(clusters=4, hidden=8, context_gating=True, dropout=0.1),
     "nextvlad": NextVladConfig(clusters=4, hidden=16),

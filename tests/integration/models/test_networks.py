@@ -36,7 +36,7 @@ Step = tuple[float, list[tf.Tensor]]
 
 
 def _cases(names: Iterable[str]) -> list[Any]:
-    """The gated units are the long short-term memory's, but for the cell: endurance."""
+    """The gated units are the long short-term memory's, but for cell and layers: endurance."""
     return [pytest.param(n, marks=pytest.mark.slow if n == "gru" else ()) for n in names]
 
 
