@@ -42,7 +42,7 @@ class ClassComparison:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class ResultsComparison:
     """Whatever both have. Classes: the most gained first."""
 
     a: ModelResults
@@ -78,9 +78,9 @@ class Comparison:
         }
 
 
-def compare(a: ModelResults, b: ModelResults, *, support: int = 1) -> Comparison:
+def compare(a: ModelResults, b: ModelResults, *, support: int = 1) -> ResultsComparison:
     """`b` against `a`; classes of at least `support` videos."""
-    return Comparison(
+    return ResultsComparison(
         a=a,
         b=b,
         settings=_settings(a.configuration, b.configuration),

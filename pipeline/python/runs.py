@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from yt8m.components.artifacts.run_record import RunRecord
 from yt8m.pipeline import presets
-from yt8m.pipeline.comparison import Comparison
+from yt8m.pipeline.comparison import ResultsComparison
 from yt8m.pipeline.comparison import compare as compare_findings
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.findings import ModelResults, executions_of, findings_of_run
@@ -297,7 +297,7 @@ class Runs(Sequence[Run]):
 class RunComparison:
     """Two runs; a gain is the second's over the first's."""
 
-    def __init__(self, comparison: Comparison) -> None:
+    def __init__(self, comparison: ResultsComparison) -> None:
         self._comparison = comparison
 
     @property
