@@ -16,7 +16,7 @@ from yt8m.components.report.model import Curve
 from yt8m.components.report.page import document
 from yt8m.components.report.sections.metrics import TITLES
 from yt8m.components.report.tables import Column, notes, table
-from yt8m.pipeline.comparison import ClassComparison, ResultsComparison
+from yt8m.pipeline.results.comparison import ClassComparison, ResultsComparison
 
 _SHOWN = 10  # classes that gained most, and as many that lost most, as text
 _ABSENT = "-"

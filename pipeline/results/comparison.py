@@ -9,7 +9,7 @@ from typing import Any
 
 from yt8m.components.artifacts.estimate import Estimate, estimate_text
 from yt8m.components.artifacts.evaluation import ClassMetrics
-from yt8m.pipeline.findings import ModelResults
+from yt8m.pipeline.results.model_results import ModelResults
 from yt8m.schemas.config_tree import flatten, to_dict
 
 # Where things lie and what is done afterwards make no model better.
