@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 
 from docs_blocks import ROOT
@@ -24,3 +25,15 @@ def test_a_class_has_a_name_of_its_own() -> None:
             if isinstance(node, ast.ClassDef) and node.name not in IN_EVERY_STEP:
                 found[node.name].append(str(path.relative_to(ROOT)))
     assert {name: places for name, places in found.items() if len(places) > 1} == {}
+
+
+def test_a_file_that_is_written_or_looked_for_is_named_in_one_module() -> None:
+    name = re.compile(r"[\w.-]*\w\.(csv|html|json|jsonl|lock|npz|pb|pbtxt|prom|tfrecord|txt)")
+    found = defaultdict(set)
+    for path, tree in SOURCES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                last = node.value.rpartition("/")[2]
+                if name.fullmatch(last) and not node.value.startswith("youtube8m/"):  # a URL
+                    found[last].add(str(path.relative_to(ROOT)))
+    assert {text: places for text, places in found.items() if len(places) > 1} == {}
