@@ -1,7 +1,7 @@
 """Runs of a root as MLflow's, so that they outlive its metadata and its artifacts.
 
-A run is found again by its id, a tag. One that is there whole is left alone; one that an
-export left unfinished is deleted and written anew, so that no point of a curve is there twice.
+A run is found again by its id, a tag. One that is complete is left alone; one that an
+export left unfinished is deleted and written again, so that no point of a curve is there twice.
 """
 
 from __future__ import annotations
