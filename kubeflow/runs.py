@@ -114,6 +114,7 @@ def wait(
     last_state: dict[str, str] = {}
     away_since: float | None = None
     while True:
+        run = None
         try:
             run = client.run(run_id)
             away_since = None
@@ -136,7 +137,7 @@ def wait(
             if run.is_over:
                 return run
         if deadline is not None and polling.clock() >= deadline:
-            state = "not known, for the server is away" if away_since else run.state
+            state = run.state if run else "not known, for the server is away"
             raise Yt8mError(
                 f"run {run_id}: still {state} after {polling.timeout_s:.0f} s (--timeout); "
                 f"it goes on; `yt8m kubeflow wait {run_id}` follows it again"
