@@ -51,7 +51,7 @@ class Task:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class PipelineRun:
     id: str
     name: str
     state: str
@@ -162,7 +162,7 @@ class KfpClient:
             lambda: self._find_experiment(name),
         )
 
-    def start_run(self, launch: Launch) -> Run:
+    def start_run(self, launch: Launch) -> PipelineRun:
         check_name("run", launch.name)
         token = _token()
         body = api.V2beta1Run(description=token, **_launched(launch))
@@ -171,10 +171,10 @@ class KfpClient:
             lambda: _marked(self.runs(launch.experiment_id, limit=_PAGE), token),
         )
 
-    def run(self, run_id: str) -> Run:
+    def run(self, run_id: str) -> PipelineRun:
         return _run(self._get(f"/runs/{run_id}", "V2beta1Run"))
 
-    def runs(self, experiment_id: str, *, limit: int) -> list[Run]:
+    def runs(self, experiment_id: str, *, limit: int) -> list[PipelineRun]:
         query = {"experiment_id": experiment_id, "sort_by": "created_at desc"}
         if not experiment_id:
             query["namespace"] = self._namespace
@@ -323,9 +323,9 @@ def _version(v: Any) -> PipelineVersion:
     )
 
 
-def _run(r: Any) -> Run:
+def _run(r: Any) -> PipelineRun:
     details = (r.run_details.task_details if r.run_details else None) or []
-    return Run(
+    return PipelineRun(
         id=r.run_id,
         name=r.display_name or "",
         state=r.state or "PENDING",

@@ -22,7 +22,7 @@ from yt8m.kubeflow.launcher import finish_output, prepare_input
 from yt8m.kubeflow.references import follow, leave_on_volume
 from yt8m.kubeflow.task_cache import find_cached_result
 from yt8m.kubeflow.visualizations import draw
-from yt8m.kubeflow.volumes import check_volumes
+from yt8m.kubeflow.volume_access import check_volumes_writable
 from yt8m.schemas.errors import EXIT_FAILED, Yt8mError
 
 # Kubernetes keeps what is written there with the pod's status, up to this size.
@@ -58,7 +58,7 @@ def _execute(args: argparse.Namespace, beam_args: list[str], root: str) -> None:
     executor_input = json.loads(args.json_serialized_invocation_args)
     inputs = json.loads(args.json_serialized_inputs_spec_args or "{}")
     outputs = json.loads(args.outputs_spec or "{}")
-    check_volumes(executor_input.get("inputs", {}).get("parameterValues", {}), os.environ)
+    check_volumes_writable(executor_input.get("inputs", {}).get("parameterValues", {}), os.environ)
     given_outputs = executor_input.get("outputs", {}).get("artifacts", {})
     places = prepare_input(executor_input, inputs, outputs, launcher_root=root)
     follow(executor_input, places)

@@ -11,7 +11,7 @@ from typing import Any
 
 from yt8m.components.evaluator.config import GateConfig
 from yt8m.components.evaluator.thresholds import resolve_gate
-from yt8m.kubeflow.client import KfpClient, Launch, Run, Task, find_pipeline, newest_version
+from yt8m.kubeflow.client import KfpClient, Launch, PipelineRun, Task, find_pipeline, newest_version
 from yt8m.kubeflow.http import ServerError
 from yt8m.kubeflow.lint import root_problem
 from yt8m.kubeflow.spec_file import Spec, server_spec
@@ -102,7 +102,9 @@ class Polling:
     clock: Callable[[], float] = time.monotonic
 
 
-def wait(client: KfpClient, run_id: str, *, say: Callable[[str], None], polling: Polling) -> Run:
+def wait(
+    client: KfpClient, run_id: str, *, say: Callable[[str], None], polling: Polling
+) -> PipelineRun:
     """The finished run; `say` hears each change of a task's state once.
 
     A server that is away for less than `polling.patience_s` is waited for: the run goes on without
@@ -112,6 +114,7 @@ def wait(client: KfpClient, run_id: str, *, say: Callable[[str], None], polling:
     last_state: dict[str, str] = {}
     away_since: float | None = None
     while True:
+        run = None
         try:
             run = client.run(run_id)
             away_since = None
@@ -134,7 +137,7 @@ def wait(client: KfpClient, run_id: str, *, say: Callable[[str], None], polling:
             if run.is_over:
                 return run
         if deadline is not None and polling.clock() >= deadline:
-            state = "not known, for the server is away" if away_since else run.state
+            state = run.state if run else "not known, for the server is away"
             raise Yt8mError(
                 f"run {run_id}: still {state} after {polling.timeout_s:.0f} s (--timeout); "
                 f"it goes on; `yt8m kubeflow wait {run_id}` follows it again"
@@ -142,7 +145,7 @@ def wait(client: KfpClient, run_id: str, *, say: Callable[[str], None], polling:
         polling.sleep(polling.every_s)
 
 
-def own_tasks(run: Run) -> list[Task]:
+def own_tasks(run: PipelineRun) -> list[Task]:
     """The pipeline's own steps, oldest first."""
     tasks = [
         t

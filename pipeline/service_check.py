@@ -28,7 +28,7 @@ from yt8m.pipeline.config import PipelineConfig
 from yt8m.schemas.errors import UserError
 
 if TYPE_CHECKING:
-    from yt8m.components.evaluator.judge import Judgement
+    from yt8m.components.evaluator.served_model_gate import ServedModelDecision
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,16 +43,16 @@ class ServiceCheck:
 
 
 def check_service(config: PipelineConfig) -> ServiceCheck:
-    """Judge the version in service on the newest labelled records, and go back where it fails."""
+    """Evaluate what is in service on the newest labelled records, and go back where it fails."""
     push_dir = config.pusher.push_dir
     served = in_service(push_dir)
     if not served.version or served.foreign:
         return ServiceCheck(version=0, text="no version of yt8m's is in service")
     current = load_version(push_dir, served.version)
     shards, where = _newest_labelled(config)
-    judgement = _judge(config, current, shards)
-    decision = judgement.decision
-    if not judgement.told:
+    found = _decide(config, current, shards)
+    decision = found.decision
+    if not found.has_enough_examples:
         return ServiceCheck(
             version=current.number,
             text=f"{served} was not judged: {where} has {decision.examples:,} examples, "
@@ -62,7 +62,7 @@ def check_service(config: PipelineConfig) -> ServiceCheck:
         return ServiceCheck(version=current.number, text=f"{served} passes its gate on {where}")
     why = f"version {current.number} fell below its gate on {where}: {decision.reason}"
     for older in _older(push_dir, served):
-        if _judge(config, older, shards).decision.blessed:
+        if _decide(config, older, shards).decision.blessed:
             return _go_back(config, served, older, why)
     return ServiceCheck(
         version=current.number,
@@ -100,10 +100,11 @@ def _newest_labelled(config: PipelineConfig) -> tuple[list[Shard], str]:
     return shards, f"span {spans}" if spans else f"split {config.evaluator.split}"
 
 
-def _judge(config: PipelineConfig, version: Version, shards: list[Shard]) -> Judgement:
-    from yt8m.components.evaluator.judge import judge  # TFMA takes seconds to import
+def _decide(config: PipelineConfig, version: Version, shards: list[Shard]) -> ServedModelDecision:
+    # TFMA takes seconds to import.
+    from yt8m.components.evaluator.served_model_gate import decide_served_model
 
-    return judge(
+    return decide_served_model(
         version.path,
         shards,
         config.evaluator,

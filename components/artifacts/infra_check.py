@@ -43,7 +43,7 @@ class ServingCheck:
 
 
 @dataclass(frozen=True, kw_only=True)
-class InfraCheck(JsonFile):
+class InfraCheckResult(JsonFile):
     """Whether the model can be served, and how well."""
 
     blessed: bool

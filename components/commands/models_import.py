@@ -24,9 +24,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import tempfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from yt8m.components import storage
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.commands.arguments import add_push_argument
 from yt8m.components.console.console import Console
@@ -67,8 +69,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 @quiet_tensorflow()
 def run(args: argparse.Namespace, console: Console) -> None:
     """Check the model, score it, and push it."""
-    from yt8m.components.starter_code.take_in import as_export
-
     level = Level(args.level) if args.level else None
     with as_export(args.model, level=level) as export:
         _import(args, export, level, console)
@@ -129,11 +129,32 @@ def _level(model: LoadedModel, said: Level | None, found: Evaluation | None) -> 
 
 
 @contextlib.contextmanager
+def as_export(source: str, *, level: Level | None = None) -> Iterator[str]:
+    """Where `source` is with the signatures of an export: itself, unless the starter code made it.
+
+    `level` is what the user says of a checkpoint, where that does not say so itself.
+    """
+    from yt8m.components.starter_code.checkpoint import export_checkpoint, find_checkpoint
+    from yt8m.components.starter_code.saved_model import export_saved_model, is_starter_code_export
+
+    is_export = is_starter_code_export(source)
+    has_model = storage.exists(storage.join(source, MODEL_FILE))
+    checkpoint = None if has_model else find_checkpoint(source)
+    if not is_export and checkpoint is None:
+        yield source
+        return
+    with tempfile.TemporaryDirectory(prefix="yt8m-import-") as place:
+        made = storage.join(place, "export")
+        if checkpoint is not None:
+            export_checkpoint(checkpoint, made, level=level)
+        else:
+            export_saved_model(source, made)
+        yield made
+
+
+@contextlib.contextmanager
 def _described(model: LoadedModel, level: Level) -> Iterator[tuple[str, ExportInfo]]:
     """A directory with the model and what it says of itself, a copy where that was missing."""
-    import tempfile
-
-    from yt8m.components import storage
     from yt8m.components.artifacts.export_info import FILE_NAME, ExportInfo
 
     if model.level is not None:

@@ -25,11 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Say which versions are damaged, and remove them on request."""
-    from yt8m.components.registry.push import find_damaged, prune
+    from yt8m.components.registry.push import find_damaged, remove_damaged
     from yt8m.components.registry.versions import require_registry
 
     require_registry(args.push)
-    damaged = prune(args.push) if args.yes else find_damaged(args.push)
+    damaged = remove_damaged(args.push) if args.yes else find_damaged(args.push)
     value = {"push_dir": args.push, "damaged": list(damaged), "removed": args.yes}
     if not damaged:
         console.result(value, f"no damaged version in {args.push}")

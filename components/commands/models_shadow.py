@@ -25,7 +25,7 @@ from yt8m.components.storage.temporary import own_temporary_directory
 from yt8m.schemas.errors import UserError
 
 if TYPE_CHECKING:
-    from yt8m.components.evaluator.shadow import Answer, Comparison
+    from yt8m.components.evaluator.shadow import Answer, ShadowComparison
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
     console.result(value, _text(found, served.version, console))
 
 
-def _value(found: Comparison) -> dict[str, Any]:
+def _value(found: ShadowComparison) -> dict[str, Any]:
     from yt8m.schemas.config_tree import to_dict
 
     value: dict[str, Any] = to_dict(found)
@@ -92,7 +92,7 @@ def _value(found: Comparison) -> dict[str, Any]:
     return value
 
 
-def _text(found: Comparison, version: int, console: Console) -> str:
+def _text(found: ShadowComparison, version: int, console: Console) -> str:
     from yt8m.components.artifacts.estimate import estimate_text
 
     served = f"version {version}"

@@ -34,7 +34,7 @@ _LOST_WORKER = re.compile(r"call already cancelled|[Cc]lient cancelled|Process d
 _NO_POOL = re.compile(r"UNAVAILABLE: io exception")
 
 
-class _Job(portable_runner.PipelineResult):
+class _EngineJob(portable_runner.PipelineResult):
     """A job that ends when its command is told to end, and whose failures have names."""
 
     def __init__(self, started: portable_runner.PipelineResult, options: PortableOptions) -> None:
@@ -115,13 +115,13 @@ class _Shared:
             return SharedRead(transform._source._pattern.get()).expand(given.pipeline)
         return super().apply(transform, given, options)  # type: ignore[misc]  # Beam's class
 
-    def run_portable_pipeline(self, pipeline: Any, options: PipelineOptions) -> _Job:
+    def run_portable_pipeline(self, pipeline: Any, options: PipelineOptions) -> _EngineJob:
         portable = options.view_as(PortableOptions)
         try:
             started = super().run_portable_pipeline(pipeline, options)  # type: ignore[misc]
         except grpc.RpcError as error:
             raise Yt8mError(_lost_job_server(portable.job_endpoint)) from error
-        return _Job(started, portable)
+        return _EngineJob(started, portable)
 
 
 class FlinkRunner(_Shared, flink_runner.FlinkRunner):

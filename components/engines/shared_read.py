@@ -65,7 +65,7 @@ class SharedRead(beam.PTransform):
             | "Pattern" >> beam.Create([self._pattern], reshuffle=False)
             | "Pieces" >> beam.ParDo(_Pieces())
             | "Spread" >> beam.Reshuffle()
-            | "Read" >> beam.ParDo(_Read()).with_output_types(bytes)
+            | "Read" >> beam.ParDo(_ReadPiece()).with_output_types(bytes)
         )
 
 
@@ -76,7 +76,7 @@ class _Pieces(beam.DoFn):
         yield from map(tuple, pieces_of(sizes))
 
 
-class _Read(beam.DoFn):
+class _ReadPiece(beam.DoFn):
     def process(self, element: tuple[Any, ...]) -> Iterator[bytes]:
         piece = Piece(*element)
         with open_shard(piece.uri) as (file, _):

@@ -152,7 +152,7 @@ def _bounded(
 
 def _estimates(metrics: MetricAccumulator) -> dict[str, Estimate]:
     result = metrics.result()
-    values = {
+    values: dict[str, float | None] = {
         "gap": result.gap,
         "map": result.map,
         "perr": result.perr,

@@ -106,7 +106,7 @@ class Executor(base_beam_executor.BaseBeamExecutor):
         )
         if model_digest(job.plan.model) != digest:
             raise DataError(f"{job.plan.model}: its files changed while it was scored; run again")
-        decision = dataclasses.replace(_judge(job, evaluation), model_digest=digest)
+        decision = dataclasses.replace(_decide(job, evaluation), model_digest=digest)
         metrics_file = storage.join(job.evaluation_uri, evaluation_file.FILE_NAME)
         storage.write_text(metrics_file, evaluation.to_json())
         _write_blessing(decision, inputs=input_dict, outputs=output_dict)
@@ -207,7 +207,7 @@ def _nodes(properties: dict[str, Any]) -> tuple[EvaluatorConfig, GateConfig, Fea
     return config, gate, features
 
 
-def _judge(job: _Job, evaluation: Evaluation) -> Decision:
+def _decide(job: _Job, evaluation: Evaluation) -> Decision:
     """Write the evaluation as TFMA's, and decide as TFMA does."""
     uri, has_baseline = job.evaluation_uri, job.baseline is not None
     user_metrics = collect_user_metrics(uri)

@@ -59,7 +59,7 @@ class DifferingClass:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class ShadowComparison:
     """What was found on all rows; `evaluation` is None where none has labels."""
 
     rows: int
@@ -79,7 +79,7 @@ def compare(
     *,
     shown: int,
     advance: Callable[[int], None] = lambda _: None,
-) -> Comparison:
+) -> ShadowComparison:
     """`plan.model` beside `plan.baseline` on all records; DataError where there are no rows."""
     scorer, table = ShardScorer(plan), ScoreTableBuilder(plan)
     agreement = _Agreement(plan, shown)
@@ -144,13 +144,13 @@ class _Agreement:
             heapq.heappop(self._worst)
         sums.rows += len(difference)
 
-    def result(self) -> Comparison:
+    def result(self) -> ShadowComparison:
         sums = self._sums
         if not sums.rows:
             raise DataError("--data: holds no rows that both models score")
         means = sums.by_class / sums.rows
         furthest = np.argsort(-np.abs(means[0] - means[1]), kind="stable")[: self._shown]
-        return Comparison(
+        return ShadowComparison(
             rows=sums.rows,
             labelled=0,
             same_best=sums.same_best / sums.rows,

@@ -14,12 +14,14 @@ import tensorflow as tf
 from yt8m.components import storage
 from yt8m.components.artifacts.export_info import FILE_NAME, ExportInfo
 from yt8m.components.artifacts.saved_model import MODEL_FILE
-from yt8m.components.export.batching import FILE_NAME as BATCHING_FILE
-from yt8m.components.export.batching import batching_parameters
 from yt8m.components.export.module import ServingModule
+from yt8m.components.export.tf_serving import (
+    BATCHING_FILE,
+    WARM_UP_FILE,
+    batching_parameters,
+    warm_up_requests,
+)
 from yt8m.components.export.transform_graph import TransformGraph
-from yt8m.components.export.warmup import FILE_NAME as WARM_UP_FILE
-from yt8m.components.export.warmup import warm_up_requests
 from yt8m.components.models.network import Network
 from yt8m.components.models.retrieval import Neighbours
 from yt8m.schemas.errors import ConfigError

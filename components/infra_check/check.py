@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from yt8m.components.artifacts.infra_check import InfraCheck, Latency, Serving, ServingCheck
+from yt8m.components.artifacts.infra_check import InfraCheckResult, Latency, Serving, ServingCheck
 from yt8m.components.export.load import LoadedModel
 from yt8m.components.infra_check import probe
 from yt8m.components.infra_check.config import InfraCheckConfig, ServingLimits
@@ -37,13 +37,13 @@ class ProbeError(Exception):
 
 def check_serving(
     model: LoadedModel, requests: Sequence[Request], config: InfraCheckConfig, limits: ServingLimits
-) -> InfraCheck:
+) -> InfraCheckResult:
     """Whether a process that knows TensorFlow alone serves `model` as it was judged, and how."""
     try:
         answer = ask_fresh_process(model.directory, requests, config)
         rows, difference = compare(model, requests, answer["answers"])
     except ProbeError as error:
-        return InfraCheck(blessed=False, reason=f"infra check: {error}")
+        return InfraCheckResult(blessed=False, reason=f"infra check: {error}")
     serving = _serving(answer)
     checks = hold(serving, limits)
     broken = [f"{c.name} = {c.limit:g}, and it is {c.observed:.4g}" for c in checks if not c.passed]
@@ -54,7 +54,7 @@ def check_serving(
         else f"served {rows} rows as they were scored; loaded in {serving.load_s:.1f} s, p99 "
         f"{alone.p99_ms:.1f} ms a record, {serving.memory_mb:.0f} MB"
     )
-    return InfraCheck(
+    return InfraCheckResult(
         blessed=not broken,
         reason=reason,
         rows=rows,

@@ -11,7 +11,7 @@ from tfx.types import artifact_utils
 from tfx.utils import path_utils
 
 from yt8m.components import storage
-from yt8m.components.artifacts.infra_check import FILE_NAME, InfraCheck
+from yt8m.components.artifacts.infra_check import FILE_NAME, InfraCheckResult
 from yt8m.components.declaration import Artifacts
 from yt8m.components.export.load import load_export
 from yt8m.components.infra_check.check import check_serving
@@ -45,13 +45,13 @@ class Executor(base_executor.BaseExecutor):
         _log.info("%s", found.reason)
 
 
-def _checked(inputs: Artifacts, properties: dict[str, Any]) -> InfraCheck:
+def _checked(inputs: Artifacts, properties: dict[str, Any]) -> InfraCheckResult:
     config = from_parameter(InfraCheckConfig, properties["config"], path="infra_check")
     limits = from_parameter(ServingLimits, properties["limits"], path="gate")
     blessing = inputs.get("model_blessing")
     if blessing and not model_utils.is_model_blessed(artifact_utils.get_single_instance(blessing)):
         why = "the gate has held the model back, so it was not served"
-        return InfraCheck(blessed=False, skipped=True, reason=why)
+        return InfraCheckResult(blessed=False, skipped=True, reason=why)
     artifact = artifact_utils.get_single_instance(inputs["model"])
     directory = path_utils.serving_model_path(
         artifact.uri, path_utils.is_old_model_artifact(artifact)

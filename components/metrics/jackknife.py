@@ -130,7 +130,7 @@ def _map(rows: Rows, video: np.ndarray, videos: int, num_classes: int) -> LeftOu
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Groups:
+class _VideosInPools:
     """The pairs of one video in one pool, and the pool's sum of precisions without them."""
 
     pool: np.ndarray
@@ -185,7 +185,7 @@ class _Ranking:
             seen=seen.astype(np.float64),
         )
 
-    def left_out(self) -> _Groups:
+    def left_out(self) -> _VideosInPools:
         """The sum of every pool without each of the videos that have pairs in it."""
         order = np.lexsort((self.pool, self.video))  # stable: a group's pairs stay in rank order
         pool, video, hit = self.pool[order], self.video[order], self.hit[order]
@@ -208,7 +208,7 @@ class _Ranking:
         above = running[low[head]] - running[pool_starts[pool[head]]]
         own = (np.cumsum(self.hit) - 1)[order[hit]]
         below = self._below(stretches) - self._own(stretches, np.flatnonzero(hit), own)
-        return _Groups(pool=self.pools[pool[head]], video=video[head], without=above + below)
+        return _VideosInPools(pool=self.pools[pool[head]], video=video[head], without=above + below)
 
     def _below(self, stretches: _Stretches) -> np.ndarray:
         """By group: the precisions at all hits below its best pair, without the group's pairs."""

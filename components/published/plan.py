@@ -83,7 +83,7 @@ def parse_plan(data: bytes, url: str) -> dict[str, str]:
         files = json.loads(data)["files"]
         good = files and all(_is_file(name, md5) for name, md5 in files.items())
     except (ValueError, KeyError, TypeError, AttributeError):
-        good = False
+        files, good = {}, False
     if not good:
         raise DataError(f"{url}: no download plan (an object with `files`, each name's MD5)")
     return dict(sorted(files.items()))

@@ -40,7 +40,7 @@ _CUT_OFF = "the file is cut off here"
 _NOT_TFRECORD = "not a TFRecord file"
 _LENGTH = "wrong checksum of the length" + _REST
 _CONTENT = "wrong checksum"
-_PADDED = "zeros follow it, which TensorFlow cannot read: gunzip the file and gzip it anew"
+_PADDED = "zeros follow it, which TensorFlow cannot read: gunzip the file and gzip it again"
 _GZIP_FAULTS = (EOFError, zlib.error, gzip.BadGzipFile)
 
 

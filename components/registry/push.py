@@ -1,4 +1,4 @@
-"""Writing the registry: push, roll back, retain. How a version appears, its store knows."""
+"""Writing the registry: push, roll back, remove old versions. Their stores know how."""
 
 from __future__ import annotations
 
@@ -90,9 +90,8 @@ def push(
                 number = store.add(contents, record, served=served, check=check)
                 version = load_version(push_dir, number)
             # Also where it is there already: its push may have been killed before it came to this.
-            for number in _superfluous(push_dir, version, keep) if served else ():
-                store.remove(version_path(push_dir, number))
-                _log.info("version %d removed from %s: %d are kept", number, push_dir, keep)
+            if served:
+                _remove_old_versions(store, push_dir, version, keep)
             return version
     except OSError as error:  # a full disk, say
         raise Yt8mError(
@@ -149,7 +148,7 @@ def rollback(
     return push(old.path, push_dir, record, keep=keep, replaces=replaces)
 
 
-def prune(push_dir: str) -> dict[int, str]:
+def remove_damaged(push_dir: str) -> dict[int, str]:
     """Remove what `find_damaged` finds, which is the answer."""
     store = open_registry(push_dir)
     with store.transaction():
@@ -212,7 +211,15 @@ def _held_already(push_dir: str, record: VersionRecord, *, served: bool) -> Vers
     return version if version.record.blessed or not record.blessed else None
 
 
-def _superfluous(push_dir: str, newest: Version, keep: int) -> list[int]:
+def _remove_old_versions(
+    store: LocalStore | ObjectStore, push_dir: str, newest: Version, keep: int
+) -> None:
+    for number in _old_versions(push_dir, newest, keep):
+        store.remove(version_path(push_dir, number))
+        _log.info("version %d removed from %s: %d are kept", number, push_dir, keep)
+
+
+def _old_versions(push_dir: str, newest: Version, keep: int) -> list[int]:
     """Sound versions of ours beyond the last `keep`, but those that the newest points to.
 
     These are its baseline, which a rerun of its run asks for and which takes over should the

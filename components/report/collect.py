@@ -17,7 +17,7 @@ from yt8m.components.artifacts import infra_check as infra_check_file
 from yt8m.components.artifacts import push_outcome
 from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.evaluation import Evaluation
-from yt8m.components.artifacts.infra_check import InfraCheck
+from yt8m.components.artifacts.infra_check import InfraCheckResult
 from yt8m.components.artifacts.push_outcome import PushOutcome
 from yt8m.components.artifacts.read import read_if_present
 from yt8m.components.artifacts.version_record import BrokenRecordError
@@ -80,7 +80,7 @@ def collect(inputs: ReportInputs, config: ReportConfig | None = None) -> RunRepo
             "the infra check",
             inputs.infra_blessing,
             infra_check_file.FILE_NAME,
-            InfraCheck.from_json,
+            InfraCheckResult.from_json,
         ),
         shown=config,
         training=part("training", lambda: collect_training(inputs.model_run), TrainingCurves()),

@@ -13,7 +13,7 @@ from typing import Any
 from yt8m.components.artifacts.comparisons import Comparisons
 from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
-from yt8m.components.artifacts.infra_check import InfraCheck
+from yt8m.components.artifacts.infra_check import InfraCheckResult
 from yt8m.components.report.config import ReportConfig
 
 
@@ -130,7 +130,7 @@ class RunReport:
     verdict: RunOutcome = field(default_factory=RunOutcome)
     decision: Decision | None = None  # the gate's
     evaluation: Evaluation | None = None
-    infra_check: InfraCheck | None = None
+    infra_check: InfraCheckResult | None = None
     shown: ReportConfig = field(default_factory=ReportConfig)
     training: TrainingCurves = field(default_factory=TrainingCurves)
     data: DataSummary = field(default_factory=DataSummary)

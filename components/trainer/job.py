@@ -13,6 +13,7 @@ from yt8m.schemas.config_tree import JsonFile, to_dict
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import FeatureConfig, Level
 
+FILE_NAME = "job.json"  # where a backend hands it to its processes
 _SETTINGS = (
     "batch_size",
     "accumulate",

@@ -66,7 +66,7 @@ _BF16 = "bfloat16"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model:
+class ModelAndOptimizer:
     """What the strategy's scope holds."""
 
     network: Network
@@ -180,7 +180,7 @@ class _Training:
         is_bf16 = broadcast_from_chief(self._strategy, float(own == _BF16))
         return _BF16 if is_bf16 else "float32"
 
-    def _create_model(self) -> Model:
+    def _create_model(self) -> ModelAndOptimizer:
         config = self._job.trainer
         with variable_scope(self._strategy):
             network = network_of(
@@ -191,9 +191,9 @@ class _Training:
             )
             optimizer = create_optimizer(config.optimizer, ema_momentum=config.ema_momentum)
             optimizer.build(network.trainable_variables)
-        return Model(network=network, optimizer=optimizer)
+        return ModelAndOptimizer(network=network, optimizer=optimizer)
 
-    def _create_engine(self, model: Model, progress: TrainingProgress) -> StepEngine:
+    def _create_engine(self, model: ModelAndOptimizer, progress: TrainingProgress) -> StepEngine:
         config = self._job.trainer
         step = TrainStep(
             config,
@@ -290,7 +290,7 @@ class _Training:
 
     def _finish(
         self,
-        model: Model,
+        model: ModelAndOptimizer,
         checkpoints: Checkpoints,
         progress: TrainingProgress,
         engine: StepEngine,
@@ -311,7 +311,7 @@ class _Training:
             scorer.export(weights, self._job.export_dir)
             copy_curves(self._job.checkpoint_dir, self._job.log_dir)
 
-    def _best_evaluated(self, model: Model, engine: StepEngine) -> list[Any] | None:
+    def _best_evaluated(self, model: ModelAndOptimizer, engine: StepEngine) -> list[Any] | None:
         """Under early stopping the weights with the best evaluation; all processes take the same.
 
         Evaluations may still come in while the chief looks: what it sees counts.

@@ -26,7 +26,7 @@ _VECTOR_VALUES = 10
 
 
 @dataclass(frozen=True)
-class Comparison:
+class StatisticsComparison:
     """What one comparison found: the anomalies, and what was measured."""
 
     anomalies: tuple[Anomaly, ...]
@@ -57,7 +57,7 @@ _SKEW = _Kind("skew", "train against eval", "skew_comparator", "skew_measurement
 
 def compare_drift(
     train: Statistics, previous: Statistics, schema: schema_pb2.Schema, config: ValidationConfig
-) -> Comparison:
+) -> StatisticsComparison:
     """The train split against the one that the model in production was made from."""
     limits = _limits(_DRIFT, train, previous, schema, config)
     found = tfdv.validate_statistics(
@@ -68,7 +68,7 @@ def compare_drift(
 
 def compare_skew(
     train: Statistics, evaluation: Statistics, schema: schema_pb2.Schema, config: ValidationConfig
-) -> Comparison:
+) -> StatisticsComparison:
     """The train split against the eval split."""
     limits = _limits(_SKEW, train, evaluation, schema, config)
     found = tfdv.validate_statistics(
@@ -118,10 +118,10 @@ def _comparing(
     return bare
 
 
-def _comparison(kind: _Kind, found: Any, config: ValidationConfig) -> Comparison:
+def _comparison(kind: _Kind, found: Any, config: ValidationConfig) -> StatisticsComparison:
     measured = tuple(_measured(kind, found))
     apart = (one for one in measured if one.distance > one.threshold)
-    return Comparison(tuple(_anomaly(kind, one, config) for one in apart), measured)
+    return StatisticsComparison(tuple(_anomaly(kind, one, config) for one in apart), measured)
 
 
 def _measured(kind: _Kind, found: Any) -> Iterator[Divergence]:

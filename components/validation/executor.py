@@ -20,7 +20,7 @@ from yt8m.components.declaration import Artifacts
 from yt8m.components.registry.baseline_artifact import baseline_statistics
 from yt8m.components.validation.anomalies import Anomaly, list_anomalies, message
 from yt8m.components.validation.config import OnDrift, ValidationConfig
-from yt8m.components.validation.drift import Comparison, compare_drift, compare_skew
+from yt8m.components.validation.drift import StatisticsComparison, compare_drift, compare_skew
 from yt8m.components.validation.errors import StoppedError
 from yt8m.schemas.config_tree import from_parameter
 from yt8m.schemas.features import FeatureConfig, Level
@@ -29,7 +29,7 @@ from yt8m.schemas.load import load_schema
 SCHEMA_FILE = "schema.pbtxt"
 MESSAGE_FILE = "anomalies.txt"
 _TRAIN, _EVAL = "train", "eval"
-_NOTHING = Comparison((), ())
+_NOTHING = StatisticsComparison((), ())
 _logger = logging.getLogger(__name__)
 
 
@@ -94,7 +94,9 @@ def _validated(artifact: types.Artifact) -> list[Anomaly]:
     return found
 
 
-def _compared(input_dict: Artifacts, config: ValidationConfig) -> tuple[Comparison, Comparison]:
+def _compared(
+    input_dict: Artifacts, config: ValidationConfig
+) -> tuple[StatisticsComparison, StatisticsComparison]:
     """Drift against the baseline's data, where there are any, and skew between the splits."""
     schema = io_utils.SchemaReader().read(
         io_utils.get_only_uri_in_dir(artifact_utils.get_single_uri(input_dict["schema"]))
@@ -130,8 +132,8 @@ def _load(uri: str, split: str) -> Any:
 def _describe(
     artifact: types.Artifact,
     warnings: list[Anomaly],
-    drift: Comparison,
-    skew: Comparison,
+    drift: StatisticsComparison,
+    skew: StatisticsComparison,
     *,
     compared: bool,
 ) -> None:

@@ -17,7 +17,7 @@ from yt8m.components.console.console import Console
 from yt8m.kubeflow.connection import add_connection_arguments, connect, link, read_connection
 
 if TYPE_CHECKING:
-    from yt8m.kubeflow.client import KfpClient, Run
+    from yt8m.kubeflow.client import KfpClient, PipelineRun
     from yt8m.kubeflow.runs import Polling
 
 
@@ -57,7 +57,7 @@ def follow(client: KfpClient, run_id: str, console: Console, page: str, polling:
     )
 
 
-def show(run: Run, console: Console, page: str, *, is_over: bool) -> int:
+def show(run: PipelineRun, console: Console, page: str, *, is_over: bool) -> int:
     from yt8m.kubeflow.runs import own_tasks
 
     tasks = own_tasks(run)

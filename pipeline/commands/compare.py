@@ -21,7 +21,7 @@ from yt8m.components.console.console import Console
 from yt8m.schemas.errors import UserError
 
 if TYPE_CHECKING:
-    from yt8m.pipeline.findings import ModelResults
+    from yt8m.pipeline.results.model_results import ModelResults
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,10 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     from yt8m.components import storage
-    from yt8m.pipeline.comparison import compare
-    from yt8m.pipeline.comparison_views import as_page, as_text
+    from yt8m.pipeline.results.comparison import compare
+    from yt8m.pipeline.results.comparison_views import as_page, as_text
 
-    a, b = (_findings(name, args) for name in (args.a, args.b))
+    a, b = (_results(name, args) for name in (args.a, args.b))
     found = compare(a, b, support=args.support)
     text = as_text(found)
     if args.html:
@@ -50,11 +50,11 @@ def run(args: argparse.Namespace, console: Console) -> None:
     console.result(found.to_dict(), text)
 
 
-def _findings(name: str, args: argparse.Namespace) -> ModelResults:
+def _results(name: str, args: argparse.Namespace) -> ModelResults:
     from yt8m.components.artifacts.run_record import FILE_NAME
     from yt8m.components.registry.versions import require_version
     from yt8m.pipeline.commands.arguments import layout_of, record_named
-    from yt8m.pipeline.findings import findings_of_run, findings_of_version
+    from yt8m.pipeline.results.model_results import results_of_run, results_of_version
 
     folder = Path(name)
     if (folder / FILE_NAME).is_file():
@@ -62,8 +62,8 @@ def _findings(name: str, args: argparse.Namespace) -> ModelResults:
         name = folder.absolute().name
     elif args.push and name.isdecimal():
         require_version(args.push, int(name))
-        return findings_of_version(args.push, int(name))
+        return results_of_version(args.push, int(name))
     elif not args.root:
         raise UserError(f"{name}: give --root DIR to compare runs, or --push DIR for versions")
     layout = layout_of(args)
-    return findings_of_run(layout, record_named(layout, name))
+    return results_of_run(layout, record_named(layout, name))

@@ -31,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> None:
     import time
 
-    from yt8m.pipeline.findings import lineage_of
     from yt8m.pipeline.garbage_collection import find_waste, remove
+    from yt8m.pipeline.results.model_results import lineage_of
     from yt8m.pipeline.run.record import read_run_records
     from yt8m.pipeline.run.workspace import run_lock
 

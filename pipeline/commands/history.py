@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
-    from yt8m.pipeline.findings import lineage_of
+    from yt8m.pipeline.results.model_results import lineage_of
     from yt8m.pipeline.run.record import list_runs
 
     _check(args)
@@ -79,7 +79,7 @@ def _export(
     records: list[RunRecord],
     runs: list[dict[str, Any]],
 ) -> None:
-    from yt8m.pipeline.mlflow_export import connect, export_runs
+    from yt8m.pipeline.results.mlflow_export import connect, export_runs
 
     client = connect(args.mlflow)
     exported = {}

@@ -72,7 +72,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
 def _status(
     record: RunRecord, args: argparse.Namespace, console: Console
 ) -> tuple[dict[str, object], str]:
-    from yt8m.pipeline.findings import executions_of
+    from yt8m.pipeline.results.model_results import executions_of
     from yt8m.pipeline.run.record import display_status
     from yt8m.schemas.config_tree import to_dict
 

@@ -33,8 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> int:
     from pathlib import Path
 
-    from yt8m.pipeline.findings import findings_of_run
     from yt8m.pipeline.python.runs import run as run_pipeline
+    from yt8m.pipeline.results.model_results import results_of_run
     from yt8m.pipeline.run.runner import with_absolute_paths
     from yt8m.pipeline.run.workspace import Layout
     from yt8m.pipeline.sweep import points_of, prepared, sweep
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     ):
         if trial.problem:
             console.warn(trial.problem)
-        metrics = findings_of_run(layout, trial.record).metrics if trial.record else {}
+        metrics = results_of_run(layout, trial.record).metrics if trial.record else {}
         trials.append(_row(trial, {name: metrics[name] for name in _METRICS if name in metrics}))
     trials.sort(key=lambda row: -1.0 if row["gap"] is None else row["gap"], reverse=True)
     console.result({"root": str(layout.root), "trials": trials}, _text(trials, console))

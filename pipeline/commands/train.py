@@ -106,7 +106,7 @@ def _settings(args: argparse.Namespace) -> list[str]:
     import json
 
     data = args.data
-    settings = {"data.root": data}
+    settings: dict[str, str | list[str]] = {"data.root": data}
     if _WILDCARDS & set(data):
         settings = {"data.root": str(Path(data).absolute().parent)}
         settings["data.splits.train"] = [str(Path(data).absolute())]

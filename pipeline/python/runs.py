@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, overload
 
 from yt8m.components.artifacts.run_record import RunRecord
 from yt8m.pipeline import presets
-from yt8m.pipeline.comparison import Comparison
-from yt8m.pipeline.comparison import compare as compare_findings
 from yt8m.pipeline.config import PipelineConfig
-from yt8m.pipeline.findings import ModelResults, executions_of, findings_of_run
 from yt8m.pipeline.python.show import estimate_columns, frame
+from yt8m.pipeline.results.comparison import ResultsComparison
+from yt8m.pipeline.results.comparison import compare as compare_results
+from yt8m.pipeline.results.model_results import ModelResults, executions_of, results_of_run
 from yt8m.pipeline.run.record import display_status, list_runs, read_record
 from yt8m.pipeline.run.workspace import Layout
 from yt8m.schemas.config_tree import from_dict, to_dict
@@ -108,7 +108,7 @@ def runs(root: str | Path) -> Runs:
 
 def compare(a: Run, b: Run) -> RunComparison:
     """`b` against `a`: configuration, metrics, classes, curves."""
-    return RunComparison(compare_findings(a.findings, b.findings))
+    return RunComparison(compare_results(a.findings, b.findings))
 
 
 class Run:
@@ -147,7 +147,7 @@ class Run:
 
     @cached_property
     def findings(self) -> ModelResults:
-        return findings_of_run(self._layout, self.record)
+        return results_of_run(self._layout, self.record)
 
     @property
     def metrics(self) -> pd.DataFrame:
@@ -297,7 +297,7 @@ class Runs(Sequence[Run]):
 class RunComparison:
     """Two runs; a gain is the second's over the first's."""
 
-    def __init__(self, comparison: Comparison) -> None:
+    def __init__(self, comparison: ResultsComparison) -> None:
         self._comparison = comparison
 
     @property
@@ -330,11 +330,11 @@ class RunComparison:
         return pd.DataFrame([{**vars(one), "gain": one.gain} for one in self._comparison.classes])
 
     def __repr__(self) -> str:
-        from yt8m.pipeline.comparison_views import as_text
+        from yt8m.pipeline.results.comparison_views import as_text
 
         return as_text(self._comparison)
 
     def _repr_html_(self) -> str:
-        from yt8m.pipeline.comparison_views import sections
+        from yt8m.pipeline.results.comparison_views import sections
 
         return frame(*sections(self._comparison), height=720)

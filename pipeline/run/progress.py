@@ -29,8 +29,8 @@ _LINE_EVERY_S = 10.0
 _BEFORE = "loading TensorFlow and TFX ..."
 
 
-class Table:
-    """`with Table(terminal) as table: table.show(record)`, after every event."""
+class ProgressTable:
+    """`with ProgressTable(terminal) as table: table.show(record)`, after every event."""
 
     def __init__(
         self, terminal: TextIO, *, hidden: bool = False, clock: Callable[[], float] = time.time
@@ -41,7 +41,7 @@ class Table:
         self._last_line = 0.0
         self._live: Any = None  # rich.live.Live, imported only where a terminal shows it
 
-    def __enter__(self) -> Table:
+    def __enter__(self) -> ProgressTable:
         if not self._hidden and self._terminal.isatty():
             from rich.console import Console
             from rich.live import Live

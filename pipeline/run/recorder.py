@@ -10,7 +10,7 @@ from typing import Any
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
 from yt8m.pipeline.metadata import ArtifactFacts, Lineage
 from yt8m.pipeline.run.capture import Capture
-from yt8m.pipeline.run.progress import Table, cpu_seconds, key_metric, peak_mib, reset_peak
+from yt8m.pipeline.run.progress import ProgressTable, cpu_seconds, key_metric, peak_mib, reset_peak
 from yt8m.pipeline.run.record import write_record
 from yt8m.pipeline.run.signals import Interrupted, Signals
 from yt8m.pipeline.run.workspace import Layout
@@ -32,7 +32,7 @@ class Recorder:
         *,
         layout: Layout,
         capture: Capture,
-        table: Table,
+        table: ProgressTable,
         lineage: Lineage,
         signals: Signals,
     ) -> None:

@@ -29,7 +29,7 @@ from yt8m.pipeline.run.cache_keys import (
 from yt8m.pipeline.run.capture import Capture
 from yt8m.pipeline.run.finish import read_outcome
 from yt8m.pipeline.run.preflight import preflight
-from yt8m.pipeline.run.progress import Table
+from yt8m.pipeline.run.progress import ProgressTable
 from yt8m.pipeline.run.record import (
     RunResult,
     begin_record,
@@ -120,7 +120,7 @@ class _Run:
             Capture(
                 self.layout.log(record.run_id, RUNNER_LOG), secrets=secrets(self.config.metadata)
             ) as capture,
-            Table(capture.terminal, hidden=quiet) as table,
+            ProgressTable(capture.terminal, hidden=quiet) as table,
         ):
             from ml_metadata import MetadataStore
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yt8m.components.artifacts.infra_check import InfraCheck, ServingCheck
+from yt8m.components.artifacts.infra_check import InfraCheckResult, ServingCheck
 from yt8m.components.report.markup import Markup, element
 from yt8m.components.report.tables import Column, description_list, table
 
@@ -19,7 +19,7 @@ _LIMITS = (
 )
 
 
-def serving(check: InfraCheck | None) -> Markup | None:
+def serving(check: InfraCheckResult | None) -> Markup | None:
     """Load time, memory, latency by batch size, and the limits on them."""
     if check is None:
         return None

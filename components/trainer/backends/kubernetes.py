@@ -24,10 +24,11 @@ from yt8m.components.trainer.backends.kubernetes_manifest import (
 )
 from yt8m.components.trainer.heartbeat import FILE_NAME as HEARTBEAT
 from yt8m.components.trainer.heartbeat import sending_heartbeats
+from yt8m.components.trainer.job import FILE_NAME as JOB_FILE
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.schemas.errors import UserError, Yt8mError
+from yt8m.schemas.vocabulary import FILE_NAME as VOCABULARY_FILE
 
-JOB_FILE = "job.json"
 _COMMAND = ("python", "-m", "yt8m.components.trainer", "--config")
 _log = logging.getLogger(__name__)
 
@@ -114,7 +115,7 @@ def share(job: TrainingJob, directory: str) -> TrainingJob:
         manifest=_below(directory, MANIFEST_FILE, job.manifest),
         transform_graph=_below(directory, "transform_graph", job.transform_graph),
         base_model=_below(directory, "base_model", job.base_model),
-        vocabulary=_below(directory, "vocabulary.csv", job.vocabulary),
+        vocabulary=_below(directory, VOCABULARY_FILE, job.vocabulary),
         checkpoint_dir=_seen_by_all(job.checkpoint_dir, directory, "checkpoints"),
         # Wiping is for the job as a whole: a pod that begins again continues.
         trainer=replace(job.trainer, start_new_model=False),

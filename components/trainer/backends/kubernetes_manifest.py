@@ -111,7 +111,7 @@ def _tfjob_spec(backend: KubernetesBackend, request: JobRequest) -> dict[str, An
     pods = sum(config.replicas for config in backend.roles.values())
     return {
         "runPolicy": {
-            "cleanPodPolicy": "Running",  # the workers and ps wait for ever otherwise
+            "cleanPodPolicy": "Running",  # the workers and ps wait indefinitely otherwise
             # The job fails when the restarts of all its pods together reach this number.
             "backoffLimit": backend.restarts * pods + 1,
             "ttlSecondsAfterFinished": backend.keep_finished_s,

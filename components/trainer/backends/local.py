@@ -17,7 +17,7 @@ from pathlib import Path
 from yt8m.components.console.signals import handling_signals
 from yt8m.components.storage.temporary import system_temporary_directory
 from yt8m.components.trainer.backends.config import LocalProcessesBackend
-from yt8m.components.trainer.job import TrainingJob
+from yt8m.components.trainer.job import FILE_NAME, TrainingJob
 from yt8m.components.trainer.tf_config import (
     LOOPBACK,
     VARIABLE,
@@ -89,7 +89,7 @@ def run_cluster(
         tempfile.mkdtemp(prefix="yt8m-cluster-", dir=system_temporary_directory())
     )
     logs.mkdir(parents=True, exist_ok=True)
-    path = logs / "job.json"
+    path = logs / FILE_NAME
     path.write_text(job.to_json(), encoding="utf-8")
     members: list[Member] = []
 

@@ -13,8 +13,8 @@ from google.protobuf import (
 )
 from sources import FEATURES
 
-from yt8m.components.export.batching import FILE_NAME, batching_parameters
 from yt8m.components.export.save import ExportSpec, export_model
+from yt8m.components.export.tf_serving import BATCHING_FILE, batching_parameters
 from yt8m.components.models.heads import create_heads
 from yt8m.schemas.features import Level
 
@@ -70,7 +70,7 @@ def _export(place, level, model):
 @pytest.mark.parametrize(("level", "largest"), [(Level.VIDEO, 128), (Level.FRAME, 16)])
 def test_the_file_is_a_message_that_serving_accepts(tmp_path, level, largest):
     _export(tmp_path / "model", level, {Level.VIDEO: "moe", Level.FRAME: "dbof"}[level])
-    text = (tmp_path / "model" / FILE_NAME).read_text()
+    text = (tmp_path / "model" / BATCHING_FILE).read_text()
     parsed = text_format.Parse(text, _batching_parameters_class()())
     assert parsed.max_execution_batch_size.value == largest
     # With splitting, what SharedBatchScheduler checks of a queue.
@@ -87,7 +87,7 @@ def test_requests_for_a_model_of_segments_are_not_joined(tmp_path):
     """Its answers have more rows than records, and the server could not tell whose they are."""
     assert batching_parameters(Level.SEGMENT) is None
     _export(tmp_path / "model", Level.SEGMENT, "frame_logistic")
-    assert not (tmp_path / "model" / FILE_NAME).exists()
+    assert not (tmp_path / "model" / BATCHING_FILE).exists()
 
 
 @pytest.mark.parametrize("model", ["frame_logistic", "dbof", "netvlad_gated", "lstm"])

@@ -8,7 +8,7 @@ from sources import FEATURES
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
 from yt8m.components.export.save import ExportSpec, export_model
-from yt8m.components.export.warmup import FILE_NAME
+from yt8m.components.export.tf_serving import WARM_UP_FILE
 from yt8m.components.models.heads import create_heads
 from yt8m.schemas.features import Level
 
@@ -27,7 +27,7 @@ def test_the_warm_up_requests_are_serving_s_own_and_the_model_answers_them(tmp_p
     export_model(network, str(model), ExportSpec(level=level, features=FEATURES))
     loaded = tf.saved_model.load(str(model))
     sizes = []
-    for data in tf.data.TFRecordDataset(str(model / FILE_NAME)).as_numpy_iterator():
+    for data in tf.data.TFRecordDataset(str(model / WARM_UP_FILE)).as_numpy_iterator():
         log = PredictionLog.FromString(data)
         request = log.predict_log.request
         assert list(request.inputs) == ["examples"]

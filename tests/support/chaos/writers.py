@@ -29,7 +29,7 @@ from yt8m.components.artifacts.manifest import FILE_NAME as MANIFEST
 from yt8m.components.artifacts.manifest import Manifest
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
 from yt8m.components.artifacts.saved_model import MODEL_FILE
-from yt8m.components.registry.push import prune, push, rollback
+from yt8m.components.registry.push import push, remove_damaged, rollback
 from yt8m.components.registry.versions import (
     ForeignVersionError,
     list_baselines,
@@ -129,7 +129,7 @@ def _roll_back(here: Path) -> None:
 
 
 def _prune(here: Path) -> None:
-    prune(str(here / "push"))
+    remove_damaged(str(here / "push"))
 
 
 def registry_flaws(

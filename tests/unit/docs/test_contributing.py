@@ -11,7 +11,8 @@ from yt8m.components.models.config import LossName, ModelConfig
 from yt8m.components.trainer.backends.config import BackendConfig
 
 WAYS = ("A model", "A loss", "A metric", "A step", "A backend of the trainer")
-STEPS = ("baseline", "example_gen", "evaluator", "pusher", "report", "validation")
+# Of Trainer and Transform the executor is TFX's own.
+STEPS = sorted(path.parent.name for path in (ROOT / "components").glob("*/executor.py"))
 
 
 def files_of(way: str) -> list[str]:

@@ -11,7 +11,7 @@ from registry_models import blessed_record, fake_model, push_fake
 
 from yt8m.components import storage
 from yt8m.components.artifacts.version_record import RECORD_FILE
-from yt8m.components.registry.push import find_damaged, prune, push, rollback
+from yt8m.components.registry.push import find_damaged, push, remove_damaged, rollback
 from yt8m.components.registry.versions import (
     ForeignVersionError,
     UnreadableVersionError,
@@ -80,7 +80,7 @@ def test_a_version_that_lost_its_record_is_foreign_and_stays(tmp_path: Path) -> 
     assert 1 in list_versions(str(registry))
     with pytest.raises(ForeignVersionError, match="yt8m did not push it"):
         load_version(str(registry), 1)
-    assert prune(str(registry)) == {}
+    assert remove_damaged(str(registry)) == {}
 
 
 def test_a_foreign_model_in_service_hides_the_versions_below_it(
@@ -143,7 +143,7 @@ def test_damaged_versions_go_only_when_somebody_says_so(tmp_path: Path) -> None:
         push_fake(tmp_path, registry, keep=2)
     assert set(list_versions(str(registry))) >= {1, 2, 4}
     assert set(find_damaged(str(registry))) == {1, 2}
-    assert set(prune(str(registry))) == {1, 2}
+    assert set(remove_damaged(str(registry))) == {1, 2}
     assert 4 in list_versions(str(registry))
     assert not list(registry.glob(".yt8m*"))
 
@@ -205,7 +205,7 @@ def test_a_fault_of_the_storage_is_no_damage(
         return real(uri)
 
     monkeypatch.setattr("yt8m.components.storage.files.open_file", open_file)
-    for use in (newest, prune, in_service, find_damaged):
+    for use in (newest, remove_damaged, in_service, find_damaged):
         with pytest.raises(UnreadableVersionError, match="does not answer"):
             use(str(registry))
     assert list_versions(str(registry)) == (1, 2)

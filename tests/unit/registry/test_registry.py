@@ -304,7 +304,9 @@ def test_a_record_refuses_nan() -> None:
         json.loads(VersionRecord(decision={"gap": float("nan")}).to_json())
 
 
-@pytest.mark.parametrize(("served", "killed_in"), [(True, "_superfluous"), (False, "load_version")])
+@pytest.mark.parametrize(
+    ("served", "killed_in"), [(True, "_remove_old_versions"), (False, "load_version")]
+)
 def test_what_a_killed_push_had_not_come_to_is_done_when_it_is_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, served: bool, killed_in: str
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State
 from yt8m.pipeline.metadata import ArtifactFacts
-from yt8m.pipeline.run.progress import Table, key_metric, timings
+from yt8m.pipeline.run.progress import ProgressTable, key_metric, timings
 
 RECORD = RunRecord(
     run_id="20260301-1",
@@ -49,7 +49,7 @@ def test_the_trainers_figure_is_the_last_loss_of_its_log(tmp_path):
 
 def test_in_a_log_each_event_is_one_line_once():
     terminal = io.StringIO()
-    with Table(terminal) as table:
+    with ProgressTable(terminal) as table:
         running = RECORD.with_node(NodeRecord(name="ExampleGen", state=State.RUNNING))
         table.show(running)
         table.show(running)
@@ -64,7 +64,7 @@ def test_in_a_log_each_event_is_one_line_once():
 
 def test_hidden_means_silent():
     terminal = io.StringIO()
-    with Table(terminal, hidden=True) as table:
+    with ProgressTable(terminal, hidden=True) as table:
         table.show(RECORD.with_node(NodeRecord(name="Trainer", state=State.FAILED)))
     assert terminal.getvalue() == ""
 
@@ -74,7 +74,7 @@ def test_on_a_terminal_it_is_a_table_with_every_component():
 
     master, slave = pty.openpty()
     with os.fdopen(slave, "w") as terminal:
-        with Table(terminal) as table:
+        with ProgressTable(terminal) as table:
             node = NodeRecord(name="ExampleGen", state=State.DONE, seconds=2.5, figure="9 records")
             table.show(RECORD.with_node(node))
         terminal.flush()
@@ -88,7 +88,7 @@ def test_on_a_terminal_it_is_a_table_with_every_component():
 
 def test_in_a_log_a_component_under_way_says_now_and_then_how_far_it_is():
     terminal, now = io.StringIO(), 0.0
-    with Table(terminal, clock=lambda: now) as table:
+    with ProgressTable(terminal, clock=lambda: now) as table:
         for now in (0.0, 4.0, 11.0, 12.0, 30.0):
             figure = f"{now:.0f}/40 steps" if now else ""
             node = NodeRecord(name="Trainer", state=State.RUNNING, figure=figure)

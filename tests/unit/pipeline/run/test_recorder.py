@@ -11,7 +11,7 @@ from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, V
 from yt8m.components.trainer.stop_signal import StopSignal
 from yt8m.pipeline.metadata import Lineage
 from yt8m.pipeline.run.capture import Capture
-from yt8m.pipeline.run.progress import Table
+from yt8m.pipeline.run.progress import ProgressTable
 from yt8m.pipeline.run.record import read_record
 from yt8m.pipeline.run.recorder import Recorder
 from yt8m.pipeline.run.signals import signals_as_errors
@@ -26,7 +26,7 @@ def recorder_of(layout, terminal):
     with (
         signals_as_errors() as signals,
         Capture(layout.log("one", "runner")) as capture,
-        Table(terminal) as table,
+        ProgressTable(terminal) as table,
     ):
         nothing = Lineage(store=None)  # of no use before a component ends
         yield Recorder(

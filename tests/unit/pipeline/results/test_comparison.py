@@ -8,13 +8,13 @@ from run_reports import estimate
 from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.evaluation import ClassMetrics, Evaluation, SliceMetrics
-from yt8m.pipeline.comparison import compare
-from yt8m.pipeline.comparison_views import as_page, as_text
-from yt8m.pipeline.findings import ModelResults
+from yt8m.pipeline.results.comparison import compare
+from yt8m.pipeline.results.comparison_views import as_page, as_text
+from yt8m.pipeline.results.model_results import ModelResults
 from yt8m.schemas.features import Level
 
 
-def findings(tmp_path, name, *, gap, aps, steps, version=0, decision=None):
+def results(tmp_path, name, *, gap, aps, steps, version=0, decision=None):
     folder = tmp_path / name
     folder.mkdir()
     evaluation = Evaluation(
@@ -46,8 +46,8 @@ def findings(tmp_path, name, *, gap, aps, steps, version=0, decision=None):
 
 @pytest.fixture
 def two(tmp_path):
-    a = findings(tmp_path, "a", gap=0.7, aps=(0.1, 0.5, 0.9), steps=10, version=4)
-    return a, findings(tmp_path, "b", gap=0.72, aps=(0.9, 0.7, 0.6), steps=20)
+    a = results(tmp_path, "a", gap=0.7, aps=(0.1, 0.5, 0.9), steps=10, version=4)
+    return a, results(tmp_path, "b", gap=0.72, aps=(0.9, 0.7, 0.6), steps=20)
 
 
 def test_settings_that_make_the_model_are_compared_and_places_are_not(two):
@@ -65,7 +65,7 @@ def test_the_gates_paired_difference_is_taken_where_a_was_its_baseline(tmp_path,
     decision = Decision(
         blessed=True, reason="", baseline="version 4", differences={"gap": paired}, metrics={}
     )
-    b = findings(tmp_path, "c", gap=0.72, aps=(), steps=20, decision=decision)
+    b = results(tmp_path, "c", gap=0.72, aps=(), steps=20, decision=decision)
     found = compare(two[0], b)
     assert found.metrics[0].difference == paired
     assert not any("pairs them" in note for note in found.notes)
@@ -103,7 +103,7 @@ def test_text_and_page_say_it_all(two):
     ],
 )
 def test_it_begins_with_which_is_better_or_that_nobody_can_tell(tmp_path, two, gap, conclusion):
-    found = compare(two[0], findings(tmp_path, "c", gap=gap, aps=(), steps=20))
+    found = compare(two[0], results(tmp_path, "c", gap=gap, aps=(), steps=20))
     assert found.conclusion.startswith(conclusion)
     assert found.to_dict()["conclusion"] == found.conclusion
     assert found.conclusion in as_text(found)

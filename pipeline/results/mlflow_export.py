@@ -1,7 +1,7 @@
 """Runs of a root as MLflow's, so that they outlive its metadata and its artifacts.
 
-A run is found again by its id, a tag. One that is there whole is left alone; one that an
-export left unfinished is deleted and written anew, so that no point of a curve is there twice.
+A run is found again by its id, a tag. One that is complete is left alone; one that an
+export left unfinished is deleted and written again, so that no point of a curve is there twice.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from yt8m import __version__
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
-from yt8m.pipeline.findings import executions_of, findings_of_run
+from yt8m.pipeline.results.model_results import executions_of, results_of_run
 from yt8m.pipeline.run.record import display_status
 from yt8m.pipeline.run.workspace import Layout
 from yt8m.schemas.config_tree import flatten
@@ -135,7 +135,7 @@ def _tags(layout: Layout, record: RunRecord) -> dict[str, Any]:
 
 def _metrics(layout: Layout, record: RunRecord) -> Iterator[tuple[str, Any, int]]:
     """Name, value and step: the evaluation with its intervals, each component, the curve."""
-    results = findings_of_run(layout, record)
+    results = results_of_run(layout, record)
     differences = results.decision.differences if results.decision else {}
     for suffix, estimates in (("", results.metrics), ("_difference", differences)):
         for name, one in estimates.items():

@@ -16,7 +16,7 @@ from yt8m.components.report.model import Curve
 from yt8m.components.report.page import document
 from yt8m.components.report.sections.metrics import TITLES
 from yt8m.components.report.tables import Column, notes, table
-from yt8m.pipeline.comparison import ClassComparison, Comparison
+from yt8m.pipeline.results.comparison import ClassComparison, ResultsComparison
 
 _SHOWN = 10  # classes that gained most, and as many that lost most, as text
 _ABSENT = "-"
@@ -24,7 +24,7 @@ _CURVES = ("loss", "gap", "learning_rate")
 _STYLES = ("baseline", "candidate")  # of a and of b
 
 
-def as_text(comparison: Comparison) -> str:
+def as_text(comparison: ResultsComparison) -> str:
     """For a terminal."""
     a, b = comparison.a.name, comparison.b.name
     parts = [f"a: {a}\nb: {b}"]
@@ -53,7 +53,7 @@ def as_text(comparison: Comparison) -> str:
     return "\n\n".join([*parts, *(f"note: {note}" for note in comparison.notes)])
 
 
-def as_page(comparison: Comparison) -> str:
+def as_page(comparison: ResultsComparison) -> str:
     """One HTML file, in the report's style."""
     title = f"{comparison.b.name} against {comparison.a.name}"
     return document(
@@ -61,7 +61,7 @@ def as_page(comparison: Comparison) -> str:
     )
 
 
-def sections(comparison: Comparison) -> list[Markup]:
+def sections(comparison: ResultsComparison) -> list[Markup]:
     """Metrics, settings, curves and classes; the first is drawn as the baseline is."""
     return [
         element("section", element("h2", title), *parts)
@@ -75,11 +75,11 @@ def sections(comparison: Comparison) -> list[Markup]:
     ]
 
 
-def _conclusion(comparison: Comparison) -> Markup | None:
+def _conclusion(comparison: ResultsComparison) -> Markup | None:
     return element("p", comparison.conclusion) if comparison.conclusion else None
 
 
-def _metrics(comparison: Comparison) -> Markup:
+def _metrics(comparison: ResultsComparison) -> Markup:
     columns = [Column(title="Metric")]
     columns += [Column(title=t, numeric=True) for t in (*_names(comparison), "Difference")]
     rows = [
@@ -100,7 +100,7 @@ def _cell(estimate: Estimate, *, sign: bool = False) -> Markup:
     return element("span", value, element("div", bounds, class_="muted") if bounds else None)
 
 
-def _settings(comparison: Comparison) -> Markup:
+def _settings(comparison: ResultsComparison) -> Markup:
     if not comparison.settings:
         return element("p", "Nothing.")
     rows = [
@@ -110,7 +110,7 @@ def _settings(comparison: Comparison) -> Markup:
     return table([Column(title=t) for t in ("Setting", *_names(comparison))], rows)
 
 
-def _curves(comparison: Comparison) -> list[Markup]:
+def _curves(comparison: ResultsComparison) -> list[Markup]:
     """Training and validation of both, each plot with what both or either has."""
     both = [curves_of(one.curve) for one in (comparison.a, comparison.b)]
     found = []
@@ -139,15 +139,15 @@ def _classes(classes: Sequence[ClassComparison]) -> Markup | None:
     return table(columns, rows, caption="Average precision, the most gained first", tools=True)
 
 
-def _names(comparison: Comparison) -> tuple[str, str]:
+def _names(comparison: ResultsComparison) -> tuple[str, str]:
     return f"a: {comparison.a.name}", f"b: {comparison.b.name}"
 
 
-def _gained(comparison: Comparison) -> list[ClassComparison]:
+def _gained(comparison: ResultsComparison) -> list[ClassComparison]:
     return [one for one in comparison.classes if one.gain > 0][:_SHOWN]
 
 
-def _lost(comparison: Comparison) -> list[ClassComparison]:
+def _lost(comparison: ResultsComparison) -> list[ClassComparison]:
     return [one for one in reversed(comparison.classes) if one.gain < 0][:_SHOWN]
 
 

@@ -18,14 +18,14 @@ from yt8m.schemas.features import FeatureConfig, Level
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judgement:
-    """The gate's decision, and whether there were examples enough to tell."""
+class ServedModelDecision:
+    """The gate's decision, and whether it rests on examples enough."""
 
     decision: Decision
-    told: bool
+    has_enough_examples: bool
 
 
-def judge(
+def decide_served_model(
     model: str,
     shards: Sequence[Shard],
     config: EvaluatorConfig,
@@ -33,7 +33,7 @@ def judge(
     *,
     level: Level,
     features: FeatureConfig,
-) -> Judgement:
+) -> ServedModelDecision:
     """What the gate's thresholds on values say of `model`; there is no baseline to change from.
 
     Thresholds on metrics that evaluator.eval_config adds are left out: they need TFMA's own pass.
@@ -56,6 +56,6 @@ def judge(
     if evaluation.broken:
         verdict.validation_ok = False
     decision = decide(evaluation, gate, limits, verdict, baseline=None, user_metrics={})
-    # Of a model that gives no numbers no example is evaluated, and yet all is said.
-    told = bool(evaluation.broken) or evaluation.examples >= gate.min_examples
-    return Judgement(decision=decision, told=told)
+    # Of a model that gives no numbers no example is evaluated, and yet all is known.
+    enough = bool(evaluation.broken) or evaluation.examples >= gate.min_examples
+    return ServedModelDecision(decision=decision, has_enough_examples=enough)

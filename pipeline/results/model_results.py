@@ -68,7 +68,7 @@ _OUTPUTS = {
 }
 
 
-def findings_of_run(layout: Layout, record: RunRecord) -> ModelResults:
+def results_of_run(layout: Layout, record: RunRecord) -> ModelResults:
     """What a run of this root came to."""
     by_name = {
         _OUTPUTS[execution.node, output.key]: output.uri
@@ -85,7 +85,7 @@ def findings_of_run(layout: Layout, record: RunRecord) -> ModelResults:
     )
 
 
-def findings_of_version(push_dir: str, number: int) -> ModelResults:
+def results_of_version(push_dir: str, number: int) -> ModelResults:
     """What a pushed version came to; its evaluation as long as its run's root is kept."""
     record = load_version(push_dir, number).record
     return ModelResults(

@@ -12,9 +12,9 @@ from run_reports import estimate
 
 from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
-from yt8m.pipeline import findings, mlflow_export
 from yt8m.pipeline.metadata import ArtifactFacts, ExecutionFacts
-from yt8m.pipeline.mlflow_export import connect, export_runs
+from yt8m.pipeline.results import mlflow_export, model_results
+from yt8m.pipeline.results.mlflow_export import connect, export_runs
 from yt8m.pipeline.run.workspace import Layout
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import Level
@@ -54,7 +54,7 @@ def layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
         return ExecutionFacts(**{**values, "node": node, "outputs": (output,)})  # type: ignore[arg-type]
 
     facts = [fact("Trainer", "model_run"), fact("Evaluator", "evaluation")]
-    for module in (findings, mlflow_export):
+    for module in (mlflow_export, model_results):
         monkeypatch.setattr(module, "executions_of", lambda *_: facts)
     return Layout(tmp_path / "run")
 

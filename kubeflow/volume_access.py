@@ -12,7 +12,7 @@ from typing import Any
 from yt8m.schemas.errors import UserError
 
 
-def check_volumes(parameters: Mapping[str, Any], environ: Mapping[str, str]) -> None:
+def check_volumes_writable(parameters: Mapping[str, Any], environ: Mapping[str, str]) -> None:
     """UserError where the work directory or the registry cannot be written to, with the remedy.
 
     Baseline is given the registry at the start of a run, so Pusher need not find out at its end.

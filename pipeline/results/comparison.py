@@ -9,7 +9,7 @@ from typing import Any
 
 from yt8m.components.artifacts.estimate import Estimate, estimate_text
 from yt8m.components.artifacts.evaluation import ClassMetrics
-from yt8m.pipeline.findings import ModelResults
+from yt8m.pipeline.results.model_results import ModelResults
 from yt8m.schemas.config_tree import flatten, to_dict
 
 # Where things lie and what is done afterwards make no model better.
@@ -42,7 +42,7 @@ class ClassComparison:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class ResultsComparison:
     """Whatever both have. Classes: the most gained first."""
 
     a: ModelResults
@@ -78,9 +78,9 @@ class Comparison:
         }
 
 
-def compare(a: ModelResults, b: ModelResults, *, support: int = 1) -> Comparison:
+def compare(a: ModelResults, b: ModelResults, *, support: int = 1) -> ResultsComparison:
     """`b` against `a`; classes of at least `support` videos."""
-    return Comparison(
+    return ResultsComparison(
         a=a,
         b=b,
         settings=_settings(a.configuration, b.configuration),

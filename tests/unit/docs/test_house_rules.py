@@ -1,0 +1,52 @@
+"""What CONTRIBUTING and architecture.md promise of names and files, looked up in the sources."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from docs_blocks import ROOT
+
+SOURCES = {
+    path: ast.parse(path.read_text(encoding="utf-8"))
+    for layer in ("schemas", "components", "pipeline", "kubeflow")
+    for path in sorted((ROOT / layer).rglob("*.py"))
+}
+# TFX's convention: each step's action has this name, and the step's folder tells which it is. The
+# path of `Executor` is in compiled specs.
+IN_EVERY_STEP = {"Executor"}
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+SECTIONS = ["## Context", "## Choice", "## Consequences"]
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    found = defaultdict(list)
+    for path, tree in SOURCES.items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and node.name not in IN_EVERY_STEP:
+                found[node.name].append(str(path.relative_to(ROOT)))
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}
+
+
+def test_a_file_that_is_written_or_looked_for_is_named_in_one_module() -> None:
+    name = re.compile(r"[\w.-]*\w\.(csv|html|json|jsonl|lock|npz|pb|pbtxt|prom|tfrecord|txt)")
+    found = defaultdict(set)
+    for path, tree in SOURCES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                last = node.value.rpartition("/")[2]
+                if name.fullmatch(last) and not node.value.startswith("youtube8m/"):  # a URL
+                    found[last].add(str(path.relative_to(ROOT)))
+    assert {text: places for text, places in found.items() if len(places) > 1} == {}
+
+
+@pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.name)
+def test_a_decision_has_the_one_header(page: Path) -> None:
+    title, _, status, *_ = text = page.read_text(encoding="utf-8").splitlines()
+    assert re.match(rf"# {page.name[:4]}: [A-Z]", title)
+    assert re.match(r"Status: (accepted|superseded)\b", status)
+    sections = [line for line in text if line.startswith("## ")]
+    assert [s for s in sections if s in SECTIONS] == SECTIONS
