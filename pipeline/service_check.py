@@ -6,15 +6,20 @@ older version that passes on the same records is put in its place; where none do
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.evaluator.shard_selection import choose_shards
-from yt8m.components.example_gen.sources import resolve_sources
+from yt8m.components.example_gen.config import Ingest
+from yt8m.components.example_gen.sources import UNDIVIDED, resolve_sources
 from yt8m.components.records.find import find_shards
+from yt8m.components.records.tfrecord import write_records
 from yt8m.components.registry.push import rollback
 from yt8m.components.registry.versions import (
     InService,
@@ -49,7 +54,13 @@ def check_service(config: PipelineConfig) -> ServiceCheck:
     if not served.version or served.foreign:
         return ServiceCheck(version=0, text="no version of yt8m's is in service")
     current = load_version(push_dir, served.version)
-    shards, where = _newest_labelled(config)
+    with _newest_labelled(config) as (shards, where):
+        return _check(config, served, current, shards, where)
+
+
+def _check(
+    config: PipelineConfig, served: InService, current: Version, shards: list[Shard], where: str
+) -> ServiceCheck:
     found = _decide(config, current, shards)
     decision = found.decision
     if not found.has_enough_examples:
@@ -61,7 +72,7 @@ def check_service(config: PipelineConfig) -> ServiceCheck:
     if decision.blessed:
         return ServiceCheck(version=current.number, text=f"{served} passes its gate on {where}")
     why = f"version {current.number} fell below its gate on {where}: {decision.reason}"
-    for older in _older(push_dir, served):
+    for older in _older(config.pusher.push_dir, served):
         if _decide(config, older, shards).decision.blessed:
             return _go_back(config, served, older, why)
     return ServiceCheck(
@@ -88,16 +99,36 @@ def _go_back(config: PipelineConfig, served: InService, older: Version, why: str
     )
 
 
-def _newest_labelled(config: PipelineConfig) -> tuple[list[Shard], str]:
-    chosen = choose_shards(config.evaluator, resolve_sources(config.data).shards)
+@contextlib.contextmanager
+def _newest_labelled(config: PipelineConfig) -> Iterator[tuple[list[Shard], str]]:
+    """What the Evaluator would take of the newest data, and how to call it."""
+    divided = bool(config.data.divide.patterns) and config.data.ingest is Ingest.REWRITE
+    wanted = replace(config.evaluator, split=UNDIVIDED) if divided else config.evaluator
+    chosen = choose_shards(wanted, resolve_sources(config.data).shards)
     if not chosen.shards:
         raise UserError(
             f"retrain.rollback: data.splits names no files of split {config.evaluator.split}, on "
             "which the version in service could be judged"
         )
-    shards = [found for s in chosen.shards for found in find_shards(storage.escape(s.uri))]
     spans = ", ".join(map(str, chosen.spans))
-    return shards, f"span {spans}" if spans else f"split {config.evaluator.split}"
+    where = f"span {spans}" if spans else f"split {config.evaluator.split}"
+    if config.data.ingest is not Ingest.REWRITE:
+        yield [found for s in chosen.shards for found in find_shards(storage.escape(s.uri))], where
+        return
+    # A rewrite divides the records and leaves some out: so are those that a version is judged by.
+    from yt8m.components.example_gen.rewrite import records_of_split  # Beam takes seconds to import
+
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "records.tfrecord"
+        with path.open("wb") as file:
+            records = records_of_split(chosen.shards, config.evaluator.split, config.data)
+            count = write_records(file, records)
+        if not count:
+            raise UserError(
+                f"retrain.rollback: {where} has no record of split {config.evaluator.split}, by "
+                "which the version in service could be judged"
+            )
+        yield find_shards(storage.escape(str(path))), where
 
 
 def _decide(config: PipelineConfig, version: Version, shards: list[Shard]) -> ServedModelDecision:

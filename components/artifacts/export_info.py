@@ -15,6 +15,7 @@ FILE_NAME = "assets.extra/yt8m_export.json"
 SERVING = "serving_default"
 SCORES = "scores"
 FEATURES = "features"
+MEAN_FRAMES = "mean_frames"  # of models that look at a video's mean frame alone
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,7 @@ _ENDING_S = 5.0
 
 @contextlib.contextmanager
 def filtered_native_log() -> Iterator[None]:
-    """Fd 2 goes through the filter, and `sys.stderr` is the terminal, for the bar.
+    """Fd 2 goes through the filter, and `sys.stderr` is the terminal (or log) itself, for the bar.
 
     Does nothing where `sys.stderr` is not fd 2.
     """
@@ -77,7 +77,7 @@ def is_noise(line: bytes, level: int) -> bool:
 def _filter(lines: BinaryIO, terminal: BinaryIO, level: int) -> None:
     for line in lines:
         if not is_noise(line, level):
-            terminal.write(_CLEAR_LINE + line)
+            terminal.write(_CLEAR_LINE + line if terminal.isatty() else line)
             terminal.flush()
 
 

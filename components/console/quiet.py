@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import warnings
 from collections.abc import Iterator
 
@@ -15,10 +14,11 @@ from yt8m.components.console.native_log import filtered_native_log
 def quiet_tensorflow(*, but_errors: bool = False) -> Iterator[None]:
     """For a command that imports TensorFlow, around all of it.
 
-    TensorFlow 2.21 logs through absl while it is imported, whatever TF_CPP_MIN_LOG_LEVEL says.
+    TensorFlow 2.21 logs through absl while it is imported, and XLA whenever it compiles, whatever
+    TF_CPP_MIN_LOG_LEVEL says.
     """
     silence_tensorflow(but_errors=but_errors)
-    with filtered_native_log() if sys.stderr.isatty() else contextlib.nullcontext():
+    with filtered_native_log():
         yield
 
 

@@ -21,7 +21,7 @@ import apache_beam as beam
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.example_gen.config import Compression, DataConfig
-from yt8m.components.example_gen.sources import UNDIVIDED, stable_bucket
+from yt8m.components.example_gen.sources import UNDIVIDED, SourceShard, stable_bucket
 from yt8m.components.example_gen.verify import ShardReport
 from yt8m.components.records.decode import decode_record
 from yt8m.components.records.shard_reader import open_shard, scan
@@ -69,6 +69,29 @@ def keep_record(path: str) -> Callable[[bytes], bool]:
     return cast("Callable[[bytes], bool]", load_named(path, f"data.rewrite.keep = {path}"))
 
 
+def records_of_split(
+    sources: Iterable[SourceShard], split: str, config: DataConfig
+) -> Iterator[bytes]:
+    """Those of the sound records of `sources` that a rewrite would put into `split`."""
+    keep = keep_record(config.rewrite.keep)
+    for source in sources:
+        with open_shard(source.uri) as (file, _):
+            for record in (record for block in scan(file) for record in block.records):
+                if keep(record) and _split_of(record, source.split, config) == split:
+                    yield record
+
+
+def _split_of(record: bytes, split: str, config: DataConfig) -> str:
+    """Where a record of a shard of `split` goes: of one that is not divided yet, by the id."""
+    if split != UNDIVIDED:
+        return split
+    return stable_bucket(_video_id(record).decode("utf-8", "replace"), config.divide.buckets)
+
+
+def _video_id(record: bytes) -> bytes:
+    return bytes(cast(bytes, decode_record(record).features[ID][0]))
+
+
 def _task(report: ShardReport) -> dict[str, Any]:
     return {
         "uri": report.source.uri,
@@ -110,11 +133,8 @@ class _Read(beam.DoFn):
     def _placed(
         self, record: bytes, place: str, task: dict[str, Any], config: DataConfig
     ) -> tuple[_Key, tuple[bytes, bytes]]:
-        split, span = task["split"], task["span"]
-        video_id = bytes(cast(bytes, decode_record(record).features[ID][0]))
-        if split == UNDIVIDED:
-            split = stable_bucket(video_id.decode("utf-8", "replace"), config.divide.buckets)
-        seeded = b"%d " % config.rewrite.shuffle_seed + video_id + b" " + place.encode()
+        split, span = _split_of(record, task["split"], config), task["span"]
+        seeded = b"%d " % config.rewrite.shuffle_seed + _video_id(record) + b" " + place.encode()
         order = hashlib.sha256(seeded).digest()
         number = int.from_bytes(order[:8], "big") % self._counts[split, span]
         return (split, span, number), (order, record)

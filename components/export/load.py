@@ -13,6 +13,7 @@ import tensorflow as tf
 from yt8m.components import storage
 from yt8m.components.artifacts.export_info import (
     FILE_NAME,
+    MEAN_FRAMES,
     SCORES,
     SERVING,
     ExportInfo,
@@ -86,6 +87,14 @@ class LoadedModel:
             ids=result[_VIDEO_ID].numpy(),
             starts=None if starts is None else starts.numpy(),
         )
+
+    @property
+    def score_means(self) -> Callable[..., dict[str, tf.Tensor]] | None:
+        """Scores of videos' mean frames, where the model looks at nothing else and says so."""
+        found: Callable[..., dict[str, tf.Tensor]] | None = None
+        if MEAN_FRAMES in self.loaded.signatures:
+            found = self.loaded.signatures[MEAN_FRAMES]
+        return found
 
     def require(self, *, level: Level, features: FeatureConfig) -> None:
         """UserError unless the model takes records of this kind and gives these classes."""

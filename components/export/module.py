@@ -1,4 +1,4 @@
-"""The module that is saved: a network behind three signatures."""
+"""The module that is saved: a network behind its signatures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from yt8m.components.artifacts.export_info import FEATURES, SCORES, SERVING
+from yt8m.components.artifacts.export_info import FEATURES, MEAN_FRAMES, SCORES, SERVING
 from yt8m.components.export.records import (
     ParsedRecords,
     RecordFormat,
@@ -61,13 +61,19 @@ class ServingModule(tf.Module):
     def signatures(self) -> dict[str, Any]:
         """The concrete functions by the name that a caller asks for."""
         batch = batch_spec(self._features, self._level)
-        return {
+        found = {
             SERVING: tf.function(self._serve, autograph=False).get_concrete_function(_RECORDS),
             SCORES: tf.function(self._score, autograph=False).get_concrete_function(_RECORDS),
             FEATURES: tf.function(
                 lambda **arrays: self._score_arrays(arrays), autograph=False
             ).get_concrete_function(**batch),
         }
+        if self._form.averaged and self._level is Level.FRAME:
+            means = tf.TensorSpec([None, self._form.size], tf.float32, MEAN_FRAMES)
+            found[MEAN_FRAMES] = tf.function(
+                self._score_means, autograph=False
+            ).get_concrete_function(means)
+        return found
 
     def _serve(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
         parsed = self._parse(examples)
@@ -83,6 +89,9 @@ class ServingModule(tf.Module):
         if self._level is Level.VIDEO:
             batch = finite(batch, self._features)
         return {SCORES: self._scores(self._signal(batch))}
+
+    def _score_means(self, mean_frames: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {SCORES: self._scores(Signal(vectors=mean_frames))}
 
     def _parse(self, examples: tf.Tensor) -> ParsedRecords:
         return parse_records(examples, self._form, transform=self.transform)

@@ -30,8 +30,12 @@ _ALIGNMENT = 64  # bytes; TensorFlow takes an array over that begins so, and cop
 def frame_row(record: bytes, features: FeatureConfig) -> Row:
     """A whole video: [frames, size] uint8 of each feature, and its labels."""
     decoded = decode_record(record)
-    row = {name: f[: features.max_frames] for name, f in _frames(decoded, features).items()}
-    return {**row, LABELS: _integers(decoded, LABELS)}
+    return {**frames_of(decoded, features), LABELS: _integers(decoded, LABELS)}
+
+
+def frames_of(record: Record, features: FeatureConfig) -> Row:
+    """`[frames, size] uint8` of each feature; ValueError where the features do not agree."""
+    return {name: f[: features.max_frames] for name, f in _frames(record, features).items()}
 
 
 def segment_rows(record: bytes, features: FeatureConfig) -> list[Row]:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import tensorflow as tf
 
 from yt8m.components.artifacts.manifest import Shard
-from yt8m.components.export.load import LoadedModel, load_model
-from yt8m.components.inputs.shards import read_batches
+from yt8m.components.export.load import LoadedModel, Scores, load_model
+from yt8m.components.export.mean_frames import MEANS_AT_ONCE, score_mean_frames
+from yt8m.components.inputs.shards import read_batches, read_long_records
 from yt8m.components.predictions.plan import Format, PredictionPlan
 from yt8m.components.predictions.windows import with_windows
 from yt8m.schemas.errors import DataError, UserError
@@ -37,13 +37,19 @@ class Predictor:
 
     def batches(self, shards: Sequence[Shard]) -> Iterator[ScoredRows]:
         """All rows of `shards`, in the order of their records."""
-        for records in read_batches(shards, self.plan.records_at_once):
-            yield self._score(records)
+        return map(self._checked, self._scores(shards))
 
-    def _score(self, records: tf.Tensor) -> ScoredRows:
-        if self.plan.level is Level.SEGMENT:
-            records = with_windows(records, self._features)
-        result = self.model.score_records(records)
+    def _scores(self, shards: Sequence[Shard]) -> Iterator[Scores]:
+        if self.plan.level is Level.FRAME and self.model.score_means is not None:
+            size = self.plan.batch_size or MEANS_AT_ONCE
+            yield from score_mean_frames(self.model, read_long_records(shards), size)
+            return
+        for records in read_batches(shards, self.plan.records_at_once):
+            if self.plan.level is Level.SEGMENT:
+                records = with_windows(records, self._features)
+            yield self.model.score_records(records)
+
+    def _checked(self, result: Scores) -> ScoredRows:
         scores = result.scores.numpy()
         ids = [_text(name) for name in result.ids.tolist()]
         if "" in ids:

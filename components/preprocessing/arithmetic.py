@@ -12,7 +12,9 @@ from yt8m.schemas.features import DEQUANTISE_BIAS, DEQUANTISE_SCALE, Level
 
 # Below this squared length a vector counts as zero and stays zero.
 _EPSILON = 1e-12
-_OFFSET = DEQUANTISE_BIAS / DEQUANTISE_SCALE
+# Bytes with this added have the direction of what they stand for: the scale cancels out.
+OFFSET = DEQUANTISE_BIAS / DEQUANTISE_SCALE
+LENGTH_EPSILON = _EPSILON / DEQUANTISE_SCALE**2  # `_EPSILON` for such vectors
 _VECTOR_SLICES, _FRAME_SLICES = 16, 10  # of a feature's numbers and of a video's frames
 
 
@@ -101,9 +103,9 @@ def mean_of_normalized_rows(
     is zeros. Nothing is padded, and bytes are neither scaled nor weighed one by one: lengths are
     taken of `byte + bias / scale`, whose scale cancels out, and a sparse product sums them up.
     """
-    parts = [tf.cast(frames[name], tf.float32) + _OFFSET for name in names]
+    parts = [tf.cast(frames[name], tf.float32) + OFFSET for name in names]
     squared = tf.add_n([tf.square(tf.math.reduce_euclidean_norm(p, axis=-1)) for p in parts])
-    weights = tf.math.rsqrt(tf.maximum(squared, _EPSILON / DEQUANTISE_SCALE**2))
+    weights = tf.math.rsqrt(tf.maximum(squared, LENGTH_EPSILON))
     count = tf.math.unsorted_segment_sum(tf.ones_like(weights), row, rows)
     number = tf.range(tf.size(weights, tf.int64))
     of_row = tf.SparseTensor(

@@ -41,7 +41,8 @@ _NOT_TFRECORD = "not a TFRecord file"
 _LENGTH = "wrong checksum of the length" + _REST
 _CONTENT = "wrong checksum"
 _PADDED = "zeros follow it, which TensorFlow cannot read: gunzip the file and gzip it again"
-_GZIP_FAULTS = (EOFError, zlib.error, gzip.BadGzipFile)
+# What a damaged gzip stream raises while it is read.
+GZIP_FAULTS = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
 class RecordProblem(NamedTuple):
@@ -137,7 +138,7 @@ def _walk(file: BinaryIO, size: int | None) -> tuple[list[int], int, str | None]
                 file.seek(end)
             lengths.append(length)
             offset = end
-    except _GZIP_FAULTS as error:
+    except GZIP_FAULTS as error:
         return lengths, offset, _gzip_fault(error)
     return lengths, offset, None
 
@@ -236,7 +237,7 @@ def _read(file: BinaryIO, count: int) -> tuple[bytes, str | None]:
         while count > 0 and (piece := cast(io.BufferedReader, file).read1(count)):
             pieces.append(piece)
             count -= len(piece)
-    except _GZIP_FAULTS as error:
+    except GZIP_FAULTS as error:
         return b"".join(pieces), _gzip_fault(error)
     return b"".join(pieces), None
 

@@ -71,11 +71,10 @@ def read_records(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
             raise BrokenRecord(why, index=index, offset=offset)
         if length > MAX_RECORD_BYTES:
             raise BrokenRecord(too_long(length), index=index, offset=offset)
-        body = file.read(length + FOOTER_BYTES)
-        if len(body) < length + FOOTER_BYTES:
+        record, footer = file.read(length), file.read(FOOTER_BYTES)
+        if len(footer) < FOOTER_BYTES:
             raise BrokenRecord("the file is cut off in a record", index=index, offset=offset)
-        record = body[:length]
-        if _CHECKSUM.unpack_from(body, length)[0] != masked_crc32c(record):
+        if _CHECKSUM.unpack(footer)[0] != masked_crc32c(record):
             raise BrokenRecord("wrong checksum of the record", index=index, offset=offset)
         yield offset, record
         index += 1

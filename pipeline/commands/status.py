@@ -15,9 +15,11 @@ import argparse
 import dataclasses
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from yt8m.components.artifacts.run_record import State, Verdict
 from yt8m.components.console.console import Console
 from yt8m.pipeline.commands.arguments import (
     add_root_arguments,
@@ -27,7 +29,7 @@ from yt8m.pipeline.commands.arguments import (
 )
 
 if TYPE_CHECKING:
-    from yt8m.components.artifacts.run_record import RunRecord
+    from yt8m.components.artifacts.run_record import NodeRecord, RunRecord
     from yt8m.pipeline.metadata import ExecutionFacts
 
 _COLUMNS = ("component", "state", "execution", "time", "CPU", "peak", "key metric")
@@ -43,30 +45,49 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--artifacts", action="store_true", help="what components put out, with its properties"
     )
     parser.add_argument(
-        "--watch", action="store_true", help="say it again whenever it changes, to the run's end"
+        "--watch",
+        action="store_true",
+        help="say it again whenever it changes, to the end of the run, or of the root's schedule",
     )
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
-    from yt8m.components.artifacts.run_record import Verdict
+    for value, text in _changes(args, console) if args.watch else [_look(args, console)]:
+        if args.watch and sys.stdout.isatty() and not args.json:
+            print(_CLEAR, end="")
+        console.result(value, text)
 
+
+def _look(args: argparse.Namespace, console: Console) -> tuple[dict[str, object], str]:
     schedule, in_words = _schedule(args)
     if schedule and not (Path(args.root) / "runs").is_dir():
-        console.result({"run_id": None, "schedule": schedule}, in_words)
-        return
-    said = None
+        return {"run_id": None, "verdict": None, "schedule": schedule}, in_words
+    return _status(record_of(args), args, console)
+
+
+def _changes(args: argparse.Namespace, console: Console) -> Iterator[tuple[dict[str, object], str]]:
+    """What there is to say, until nothing goes on: no run, and no schedule unless a run was named.
+
+    On a terminal the time of what is running is a change too; a log would be nothing else.
+    """
+    named, said = bool(args.run), None
     while True:
-        record = record_of(args)
-        value, text = _status(record, args, console)
-        if text != said:
-            if args.watch and sys.stdout.isatty() and not args.json:
-                print(_CLEAR, end="")
-            console.result(value, text)
-        if not args.watch or record.verdict is not Verdict.RUNNING:
+        value, text = _look(args, console)
+        key = text if sys.stdout.isatty() else value
+        if key != said:
+            yield value, text
+            said = key
+        is_running = value["verdict"] == Verdict.RUNNING.value
+        if is_running and not _is_scheduled(value):
+            args.run = value["run_id"]  # not another one that begins meanwhile
+        if not is_running and (named or not _is_scheduled(value)):
             return
-        said = text
-        args.run = record.run_id  # not another one that begins meanwhile
         time.sleep(_LOOK_EVERY_S)
+
+
+def _is_scheduled(value: dict[str, object]) -> bool:
+    schedule = value.get("schedule")
+    return isinstance(schedule, dict) and bool(schedule["running"])
 
 
 def _status(
@@ -93,7 +114,9 @@ def _status(
         f"logs: {layout.logs(record.run_id)}",
         *([in_words] if schedule else []),
         "",
-        console.table(_COLUMNS, [_row(record, execution) for execution in executions]),
+        console.table(_COLUMNS, [_row(record, execution) for execution in executions])
+        if executions
+        else "no component has begun",
     ]
     if args.artifacts:
         parts += ["", *(line for execution in executions for line in _artifacts(execution))]
@@ -126,8 +149,6 @@ def _moment(seconds: float) -> str:
 
 
 def _row(record: RunRecord, execution: ExecutionFacts) -> tuple[str, ...]:
-    from yt8m.components.artifacts.run_record import State
-
     ended_externally = (State.KILLED, State.STOPPED)
     node = next((n for n in record.nodes if n.name == execution.node), None)
     return (
@@ -135,11 +156,18 @@ def _row(record: RunRecord, execution: ExecutionFacts) -> tuple[str, ...]:
         # MLMD calls both failed.
         node.state.value if node and node.state in ended_externally else execution.state.lower(),
         str(execution.execution_id),
-        f"{node.seconds if node else execution.ended - execution.started:.1f} s",
+        f"{_seconds(node, execution):.1f} s",
         f"{node.cpu_seconds:.1f} s" if node and node.cpu_seconds else "",
         f"{node.peak_mib / 1024:.1f} GB" if node and node.peak_mib else "",
         node.figure if node else "",
     )
+
+
+def _seconds(node: NodeRecord | None, execution: ExecutionFacts) -> float:
+    """How long it took, or has been under way."""
+    if node is None:
+        return execution.ended - execution.started
+    return time.time() - node.started if node.state is State.RUNNING else node.seconds
 
 
 def _artifacts(execution: ExecutionFacts) -> list[str]:

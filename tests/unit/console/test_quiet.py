@@ -1,6 +1,8 @@
 """Libraries are hushed for those who did not ask to hear them."""
 
 import os
+import subprocess
+import sys
 import warnings
 
 from yt8m.components.console.quiet import silence_tensorflow
@@ -28,3 +30,18 @@ def test_processes_of_a_cluster_let_tensorflow_tell_its_errors(monkeypatch):
     with warnings.catch_warnings():
         silence_tensorflow(but_errors=True)
     assert os.environ["TF_CPP_MIN_LOG_LEVEL"] == "2"
+
+
+XLA_SPEAKS = """
+import os
+from yt8m.components.console.quiet import quiet_tensorflow
+
+with quiet_tensorflow():
+    os.write(2, b"I0000 00:00:1795341560.781264   14210 service.cc:145] XLA service is there\\n")
+    os.write(2, b"malloc(): what a library says\\n")
+"""
+
+
+def test_what_xla_says_of_itself_does_not_reach_a_log_either():
+    done = subprocess.run([sys.executable, "-c", XLA_SPEAKS], stderr=subprocess.PIPE, check=True)
+    assert done.stderr == b"malloc(): what a library says\n"

@@ -1,9 +1,16 @@
-"""What TensorFlow says of an error, without where in its graph it says so."""
+"""Records of shards, with TensorFlow's reader and without; what TensorFlow says of an error."""
+
+import re
+from pathlib import Path
 
 import pytest
 import tensorflow as tf
+from records import compress, flip_byte_in_record, make_dataset, truncate
+from sources import SIZES
 
-from yt8m.components.inputs.shards import tf_reason
+from yt8m.components.inputs.shards import read_batches, read_long_records, tf_reason
+from yt8m.components.records.find import find_shards
+from yt8m.schemas.errors import DataError
 
 REASON = "mean_rgb (rgb) must hold finite numbers alone : Tensor had NaN values"
 
@@ -25,3 +32,37 @@ def test_the_reason_is_found_however_the_error_came(text):
 
 def test_an_error_without_words_has_the_name_of_its_type():
     assert tf_reason(ValueError()) == "ValueError"
+
+
+@pytest.fixture
+def shards(tmp_path):
+    """Two shards of four videos each, the second gzipped."""
+    make_dataset(tmp_path, level="frame", train=8, shards=2, sizes=SIZES)
+    compress(sorted(tmp_path.glob("train*"))[1])
+    return find_shards(str(tmp_path / "train*"))
+
+
+def test_long_records_are_those_that_tensorflow_reads(shards):
+    (expected,) = read_batches(shards, 100)
+    assert list(read_long_records(shards)) == expected.numpy().tolist()
+    assert not list(read_long_records([]))
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["plain", "gzip"])
+@pytest.mark.parametrize("spoil", ["cut", "gone"])
+def test_a_shard_that_cannot_be_read_to_its_end_is_named(shards, which, spoil):
+    path = Path(shards[which].uri)
+    if spoil == "cut":
+        truncate(path, path.stat().st_size - 9)
+        reason = f"a damaged record in {path}: "
+    else:
+        path.unlink()
+        reason = f"a shard is missing: {path}"
+    with pytest.raises(DataError, match=re.escape(reason)):
+        list(read_long_records(shards))
+
+
+def test_a_damaged_record_is_named_by_its_number(shards):
+    flip_byte_in_record(Path(shards[0].uri), 2)
+    with pytest.raises(DataError, match=r"record 2 at byte \d+: wrong checksum of the record"):
+        list(read_long_records(shards))

@@ -88,6 +88,38 @@ def test_what_passes_or_cannot_be_told_stays(tmp_path, data, weights):
     assert check_service(config(data, tmp_path / "empty")).version == 0
 
 
+@pytest.mark.parametrize("ingest", ["link", "rewrite"])
+def test_records_that_a_hash_divides_are_judged_by_as_the_evaluator_would(
+    tmp_path, data, weights, ingest
+):
+    push_dir = registry(tmp_path, weights, (0.0, 9.0))
+    divided = {
+        "root": str(data),
+        "divide": {"patterns": ["span-{SPAN}/*.tfrecord"], "buckets": {"train": 1, "eval": 1}},
+        "ingest": ingest,
+    }
+    nodes = {**values(data, push_dir), "data": divided}
+    found = check_service(from_dict(PipelineConfig, nodes))
+    assert (found.version, found.rolled_back_to) == (2, 1)
+    assert "on span 2" in found.text
+
+
+def test_records_that_the_filter_leaves_out_do_not_judge(tmp_path, data, weights, monkeypatch):
+    """Of 120 there are 60 left, which are too few here."""
+    (tmp_path / "my_filter.py").write_text(
+        "import itertools\nturns = itertools.cycle([True, False])\n"
+        "def keep(record):\n    return next(turns)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    push_dir = registry(tmp_path, weights, (0.0,))
+    kept = {"ingest": "rewrite", "rewrite": {"keep": "my_filter.keep"}}
+    gate = {"gap_threshold": 0.5, "min_examples": 100}
+    nodes = values(data, push_dir, gate=gate)
+    nodes["data"] |= kept
+    found = check_service(from_dict(PipelineConfig, nodes))
+    assert "was not judged: span 2 has 60 examples" in found.text
+
+
 def test_a_model_that_gives_nan_is_below_every_gate(tmp_path, data, weights):
     push_dir = registry(tmp_path, weights, (0.0,))
     model = write_model(tmp_path / "broken", weights, broken_from=0.2)
