@@ -90,7 +90,7 @@ class MlpConfig(ConfigNode):
     """Residual blocks on the video's vector."""
 
     name: Literal["mlp"] = "mlp"
-    members: PositiveInt = 1  # networks side by side whose probabilities are averaged: an ensemble
+    members: PositiveInt = 1  # networks side by side, each with its loss, averaged: an ensemble
     width: PositiveInt = 2048  # units of each block
     blocks: NonNegativeInt = 1  # residual blocks; 0 leaves the classifier alone
     dropout: FractionBelowOne = 0.3  # share of the units that are dropped while training
@@ -186,6 +186,7 @@ class RetrievalConfig(ConfigNode):
     """An index of the training videos in the export: the nearest ones' labels are blended in."""
 
     weight: Fraction = 0.2  # of what the neighbours say; the network has the rest
+    exponent: PositiveFloat = 1.0  # the network's probabilities are raised to it before
     count: PositiveInt = 20  # neighbours that are asked
     temperature: PositiveFloat = 0.07  # each weighs exp(cosine / temperature)
     max_videos: PositiveInt = 200_000  # of more, evenly spaced ones are taken; see docs/models.md

@@ -1,4 +1,8 @@
-"""Several networks side by side in one model; a class's probability is the mean of theirs."""
+"""Several networks side by side in one model; a class's probability is the mean of theirs.
+
+While they train each answers for itself, so that each has the gradients that it would have alone.
+Trained on the loss of their mean they come to lean on one another, and an average gains little.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +42,7 @@ class _Trunks(tf_keras.layers.Layer):
 
 
 class _Classifiers(tf_keras.layers.Layer):
-    """The mean of what each classifier makes of its own trunk's vector."""
+    """What each classifier makes of its own trunk's vector: the mean, and all while training."""
 
     def __init__(self, members: list[tf_keras.layers.Layer], *, name: str) -> None:
         super().__init__(name=name)
@@ -47,4 +51,5 @@ class _Classifiers(tf_keras.layers.Layer):
     def call(self, vectors: tf.Tensor, training: bool = False) -> tf.Tensor:
         parts = tf.unstack(vectors, num=len(self._members))
         members = zip(self._members, parts, strict=True)
-        return tf.add_n([m(part, training=training) for m, part in members]) / len(self._members)
+        scores = [member(part, training=training) for member, part in members]
+        return tf.concat(scores, axis=0) if training else tf.add_n(scores) / len(scores)

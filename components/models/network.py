@@ -44,7 +44,10 @@ _FRAMES_MULTIPLE = 20  # divides 300, what most videos have
 
 
 class Network(tf_keras.Model):
-    """Called on a batch, gives `{head name: probabilities [batch, classes of the head]}`."""
+    """Called on a batch, gives `{head name: probabilities [batch, classes of the head]}`.
+
+    While training those of each member, one after the other: [members x batch, classes].
+    """
 
     # True in a network of one's own whose trunk looks at each frame, whatever the model is.
     looks_at_frames = False
@@ -81,16 +84,16 @@ class Network(tf_keras.Model):
         self._mean = fused(
             functools.partial(mean_of_normalized, names=names, compiled=fuse), enabled=fuse
         )
-        self._members = model.members if isinstance(model, MlpConfig) else 1
+        self.members = model.members if isinstance(model, MlpConfig) else 1
         apart = sharing is Sharing.NOTHING and len(self.heads) > 1
         self._trunks = [
-            create_trunks(self.create_trunk, self._members, name=f"{n}_trunk")
+            create_trunks(self.create_trunk, self.members, name=f"{n}_trunk")
             for n in ([head.name for head in heads] if apart else [_SHARED])
         ]
         self._classifiers = [
             create_classifiers(
                 functools.partial(self._create_classifier, classes),
-                self._members,
+                self.members,
                 name=f"{n}_classifier",
             )
             for n, classes in self._outputs()
@@ -147,6 +150,12 @@ class Network(tf_keras.Model):
         if self.sharing is Sharing.ALL:
             return {head.name: _of_classes(head, outputs[0]) for head in self.heads}
         return {head.name: out for head, out in zip(self.heads, outputs, strict=True)}
+
+    def for_members(self, labels: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        """`labels` as often as there are members, as the probabilities are while training."""
+        if self.members == 1:
+            return dict(labels)
+        return {key: tf.concat([part] * self.members, axis=0) for key, part in labels.items()}
 
     def head_loss(
         self, head: Head, batch: Mapping[str, tf.Tensor], probabilities: tf.Tensor

@@ -77,8 +77,8 @@ class Neighbours(tf.Module):
 
     def blend(self, vectors: tf.Tensor, probabilities: tf.Tensor) -> tf.Tensor:
         """`probabilities` [batch, classes] of videos whose normalised vectors are [batch, size]."""
-        weight = self._config.weight
-        return (1.0 - weight) * probabilities + weight * self.probabilities(vectors)
+        weight, raised = self._config.weight, probabilities**self._config.exponent
+        return (1.0 - weight) * raised + weight * self.probabilities(vectors)
 
     def probabilities(self, vectors: tf.Tensor) -> tf.Tensor:
         """For each class the share of the neighbours that have it, the more similar the more."""

@@ -213,6 +213,7 @@ class TrainStep:
         """Gradients, [losses of the heads, layers' own], and rows for metrics of a micro-batch."""
         network, labels = self._network, _labels(rows)
         targets = labels if self._teacher is None else {**labels, TEACHER: self._teacher(rows)}
+        targets = network.for_members(targets)
         variables, heads = network.trainable_variables, network.heads
         with tf.GradientTape() as tape:
             outputs = network(rows, training=True)
@@ -232,11 +233,14 @@ class TrainStep:
         )
         few = slice(self._config.log.metric_rows)
         shown = {key: value[few] for key, value in labels.items()}
+        scores = predictions[heads[0].name]
+        by_member = tf.reshape(scores, [network.members, -1, scores.shape[-1]])
         dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
         return (
             dense,
-            tf.stack([*losses, added * fraction]),
-            predictions[heads[0].name][few],
+            # What is minimised is the sum over the members, what is told their mean.
+            tf.stack([*(loss / network.members for loss in losses), added * fraction]),
+            tf.reduce_mean(by_member[:, few], axis=0),
             shown,
         )
 

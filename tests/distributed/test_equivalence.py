@@ -76,10 +76,12 @@ def test_one_worker_of_a_parameter_server_equals_one_process(tmp_path, data, alo
     assert largest_difference(job.checkpoint_dir, alone["sgd"]) < 1e-6
 
 
-def test_averages_and_the_index_are_the_same_under_every_strategy(tmp_path, data):
+def test_members_averages_and_the_index_are_the_same_under_every_strategy(tmp_path, data):
     from yt8m.components.trainer.warm_start import read_weights
 
-    shape = {**STEPWISE, "optimizer": SGD, "ema_momentum": 0.9, "retrieval": {"count": 5}}
+    model = {"name": "mlp", "members": 2, "width": 8, "blocks": 0, "dropout": 0.0}
+    shape = {**STEPWISE, "model": model, "optimizer": {"name": "sgd", "learning_rate": 0.05}}
+    shape |= {"ema_momentum": 0.9, "retrieval": {"count": 5}}
     found = {}
     for name, processes, size in (
         ("alone", "", 16),

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 from training import trainer_config
 
-from yt8m.components.models.config import LogisticConfig, Sharing
+from yt8m.components.models.config import LogisticConfig, ModelConfig, Sharing
 from yt8m.components.models.heads import create_heads
 from yt8m.components.models.layers import Recipe
 from yt8m.components.models.network import Network
@@ -53,17 +53,18 @@ def one_step(
     *,
     use_xla: bool = False,
     l2: float = 1e-8,
+    model: ModelConfig | None = None,
     network_type: type[Network] = Network,
     devices: int = 1,
     **trainer: Any,
 ) -> Update:
-    """A logistic network's update by `batch`, on `devices` devices that share it."""
+    """The update of `model`, a logistic network, by `batch`, on `devices` devices that share it."""
     settings = {"batch_size": ROWS, "optimizer": {"name": "sgd", "learning_rate": 1.0}}
     config = trainer_config(**{**settings, **trainer})
     strategy = mirrored(devices) if devices > 1 else tf.distribute.get_strategy()
     with strategy.scope():
         network = network_type(
-            LogisticConfig(l2=l2),
+            model or LogisticConfig(l2=l2),
             features=FEATURES,
             level=Level.VIDEO,
             heads=create_heads(config.heads, features=FEATURES, level=Level.VIDEO),

@@ -48,7 +48,7 @@ def _step(network: Network, batch: dict[str, tf.Tensor]) -> Step:
         with tf.GradientTape() as tape:
             head = network.heads[0]
             outputs = network(batch, training=True)
-            total = network.head_loss(head, batch, outputs[head.name])
+            total = network.head_loss(head, network.for_members(batch), outputs[head.name])
             loss = total / network.normaliser(head, batch)
             if network.losses:
                 loss += tf.add_n(network.losses)

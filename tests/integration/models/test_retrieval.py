@@ -82,12 +82,13 @@ def test_bytes_say_what_floats_say_in_a_quarter_of_the_memory():
     assert sizes[KeyStorage.FLOAT32] == 4 * sizes[KeyStorage.INT8] == 4 * 200 * sum(SIZES)
 
 
-def test_the_network_has_what_the_neighbours_leave():
+@pytest.mark.parametrize("exponent", [1.0, 0.6])
+def test_the_network_has_what_the_neighbours_leave(exponent):
     vectors, labels, queries = make_vectors(30), make_labels(30), make_vectors(5, seed=1)
-    head = neighbours(vectors, labels, weight=0.25)
+    head = neighbours(vectors, labels, weight=0.25, exponent=exponent)
     network = tf.constant(np.random.default_rng(2).uniform(size=(5, CLASSES)), tf.float32)
     blended = head.blend(queries, network)
-    expected = 0.75 * network + 0.25 * head.probabilities(queries)
+    expected = 0.75 * network**exponent + 0.25 * head.probabilities(queries)
     np.testing.assert_allclose(blended, expected, rtol=1e-6)
 
 

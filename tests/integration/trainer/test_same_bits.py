@@ -11,7 +11,7 @@ from yt8m.components.trainer.step import Replicas, TrainStep
 pytestmark = pytest.mark.slow
 
 # Of each kind of arithmetic one: mixtures, gates, pooling, recurrence, assignment to clusters.
-MODELS = ["moe", "mlp_gated_moe", "dbof", "lstm", "netvlad_gated", "nextvlad"]
+MODELS = ["moe", "mlp_gated_moe", "mlp_members", "dbof", "lstm", "netvlad_gated", "nextvlad"]
 
 
 @pytest.mark.parametrize("use_xla", [True, False], ids=["xla", "no xla"])

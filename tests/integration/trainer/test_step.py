@@ -4,8 +4,10 @@ import functools
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from one_step import RATE, ROWS, make_batch, one_step
 
+from yt8m.components.models.config import MlpConfig
 from yt8m.components.trainer.optimizers import NamedOptimizer, create_optimizer
 from yt8m.schemas.config_tree import to_dict
 
@@ -97,6 +99,33 @@ def test_micro_batches_give_the_gradient_of_the_whole(batch, update, batch_size,
     loss, gradients = oracle(batch, before, l2=0.1)
     assert float(told.losses.by_head[0]) == pytest.approx(loss, rel=1e-5)
     assert_moved(before, after, [clipped(g, 0.1) for g in gradients])
+
+
+def loss_alone(batch, first, first_bias, kernel, bias):
+    """The mean loss of one MLP over the rows."""
+    x = batch["rgb"] / np.linalg.norm(batch["rgb"], axis=1, keepdims=True) * np.sqrt(6)
+    p = tf.sigmoid(tf.nn.relu(x @ first + first_bias) @ kernel + bias)
+    y = tf.reduce_max(tf.one_hot(batch["labels"], 5), axis=1)
+    terms = y * tf.math.log(p + EPSILON) + (1 - y) * tf.math.log(1 - p + EPSILON)
+    return -tf.reduce_sum(terms) / ROWS
+
+
+@pytest.mark.parametrize(("batch_size", "accumulate"), [(8, 1), (2, 4)])
+def test_each_member_of_an_ensemble_moves_as_it_would_alone(batch, update, batch_size, accumulate):
+    model = MlpConfig(members=3, width=4, blocks=0, dropout=0.0)
+    settings = {"batch_size": batch_size, "accumulate": accumulate, "clip_gradient_norm": 0}
+    before, after, told = update(batch, model=model, **settings)
+    trunks, classifiers, losses = range(0, 6, 2), range(6, 12, 2), []
+    for trunk, classifier in zip(trunks, classifiers, strict=True):
+        own = [trunk, trunk + 1, classifier, classifier + 1]
+        weights = [tf.Variable(before[i]) for i in own]
+        with tf.GradientTape() as tape:
+            loss = loss_alone(batch, *weights)
+        gradients = [gradient.numpy() for gradient in tape.gradient(loss, weights)]
+        assert_moved([before[i] for i in own], [after[i] for i in own], gradients)
+        losses.append(float(loss))
+    assert float(told.losses.by_head[0]) == pytest.approx(np.mean(losses), rel=1e-5)
+    assert told.scores.shape == [*told.shown["labels"].shape[:1], 5]
 
 
 def test_each_registered_optimiser_takes_a_step(batch, update):
