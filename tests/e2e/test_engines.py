@@ -1,7 +1,7 @@
 """Every Beam stage on a Flink cluster: what it gives, how it is shared, and what a fault says.
 
 By `make test-engines` alone; `make flink` brings the cluster. Python runs in processes that the
-worker pool beside each task manager starts (EXTERNAL: the run), or it itself (PROCESS: predictions).
+pool beside each task manager starts (EXTERNAL: the run), or it itself (PROCESS: predictions).
 """
 
 from __future__ import annotations
