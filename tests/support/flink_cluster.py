@@ -226,6 +226,10 @@ class Flink:
     def said(self, name: str) -> str:
         return (self.logs / f"{name}.log").read_text(errors="replace")
 
+    def processor_seconds(self, name: str) -> float:
+        """Of a program, of the processes that it has, and of those that it had."""
+        return _ticks(self._running[name].pid) / os.sysconf("SC_CLK_TCK")
+
     def until(self, holds: Callable[[], bool]) -> None:
         deadline = time.monotonic() + _PATIENCE_S
         while time.monotonic() < deadline:
@@ -271,6 +275,18 @@ def _programs() -> Path:
 def _jars(ending: str = "") -> str:
     """Flink's and Beam's: the cluster has both, so that no job brings them."""
     return ":".join(f"{_programs() / part}{ending}" for part in ("cluster", "job-server"))
+
+
+def _ticks(pid: int) -> int:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        children = [
+            file.read_text().split() for file in Path(f"/proc/{pid}/task").glob("*/children")
+        ]
+    except (FileNotFoundError, ProcessLookupError):  # it ended just now
+        return 0
+    own = sum(map(int, stat[11:15]))  # its own, and of children that were waited for
+    return own + sum(_ticks(int(child)) for group in children for child in group)
 
 
 def _listens(port: int, host: str = "localhost") -> bool:
