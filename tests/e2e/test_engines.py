@@ -16,13 +16,24 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import tensorflow as tf
-from flink_cluster import JOB_SERVER, Flink, flink_cluster, task_manager, worker_pool
+from flink_cluster import (
+    JOB_SERVER,
+    Flink,
+    flink_cluster,
+    is_of_the_installed_beam,
+    task_manager,
+    worker_pool,
+)
 from tensorflow_metadata.proto.v0 import statistics_pb2
 from yt8m_runs import QUICK, Place, yt8m
 
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.engines,
+    pytest.mark.skipif(
+        not is_of_the_installed_beam(),
+        reason="Beam of another version than the job server's, tests/support/beam_engines/pom.xml",
+    ),
     pytest.mark.needs("flink", "java", "network namespaces", "ip"),
 ]
 WORKERS = 2

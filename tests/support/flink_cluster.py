@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,6 +67,11 @@ _HEAP, _DIRECT = (
     "640m",
     "896m",
 )  # of a task manager: the sums of the heaps, and of off-heap + network
+
+
+def is_of_the_installed_beam() -> bool:
+    """Job server and workers understand each other where they are of one version."""
+    return f"<version>{version('apache-beam')}</version>" in (_PARTS / "pom.xml").read_text()
 
 
 class Share(NamedTuple):
