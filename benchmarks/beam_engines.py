@@ -66,7 +66,8 @@ def _check(command: subprocess.Popen[bytes], log: Path) -> None:
 
 
 def _generate(out: Path, examples: int, shards: int) -> None:
-    sizes = ["--train", examples * 4 // 5, "--eval", examples // 5, "--shards", shards]
+    sizes = ["--train", examples * 4 // 5, "--eval", examples // 5]
+    sizes += ["--shards", shards, "--classes", 50]  # as the preset has them
     log = out.with_suffix(".log")
     _check(_start(log, "data", "generate", "--level", "video", "--out", out, *sizes), log)
 
