@@ -49,6 +49,11 @@ PARTS = (
         paths=(*PRODUCT, *SUPPORT, "tests/integration/kubeflow/test_control_plane.py"),
     ),
     Part(name="lane B", command=("make", "lane-b"), paths=(*PRODUCT, *SUPPORT, "tests")),
+    Part(
+        name="engines",
+        command=("make", "test-engines"),
+        paths=(*PRODUCT, *SUPPORT, "tests/e2e/test_engines.py"),
+    ),
     Part(name="endurance", command=("make", "test-slow"), paths=(*PRODUCT, *SUPPORT, "tests")),
     Part(name="tests", command=("make", "test")),
 )

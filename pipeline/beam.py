@@ -8,9 +8,11 @@ import shutil
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import urlsplit
+from zipfile import BadZipFile, ZipFile
 
 from yt8m.pipeline.config import BeamConfig, BeamRunner
 
@@ -55,6 +57,7 @@ def _worker_program() -> Path:
 _IMAGE, _ENVIRONMENT = "sdk_container_image", "environment_config"
 _LOCAL_MASTER = re.compile(r"\[.*\]|local(\[.*\])?")
 _VERSION = re.compile(r"-(\d+\.\d+\.\d+)\.jar$")
+_SDK_VERSION = re.compile(rb"^version=(\S+)", re.MULTILINE)
 _JAR_CACHE = Path("~/.apache_beam/cache/jars")
 _CONNECT_S = 3.0
 _DOC = "docs/beam-engines.md has the recipe"
@@ -128,22 +131,31 @@ def _job_server(engine: str, options: dict[str, str], *, master: str) -> Iterato
 
 
 def _jar(engine: str, jar: str) -> Iterator[str]:
-    found = _VERSION.search(jar)
-    if found and found[1] != version("apache-beam"):
+    installed, found = version("apache-beam"), _beam_version_of(jar)
+    if found not in (None, installed):
         yield (
-            f"beam.options --{engine}_job_server_jar={jar}: is of Beam {found[1]}, and Beam "
-            f"{version('apache-beam')} is installed; get the one of this version; {_DOC}"
+            f"beam.options --{engine}_job_server_jar={jar}: is of Beam {found}, and Beam "
+            f"{installed} is installed; get the one of this version; {_DOC}"
         )
     if urlsplit(jar).scheme or (jar and Path(jar).is_file()):
         return
     option = f"--beam-option=--{engine}_job_server_jar=FILE"
     if jar:
         yield f"beam.options --{engine}_job_server_jar={jar}: no such file"
-    elif not any(_JAR_CACHE.expanduser().glob(f"beam-runners-{engine}*job-server*.jar")):
+    elif not any(_JAR_CACHE.expanduser().glob(f"beam-runners-{engine}*-{installed}.jar")):
         yield (
             f"beam.runner = {engine}: no job server jar; get beam-runners-{engine}-*-job-server of "
-            f"your Beam version from Maven Central and pass {option}; {_DOC}"
+            f"Beam {installed} from Maven Central and pass {option}; {_DOC}"
         )
+
+
+def _beam_version_of(jar: str) -> str | None:
+    """The version of Beam in a jar, as its content says it, else its name."""
+    with suppress(OSError, BadZipFile, KeyError), ZipFile(jar) as archive:
+        if found := _SDK_VERSION.search(archive.read("org/apache/beam/sdk/sdk.properties")):
+            return found[1].decode()
+    by_name = _VERSION.search(jar)
+    return by_name[1] if by_name else None
 
 
 def _workers(options: dict[str, str]) -> Iterator[str]:
@@ -155,35 +167,60 @@ def _workers(options: dict[str, str]) -> Iterator[str]:
             f"{_worker_program()}; `make install` makes it, or name another with "
             f"""--beam-option=--environment_config='{{"command": "/path/to/boot"}}'; {_DOC}"""
         )
+    if kind == "PROCESS" and config and not _names_a_command(config):
+        yield (
+            f"beam.options --environment_config={config}: PROCESS takes the program that starts a "
+            f"""worker as '{{"command": "/path/to/boot"}}', or nothing; {_DOC}"""
+        )
     if kind == "EXTERNAL" and not config:
         yield (
             "beam.options --environment_type=EXTERNAL needs --beam-option=--environment_config="
             f"HOST:PORT, where a worker pool listens as the engine's workers see it; {_DOC}"
         )
+    elif kind == "EXTERNAL" and not config.startswith("{"):  # Beam takes an address in JSON, too
+        yield from _worker_pool(config)
+
+
+def _names_a_command(config: str) -> bool:
+    try:
+        found = json.loads(config)
+    except ValueError:
+        return False
+    return isinstance(found, dict) and bool(found.get("command"))
+
+
+def _worker_pool(address: str) -> Iterator[str]:
+    what = f"beam.options --environment_config={address}"
+    if _host_and_port(address) is None:
+        yield f"{what}: write it as HOST:PORT"
     # What is not to be reached from here may be there for the engine's machines.
-    elif kind == "EXTERNAL" and not list(_reachable("", config)):
+    elif not list(_reachable(what, address)):
         from yt8m.components.engines.worker_pool import fault_of_pool
 
-        if fault := fault_of_pool(config):
+        if fault := fault_of_pool(address):
             yield (
-                f"beam.options --environment_config={config}: {fault}; start the worker pool with "
+                f"{what}: {fault}; start the worker pool with "
                 f"--container_executable={_worker_program()}; {_DOC}"
             )
 
 
 def _reachable(what: str, address: str) -> Iterator[str]:
+    if (place := _host_and_port(address)) is None:
+        yield f"{what}: write it as HOST:PORT"
+        return
+    try:
+        socket.create_connection(place, timeout=_CONNECT_S).close()
+    except OSError as error:
+        yield f"{what}: nothing listens there ({error.strerror or error}); start it first; {_DOC}"
+
+
+def _host_and_port(address: str) -> tuple[str, int] | None:
     parts = urlsplit(address if "//" in address else f"//{address}")
     try:
         host, port = parts.hostname, parts.port
     except ValueError:
-        host = port = None
-    if not host or not port:
-        yield f"{what}: write it as HOST:PORT"
-        return
-    try:
-        socket.create_connection((host, port), timeout=_CONNECT_S).close()
-    except OSError as error:
-        yield f"{what}: nothing listens there ({error.strerror or error}); start it first; {_DOC}"
+        return None
+    return (host, port) if host and port else None
 
 
 def _dataflow(options: dict[str, str]) -> Iterator[str]:

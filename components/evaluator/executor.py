@@ -61,7 +61,7 @@ from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.vocabulary import Vocabulary
 
 _log = logging.getLogger(__name__)
-# Beyond the first worker: a few each, for they are dealt out without regard to their sizes.
+# Where there is more than one worker: as many for each, so that all have the same to do.
 _GROUPS_A_WORKER = 4
 
 
@@ -116,7 +116,8 @@ class Executor(base_beam_executor.BaseBeamExecutor):
     def _score(self, job: _Job) -> ScoreTable:
         extracts = Extracts(slices=job.config.slices, vocabulary=job.vocabulary)
         workers = parallelism_of(self._beam_pipeline_args)
-        groups = group_shards(job.chosen.shards, at_least=_GROUPS_A_WORKER * (workers - 1) + 1)
+        wanted = _GROUPS_A_WORKER * workers if workers > 1 else 1
+        groups = group_shards(job.chosen.shards, at_least=wanted)
         with self._make_beam_pipeline() as pipeline:
             examples = add_scoring(
                 pipeline,

@@ -1,8 +1,9 @@
 """A Flink cluster and Beam's job server before it: the real programs, for tests.
 
-`make flink` brings them, of the versions in tests/support/beam_engines. Job server and worker pools
-listen on all interfaces whatever they are told, so all of it runs in a network namespace that has a
-loopback alone (`network_namespace`).
+`make flink` brings them, of the versions in tests/support/beam_engines. Every task manager is in a
+pod, which has a network of its own, with the worker pool beside it: as on machines of their own,
+each finds its pool at the same address. Job server and pools listen on all interfaces, whatever
+they are told; none of those leads out here (`pod_network`).
 
 with flink_cluster(directory, task_managers=2) as flink:
     yt8m("run", ..., f"--beam-option=--job_endpoint={flink.job_endpoint}")
@@ -17,17 +18,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import requests
 import yaml
-from pod_network import network_namespace
+from pod_network import GATEWAY, address_of, plug_in, pod_network
 from requirements import flink_programs
 
-JOB_SERVER, JOB_MANAGER, WORKER_POOL = "job server", "job manager", "worker pool"
+JOB_SERVER, JOB_MANAGER = "job server", "job manager"
 _JOB_PORT, _ARTIFACT_PORT, _REST_PORT, _POOL_PORT = 8099, 8098, 8081, 50000
-_START_S = 120.0
+# Java that starts four times on two cores, which others keep busy.
+_PATIENCE_S = 600.0
 _PARTS = Path(__file__).parent / "beam_engines"
 # Flink's own start scripts open these of Java 17 to it; its packages for Python bring no scripts.
 _OPENED = (
@@ -44,6 +47,8 @@ _OPENED = (
     "java.base/java.util.concurrent.atomic",
     "java.base/java.util.concurrent.locks",
 )
+# A start takes half the processor time, and records are not long enough at work to miss the rest.
+_QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 # docs/beam-engines.md says why each is not what Flink takes.
 TASK_MANAGER = {
     "cpu.cores": 1.0,
@@ -64,12 +69,18 @@ _HEAP, _DIRECT = (
 )  # of a task manager: the sums of the heaps, and of off-heap + network
 
 
+def is_of_the_installed_beam() -> bool:
+    """Job server and workers understand each other where they are of one version."""
+    return f"<version>{version('apache-beam')}</version>" in (_PARTS / "pom.xml").read_text()
+
+
 class Share(NamedTuple):
     """How many records each worker had of a stage: those it wrote, or read where those are more."""
 
     job: str
     stage: str
     of_workers: list[int]
+    milliseconds: int
 
     @property
     def records(self) -> int:
@@ -90,18 +101,24 @@ def _records(vertex: Any) -> list[int]:
 class Flink:
     """A cluster that runs: a job manager, task managers, Beam's job server, worker pools."""
 
-    job_endpoint, master = f"localhost:{_JOB_PORT}", f"localhost:{_REST_PORT}"
+    job_endpoint, master = f"localhost:{_JOB_PORT}", f"{GATEWAY}:{_REST_PORT}"
+    worker_pool = f"localhost:{_POOL_PORT}"  # as every task manager sees its own
 
-    def __init__(self, directory: Path, task_managers: int) -> None:
+    def __init__(self, directory: Path, task_managers: int, *, pinned: bool) -> None:
         self.logs = directory / "logs"
+        self._pinned = pinned
         self._directory, self._task_managers = directory, task_managers
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._commands: dict[str, list[str]] = {}
+        self._pods: dict[int, int] = {}  # the process whose network is a pod's, by its number
 
-    def start(self, name: str, command: list[str]) -> None:
+    def start(self, name: str, command: list[str], *, pod: int | None = None) -> None:
         """A process that ends with this one; it writes to a log of its name."""
+        if pod is not None:
+            command = ["nsenter", f"--net=/proc/{self._pods[pod]}/ns/net", *command]
+            if self._pinned:
+                command = ["taskset", "--cpu-list", str(pod), *command]
         self._commands[name] = command
-        self.logs.mkdir(parents=True, exist_ok=True)
         with (self.logs / f"{name}.log").open("ab") as log:
             self._running[name] = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", *command],
@@ -124,7 +141,8 @@ class Flink:
             self.kill(name)
 
     def start_all(self) -> None:
-        """Job manager and task managers, then the job server; back when all of them answer."""
+        """Job manager, task managers and their pools, job server; back when all of them answer."""
+        self.logs.mkdir(parents=True, exist_ok=True)
         self._write_configuration()
         entry = "org.apache.flink.runtime"
         configured = ("--configDir", str(self._directory))
@@ -136,20 +154,24 @@ class Flink:
             *(*configured, "--executionMode", "cluster"),
         )
         for number in range(self._task_managers):
+            self._start_pod(number)
             self._java(
                 task_manager(number),
                 *(f"-Xmx{_HEAP}", f"-Xms{_HEAP}", f"-XX:MaxDirectMemorySize={_DIRECT}"),
                 *("-XX:MaxMetaspaceSize=256m", "-cp", _jars("/*")),
                 f"{entry}.taskexecutor.TaskManagerRunner",
                 *(*configured, "-D", f"taskmanager.resource-id=tm-{number}"),
+                *("-D", f"taskmanager.host={address_of(number + 1)}"),
+                pod=number,
             )
+            self._start_worker_pool(number)
         self._java(
             JOB_SERVER,
             *("-Xmx512m", "-Djava.system.class.loader=UnlistedJars", f"-Djars={_jars()}"),
             *("-cp", str(_programs() / "unlisted-jars.jar")),
             "org.apache.beam.runners.flink.FlinkJobServerDriver",
             *(f"--job-port={_JOB_PORT}", f"--artifact-port={_ARTIFACT_PORT}", "--expansion-port=0"),
-            *(f"--flink-master=localhost:{_REST_PORT}", f"--flink-conf-dir={self._directory}"),
+            *(f"--flink-master={self.master}", f"--flink-conf-dir={self._directory}"),
             f"--artifacts-dir={self._directory / 'artifacts'}",
         )
         self.until_ready()
@@ -157,26 +179,32 @@ class Flink:
     def until_ready(self) -> None:
         self.until(lambda: len(self.get("taskmanagers")["taskmanagers"]) == self._task_managers)
         self.until(lambda: _listens(_JOB_PORT))
+        pods = [address_of(number + 1) for number in range(self._task_managers)]
+        self.until(lambda: all(_listens(_POOL_PORT, pod) for pod in pods))
 
-    def _java(self, name: str, *words: str) -> None:
+    def _start_pod(self, number: int) -> None:
+        """The network of a task manager and its worker pool, which stays when they end."""
+        name = f"pod {number}"
+        self.start(name, ["unshare", "--net", "sleep", "infinity"])
+        self._pods[number] = pid = self._running[name].pid
+        plug_in(pid, address_of(number + 1), number=number + 1)
+
+    def _java(self, name: str, *words: str, pod: int | None = None) -> None:
         opened = [f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED]
         logging = f"-Dlog4j.configurationFile={_PARTS / 'log4j.properties'}"
-        self.start(name, ["java", *opened, logging, *words])
+        self.start(name, ["java", *_QUICK_START, *opened, logging, *words], pod=pod)
 
-    def start_worker_pool(self) -> str:
-        """Where Python workers are started, each in a process of its own; its address."""
+    def _start_worker_pool(self, number: int) -> None:
+        """Beside a task manager; it starts Python workers in processes of their own."""
         program = "apache_beam.runners.worker.worker_pool_main"
-        address = f"localhost:{_POOL_PORT}"
         worker = Path(sys.executable).with_name("yt8m-beam-worker")
-        command = [sys.executable, "-m", program, f"--service_port={_POOL_PORT}"]
-        command.append(f"--container_executable={worker}")
-        self.start(WORKER_POOL, command)
-        self.until(lambda: _listens(_POOL_PORT))
-        return address
+        command = [sys.executable, "-W", "ignore", "-m", program]
+        command += [f"--service_port={_POOL_PORT}", f"--container_executable={worker}"]
+        self.start(worker_pool(number), command, pod=number)
 
     def get(self, path: str) -> Any:
         """What Flink's own API says."""
-        return requests.get(f"http://localhost:{_REST_PORT}/{path}", timeout=10).json()
+        return requests.get(f"http://{self.master}/{path}", timeout=10).json()
 
     def jobs(self) -> list[str]:
         """Their ids, the newest last."""
@@ -191,7 +219,12 @@ class Flink:
     def shares(self, jobs: list[str]) -> list[Share]:
         """Of every stage of these jobs."""
         return [
-            Share(job, vertex["name"], _records(self.get(f"jobs/{job}/vertices/{vertex['id']}")))
+            Share(
+                job,
+                vertex["name"],
+                _records(self.get(f"jobs/{job}/vertices/{vertex['id']}")),
+                vertex["duration"],
+            )
             for job in jobs
             for vertex in self.get(f"jobs/{job}")["vertices"]
         ]
@@ -199,8 +232,12 @@ class Flink:
     def said(self, name: str) -> str:
         return (self.logs / f"{name}.log").read_text(errors="replace")
 
+    def processor_seconds(self, name: str) -> float:
+        """Of a program, of the processes that it has, and of those that it had."""
+        return _ticks(self._running[name].pid) / os.sysconf("SC_CLK_TCK")
+
     def until(self, holds: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + _START_S
+        deadline = time.monotonic() + _PATIENCE_S
         while time.monotonic() < deadline:
             for name, process in self._running.items():
                 assert process.poll() is None, f"{name} ended:\n{self.said(name)[-3000:]}"
@@ -208,20 +245,20 @@ class Flink:
                 if holds():
                     return
             time.sleep(0.2)
-        raise AssertionError(f"not within {_START_S} s; the logs are in {self.logs}")
+        ends = "\n".join(f"{name}:\n{self.said(name)[-1500:]}" for name in self._running)
+        raise AssertionError(f"not within {_PATIENCE_S} s\n{ends}")
 
     def _write_configuration(self) -> None:
         """Of all of its processes."""
         self._directory.mkdir(parents=True, exist_ok=True)
         settings: dict[str, Any] = {
-            "jobmanager.rpc.address": "localhost",
-            "jobmanager.bind-host": "localhost",
+            "jobmanager.rpc.address": GATEWAY,
+            "jobmanager.bind-host": "0.0.0.0",  # of this network; it asks itself at localhost
             "jobmanager.memory.process.size": "1024m",
-            "taskmanager.host": "localhost",
-            "taskmanager.bind-host": "localhost",
+            "taskmanager.bind-host": "0.0.0.0",  # of its pod
             "taskmanager.numberOfTaskSlots": 1,
-            "rest.address": "localhost",
-            "rest.bind-address": "localhost",
+            "rest.address": GATEWAY,
+            "rest.bind-address": GATEWAY,
             "rest.port": _REST_PORT,
             "io.tmp.dirs": str(self._directory / "tmp"),
             "classloader.resolve-order": "parent-first",
@@ -246,20 +283,41 @@ def _jars(ending: str = "") -> str:
     return ":".join(f"{_programs() / part}{ending}" for part in ("cluster", "job-server"))
 
 
-def _listens(port: int) -> bool:
+def _ticks(pid: int) -> int:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        children = [
+            file.read_text().split() for file in Path(f"/proc/{pid}/task").glob("*/children")
+        ]
+    except (FileNotFoundError, ProcessLookupError):  # it ended just now
+        return 0
+    own = sum(map(int, stat[11:15]))  # its own, and of children that were waited for
+    return own + sum(_ticks(int(child)) for group in children for child in group)
+
+
+def _listens(port: int, host: str = "localhost") -> bool:
     with contextlib.closing(socket.socket()) as client:
-        return client.connect_ex(("localhost", port)) == 0
+        return client.connect_ex((host, port)) == 0
 
 
 def task_manager(number: int) -> str:
     return f"task manager {number}"
 
 
+def worker_pool(number: int) -> str:
+    return f"worker pool {number}"
+
+
 @contextlib.contextmanager
-def flink_cluster(directory: Path, *, task_managers: int = 2) -> Iterator[Flink]:
-    """The cluster, in a network namespace that this thread is in until it ends."""
-    with network_namespace():
-        flink = Flink(directory, task_managers)
+def flink_cluster(
+    directory: Path, *, task_managers: int = 2, pinned: bool = False
+) -> Iterator[Flink]:
+    """The cluster, in a network that this thread is in until it ends.
+
+    `pinned`: each task manager, with the workers that it starts, has a core and no more.
+    """
+    with pod_network():
+        flink = Flink(directory, task_managers, pinned=pinned)
         try:
             flink.start_all()
             yield flink

@@ -12,8 +12,10 @@ import socket
 import struct
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 GATEWAY = "10.77.0.1"
 _CLONE_NEWNET = 0x40000000
@@ -52,7 +54,10 @@ def pod_network() -> Iterator[None]:
 
 
 def plug_in(pid: int, address: str, *, number: int) -> None:
-    """Connect the namespace of process `pid` to the bridge."""
+    """Connect the namespace of process `pid` to the bridge, when it has left this thread's."""
+    own = Path("/proc/thread-self/ns/net").readlink()
+    while Path(f"/proc/{pid}/ns/net").readlink() == own:
+        time.sleep(0.005)
     _ip(f"link add pod{number} type veth peer name eth0 netns {pid}")
     _ip(f"link set pod{number} master pods up")
     for words in ("link set lo up", f"addr add {address}/24 dev eth0", "link set eth0 up"):

@@ -206,7 +206,6 @@ class _Pod:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
-        _wait_for_namespace(self._process.pid)
         plug_in(self._process.pid, self._address, number=number)
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
@@ -411,13 +410,6 @@ def _cpus(pod: dict[str, Any]) -> float:
     (container,) = pod["spec"]["containers"]
     text = container.get("resources", {}).get("requests", {}).get("cpu", "0")
     return float(text[:-1]) / 1000 if text.endswith("m") else float(text)
-
-
-def _wait_for_namespace(pid: int) -> None:
-    """Until the process has left this thread's network."""
-    own = Path("/proc/thread-self/ns/net").readlink()
-    while Path(f"/proc/{pid}/ns/net").readlink() == own:
-        time.sleep(0.005)
 
 
 def _children(pid: int) -> list[int]:

@@ -61,8 +61,7 @@ def control_plane_programs() -> Path | None:
 def flink_programs() -> Path | None:
     """Where `make flink` puts Flink and Beam's job server, of tests/support/beam_engines."""
     place = _built() / "flink"
-    parts = ("cluster/flink-dist-*.jar", "job-server/beam-runners-flink-*.jar")
-    return place if all(any(place.glob(part)) for part in parts) else None
+    return place if (place / "unlisted-jars.jar").exists() else None  # made last
 
 
 def _built() -> Path:
@@ -93,7 +92,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     "mlflow": Requirement(find=lambda: importlib.util.find_spec("mlflow"), otherwise="make mlflow"),
     "flink": Requirement(
-        find=flink_programs, otherwise="make flink (with Maven; 400 MB, two minutes)"
+        find=flink_programs, otherwise="make flink (with Maven and a JDK; 400 MB, two minutes)"
     ),
     "mvn": Requirement(find=lambda: program("mvn"), package="maven"),
     "javac": Requirement(find=lambda: program("javac"), package="default-jdk-headless"),

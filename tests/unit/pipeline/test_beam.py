@@ -3,6 +3,7 @@
 import json
 import subprocess
 from importlib.metadata import version
+from zipfile import ZipFile
 
 import pytest
 from apache_beam.runners import DirectRunner
@@ -122,6 +123,44 @@ def test_a_jar_of_another_version_of_beam_is_refused(tmp_path, monkeypatch):
         found[number] = check_beam(BeamConfig(runner=BeamRunner.FLINK, options=options))
     assert "is of Beam 2.1.0, and Beam" in found.pop("2.1.0")[0]
     assert list(found.values()) == [[]]
+
+
+def test_a_jars_version_is_that_of_its_content_whatever_its_name(tmp_path, monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: "/usr/bin/java")
+    jar = tmp_path / "job-server.jar"
+    with ZipFile(jar, "w") as archive:
+        archive.writestr("org/apache/beam/sdk/sdk.properties", "# SDK\n\nversion=2.1.0\n")
+    options = (f"--flink_job_server_jar={jar}",)
+    (problem,) = check_beam(BeamConfig(runner=BeamRunner.FLINK, options=options))
+    assert "is of Beam 2.1.0, and Beam" in problem
+
+
+def test_a_jar_of_another_version_that_beam_once_fetched_is_none(tmp_path, monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: "/usr/bin/java")
+    monkeypatch.setattr("yt8m.pipeline.beam._JAR_CACHE", tmp_path)
+    config = BeamConfig(runner=BeamRunner.FLINK)
+    (tmp_path / "beam-runners-flink-1.18-job-server-2.1.0.jar").touch()
+    (problem,) = check_beam(config)
+    assert "no job server jar" in problem
+    name = f"beam-runners-flink-1.18-job-server-{version('apache-beam')}.jar"
+    (tmp_path / name).touch()
+    assert check_beam(config) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "config", "said"),
+    [
+        ("PROCESS", "/usr/bin/boot", """'{"command": "/path/to/boot"}'"""),
+        ("PROCESS", '{"os": "linux"}', """'{"command": "/path/to/boot"}'"""),
+        ("EXTERNAL", "localhost", "write it as HOST:PORT"),
+    ],
+)
+def test_an_environments_configuration_that_beam_would_stumble_over(kind, config, said):
+    options = ("--job_endpoint=localhost:1", f"--environment_type={kind}")
+    options += (f"--environment_config={config}",)
+    problem, _ = check_beam(BeamConfig(runner=BeamRunner.PORTABLE, options=options))
+    assert problem.startswith(f"beam.options --environment_config={config}: ")
+    assert said in problem
 
 
 @pytest.mark.parametrize(
