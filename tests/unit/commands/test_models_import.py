@@ -9,8 +9,8 @@ from records import make_dataset, read_all
 from sources import SIZES
 from starter_models import logistic, moe, unknown, write_starter_model
 
-from yt8m.components.commands.models_import import as_export
 from yt8m.components.artifacts.export_info import MEAN_FRAMES
+from yt8m.components.commands.models_import import as_export
 from yt8m.components.export.load import load_export
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import Level
