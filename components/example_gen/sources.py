@@ -156,7 +156,13 @@ def _check_found(
     if not missing:
         return
     lines = [f"  {name}: no file matches {', '.join(patterns[name])}" for name in missing]
-    raise UserError("\n".join([f"no records below {root}", *lines, f"  {_what_is_there(root)}"]))
+    lines.append(f"  {_what_is_there(root)}")
+    if any(found.values()):
+        lines.append(
+            "  name each split's files (--set 'data.splits.train=[PATTERN]'), or have one set of "
+            "files divided (--set 'data.divide.patterns=[PATTERN]')"
+        )
+    raise UserError("\n".join([f"no records below {root}", *lines]))
 
 
 def _what_is_there(root: str) -> str:

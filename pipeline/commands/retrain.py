@@ -102,10 +102,12 @@ def _check_service(config: PipelineConfig, console: Console, *, hook: bool) -> d
     """Go back where retrain.rollback asks for it; what was done, for the command's result."""
     if not config.retrain.rollback or not config.pusher.push_dir:
         return {}
+    from yt8m.components.console.quiet import quiet_tensorflow
     from yt8m.pipeline.run.finish import notify
     from yt8m.pipeline.service_check import check_service
 
-    found = check_service(config)
+    with quiet_tensorflow():
+        found = check_service(config)
     if not found.is_below:
         console.info(found.text)
         return {}

@@ -151,8 +151,22 @@ def _evaluated(one: ModelResults) -> tuple[ClassMetrics, ...]:
     return one.evaluation.classes if one.evaluation else ()
 
 
+def _spans(one: ModelResults) -> str:
+    return f"span{'s' if len(one.spans) > 1 else ''} {', '.join(map(str, one.spans))}"
+
+
 def _notes(a: ModelResults, b: ModelResults) -> list[str]:
     notes = []
+    if a.spans and b.spans and a.spans != b.spans:
+        notes.append(
+            f"a was made from {_spans(a)} of the data and b from {_spans(b)}: not the "
+            "settings alone make the difference"
+        )
+        if _paired(a, b):
+            notes.append(
+                "each column is of that model's own evaluation; the differences are of both models "
+                "on the videos of b's, where a was the baseline"
+            )
     videos = [e.videos if (e := one.evaluation) else None for one in (a, b)]
     if None not in videos and videos[0] != videos[1]:
         notes.append(

@@ -32,6 +32,7 @@ class ModelResults:
     version: int = 0  # that it is, or that the run has pushed
     uris: Mapping[str, str] = field(default_factory=dict)  # of artifacts, by Report's names
     recorded: Mapping[str, Estimate] = field(default_factory=dict)  # where no file is left
+    spans: tuple[int, ...] = ()  # of the data that it was made from
 
     @cached_property
     def evaluation(self) -> Evaluation | None:
@@ -82,6 +83,7 @@ def results_of_run(layout: Layout, record: RunRecord) -> ModelResults:
         version=record.version,
         uris=by_name,
         recorded={"gap": Estimate(value=record.gap)} if record.gap is not None else {},
+        spans=record.spans,
     )
 
 
@@ -94,6 +96,7 @@ def results_of_version(push_dir: str, number: int) -> ModelResults:
         version=number,
         uris=record.lineage,
         recorded=record.metrics,
+        spans=record.data.spans,
     )
 
 

@@ -1,6 +1,7 @@
 """Two runs side by side: settings, metrics with the interval of their difference, classes."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from run_reports import estimate
@@ -69,6 +70,18 @@ def test_the_gates_paired_difference_is_taken_where_a_was_its_baseline(tmp_path,
     found = compare(two[0], b)
     assert found.metrics[0].difference == paired
     assert not any("pairs them" in note for note in found.notes)
+
+
+def test_other_spans_are_said_to_be_a_reason_of_the_difference(tmp_path, two):
+    a = replace(two[0], spans=(1,))
+    notes = compare(a, replace(two[1], spans=(1, 2))).notes
+    assert any("a was made from span 1 of the data and b from spans 1, 2" in n for n in notes)
+    assert not any("was made from" in n for n in compare(a, replace(two[1], spans=(1,))).notes)
+    paired = Decision(
+        blessed=True, reason="", baseline="version 4", differences={"gap": Estimate(value=0.01)}
+    )
+    b = findings(tmp_path, "c", gap=0.72, aps=(), steps=20, decision=paired)
+    assert any("on the videos of b's" in n for n in compare(a, replace(b, spans=(2,))).notes)
 
 
 def test_classes_come_by_their_gain_and_only_with_enough_videos(two):
