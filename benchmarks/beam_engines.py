@@ -27,6 +27,7 @@ from flink_cluster import Flink, flink_cluster, task_manager
 
 _STAGES = ("ExampleGen", "StatisticsGen", "Transform", "Evaluator")  # in the order of their jobs
 _LEAST_SHARE = 0.05  # of a stage's time, for a part of it to be looked at
+_LEAST_RECORDS = 500  # fewer are files, batches and results; but groups of shards, which are scored
 _SETTINGS = (
     "data.ingest=rewrite",
     "transform.materialize=true",
@@ -118,7 +119,8 @@ def _job(flink: Flink, job: str) -> dict[str, Any]:
     heavy = [
         {"name": share.stage, "ms": share.milliseconds, "of_workers": share.of_workers}
         for share in flink.shares([job])
-        if share.milliseconds >= _LEAST_SHARE * milliseconds and share.records > 1
+        if share.milliseconds >= _LEAST_SHARE * milliseconds
+        and (share.records >= _LEAST_RECORDS or "Score" in share.stage)
     ]
     return {"seconds": milliseconds / 1000, "parts": heavy}
 
@@ -131,11 +133,11 @@ def _print(rows: list[dict[str, Any]]) -> None:
     sums = [0.0] * 4
     for stage in _STAGES:
         one, two = (row for row in rows if row["stage"] == stage)
-        most = max(max(part["of_workers"]) / sum(part["of_workers"]) for part in two["parts"])
+        shares = [max(part["of_workers"]) / sum(part["of_workers"]) for part in two["parts"]]
         taken = [max(row["processor_seconds"]) for row in (one, two)]
         figures = [*taken, one["seconds"], two["seconds"]]
         sums = [total + figure for total, figure in zip(sums, figures, strict=True)]
-        print(_line(stage, figures, f"{most:.0%}"))
+        print(_line(stage, figures, f"{max(shares):.0%}" if shares else "not counted"))
     print(_line("all", sums, ""))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -46,7 +47,8 @@ def group_shards(
 
     Where there are as many shards, about `at_least` groups, so that all workers have some.
     """
-    group_bytes = min(group_bytes, sum(shard.bytes for shard in shards) // at_least + 1)
+    total = sum(shard.bytes for shard in shards)
+    group_bytes = min(group_bytes, max(1, math.ceil(total / at_least)))
     groups: list[list[Shard]] = []
     size = group_bytes
     for shard in shards:

@@ -146,6 +146,14 @@ def test_of_shards_scored_together_the_damaged_one_is_named(tmp_path):
         ShardScorer(plan).score(source.shards)
 
 
+def test_equal_shards_give_every_worker_as_many_groups():
+    shards = [
+        Shard(uri=str(n), split="eval", records=1, bytes=1 << 20, digest="") for n in range(16)
+    ]
+    groups = group_shards(shards, at_least=8)
+    assert [len(group) for group in groups] == [2] * 8
+
+
 @pytest.mark.parametrize("megabytes", [[1] * 130, [100, 1, 1, 200, 3], [400], []])
 def test_small_shards_are_scored_together_and_each_once(megabytes):
     shards = [
