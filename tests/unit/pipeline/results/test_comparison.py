@@ -80,7 +80,7 @@ def test_other_spans_are_said_to_be_a_reason_of_the_difference(tmp_path, two):
     paired = Decision(
         blessed=True, reason="", baseline="version 4", differences={"gap": Estimate(value=0.01)}
     )
-    b = findings(tmp_path, "c", gap=0.72, aps=(), steps=20, decision=paired)
+    b = results(tmp_path, "c", gap=0.72, aps=(), steps=20, decision=paired)
     assert any("on the videos of b's" in n for n in compare(a, replace(b, spans=(2,))).notes)
 
 
