@@ -1,9 +1,9 @@
 """`ingest: rewrite`: a Beam pipeline that writes the good records again, on any runner.
 
-Records are spread over new shards by a seeded hash of their id and ordered by it, so the result
-is the same on every runner, whatever the order of reading. Spans stay apart: a shard is of one
-span, as in the sources. One new shard is held in memory at a time by each worker; the in-process
-runner holds the whole set.
+Records are spread over new shards by a seeded hash of their id and place, and ordered by it, so the
+result is the same on every runner, wherever the data lie and whatever the order of reading. Spans
+stay apart: a shard is of one span, as in the sources. One new shard is held in memory at a time by
+each worker; the in-process runner holds the whole set.
 """
 
 from __future__ import annotations
@@ -95,6 +95,7 @@ def _video_id(record: bytes) -> bytes:
 def _task(report: ShardReport) -> dict[str, Any]:
     return {
         "uri": report.source.uri,
+        "digest": report.digest,
         "split": report.source.split,
         "span": report.source.span,
         "bad": sorted(problem.record for problem in report.problems),
@@ -128,7 +129,7 @@ class _Read(beam.DoFn):
             for block in scan(file):
                 for index, record in zip(block.indices, block.records, strict=True):
                     if index < task["end"] and index not in bad and keep(record):
-                        yield self._placed(record, f"{task['uri']} {index}", task, config)
+                        yield self._placed(record, f"{task['digest']} {index}", task, config)
 
     def _placed(
         self, record: bytes, place: str, task: dict[str, Any], config: DataConfig

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,8 @@ def test_records_are_reshuffled_compressed_and_complete(tmp_path: Path) -> None:
     assert len(manifest.split("train")) == 3
     assert sum(shard.labels for shard in manifest.split("train")) == 500
     assert artifact["records"] == 540
-    again, _ = _rewrite(data, tmp_path / "again", **values)
+    elsewhere = shutil.copytree(data, tmp_path / "elsewhere")
+    again, _ = _rewrite(elsewhere, tmp_path / "again", **values)
     assert again.digest == manifest.digest
     seeded, _ = _rewrite(
         data, tmp_path / "seeded", rewrite={**values["rewrite"], "shuffle_seed": 1}
