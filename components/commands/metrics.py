@@ -75,10 +75,11 @@ def _result(args: argparse.Namespace) -> MetricValues:
 
 def _load(path: Path) -> dict[str, np.ndarray]:
     import numpy as np
+    from numpy.lib.npyio import NpzFile
 
     try:
         file = np.load(path, allow_pickle=False)
-        if not isinstance(file, np.lib.npyio.NpzFile):
+        if not isinstance(file, NpzFile):
             raise DataError(f"{path}: one array; expected an .npz with predictions and labels")
         with file:
             arrays: dict[str, Any] = {name: file[name] for name in file.files}

@@ -110,10 +110,10 @@ def _lost_job_server(endpoint: str | None) -> str:
 class _Shared:
     """What the three runners have in common, before Beam's own class."""
 
-    def apply(self, transform: Any, given: Any, options: PipelineOptions) -> Any:
+    def apply(self, transform: Any, input: Any, options: PipelineOptions) -> Any:
         if isinstance(transform, ReadFromTFRecord):
-            return SharedRead(transform._source._pattern.get()).expand(given.pipeline)
-        return super().apply(transform, given, options)  # type: ignore[misc]  # Beam's class
+            return SharedRead(transform._source._pattern.get()).expand(input.pipeline)
+        return super().apply(transform, input, options)  # type: ignore[misc]  # Beam's class
 
     def run_portable_pipeline(self, pipeline: Any, options: PipelineOptions) -> _EngineJob:
         portable = options.view_as(PortableOptions)

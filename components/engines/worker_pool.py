@@ -66,8 +66,8 @@ class _Engine(
     def __init__(self) -> None:
         self.came, self.done = threading.Event(), threading.Event()
 
-    def Control(self, requests: Any, context: Any) -> Iterator[Any]:  # noqa: N802  (gRPC's name)
-        del requests, context
+    def Control(self, request_iterator: Any, context: Any) -> Iterator[Any]:  # noqa: N802  (gRPC's)
+        del request_iterator, context
         self.came.set()
         self.done.wait()
         return iter(())
@@ -80,8 +80,8 @@ class _Engine(
 
 
 class _Logging(beam_fn_api_pb2_grpc.BeamFnLoggingServicer):
-    def Logging(self, requests: Any, context: Any) -> Iterator[Any]:  # noqa: N802
+    def Logging(self, request_iterator: Any, context: Any) -> Iterator[Any]:  # noqa: N802
         del context
-        for _ in requests:
+        for _ in request_iterator:
             pass
         return iter(())

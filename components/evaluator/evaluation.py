@@ -163,7 +163,7 @@ def _estimates(metrics: MetricAccumulator) -> dict[str, Estimate]:
 
 
 def _undefined(scored: ScoreTable) -> SliceMetrics:
-    nothing = dict.fromkeys(KNOWN_METRICS, Estimate())
+    nothing: dict[str, Estimate] = dict.fromkeys(KNOWN_METRICS, Estimate())
     has_baseline = scored.baseline is not None
     return SliceMetrics(candidate=dict(nothing), baseline=dict(nothing) if has_baseline else {})
 

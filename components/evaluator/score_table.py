@@ -151,7 +151,7 @@ def worst_rows(metrics: MetricAccumulator, names: Sequence[str]) -> tuple[WrongR
             classes=tuple(rows.classes[i, :_SHOWN].tolist()),
             scores=tuple(rows.scores[i, :_SHOWN].astype(float).round(4).tolist()),
         )
-        for i in np.argsort(-rows.loss, kind="stable")[:WORST]
+        for i in map(int, np.argsort(-rows.loss, kind="stable")[:WORST])
     )
 
 

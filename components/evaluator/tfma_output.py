@@ -116,7 +116,9 @@ def _copy(plots: metrics_for_slice_pb2.PlotsForSlice) -> metrics_for_slice_pb2.P
 
 def _add_ours(plots: metrics_for_slice_pb2.PlotsForSlice, evaluation: Evaluation) -> None:
     has_baseline = BASELINE in evaluation.calibration
-    names = dict(zip((CANDIDATE, BASELINE), model_names(has_baseline), strict=False))
+    names: dict[str, str] = dict(
+        zip((CANDIDATE, BASELINE), model_names(has_baseline), strict=False)
+    )
     positives = sum(found.positives for found in evaluation.classes)
     for model, bins in evaluation.calibration.items():
         added = plots.plot_keys_and_values.add()

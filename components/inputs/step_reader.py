@@ -54,9 +54,11 @@ class _Groups(Protocol):
 
     def numbers(self, step: int) -> Iterable[int]:
         """The groups that hold rows of `step`."""
+        ...
 
     def share(self, number: int) -> _Share:
         """This worker's rows of a group."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)

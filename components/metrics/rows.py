@@ -100,7 +100,8 @@ def joined(parts: list[Rows]) -> Rows:
             ends[f.name] = start
         freed += len(part)
         if freed >= MANY:
-            del part, piece
+            del part
+            piece = None
             freed = 0
             return_freed_memory()
     columns: dict[str, Any] = {f.name: array for f, array in whole.items()}

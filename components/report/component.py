@@ -48,7 +48,7 @@ class ReportSpec(Declaration):
 
 def connected_outputs(report: base_component.BaseComponent) -> dict[str, tuple[str, str]]:
     """What the graph connects to Report: by the name of its input, the component and its output."""
-    return {
+    return {  # pyright: ignore[reportReturnType]  # TFX: None is possible; what is connected has both
         name: (channel.producer_component_id, channel.output_key)
         for name, channel in report.inputs.items()
     }

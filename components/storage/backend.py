@@ -26,21 +26,26 @@ class Backend(Protocol):
 
     def open(self, path: str) -> BinaryIO:
         """A seekable file to read from."""
+        ...
 
     def put(self, local_path: str, path: str) -> None:
         """Make `path` hold what the local file holds, all at once."""
 
     def stat(self, path: str) -> Stat:
         """Size and time of a file or a directory."""
+        ...
 
     def list_dir(self, path: str) -> list[str]:
         """Names in a directory, sorted."""
+        ...
 
     def glob(self, pattern: str) -> list[str]:
         """Paths that match, sorted."""
+        ...
 
     def find(self, pattern: str) -> dict[str, Stat]:
         """The same paths with their sizes and times, where a listing knows them without asking."""
+        ...
 
     def make_dirs(self, path: str) -> None:
         """Create a directory and those above it; where directories do not exist, nothing."""

@@ -32,18 +32,23 @@ class StepEngine(Protocol):
 
     def chunk(self, left: int) -> int:
         """How many of the `left` steps until something is to be done come next."""
+        ...
 
     def advance(self, rates: Sequence[float]) -> StepResult:
         """One step for each learning rate; the newest step's result."""
+        ...
 
     def any_process(self, flags: Sequence[bool]) -> list[bool]:
         """For each flag, whether any process raised it; the same answer everywhere."""
+        ...
 
     def broadcast_from_chief(self, value: float) -> float:
         """The chief's `value`, in every process."""
+        ...
 
     def exchange(self, data: bytes) -> list[bytes]:
         """What each process that trains gives, in every one of them, in their order."""
+        ...
 
 
 class Synchronous:

@@ -62,7 +62,7 @@ def explaining_storage_faults() -> Iterator[None]:
     try:
         yield
     except (tf.errors.OpError, OSError) as error:
-        text = str(error.message if isinstance(error, tf.errors.OpError) else error)
+        text = str(error if isinstance(error, OSError) else error.message)
         found = [(words, advice) for words, advice in _STORAGE.items() if words in text]
         if not found:
             raise

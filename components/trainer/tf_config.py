@@ -216,9 +216,9 @@ def _check_distinct(addresses: Mapping[Role, Mapping[int, str]]) -> None:
 
 
 def _task(task: Any, *, required: bool) -> tuple[Role, int]:
-    if task is None and not required:
+    if task is None:
+        _check(not required, "task", task, 'given beside cluster, as {"type": ..., "index": ...}')
         return Role.MASTER, 0
-    _check(task is not None, "task", task, 'given beside cluster, as {"type": ..., "index": ...}')
     _mapping(task, "task")
     _known_keys(task, _TASK_KEYS, "task")
     name, index = task.get("type"), task.get("index")

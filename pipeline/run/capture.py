@@ -70,7 +70,9 @@ class _Redacting(logging.Formatter):
 
     def __init__(self, format_: str, secrets: Iterable[str]) -> None:
         super().__init__(format_)
-        forms = {form for secret in secrets for form in (secret, CEscape(secret, as_utf8=False))}
+        forms = {
+            form for secret in secrets for form in (secret, CEscape(secret.encode(), as_utf8=False))
+        }
         self._secrets = sorted(forms - {""}, key=len, reverse=True)
 
     def format(self, record: logging.LogRecord) -> str:

@@ -75,7 +75,8 @@ def _beam_in_this_process() -> Iterator[None]:
     """
     ours, default = sys.argv, StandardOptions.DEFAULT_RUNNER
     sys.argv = [ours[0], f"--runner={IN_PROCESS_RUNNER}", "--direct_running_mode=in_memory"]
-    StandardOptions.DEFAULT_RUNNER = IN_PROCESS_RUNNER
+    # Beam's type of it is its value.
+    StandardOptions.DEFAULT_RUNNER = IN_PROCESS_RUNNER  # pyright: ignore[reportAttributeAccessIssue]
     try:
         yield
     finally:

@@ -45,7 +45,8 @@ _MODULES = {
     "yt8m.pipeline.python.runs": ("compare", "load_config", "run", "runs"),
 }
 _MODULE_BY_NAME = {name: module for module, names in _MODULES.items() for name in names}
-__all__ = ["__version__", *_MODULE_BY_NAME]
+# A checker takes the names from the imports above.
+__all__ = ["__version__", *_MODULE_BY_NAME]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:

@@ -48,7 +48,7 @@ with Capture(Path(sys.argv[1]) / "runner.log", secrets=secrets(config)):
 
 
 def test_the_password_of_the_metadata_server_is_in_no_log(tmp_path):
-    for password in ("plain", 'with "quotes"', "schlüssel"):
+    for password in ("plain", 'with "quotes"', "schlüssel", "schl€ssel"):
         environ = {**os.environ, "YT8M_METADATA_PASSWORD": password}
         command = [sys.executable, "-c", CONNECTED, str(tmp_path)]
         done = subprocess.run(command, capture_output=True, text=True, env=environ, check=True)
