@@ -57,7 +57,7 @@ def member(tasks, role, index=0):
     return Cluster.from_env({"TF_CONFIG": json.dumps({"cluster": tasks, "task": task})})
 
 
-def meet(*processes, timeout_s=20):
+def meet(*processes, timeout_s=60):
     """What each process ends with: None, or its error."""
 
     def one(process):
@@ -166,13 +166,13 @@ def test_the_chief_of_parameter_servers_greets_them_and_then_waits_for_their_ser
     ended = []
 
     def serve(cluster, address):
-        wait_for_peers(cluster, timeout_s=20)
+        wait_for_peers(cluster, timeout_s=60)
         ended.append("greeted")
         time.sleep(0.3)
         return Speaker(address, SERVER)
 
     with ThreadPoolExecutor(3) as pool:
-        chief = pool.submit(wait_for_peers, member(tasks, "chief"), timeout_s=20)
+        chief = pool.submit(wait_for_peers, member(tasks, "chief"), timeout_s=60)
         servers = [
             pool.submit(serve, member(tasks, role), address)
             for role, address in (("worker", b), ("ps", c))
