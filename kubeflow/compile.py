@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from yt8m.components import storage
 from yt8m.components.evaluator.thresholds import check_gate
 from yt8m.components.example_gen.config import Ingest
 from yt8m.components.trainer.backends.kubernetes_config import KubernetesBackend
-from yt8m.kubeflow.config import PlatformConfig
+from yt8m.kubeflow.config import OWN_MODULES_VARIABLE, PlatformConfig
 from yt8m.kubeflow.lint import lint
 from yt8m.kubeflow.platform import add_platform
 from yt8m.kubeflow.spec_file import Spec
@@ -63,7 +64,15 @@ def compile_config(config: PipelineConfig, target: Target) -> Spec:
     from yt8m.pipeline.run.cache_keys import ExternalInputs
 
     pipeline = create_pipeline(adapt(config, target), ExternalInputs())
-    return compile_pipeline(pipeline, target)
+    return compile_pipeline(pipeline, _with_own_modules(target, config.own_modules))
+
+
+def _with_own_modules(target: Target, modules: Sequence[tuple[str, str]]) -> Target:
+    """Every task looks for the user's own code, so that the first says what the image lacks."""
+    if not modules:
+        return target
+    environment = {OWN_MODULES_VARIABLE: json.dumps(modules), **target.platform.environment}
+    return replace(target, platform=replace(target.platform, environment=environment))
 
 
 def adapt(config: PipelineConfig, target: Target) -> PipelineConfig:

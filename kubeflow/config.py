@@ -12,6 +12,8 @@ from yt8m.schemas.errors import ConfigError, UserError
 from yt8m.schemas.kubernetes import NodeRequirement, PodResources, Toleration, VolumeMount
 from yt8m.schemas.limits import matches
 
+# In every task: JSON of pairs, where the configuration names a module of the user's own, and which.
+OWN_MODULES_VARIABLE = "YT8M_OWN_MODULES"
 _KEY = "kubeflow"
 
 

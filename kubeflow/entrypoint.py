@@ -18,12 +18,14 @@ from pathlib import Path
 
 from yt8m.components.console.leaving import Exit
 from yt8m.components.storage.errors import StorageError
+from yt8m.kubeflow.config import OWN_MODULES_VARIABLE
 from yt8m.kubeflow.launcher import finish_output, prepare_input
 from yt8m.kubeflow.references import follow, leave_on_volume
 from yt8m.kubeflow.task_cache import find_cached_result
 from yt8m.kubeflow.visualizations import draw
 from yt8m.kubeflow.volume_access import check_volumes_writable
-from yt8m.schemas.errors import EXIT_FAILED, Yt8mError
+from yt8m.schemas.errors import EXIT_FAILED, ConfigError, Yt8mError
+from yt8m.schemas.own_code import missing_module
 
 # Kubernetes keeps what is written there with the pod's status, up to this size.
 _TERMINATION_LOG = "/dev/termination-log"
@@ -58,6 +60,7 @@ def _execute(args: argparse.Namespace, beam_args: list[str], root: str) -> None:
     executor_input = json.loads(args.json_serialized_invocation_args)
     inputs = json.loads(args.json_serialized_inputs_spec_args or "{}")
     outputs = json.loads(args.outputs_spec or "{}")
+    _check_own_modules(os.environ.get(OWN_MODULES_VARIABLE, "[]"))
     check_volumes_writable(executor_input.get("inputs", {}).get("parameterValues", {}), os.environ)
     given_outputs = executor_input.get("outputs", {}).get("artifacts", {})
     places = prepare_input(executor_input, inputs, outputs, launcher_root=root)
@@ -77,6 +80,17 @@ def _execute(args: argparse.Namespace, beam_args: list[str], root: str) -> None:
     report = Path(executor_input["outputs"]["outputFile"])
     draw(given_outputs, report, launcher_root=root)
     finish_output(report, places)
+
+
+def _check_own_modules(named: str) -> None:
+    """Found before the first task's work, not when the training wants one."""
+    problems = [
+        f"{where}: {problem}"
+        for where, module in json.loads(named)
+        if (problem := missing_module(module))
+    ]
+    if problems:
+        raise ConfigError(problems)
 
 
 def _run_patiently(run: Callable[[], None], outputs: Sequence[str]) -> None:

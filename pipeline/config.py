@@ -29,6 +29,7 @@ from yt8m.schemas.limits import (
     matches,
     not_empty,
 )
+from yt8m.schemas.own_code import module_of
 
 BeamOption = Annotated[
     str,
@@ -186,6 +187,19 @@ class PipelineConfig(ConfigNode):
         require(
             rated, "trainer.heads", heads, f"without segments where data.level is {level.value}"
         )
+
+    @property
+    def own_modules(self) -> list[tuple[str, str]]:
+        """Modules of the user's own code, each with where it is named."""
+        paths = {
+            "trainer.network": self.trainer.network,
+            "transform.function": self.transform.function,
+            "data.rewrite.keep": self.data.rewrite.keep,
+        }
+        return [
+            *((f"{where} = {path}", module_of(path)) for where, path in paths.items() if path),
+            *(("evaluator.eval_config", module) for module in self.evaluator.own_modules),
+        ]
 
     def _require_predicted_split(self) -> None:
         if self.bulk_inferrer is None:

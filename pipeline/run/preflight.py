@@ -33,7 +33,7 @@ from yt8m.pipeline.run.memory_estimate import available_bytes, training_bytes
 from yt8m.pipeline.run.workspace import Layout
 from yt8m.schemas.errors import ConfigError, UserError
 from yt8m.schemas.features import LABELS, SEGMENT_LABELS, Level
-from yt8m.schemas.own_code import missing_module, module_of
+from yt8m.schemas.own_code import missing_module
 
 # Statistics, logs, metadata and a small model; what is copied from the sources comes on top.
 _BASE_DISK_BYTES = 300 << 20
@@ -189,18 +189,7 @@ def _classes(record: Record) -> Iterable[Any]:
 
 def _own_code(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     """Whether the user's own modules are there, without importing them."""
-    named = [
-        *(
-            (f"{where} = {path}", module_of(path))
-            for where, path in (
-                ("trainer.network", config.trainer.network),
-                ("transform.function", config.transform.function),
-                ("data.rewrite.keep", config.data.rewrite.keep),
-            )
-        ),
-        *(("evaluator.eval_config", module) for module in config.evaluator.own_modules),
-    ]
-    for where, module in named:
+    for where, module in config.own_modules:
         if problem := missing_module(module):
             yield f"{where}: {problem}"
 

@@ -1,6 +1,7 @@
 """The entry point of the containers, driven as the launchers of all versions drive it."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,9 +9,15 @@ from pathlib import Path
 import pytest
 import yaml
 
+from yt8m.components.evaluator.config import GateConfig
 from yt8m.components.storage.errors import StorageError
+from yt8m.components.trainer.config import TrainerConfig
+from yt8m.components.transform.config import TransformConfig
 from yt8m.kubeflow import entrypoint
+from yt8m.kubeflow.compile import Target, compile_config
+from yt8m.kubeflow.config import PlatformConfig
 from yt8m.kubeflow.entrypoint import main
+from yt8m.pipeline.config import PipelineConfig
 from yt8m.schemas.errors import UserError
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kubeflow"
@@ -65,6 +72,27 @@ def test_what_went_wrong_is_the_last_line_and_the_pods_termination_message(pod):
     assert "galaxy" in last
     assert (pod / "dev" / "termination-log").read_text() in ended.stderr
     assert "galaxy" in (pod / "dev" / "termination-log").read_text()
+
+
+def test_own_code_that_the_image_lacks_is_said_by_the_first_task(pod, monkeypatch, capsys):
+    config = PipelineConfig(
+        trainer=TrainerConfig(network="mine.Net"),
+        transform=TransformConfig(function="json.dumps"),
+        gate=GateConfig(gap_threshold=0.5),
+    )
+    platform = PlatformConfig(environment={"A": "b"})
+    target = Target(image="here", root="s3://bucket/root", platform=platform)
+    executors = compile_config(config, target).pipeline["deploymentSpec"]["executors"]
+    for variable in executors["SchemaGen_executor"]["container"]["env"]:
+        monkeypatch.setenv(variable["name"], variable["value"])
+    assert os.environ["A"] == "b"
+    given = json.loads(json.dumps(RECORDS["2.17.0"]["SchemaGen"]["executor_input"]))
+    given["outputs"]["outputFile"] = str(pod) + given["outputs"]["outputFile"]
+    assert main(_arguments("SchemaGen", given)) == 2
+    (said,) = capsys.readouterr().err.strip().splitlines()
+    assert said.startswith("error: trainer.network = mine.Net: there is no module mine")
+    assert "on Kubeflow it must be in the image" in said
+    assert (pod / "dev" / "termination-log").read_text() == said
 
 
 @pytest.mark.parametrize(
