@@ -200,7 +200,7 @@ def _complete_spans(
         texts = ", ".join(f"{name} {number}" for name, number in newest.items())
         raise UserError(
             f"the newest span differs between splits ({texts}): wait until the span is complete, "
-            "or name an older one with span=N"
+            "or name an older one with data.span=N"
         )
     return set.intersection(*spans.values())
 

@@ -103,7 +103,14 @@ class Network(tf_keras.Model):
     def call(self, batch: Mapping[str, tf.Tensor], training: bool = False) -> dict[str, tf.Tensor]:
         # Without positions (a batch made by hand) every step drops the same units.
         noise = batch.get(POSITION, tf.zeros([1], tf.int64))[0] if training else None
-        return self.scores(self.signal(batch)._replace(noise=noise), training=training)
+        outputs = self.scores(self.signal(batch)._replace(noise=noise), training=training)
+        if not isinstance(outputs, Mapping):  # of a network of one's own
+            heads = ", ".join(repr(head.name) for head in self.heads)
+            raise ConfigError(
+                f"trainer.network: scores gives {type(outputs).__name__}, and must give a "
+                f"dictionary of each head's probabilities [rows, classes], by name: {heads}"
+            )
+        return outputs
 
     def signal(self, batch: Mapping[str, tf.Tensor]) -> Signal:
         """What trunks look at: the batch's features, normalised."""

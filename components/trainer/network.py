@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tf_keras
+
 from yt8m.components.models.heads import Head, create_heads
 from yt8m.components.models.layers import Recipe
 from yt8m.components.models.network import Network, find_network_type
@@ -36,6 +38,9 @@ def network_of(
     job: TrainingJob, heads: tuple[Head, ...], *, compute_dtype: str, fuse: bool = False
 ) -> Network:
     """The job's network, with new weights."""
+    if job.trainer.network:
+        # Layers of the user's own draw their first weights, and their dropout, from Keras's seed.
+        tf_keras.utils.set_random_seed(job.trainer.seed)
     return network_type_of(job, heads)(
         job.trainer.model,
         features=job.features,

@@ -53,6 +53,11 @@ class ResultsComparison:
     notes: tuple[str, ...]
 
     @property
+    def is_paired(self) -> bool:
+        """Whether the differences were measured video by video."""
+        return bool(_paired(self.a, self.b))
+
+    @property
     def conclusion(self) -> str:
         """Which is better by GAP, or that their videos cannot tell; "" where neither has one."""
         found = next((m.difference for m in self.metrics if m.name == "gap"), None)
@@ -62,7 +67,8 @@ class ResultsComparison:
         if found.lower is None or found.upper is None:
             return f"{gap}, without an interval"
         if found.lower <= 0 <= found.upper:
-            return f"these videos cannot tell which is better: {gap}, and zero is in the interval"
+            who = "these videos" if self.is_paired else "evaluations of each alone"
+            return f"{who} cannot tell which is better: {gap}, and zero is in the interval"
         return f"b is {'better' if found.value > 0 else 'worse'} than a: {gap}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -155,6 +161,10 @@ def _spans(one: ModelResults) -> str:
     return f"span{'s' if len(one.spans) > 1 else ''} {', '.join(map(str, one.spans))}"
 
 
+def _model(one: ModelResults, otherwise: str) -> str:
+    return one.uris.get("model", otherwise)
+
+
 def _notes(a: ModelResults, b: ModelResults) -> list[str]:
     notes = []
     if a.spans and b.spans and a.spans != b.spans:
@@ -181,6 +191,7 @@ def _notes(a: ModelResults, b: ModelResults) -> list[str]:
     if not _paired(a, b):
         notes.append(
             "the differences' intervals take the measurements for independent and are wider than "
-            "need be; `yt8m evaluate --model B --baseline A --data DIR` pairs them by video"
+            f"need be: `yt8m evaluate --model {_model(b, 'B')} --baseline {_model(a, 'A')} "
+            "--data DIR` pairs them by video, and may tell what these do not"
         )
     return notes

@@ -68,6 +68,8 @@ class Recorder:
         self.error = error
         stopped = self._signals.received is not None or isinstance(error, _ON_SIGNALS)
         state = State.STOPPED if stopped else State.FAILED
+        if not stopped and not isinstance(error, Yt8mError):
+            _log.error("%s failed", node, exc_info=error)  # to the component's own log
         self._end(node, state=state, error=_explained(error))
 
     def ended_early(self, error: BaseException) -> None:

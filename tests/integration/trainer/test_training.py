@@ -109,11 +109,20 @@ def test_checkpoints_come_by_time_too_and_none_is_written_twice(tmp_path, data):
     assert [row["step"] for row in rows(job, "checkpoint")] == [0, 2, 4, 6]
 
 
-def test_the_same_seed_gives_the_same_weights_and_another_gives_others(tmp_path, data):
-    jobs = [train(tmp_path / str(n), data, seed=seed) for n, seed in enumerate((3, 3, 4))]
+@pytest.mark.parametrize("network", ["", "own_networks.Plain"])
+def test_the_same_seed_gives_the_same_weights_and_another_gives_others(tmp_path, data, network):
+    jobs = [
+        train(tmp_path / str(n), data, seed=seed, network=network)
+        for n, seed in enumerate((3, 3, 4))
+    ]
     assert_bitwise_equal(jobs[0].checkpoint_dir, jobs[1].checkpoint_dir)
     first, other = (read_values(jobs[n].checkpoint_dir) for n in (0, 2))
     assert any(not np.array_equal(first[key], other[key]) for key in first)
+
+
+def test_scores_of_ones_own_that_are_no_dictionary_are_a_mistake_in_what_was_given(tmp_path, data):
+    with pytest.raises(ConfigError, match=r"scores gives .*Tensor, and must give .*'entities'"):
+        train(tmp_path, data, network="own_networks.Bare")
 
 
 def test_a_longer_limit_continues_a_finished_training(tmp_path, data):
