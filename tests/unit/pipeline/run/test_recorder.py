@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import signal
+import sys
 
 import pytest
 
@@ -82,3 +83,24 @@ def test_a_clock_that_is_set_back_changes_no_duration(tmp_path, monkeypatch):
         recorder.failed("Trainer", RuntimeError("it broke"))
         assert 0 <= recorder.record.node("Trainer").seconds < 60
         assert 0 <= recorder.seconds < 60
+
+
+def test_the_traceback_of_a_component_is_in_its_own_log_which_the_message_names(
+    tmp_path, monkeypatch
+):
+    layout = Layout(tmp_path)
+    with open(2, "w", buffering=1, closefd=False) as standard_error:  # pytest's is no descriptor
+        monkeypatch.setattr(sys, "stderr", standard_error)
+        _fail(layout)
+    said = layout.log("one", "Trainer").read_text()
+    assert __file__ in said
+    assert "RuntimeError: it broke" in said
+
+
+def _fail(layout):
+    with recorder_of(layout, io.StringIO()) as recorder:
+        recorder.started("Trainer")
+        with pytest.raises(RuntimeError) as caught:
+            raise RuntimeError("it broke")
+        recorder.failed("Trainer", caught.value)
+        assert str(layout.log("one", "Trainer")) in recorder.why(caught.value)
