@@ -23,7 +23,7 @@ from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.example_gen.config import Compression, DataConfig
 from yt8m.components.example_gen.sources import UNDIVIDED, SourceShard, stable_bucket
 from yt8m.components.example_gen.verify import ShardReport
-from yt8m.components.records.decode import decode_record
+from yt8m.components.records.decode import MalformedRecord, decode_record
 from yt8m.components.records.shard_reader import open_shard, scan
 from yt8m.components.records.tfrecord import frame
 from yt8m.schemas.config_tree import from_dict, to_dict
@@ -77,7 +77,11 @@ def records_of_split(
     for source in sources:
         with open_shard(source.uri) as (file, _):
             for record in (record for block in scan(file) for record in block.records):
-                if keep(record) and _split_of(record, source.split, config) == split:
+                try:
+                    placed = _split_of(record, source.split, config)
+                except MalformedRecord:  # verification leaves it out of a rewrite
+                    continue
+                if placed == split and keep(record):
                     yield record
 
 
@@ -89,7 +93,10 @@ def _split_of(record: bytes, split: str, config: DataConfig) -> str:
 
 
 def _video_id(record: bytes) -> bytes:
-    return bytes(cast(bytes, decode_record(record).features[ID][0]))
+    ids = decode_record(record).features.get(ID, ())
+    if len(ids) == 0:
+        raise MalformedRecord("no id")
+    return bytes(cast(bytes, ids[0]))
 
 
 def _task(report: ShardReport) -> dict[str, Any]:

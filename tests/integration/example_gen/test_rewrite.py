@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -15,8 +16,10 @@ from tfx_runs import output, run
 from yt8m.components.artifacts.manifest import Manifest
 from yt8m.components.example_gen.component import ExampleGen
 from yt8m.components.example_gen.config import DataConfig
+from yt8m.components.example_gen.rewrite import records_of_split
+from yt8m.components.example_gen.sources import UNDIVIDED, SourceShard
 from yt8m.components.records.decode import decode_record
-from yt8m.components.records.tfrecord import read_records
+from yt8m.components.records.tfrecord import read_records, write_records
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.features import FeatureConfig
 
@@ -113,3 +116,17 @@ def test_a_filter_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
     data = make_dataset(tmp_path / "data")
     with pytest.raises(Exception, match=r"data\.rewrite\.keep = nowhere\.f: cannot be imported"):
         _rewrite(data, tmp_path, rewrite={"keep": "nowhere.f"})
+
+
+def test_of_one_split_the_records_that_verification_would_leave_out_are_left_out(
+    tmp_path: Path,
+) -> None:
+    data = make_dataset(tmp_path / "data")
+    good = _originals(data, "train*")
+    file = tmp_path / "records.tfrecord"
+    with file.open("wb") as out:
+        write_records(out, [b"junk", *good, b""])
+    source = SourceShard(uri=str(file), split=UNDIVIDED, size=file.stat().st_size, mtime=0)
+    config = from_dict(DataConfig, {"divide": {"patterns": ["*"]}})
+    parts = [list(records_of_split([source], name, config)) for name in config.divide.buckets]
+    assert sorted(itertools.chain.from_iterable(parts)) == sorted(good)
