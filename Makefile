@@ -151,7 +151,7 @@ test-control-plane: install control-plane  ## training jobs and manifests on tha
 
 test-kubeflow: install $(if $(KFP_DRIVER),control-plane)  ## against your KFP_DRIVER= and KFP_LAUNCHER= (programs), KFP_ENDPOINT= (a server)
 	KFP_DRIVER=$(KFP_DRIVER) KFP_LAUNCHER=$(KFP_LAUNCHER) KFP_ENDPOINT=$(KFP_ENDPOINT) \
-	  $(BIN)/pytest -m real -rs tests/e2e/test_kubeflow_programs.py \
+	  $(BIN)/pytest -m real -rs -o faulthandler_timeout=0 tests/e2e/test_kubeflow_programs.py \
 	  tests/integration/kubeflow/test_endpoint.py
 
 FLINK := $(CACHE)/flink

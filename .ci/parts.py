@@ -15,6 +15,8 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -38,6 +40,7 @@ class Part:
     name: str
     command: tuple[str, ...]
     paths: tuple[str, ...] = ()
+    limit_s: float = 2400.0
 
 
 PARTS = (
@@ -111,7 +114,15 @@ def run(
 def _run(part: Part, root: Path) -> Ended:
     print(f"== {part.name}: {' '.join(part.command)}", flush=True)
     start = time.monotonic()
-    code = subprocess.run(part.command, cwd=root, check=False).returncode
+    process = subprocess.Popen(part.command, cwd=root, start_new_session=True)
+    try:
+        code = process.wait(part.limit_s)
+    except BaseException as error:
+        os.killpg(process.pid, signal.SIGABRT)  # at which Python tells where it was
+        code = process.wait()
+        if not isinstance(error, subprocess.TimeoutExpired):
+            raise
+        print(f"== {part.name}: not done after {part.limit_s:.0f} s; it was ended", flush=True)
     return Ended(part, FAILED if code else GREEN_ENDED, time.monotonic() - start)
 
 

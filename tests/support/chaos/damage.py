@@ -54,7 +54,7 @@ def _try(work: Path, level: str, name: str, chance: random.Random, *, quarantine
     before = (data / _SHARD).read_bytes()
     lost = []
     previous = signal.signal(signal.SIGALRM, _hang)
-    signal.alarm(_HANG_S)
+    outer = signal.alarm(_HANG_S)  # pytest's own, of the whole test
     try:
         with contextlib.redirect_stderr(io.StringIO()):
             done = ingest_directory(data, out, level=level, workers=1, **policy)
@@ -69,8 +69,8 @@ def _try(work: Path, level: str, name: str, chance: random.Random, *, quarantine
     except Exception as error:
         lost.append(f"{type(error).__name__}: {error}")
     finally:
-        signal.alarm(0)
         signal.signal(signal.SIGALRM, previous)
+        signal.alarm(outer)
     if (data / _SHARD).read_bytes() != before:
         lost.append("the source was changed")
     return Trial(kind="damage", part=f"records, {level} level", blow=name, lost=lost)

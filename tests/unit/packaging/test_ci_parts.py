@@ -4,6 +4,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 
@@ -127,3 +128,15 @@ def test_every_path_that_decides_has_tracked_files(ci):
     for path in {path for part in ci.PARTS for path in part.paths}:
         command = ["git", "ls-files", "--", path]
         assert subprocess.check_output(command, cwd=FILE.parents[1]), path
+
+
+def test_a_part_that_hangs_is_ended_with_all_that_it_started(ci, tree, capfd):
+    hangs = ci.Part(name="hangs", command=("sh", "-c", "sleep 600 & echo $!; wait"), limit_s=0.5)
+    assert ci.main([], root=tree, parts=(hangs,)) == 1
+    said = capfd.readouterr().out
+    assert "== hangs: not done after 0 s; it was ended" in said
+    child = Path("/proc", said.splitlines()[1], "status")
+    deadline = time.monotonic() + 10
+    while child.exists() and "zombie" not in child.read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
