@@ -39,7 +39,7 @@ test: install  ## unit, integration, distributed and end-to-end tests (about 20 
 	$(PYTEST) -m "not slow and not real and not lane_b and not control_plane and not engines"
 
 test-unit: install  ## unit tests alone (under a minute)
-	$(PYTEST) --dist load -m "not real" tests/unit
+	$(PYTEST) --dist load -m "not real and not slow" tests/unit
 
 test-slow: install  ## endurance tests: more kill points, longer runs
 	$(PYTEST) --dist load -m "slow and not real"

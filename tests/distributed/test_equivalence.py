@@ -76,6 +76,7 @@ def test_one_worker_of_a_parameter_server_equals_one_process(tmp_path, data, alo
     assert largest_difference(job.checkpoint_dir, alone["sgd"]) < 1e-6
 
 
+@pytest.mark.slow
 def test_members_averages_and_the_index_are_the_same_under_every_strategy(tmp_path, data):
     from yt8m.components.trainer.warm_start import read_weights
 
@@ -154,6 +155,7 @@ def test_buckets_are_shared_out_among_devices_where_these_divide_them(tmp_path, 
     )
 
 
+@pytest.mark.slow
 def test_a_teacher_says_the_same_to_every_process(tmp_path, data, alone):
     settings = {"max_steps": 8, "optimizer": SGD}
     taught = {"teacher": {"saved_model": str(_export_beside(alone)), "weight": 0.7}}

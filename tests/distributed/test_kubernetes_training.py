@@ -71,6 +71,7 @@ def test_a_training_that_breaks_names_the_pod_and_its_last_words(tmp_path):
     assert not (Path(job.export_dir) / "saved_model.pb").exists()
 
 
+@pytest.mark.slow
 def test_a_job_whose_trainer_was_killed_saves_a_checkpoint_and_ends(tmp_path):
     """SIGKILL is all that Kubeflow's launcher leaves to a Trainer."""
     backend = JobSetBackend(

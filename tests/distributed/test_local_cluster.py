@@ -103,6 +103,7 @@ def test_sigterm_reaches_everyone_and_the_same_command_goes_on(start):
     assert "worker 0: done" in again.said
 
 
+@pytest.mark.slow
 def test_when_one_is_killed_the_others_are_ended_and_its_log_is_shown(start):
     cluster = start("chief=1,worker=1")
     cluster.trained(25)

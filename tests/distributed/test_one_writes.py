@@ -40,6 +40,7 @@ def test_of_two_workers_the_chief_alone_writes(tmp_path):
     assert not [name for name in left if name.startswith(".")]  # nor anybody's scratch
 
 
+@pytest.mark.slow
 def test_a_worker_that_can_write_nowhere_trains_and_validates_all_the_same(tmp_path):
     validation = {"every_steps": 2, "go_back": False, "keep_best": False}
     model = {"name": "mlp", "width": 8, "blocks": 1, "batch_norm": True}  # with moving averages
@@ -52,6 +53,7 @@ def test_a_worker_that_can_write_nowhere_trains_and_validates_all_the_same(tmp_p
     assert found == [manifest.examples("eval")] * 4  # both workers' parts together
 
 
+@pytest.mark.slow
 def test_without_a_chief_worker_0_writes(tmp_path):
     job = make_job(tmp_path / "first", **LOGGED)
     other = elsewhere(job, tmp_path / "second")

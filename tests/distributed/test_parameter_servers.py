@@ -49,6 +49,7 @@ def test_a_killed_server_ends_the_chief_and_training_resumes_from_the_checkpoint
         assert group.step() == 400
 
 
+@pytest.mark.slow
 def test_a_killed_chief_resumes_from_the_checkpoint(tmp_path):
     job = make_job(tmp_path, **{**LONG, "distribution": {"peer_timeout_s": 20}})
     processes = "chief=1,worker=1,ps=1"

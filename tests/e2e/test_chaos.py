@@ -35,7 +35,11 @@ def test_a_run_that_is_killed_and_interrupted_in_turn_ends_as_if_nothing_had_bee
 @pytest.mark.parametrize(
     "some",
     [
-        pytest.param(lambda work, chance: registry_writers(work, chance, stride=20), id="registry"),
+        pytest.param(
+            lambda work, chance: registry_writers(work, chance, stride=20),
+            id="registry",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(lambda work, chance: record_writers(work, chance, stride=30), id="records"),
         pytest.param(lambda work, chance: checkpoints(work, chance, kills=3), id="checkpoints"),
         pytest.param(
@@ -44,6 +48,7 @@ def test_a_run_that_is_killed_and_interrupted_in_turn_ends_as_if_nothing_had_bee
         pytest.param(
             lambda work, chance: network(work, chance, reads=2, ingests=2, pushes=4, in_a_row=2),
             id="network",
+            marks=pytest.mark.slow,
         ),
         pytest.param(lambda work, chance: rivals(work, chance, pushes=2, runs=0), id="rivals"),
     ],

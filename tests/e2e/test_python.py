@@ -41,6 +41,7 @@ def run_code(sources: list[str], folder: Path) -> subprocess.CompletedProcess[st
     )
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_the_cells_of_a_notebook_run(notebook, tmp_path):
@@ -52,7 +53,7 @@ def test_the_cells_of_a_notebook_run(notebook, tmp_path):
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
 
 
-@pytest.mark.slow  # the notebook of a first run calls the same
+@pytest.mark.slow
 @pytest.mark.e2e
 def test_the_code_of_the_page_on_python_runs_from_top_to_bottom(tmp_path):
     page = blocks(ROOT / "docs" / "python.md")

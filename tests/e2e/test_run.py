@@ -135,6 +135,7 @@ def test_another_vocabulary_reruns_exactly_what_reads_it(place, tmp_path):
     assert set((place.root / "checkpoints").iterdir()) == checkpoints
 
 
+@pytest.mark.slow
 def test_another_datum_reruns_what_depends_on_data(place, tmp_path):
     data = Path(shutil.copytree(place.data, tmp_path / "data"))
     elsewhere = Place(data=data, root=place.root, push=place.push)
@@ -246,6 +247,7 @@ def test_ctrl_c_ends_with_130_and_the_same_command_continues(place):
     assert place.states()["ValidationGate"] == "cached"
 
 
+@pytest.mark.slow
 def test_sigterm_while_the_trainer_finishes_is_never_followed_by_a_push(place):
     run = place.start("--set", "trainer.seed=9")
     run.until("Trainer running")

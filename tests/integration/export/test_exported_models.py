@@ -132,7 +132,7 @@ print(json.dumps({"ids": out["class_ids"].numpy().tolist()}))
 """
 
 
-@pytest.mark.parametrize("case", ["video", "segment"])
+@pytest.mark.parametrize("case", ["video", pytest.param("segment", marks=pytest.mark.slow)])
 def test_plain_tensorflow_serves_an_export_with_its_transform_graph(
     case: str, tmp_path: Path
 ) -> None:

@@ -45,9 +45,12 @@ def data(tmp_path_factory):
     }
 
 
+LONG = ("frame, in buckets", "segment")
+
+
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(c, marks=pytest.mark.slow if c == "frame, in buckets" else ()) for c in CASES],
+    [pytest.param(c, marks=pytest.mark.slow if c in LONG else ()) for c in CASES],
 )
 def test_training_makes_a_model_better_on_unseen_records(tmp_path, data, case):
     level, trainer = CASES[case]
@@ -70,7 +73,9 @@ def test_training_makes_a_model_better_on_unseen_records(tmp_path, data, case):
     assert len(scores) >= len(records)  # a segment is a row of its own
 
 
-@pytest.mark.parametrize("level", ["video", "frame", "segment"])
+@pytest.mark.parametrize(
+    "level", ["video", "segment", pytest.param("frame", marks=pytest.mark.slow)]
+)
 def test_a_feature_set_of_ones_own_is_trained_on_and_its_model_reads_the_same_records(
     tmp_path, data, level
 ):

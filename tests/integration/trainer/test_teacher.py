@@ -52,6 +52,7 @@ def few_and_noisy(place, data, seed):
     return place
 
 
+@pytest.mark.slow
 def test_with_few_and_noisy_labels_a_teacher_makes_the_same_network_better(
     tmp_path, data, teacher, record_property
 ):

@@ -26,7 +26,7 @@ def data(tmp_path_factory):
     return make_dataset(tmp_path_factory.mktemp("survives"), level="video", classes=CLASSES)
 
 
-@pytest.mark.parametrize("damage", ["missing", "emptied"])
+@pytest.mark.parametrize("damage", ["missing", pytest.param("emptied", marks=pytest.mark.slow)])
 def test_checkpoints_are_found_where_tensorflows_own_list_of_them_is_lost(
     tmp_path, data, damage, caplog
 ):

@@ -24,7 +24,7 @@ def exported(place, model, seed=0, level=None):
 
 @pytest.mark.parametrize(
     ("model", "level"),
-    [("moe", Level.VIDEO), ("mlp_members", Level.VIDEO), ("lstm", Level.FRAME)],
+    [("moe", Level.VIDEO), ("mlp_members", Level.VIDEO), ("frame_logistic", Level.FRAME)],
 )
 def test_it_says_what_its_network_says_and_holds_no_variable(tmp_path, model, level):
     network, config = exported(tmp_path / "model", model, level=level)

@@ -12,7 +12,7 @@ from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.preprocessing.arithmetic import dequantize
 from yt8m.schemas.features import Level
 
-MODELS = ("frame_logistic", "lstm")
+MODELS = ("frame_logistic", pytest.param("lstm", marks=pytest.mark.slow))
 
 
 def written(place, name, level=Level.SEGMENT):
