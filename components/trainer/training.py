@@ -342,6 +342,8 @@ class _Training:
             progress.step,
             max_steps,
         )
+        if (asked := self._job.trainer.max_steps) is not None and max_steps < asked:
+            _log.info("num_epochs ends it before max_steps, which is %d", asked)
 
 
 def digest_of_weights(weights: Sequence[Any]) -> str:

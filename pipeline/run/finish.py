@@ -126,7 +126,7 @@ def notify(config: NotifyConfig, outcome: Mapping[str, Any]) -> str:
     try:
         done = subprocess.run(
             config.command,
-            input=json.dumps(outcome),
+            input=json.dumps(outcome) + "\n",  # which a shell's `read` wants
             text=True,
             timeout=config.timeout_s,
             capture_output=True,
