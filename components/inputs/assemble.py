@@ -6,11 +6,13 @@ TensorFlow's parser would make a text of each of them first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from yt8m.components.records.decode import Record, decode_record
+from yt8m.components.records.wire import frames_feature_list
 from yt8m.schemas.batch import NO_LABEL, NUM_FRAMES, RATED, VIDEO_LABELS
 from yt8m.schemas.features import (
     LABELS,
@@ -27,10 +29,34 @@ Row = dict[str, np.ndarray]  # frames of each feature, and lists of labels
 _ALIGNMENT = 64  # bytes; TensorFlow takes an array over that begins so, and copies others
 
 
-def frame_row(record: bytes, features: FeatureConfig) -> Row:
-    """A whole video: [frames, size] uint8 of each feature, and its labels."""
-    decoded = decode_record(record)
-    return {**frames_of(decoded, features), LABELS: _integers(decoded, LABELS)}
+def stack_videos(
+    records: Iterable[bytes | memoryview], lengths: np.ndarray, features: FeatureConfig
+) -> Row:
+    """One batch of whole videos, from records of these `lengths` in bytes.
+
+    Each is copied into the batch before the next one is asked for.
+    """
+    most = min(features.max_frames, int(lengths.max()) // _bytes_of_frame(features))
+    batch = {
+        name: _aligned((len(lengths), most, size)) for name, size in features.size_by_name.items()
+    }
+    counts, labels = np.zeros(len(lengths), np.int32), []
+    for at, record in enumerate(records):
+        decoded = decode_record(record)
+        for name, frames in frames_of(decoded, features).items():
+            counts[at] = len(frames)
+            _fill(batch[name][at], frames)
+        labels.append(_integers(decoded, LABELS))
+    longest = counts.max()
+    if longest < most:  # the longest record has more beside its frames than a frame takes
+        batch = {name: _stack_frames(list(frames[:, :longest])) for name, frames in batch.items()}
+    return {**batch, NUM_FRAMES: counts, LABELS: _stack_labels(labels)}
+
+
+@functools.cache
+def _bytes_of_frame(features: FeatureConfig) -> int:
+    """The fewest that a frame takes in a record."""
+    return sum(len(frames_feature_list(np.zeros((1, n), np.uint8))) for n in features.sizes)
 
 
 def frames_of(record: Record, features: FeatureConfig) -> Row:
@@ -38,31 +64,33 @@ def frames_of(record: Record, features: FeatureConfig) -> Row:
     return {name: f[: features.max_frames] for name, f in _frames(record, features).items()}
 
 
-def segment_rows(record: bytes, features: FeatureConfig) -> list[Row]:
+def segment_rows(record: bytes | memoryview, features: FeatureConfig) -> list[Row]:
     """The rated segments of a video, in the order in which their starts first come."""
     decoded = decode_record(record)
     frames = _frames(decoded, features)
     starts = _integers(decoded, SEGMENT_START_TIMES)
     classes = _integers(decoded, SEGMENT_LABELS)
     present = np.asarray(decoded.features.get(SEGMENT_SCORES, ())) >= PRESENT_SCORE
+    distinct = list(dict.fromkeys(starts.tolist()))
+    row_of_segment = _cut(frames, np.array(distinct, np.int64))
+    labels = _integers(decoded, LABELS)
     rows = []
-    for start in dict.fromkeys(starts.tolist()):
+    for number, start in enumerate(distinct):
+        row = {name: values[number] for name, values in row_of_segment.items()}
         rated = starts == start
-        row = _cut(frames, start)
         row[LABELS], row[RATED] = classes[rated & present], classes[rated]
-        row[VIDEO_LABELS] = _integers(decoded, LABELS)
+        row[VIDEO_LABELS] = labels
         rows.append(row)
     return rows
 
 
-def stack(rows: Sequence[Row], features: FeatureConfig) -> Row:
-    """One batch: frames padded with zeros, labels with -1, and how many frames each row has."""
+def stack_segments(rows: Sequence[Row], features: FeatureConfig) -> Row:
+    """One batch of segments: labels padded with -1, and how many frames each row has."""
     batch = {name: _stack_frames([r[name] for r in rows]) for name in features.names}
-    lists = [key for key in (LABELS, RATED, VIDEO_LABELS) if key in rows[0]]
-    batch |= {key: _stack_labels([row[key] for row in rows]) for key in lists}
-    first = features.names[0]
-    counts = [row[NUM_FRAMES][0] if NUM_FRAMES in row else len(row[first]) for row in rows]
-    batch[NUM_FRAMES] = np.array(counts, np.int32)
+    batch |= {
+        key: _stack_labels([row[key] for row in rows]) for key in (LABELS, RATED, VIDEO_LABELS)
+    }
+    batch[NUM_FRAMES] = np.array([row[NUM_FRAMES] for row in rows], np.int32)
     return batch
 
 
@@ -78,17 +106,17 @@ def _frames(record: Record, features: FeatureConfig) -> dict[str, np.ndarray]:
     return found
 
 
-def _cut(frames: dict[str, np.ndarray], start: int) -> Row:
-    """Five frames from `start` on, zeros where the video has ended."""
+def _cut(frames: dict[str, np.ndarray], starts: np.ndarray) -> Row:
+    """Of each segment five frames from its start on, zeros where the video has ended."""
     total = len(next(iter(frames.values())))
-    wanted = start + np.arange(SEGMENT_FRAMES)
+    wanted = starts[:, np.newaxis] + np.arange(SEGMENT_FRAMES)
     within = (wanted >= 0) & (wanted < total)
-    row: Row = {}
-    for name, values in frames.items():
-        row[name] = np.zeros((SEGMENT_FRAMES, values.shape[1]), np.uint8)
-        row[name][within] = values[wanted[within]]
-    row[NUM_FRAMES] = np.count_nonzero(within, keepdims=True)
-    return row
+    nearest = wanted.clip(0, total - 1)
+    rows = {name: values[nearest] for name, values in frames.items()}
+    if not within.all():
+        for values in rows.values():
+            values[~within] = 0
+    return {**rows, NUM_FRAMES: np.count_nonzero(within, axis=1)}
 
 
 def _integers(record: Record, key: str) -> np.ndarray:
@@ -96,12 +124,15 @@ def _integers(record: Record, key: str) -> np.ndarray:
 
 
 def _stack_frames(rows: Sequence[np.ndarray]) -> np.ndarray:
-    longest = max(map(len, rows))
-    out = _aligned((len(rows), longest, rows[0].shape[1]))
-    for into, frames in zip(out, rows, strict=True):
-        into[: len(frames)] = frames
-        into[len(frames) :] = 0
+    """Rows of equally many frames."""
+    out = _aligned((len(rows), *rows[0].shape))
+    np.stack(rows, out=out)
     return out
+
+
+def _fill(row: np.ndarray, frames: np.ndarray) -> None:
+    row[: len(frames)] = frames
+    row[len(frames) :] = 0
 
 
 def _stack_labels(rows: Sequence[np.ndarray]) -> np.ndarray:

@@ -11,24 +11,25 @@ import numpy as np
 import tensorflow as tf
 
 
-def cut_window(lengths: tf.Tensor, *, batches: int, multiple: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """The rows in the order of `lengths` [rows], and the sizes of the batches to cut them into.
+def cut_window(
+    lengths: np.ndarray, *, batches: int, multiple: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The rows in the order of `lengths` [rows], and where to cut them into batches.
 
     Sizes are multiples of `multiple`, the number of workers, and none is empty.
     """
-    order = tf.argsort(lengths, stable=True)
-    units = tf.size(lengths) // multiple
+    order = np.argsort(lengths, kind="stable")
+    units = len(lengths) // multiple
     # Length of the longest row in each unit of `multiple` rows: what padding makes of all of them.
-    longest = tf.cast(tf.gather(lengths, order)[multiple - 1 :: multiple], tf.float32)
-    work = tf.cumsum(longest)
-    goals = work[-1] * tf.range(1, batches, dtype=tf.float32) / float(batches)
-    cuts = tf.searchsorted(work, goals) + 1
+    longest = lengths[order[multiple - 1 :: multiple]].astype(np.float32)
+    # In float32, one after the other: other sums would cut other batches than earlier versions.
+    work = np.cumsum(longest)
+    number = np.arange(1, batches)
+    goals = work[-1] * number.astype(np.float32) / np.float32(batches)
+    cuts = np.searchsorted(work, goals) + 1
     # At least one unit to each batch, on both sides of every cut.
-    number = tf.range(1, batches)
-    cuts = tf.maximum(cuts, number)
-    cuts = tf.minimum(cuts, units - batches + number)
-    edges = tf.concat([[0], cuts, [units]], axis=0)
-    return order, (edges[1:] - edges[:-1]) * multiple
+    cuts = np.minimum(np.maximum(cuts, number), units - batches + number)
+    return order, cuts * multiple
 
 
 def cut_into_batches(
@@ -38,12 +39,10 @@ def cut_into_batches(
 
     The batches come in an order that `seed` and the window's first position decide.
     """
+    order, cuts = cut_window(lengths, batches=batches, multiple=multiple)
     # By TensorFlow, so that trainings of earlier versions are continued to the same batches.
     with tf.init_scope(), tf.device("/cpu:0"):
-        order, sizes = cut_window(
-            tf.constant(lengths, tf.int32), batches=batches, multiple=multiple
-        )
         key = tf.constant([seed, first_position], tf.int64)
         numbers = tf.random.experimental.stateless_shuffle(tf.range(batches), key)
-    cut = np.split(order.numpy(), np.cumsum(sizes.numpy())[:-1])
-    return [cut[number] for number in numbers.numpy()]
+    cut = np.split(order, cuts)
+    return [cut[number] for number in numbers.numpy().tolist()]

@@ -14,6 +14,7 @@ is all that it must read, however many workers there are.
 from __future__ import annotations
 
 import functools
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -56,8 +57,8 @@ class BlockOrder:
         """The block that holds the row at `position`, and how many of its rows come before."""
         epoch, within = divmod(position, self.rows_per_epoch)
         ends = self._epoch(epoch).block_ends
-        block = int(np.searchsorted(ends, within, side="right"))
-        before = int(ends[block - 1]) if block else 0
+        block = bisect_right(ends, within)
+        before = ends[block - 1] if block else 0
         return epoch * self.blocks_per_epoch + block, within - before
 
     def span(self, number: int) -> tuple[int, int]:
@@ -65,7 +66,7 @@ class BlockOrder:
         epoch, within = divmod(number, self.blocks_per_epoch)
         ends = self._epoch(epoch).block_ends
         start = epoch * self.rows_per_epoch
-        return start + (int(ends[within - 1]) if within else 0), start + int(ends[within])
+        return start + (ends[within - 1] if within else 0), start + ends[within]
 
     def part(self, number: int, taken: BatchSlice) -> Part:
         """What `taken`'s worker has of block `number`."""
@@ -128,7 +129,7 @@ class _Epoch(NamedTuple):
 
     counts: np.ndarray  # [shards] int64, rows of each
     base: np.ndarray  # [shards] int64, number of each one's first row
-    block_ends: np.ndarray  # [blocks] int64, rows up to the end of each
+    block_ends: list[int]  # rows up to the end of each block
 
 
 @functools.lru_cache(maxsize=16)
@@ -137,7 +138,7 @@ def _epoch(order: BlockOrder, number: int) -> _Epoch:
     shards = _permutation(order.seed, number, len(rows), order.order)
     counts, base = rows[shards], (np.cumsum(rows) - rows)[shards]
     starts = np.arange(0, len(rows), order.shards_per_block)
-    return _Epoch(counts, base, np.cumsum(np.add.reduceat(counts, starts)))
+    return _Epoch(counts, base, np.cumsum(np.add.reduceat(counts, starts)).tolist())
 
 
 def _permutation(seed: int, epoch: int, count: int, order: Order) -> np.ndarray:
@@ -153,8 +154,12 @@ def _permutation(seed: int, epoch: int, count: int, order: Order) -> np.ndarray:
 
 def _random(seed: int, what: int, numbers: np.ndarray) -> np.ndarray:
     """A random uint64 for each number: SplitMix64, which no version of a library changes."""
-    key = np.array([seed & (1 << 64) - 1], np.uint64)
-    return _mix(numbers.astype(np.uint64) + _mix(_mix(key) + np.uint64(what)))
+    return _mix(numbers.astype(np.uint64) + _key(seed, what))
+
+
+@functools.lru_cache(maxsize=16)
+def _key(seed: int, what: int) -> np.ndarray:
+    return _mix(_mix(np.array([seed & (1 << 64) - 1], np.uint64)) + np.uint64(what))
 
 
 def _mix(values: np.ndarray) -> np.ndarray:

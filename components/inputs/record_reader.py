@@ -7,6 +7,7 @@ that is wanted.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 from collections.abc import Callable, Iterator
@@ -22,10 +23,11 @@ from yt8m.components.inputs.config import Source
 from yt8m.components.inputs.record_index import FRAMING_BYTES, RecordIndex
 from yt8m.components.inputs.shards import is_remote, local_path
 from yt8m.components.records.shard_reader import open_shard
-from yt8m.components.records.tfrecord import HEADER_BYTES
+from yt8m.components.records.tfrecord import HEADER_BYTES, masked_crc32c
 
 _CHECKSUM_DELTA = np.uint32(0xA282EAD8)
 _REQUESTS = 8  # to an object store, at a time
+_OPEN_FILES = 128  # at most, of shards whose records are read one by one
 
 
 class ChangedShard(ValueError):  # noqa: N818  (names what was found)
@@ -48,6 +50,17 @@ class _Stretch(NamedTuple):
         return int(self.offsets[-1] + self.lengths[-1]) + FRAMING_BYTES
 
 
+class _File:
+    """A file that is open as long as somebody has this."""
+
+    def __init__(self, path: str) -> None:
+        self.number = os.open(path, os.O_RDONLY)
+
+    def __del__(self) -> None:
+        if hasattr(self, "number"):
+            os.close(self.number)
+
+
 class RecordReader:
     """Reads records by their numbers in the index. Safe to use from several threads."""
 
@@ -57,15 +70,56 @@ class RecordReader:
         self._whole_shards = whole_shards
         self._is_packed = np.array([bool(shard.compression) for shard in source.shards])
         self._is_remote = any(is_remote(shard.uri) for shard in source.shards)
+        self._file = functools.lru_cache(maxsize=_OPEN_FILES)(_File)
 
     @property
     def is_remote(self) -> bool:
         return self._is_remote
 
+    @property
+    def has_single_records(self) -> bool:
+        """Whether a record can be read by itself as cheaply as with its neighbours."""
+        return not self._is_remote and not self._is_packed.any()
+
+    def announce(self, numbers: np.ndarray) -> None:
+        """Have the system fetch what is read one by one soon; `numbers` ascend."""
+        if not hasattr(os, "posix_fadvise"):  # as on macOS
+            return
+        for stretch in self._stretches(numbers):
+            file = self._file(_path(stretch.shard))
+            length = stretch.end - stretch.start
+            os.posix_fadvise(file.number, stretch.start, length, os.POSIX_FADV_WILLNEED)
+
+    def read_one_by_one(self, numbers: np.ndarray) -> Iterator[memoryview]:
+        """The records of these numbers [any] int64, each read when it is asked for.
+
+        So it is used while it lies in the processor's cache, and its memory serves the next one.
+        """
+        index = self._index
+        shards = np.searchsorted(index.first, numbers, side="right") - 1
+        for shard, offset, length in zip(
+            shards.tolist(),
+            index.offsets[numbers].tolist(),
+            index.lengths[numbers].tolist(),
+            strict=True,
+        ):
+            yield self._record(self._shards[shard], offset, length)
+
+    def _record(self, shard: Shard, offset: int, length: int) -> memoryview:
+        end = HEADER_BYTES + length
+        data = _pread(self._file(_path(shard)), offset, offset + length + FRAMING_BYTES)
+        if len(data) != length + FRAMING_BYTES:
+            raise ChangedShard(_shorter(shard))
+        if int.from_bytes(data[:8], "little") != length:
+            raise ChangedShard(_changed(shard, "lengths"))
+        # Neither the checksum nor the caller needs a copy; the checksum takes no memoryview.
+        record = np.frombuffer(data, np.uint8, length, HEADER_BYTES)
+        if masked_crc32c(record) != int.from_bytes(data[end:], "little"):
+            raise ChangedShard(_changed(shard, "checksums"))
+        return record.data
+
     def read(self, numbers: np.ndarray) -> list[bytes]:
         """The records of these numbers [any] int64, which ascend."""
-        if not len(numbers):
-            return []
         return [
             record
             for records in self._map(self._records, self._stretches(numbers))
@@ -82,6 +136,8 @@ class RecordReader:
             yield from pool.map(read, stretches)
 
     def _stretches(self, numbers: np.ndarray) -> Iterator[_Stretch]:
+        if not len(numbers):
+            return
         index = self._index
         shard_of = np.searchsorted(index.first, numbers, side="right") - 1
         is_gap = (np.diff(numbers) > 1) & ~self._is_packed[shard_of[1:]]
@@ -95,7 +151,7 @@ class RecordReader:
     def _records(self, stretch: _Stretch) -> list[bytes]:
         data = self._bytes(stretch)
         if len(data) != stretch.end - stretch.start:
-            raise ChangedShard(f"{stretch.shard.uri} is shorter than when it was indexed")
+            raise ChangedShard(_shorter(stretch.shard))
         starts = stretch.offsets - stretch.start
         view = np.frombuffer(data, np.uint8)
         if (_numbers_at(view, starts, "<u8") != stretch.lengths.astype(np.uint64)).any():
@@ -116,19 +172,19 @@ class RecordReader:
                 return unpacked.read(end)
         if is_remote(shard.uri) and not self._whole_shards:
             return storage.read_range(shard.uri, start, end)
-        path = local_path(shard.uri) if self._is_remote else shard.uri.removeprefix("file://")
-        file = os.open(path, os.O_RDONLY)
-        try:
-            return _pread(file, start, end)
-        finally:
-            os.close(file)
+        path = local_path(shard.uri) if self._is_remote else _path(shard)
+        return _pread(_File(path), start, end)
 
 
-def _pread(file: int, start: int, end: int) -> bytes:
+def _path(shard: Shard) -> str:
+    return shard.uri.removeprefix("file://")
+
+
+def _pread(file: _File, start: int, end: int) -> bytes:
     """The bytes that are there; the system gives at most 2 GB at once."""
-    data = os.pread(file, end - start, start)
+    data = os.pread(file.number, end - start, start)
     while len(data) < end - start and (
-        more := os.pread(file, end - start - len(data), start + len(data))
+        more := os.pread(file.number, end - start - len(data), start + len(data))
     ):
         data += more
     return data
@@ -138,6 +194,10 @@ def _numbers_at(view: np.ndarray, at: np.ndarray, kind: str) -> np.ndarray:
     """The little-endian numbers that begin at the bytes `at` of `view`."""
     size = np.dtype(kind).itemsize
     return np.ascontiguousarray(view[at[:, np.newaxis] + np.arange(size)]).view(kind)[:, 0]
+
+
+def _shorter(shard: Shard) -> str:
+    return f"{shard.uri} is shorter than when it was indexed"
 
 
 def _changed(shard: Shard, what: str) -> str:

@@ -7,16 +7,18 @@ depend on nothing but its number; that the newest group is kept only saves readi
 
 from __future__ import annotations
 
+import functools
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import tensorflow as tf
 
-from yt8m.components.inputs.assemble import frame_row, segment_rows, stack
+from yt8m.components.inputs.assemble import segment_rows, stack_segments, stack_videos
 from yt8m.components.inputs.bucketing import cut_into_batches
 from yt8m.components.inputs.config import BatchSlice, InputConfig, Source
 from yt8m.components.inputs.order import BlockOrder, Part, create_order
@@ -77,10 +79,10 @@ class _Blocks:
 
     def share(self, number: int) -> _Share:
         part = self.order.part(number, self.taken)
-        steps, starts = np.unique(part.positions // self.taken.global_batch_size, return_index=True)
-        ends = [*starts[1:].tolist(), len(part.positions)]
-        slices = map(slice, starts.tolist(), ends)
-        return _Share(*part, dict(zip(steps.tolist(), slices, strict=True)))
+        steps = part.positions // self.taken.global_batch_size
+        starts = np.flatnonzero(np.diff(steps, prepend=-1))
+        slices = map(slice, starts.tolist(), [*starts[1:].tolist(), len(steps)])
+        return _Share(*part, dict(zip(steps[starts].tolist(), slices, strict=True)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,18 +126,39 @@ class _Windows:
         block, _ = self.order.find(start)
         parts = []
         while self.order.span(block)[0] < end:
-            parts.append(self.order.part(block, whole))
+            parts.append(_part(self.order, block, whole))
             block += 1
         positions = np.concatenate([part.positions for part in parts])
-        within = (positions >= start) & (positions < end)
-        rows = np.concatenate([part.rows for part in parts])
-        return Part(positions[within], rows[within])
+        within = slice(*np.searchsorted(positions, (start, end)))
+        return Part(positions[within], np.concatenate([part.rows for part in parts])[within])
+
+
+@functools.lru_cache(maxsize=4)  # the next window begins in the block where this one ends
+def _part(order: BlockOrder, number: int, taken: BatchSlice) -> Part:
+    return order.part(number, taken)
+
+
+class _Rows(Protocol):
+    """Rows of a group, as the level has them."""
+
+    def __getitem__(self, chosen: slice, /) -> Iterable[Any]: ...
+
+
+@dataclass(frozen=True)
+class _Unread:
+    """Records that nobody keeps: each is read when it is asked for."""
+
+    reader: RecordReader
+    numbers: np.ndarray
+
+    def __getitem__(self, chosen: slice, /) -> Iterator[memoryview]:
+        return self.reader.read_one_by_one(self.numbers[chosen])
 
 
 @dataclass(frozen=True)
 class _Loaded:
     share: _Share
-    rows: list[Any]  # as the level has them
+    rows: _Rows
 
 
 class StepReader:
@@ -163,21 +186,23 @@ class StepReader:
 
     def _batch(self, step: int) -> dict[str, np.ndarray]:
         """The rows of `step` as arrays, at video level as serialized records."""
-        positions, rows = [], []
-        for number in self._groups.numbers(step):
-            group = self._group(number)
-            chosen = group.share.of_step.get(step, slice(0))
-            positions.append(group.share.positions[chosen])
-            rows += group.rows[chosen]
-        found = {POSITION: np.concatenate(positions)}
+        found = [(group, group.share.of_step.get(step, slice(0))) for group in self._of(step)]
+        positions = np.concatenate([group.share.positions[chosen] for group, chosen in found])
+        rows = chain.from_iterable(group.rows[chosen] for group, chosen in found)
+        batch = {POSITION: positions}
         features = self._source.features
         match self._source.level:
             case Level.VIDEO:
-                return {**found, RECORDS: np.array(rows, dtype=object)}
+                return {**batch, RECORDS: np.array(list(rows), dtype=object)}
             case Level.FRAME:
-                return {**found, **stack([frame_row(row, features) for row in rows], features)}
+                numbers = np.concatenate([group.share.rows[chosen] for group, chosen in found])
+                lengths = self._index.lengths[numbers]  # a row is a record
+                return {**batch, **stack_videos(rows, lengths, features)}
             case Level.SEGMENT:
-                return {**found, **stack(rows, features)}
+                return {**batch, **stack_segments(list(rows), features)}
+
+    def _of(self, step: int) -> list[_Loaded]:
+        return [self._group(number) for number in self._groups.numbers(step)]
 
     def arrays(self, step: int) -> list[np.ndarray]:
         """The rows of `step`: a value for each of `columns_of`."""
@@ -204,10 +229,16 @@ class StepReader:
     def _load(self, number: int) -> _Loaded:
         share = self._groups.share(number)
         wanted, place = np.unique(self._index.records_of(share.rows), return_inverse=True)
+        one_by_one = self._source.level.is_sequence and self._reader.has_single_records
+        if one_by_one:
+            self._reader.announce(wanted)
+        if self._source.level is Level.SEGMENT:
+            read = self._reader.read_one_by_one if one_by_one else self._reader.read
+            segments = [segment_rows(record, self._source.features) for record in read(wanted)]
+            which = share.rows - self._index.first_row[wanted][place]
+            pairs = zip(place.tolist(), which.tolist(), strict=True)
+            return _Loaded(share, [segments[at][n] for at, n in pairs])
+        if one_by_one:
+            return _Loaded(share, _Unread(self._reader, share.rows))
         records = self._reader.read(wanted)
-        if self._source.level is not Level.SEGMENT:
-            return _Loaded(share, [records[at] for at in place.tolist()])
-        segments = [segment_rows(record, self._source.features) for record in records]
-        which = share.rows - self._index.first_row[wanted][place]
-        rows = [segments[at][n] for at, n in zip(place.tolist(), which.tolist(), strict=True)]
-        return _Loaded(share, rows)
+        return _Loaded(share, [records[at] for at in place.tolist()])

@@ -55,13 +55,14 @@ class Record:
         return len(set(self.features.get(SEGMENT_START_TIMES, ())))
 
 
-def decode_record(data: bytes) -> Record:
+def decode_record(data: bytes | memoryview) -> Record:
     """The record in `data`, of either kind; MalformedRecord if it is of neither."""
     features: dict[str, Value] = {}
     feature_lists: dict[str, Frames] = {}
     for number, payload in _fields(memoryview(data)):
         if number == 1:
-            features |= {key: _feature(value) for key, value in _map(payload)}
+            # As bytes, which Python takes apart in half the time that a view takes.
+            features |= {key: _feature(value) for key, value in _map(bytes(payload))}
         elif number == 2:
             feature_lists |= {key: _feature_list(value) for key, value in _map(payload)}
         else:
@@ -158,44 +159,36 @@ def _listed(payload: _Part) -> Iterator[_Part]:
 
 def _equal_frames(payload: _Part) -> np.ndarray | None:
     """All frames at once, where each is one text of the same size; None where that is not so."""
-    size, start = len(payload), 0
+    start = 0
+    ends = set()
     for _ in range(3):  # entry of the list, BytesList, value: each a key and a length
         if start >= len(payload) or payload[start] != _FIRST:
             return None
         size, start = _varint(payload, start + 1)
-    stride = start + size
-    if size == 0 or stride > len(payload) or len(payload) % stride:
+        ends.add(start + size)
+    stride = ends.pop()
+    # All three end at the same byte: one holds nothing but the next.
+    if ends or size == 0 or stride > len(payload) or len(payload) % stride:
         return None
     table = np.frombuffer(payload, dtype=np.uint8).reshape(-1, stride)
     if (table[:, :start] != table[0, :start]).any():
         return None
-    nested = _fields(payload[:stride])  # the outer lengths agree with the inner one
-    try:
-        feature = next(nested)[1]
-        if len(_only(_only(feature))) != size:
-            return None
-    except MalformedRecord:
-        return None
     return table[:, start:]
-
-
-def _only(payload: _Part) -> _Part:
-    fields = list(_fields(payload))
-    return fields[0][1] if len(fields) == 1 else b""
 
 
 def _fields(data: _Part) -> Iterator[tuple[int, _Part]]:
     """Number and payload of each field; in records all but single numbers have a length."""
-    at = 0
-    while at < len(data):
+    at, size = 0, len(data)
+    while at < size:
         key, at = _varint(data, at)
         if key & 7 != _LENGTH_DELIMITED or not key >> 3:
             raise MalformedRecord(f"wire type {key & 7} of field {key >> 3} is in no record")
         length, at = _varint(data, at)
-        if at + length > len(data):
+        end = at + length
+        if end > size:
             raise MalformedRecord("a field is longer than the record")
-        yield key >> 3, data[at : at + length]
-        at += length
+        yield key >> 3, data[at:end]
+        at = end
 
 
 def _varint(data: _Part, at: int) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 import google_crc32c
+import numpy as np
 
 HEADER_BYTES = 12  # uint64 length, uint32 masked checksum of the length
 FOOTER_BYTES = 4  # uint32 masked checksum of the record
@@ -26,7 +27,7 @@ class BrokenRecord(ValueError):  # noqa: N818  (names a thing found, which calle
         self.reason, self.index, self.offset = reason, index, offset
 
 
-def masked_crc32c(data: bytes) -> int:
+def masked_crc32c(data: bytes | np.ndarray) -> int:
     """The checksum as TFRecord stores it: rotated, so that a file of checksums is no trap."""
     crc = google_crc32c.value(data)
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & 0xFFFFFFFF

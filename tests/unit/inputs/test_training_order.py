@@ -244,6 +244,27 @@ def test_workers_together_read_each_byte_about_once(
     assert sum(read) <= sum(s.bytes for s in source.shards) * (1 + shared / records) * 1.01
 
 
+@pytest.mark.parametrize("level", Level)
+def test_a_worker_may_have_no_row_of_a_block(level: Level, tmp_path: Path) -> None:
+    source = make_source(tmp_path, level, train=60, shards=12)
+    source = dataclasses.replace(
+        source, shards=tuple(dataclasses.replace(s, bytes=1 << 20) for s in source.shards)
+    )
+    rows = int(index_of(source).rows_by_shard.sum())
+    size = rows // 60 * 24  # of blocks of like size each has fewer rows
+    found, had_none = [], False
+    for index in range(12):
+        taken = BatchSlice(global_batch_size=size, seed=1, num_workers=12, worker_index=index)
+        reader = create_step_reader(source, taken, sampling=None, config=InputConfig(shuffle_mb=1))
+        found += [reader.arrays(step)[0] for step in range(rows // size)]
+        order = create_order(
+            source.shards, tuple(index_of(source).rows_by_shard.tolist()), taken, shuffle_mb=1
+        )
+        had_none |= any(not len(order.part(n, taken).rows) for n in range(order.blocks_per_epoch))
+    assert had_none
+    assert sorted(np.concatenate(found).tolist()) == list(range(rows // size * size))
+
+
 def test_a_worker_has_what_an_earlier_version_gave_it(sources: dict[Level, Source]) -> None:
     """Rows of the order before slots, as 742dd83 read them."""
     taken = BatchSlice(
