@@ -173,7 +173,11 @@ class TrialSearch(keras_tuner.engine.base_tuner.BaseTuner):
     def _finish(self) -> None:
         completed = [t for t in self.oracle.trials.values() if t.status == TrialStatus.COMPLETED]
         if not completed:
-            raise Yt8mError(f"no trial of the search in {self.project_dir} came to its end")
+            messages = [t.message for t in self.oracle.trials.values() if t.message]
+            raise Yt8mError(
+                f"no trial of the search in {self.project_dir} came to its end; the newest "
+                f"failure: {messages[-1] if messages else 'none is known'}"
+            )
         # TFX asks for as many trials as there are at most, which Hyperband does not say.
         self.oracle.max_trials = len(self.oracle.trials)
         for trial_id in self.oracle.trials:
