@@ -23,6 +23,7 @@ from yt8m.schemas.code_version import code_version
 _EXECUTORS = {
     "tfx.components.statistics_gen.executor.Executor": "StatisticsGen",
     "tfx.components.transform.executor.Executor": "Transform",
+    "tfx.components.tuner.executor.Executor": "Tuner",
     "tfx.components.trainer.executor.GenericExecutor": "Trainer",
     "yt8m.components.evaluator.executor.Executor": "Evaluator",
 }
@@ -115,7 +116,8 @@ def find_cached_result(
     if any("://" in str(path) for path in outside):
         return None
     artifacts = dict(inputs.get("artifacts", {}))
-    if component == "Trainer" and not any(_values(settings, "start_from_base", True)):
+    trains = component in ("Trainer", "Tuner")
+    if trains and not any(_values(settings, "start_from_base", True)):
         artifacts.pop("base_model", None)  # what is in service changes nothing then
     parts = [
         parameters,

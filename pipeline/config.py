@@ -17,6 +17,8 @@ from yt8m.components.pusher.config import PusherConfig
 from yt8m.components.report.config import ReportConfig
 from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.transform.config import TransformConfig
+from yt8m.components.tuner.config import TunerConfig
+from yt8m.components.tuner.space import check_space
 from yt8m.components.validation.config import ValidationConfig
 from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.features import FeatureConfig, Level
@@ -138,6 +140,8 @@ class PipelineConfig(ConfigNode):
     validation: ValidationConfig = field(default_factory=ValidationConfig)
     transform: TransformConfig = field(default_factory=TransformConfig)
     baseline: BaselineConfig = field(default_factory=BaselineConfig)
+    # Search the trainer's configuration for better values first; null: no such step.
+    tuner: TunerConfig | None = None
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     evaluator: EvaluatorConfig = field(default_factory=EvaluatorConfig)
     gate: GateConfig = field(default_factory=GateConfig)
@@ -180,6 +184,8 @@ class PipelineConfig(ConfigNode):
             "a vocabulary.csv where trainer.heads has verticals, which are read from it",
         )
         self._require_predicted_split()
+        if self.tuner is not None:
+            check_space(self.tuner, self.trainer)
         heads = [head.name for head in self.trainer.heads]
         rated = level is Level.SEGMENT or not any(
             isinstance(head, SegmentsHeadConfig) for head in self.trainer.heads

@@ -15,8 +15,9 @@ from yt8m.components.infra_check.component import InfraCheck
 from yt8m.components.infra_check.config import ServingLimits
 from yt8m.components.pusher.component import Pusher
 from yt8m.components.report.component import Report
-from yt8m.components.trainer.component import create_trainer
+from yt8m.components.trainer.component import create_trainer, training_config
 from yt8m.components.transform.component import create_transform
+from yt8m.components.tuner.component import create_tuner
 from yt8m.components.validation.component import (
     SchemaGen,
     ValidationGate,
@@ -62,7 +63,7 @@ def create_pipeline(config: PipelineConfig, external: ExternalInputs) -> Pipelin
         schema=schema.outputs["schema"],
     )
     transform.add_upstream_node(gate)
-    trainer = create_trainer(
+    training = training_config(
         config.trainer,
         features,
         level,
@@ -72,10 +73,21 @@ def create_pipeline(config: PipelineConfig, external: ExternalInputs) -> Pipelin
         vocabulary_digest=external.vocabulary_digest,
         warm_start_digest=external.warm_start_digest,
         teacher_digest=external.teacher_digest,
-        examples=examples.outputs["examples"],
-        transform_graph=transform.outputs["transform_graph"],
-        schema=schema.outputs["schema"],
-        base_model=baseline.outputs["model"],
+    )
+    trained_from = {
+        "examples": examples.outputs["examples"],
+        "transform_graph": transform.outputs["transform_graph"],
+        "schema": schema.outputs["schema"],
+        "base_model": baseline.outputs["model"],
+    }
+    tuner = None
+    if config.tuner is not None:
+        tuner = create_tuner(config.tuner, config.trainer, custom_config=training, **trained_from)
+    trainer = create_trainer(
+        config.trainer,
+        custom_config=training,
+        **trained_from,
+        hyperparameters=tuner.outputs["best_hyperparameters"] if tuner else None,
     )
     evaluator = Evaluator(
         config.evaluator,
@@ -139,6 +151,7 @@ def create_pipeline(config: PipelineConfig, external: ExternalInputs) -> Pipelin
         model_blessing=evaluator.outputs["blessing"],
         pushed_model=pusher.outputs["pushed_model"],
         baseline=baseline.outputs["model"],
+        tuner_results=tuner.outputs["tuner_results"] if tuner else None,
         **served,
     )
     return Pipeline(
@@ -152,6 +165,7 @@ def create_pipeline(config: PipelineConfig, external: ExternalInputs) -> Pipelin
             anomalies,
             gate,
             transform,
+            *([tuner] if tuner else []),
             trainer,
             evaluator,
             *([infra_check] if infra_check else []),

@@ -132,7 +132,7 @@ def _found_elsewhere(problem: str, known: set[str]) -> str:
     path, unknown, _ = problem.partition(": unknown key")
     key = path.rpartition(".")[2]
     places = [p for p in known if p != path and p.rpartition(".")[2] == key]
-    if not unknown or not places:
+    if not unknown or not places or not _PATH.fullmatch(path):
         return problem
     above = path.split(".")[:-1]
     nearest = max(sorted(places), key=lambda place: len(set(above) & set(place.split("."))))

@@ -163,7 +163,9 @@ def type_text(hint: Any) -> str:
         return str(args[0])
     if dataclasses.is_dataclass(hint):
         return NODE
-    return {str: "string", type(None): "null"}.get(hint, getattr(hint, "__name__", str(hint)))
+    return {str: "string", type(None): "null", Any: "anything"}.get(
+        hint, getattr(hint, "__name__", str(hint))
+    )
 
 
 def limits_text(hint: Any) -> str:

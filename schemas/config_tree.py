@@ -140,7 +140,7 @@ def _value(hint: Any, value: Any, path: str, problems: list[str]) -> Any:
     origin = typing.get_origin(hint)
     if origin is Annotated:
         return _limited(typing.get_args(hint), value, path, problems)
-    if origin in _UNIONS:
+    if is_union(hint):
         return _union(hint, value, path, problems)
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         return value if isinstance(value, hint) else _node(hint, value, path, problems)
@@ -162,9 +162,14 @@ def type_hints(cls: type) -> dict[str, Any]:
     return typing.get_type_hints(cls, include_extras=True)
 
 
+def is_union(hint: Any) -> bool:
+    """Whether it is X | Y, however that is written."""
+    return typing.get_origin(hint) in _UNIONS
+
+
 def members_by_tag(hint: Any) -> dict[str, type]:
     """The dataclasses of a union that `name` tells apart; empty for any other type."""
-    options = typing.get_args(hint) if typing.get_origin(hint) in _UNIONS else ()
+    options = typing.get_args(hint) if is_union(hint) else ()
     found = [option for option in options if dataclasses.is_dataclass(option)]
     return {_tag(option): typing.cast(type, option) for option in found} if found[1:] else {}
 

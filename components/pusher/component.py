@@ -26,6 +26,7 @@ _ON_RECORD = (
     "validation",
     "transform",
     "baseline",
+    "tuner",
     "trainer",
     "evaluator",
     "gate",
@@ -83,7 +84,9 @@ class Pusher(TfxPusher):
         statistics: of the examples; pushed with it, since the next run's drift is against them.
         infra_blessing: whether the model can be served, and how well; without it nobody asked.
         """
-        decisive = {key: node for key, node in (configuration or {}).items() if key in _ON_RECORD}
+        given = (configuration or {}).items()
+        # Of a step that is off nothing is said, so that it changes no compiled pipeline.
+        decisive = {k: node for k, node in given if k in _ON_RECORD and node is not None}
         spec = PusherSpec(
             push_dir=push_dir,
             config=to_parameter(config),

@@ -9,17 +9,21 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from yt8m.components import storage
 from yt8m.components.artifacts import decision as decision_file
 from yt8m.components.artifacts import evaluation as evaluation_file
+from yt8m.components.artifacts import export_info, push_outcome, tuner_results
 from yt8m.components.artifacts import infra_check as infra_check_file
-from yt8m.components.artifacts import push_outcome
 from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.evaluation import Evaluation
+from yt8m.components.artifacts.export_info import ExportInfo
 from yt8m.components.artifacts.infra_check import InfraCheckResult
 from yt8m.components.artifacts.push_outcome import PushOutcome
 from yt8m.components.artifacts.read import read_if_present
+from yt8m.components.artifacts.saved_model import SERVING_DIR
+from yt8m.components.artifacts.tuner_results import parse_trials
 from yt8m.components.artifacts.version_record import BrokenRecordError
 from yt8m.components.registry.baseline_artifact import baseline_record
 from yt8m.components.report.collect_data import collect_data
@@ -67,6 +71,12 @@ def collect(inputs: ReportInputs, config: ReportConfig | None = None) -> RunRepo
     decision = file(
         "the gate's decision", inputs.model_blessing, decision_file.FILE_NAME, Decision.from_json
     )
+    trials = file("the tuner's trials", inputs.tuner_results, tuner_results.FILE_NAME, parse_trials)
+    configuration = part(
+        "the trained configuration",
+        lambda: _trained_with(inputs) if trials else inputs.configuration,
+        inputs.configuration,
+    )
     return RunReport(
         pipeline=inputs.pipeline,
         run_id=run.run_id if run else "",
@@ -83,6 +93,7 @@ def collect(inputs: ReportInputs, config: ReportConfig | None = None) -> RunRepo
             InfraCheckResult.from_json,
         ),
         shown=config,
+        trials=trials or (),
         training=part("training", lambda: collect_training(inputs.model_run), TrainingCurves()),
         data=part(
             "the data",
@@ -91,10 +102,19 @@ def collect(inputs: ReportInputs, config: ReportConfig | None = None) -> RunRepo
         ),
         components=component_rows(run, now=time.time()),
         compared_with_version=baseline.version if baseline else 0,
-        differences=changes(baseline, inputs.configuration) if baseline else (),
-        configuration=inputs.configuration,
+        differences=changes(baseline, configuration) if baseline else (),
+        configuration=configuration,
         lineage={**identifiers(pushed), **inputs.lineage},
         problems=tuple(problems),
+    )
+
+
+def _trained_with(inputs: ReportInputs) -> dict[str, Any]:
+    """The configuration with the values that a Tuner found, which the exported model names."""
+    place = storage.join(inputs.model, SERVING_DIR) if inputs.model else ""
+    exported = read_if_present(place, export_info.FILE_NAME, ExportInfo.from_json)
+    return (
+        {**inputs.configuration, "trainer": exported.config} if exported else inputs.configuration
     )
 
 

@@ -35,6 +35,7 @@ class ReportSpec(Declaration):
         statistics=standard_artifacts.ExampleStatistics,
         anomalies=standard_artifacts.ExampleAnomalies,
         validation=standard_artifacts.ExampleAnomalies,
+        tuner_results=standard_artifacts.TunerResults,
         model=standard_artifacts.Model,
         model_run=standard_artifacts.ModelRun,
         evaluation=standard_artifacts.ModelEvaluation,
@@ -78,6 +79,7 @@ class Report(base_component.BaseComponent):
         pushed_model: types.BaseChannel | None = None,
         baseline: types.BaseChannel | None = None,
         infra_blessing: types.BaseChannel | None = None,
+        tuner_results: types.BaseChannel | None = None,
     ) -> None:
         """The page shows what is given of the artifacts, and says of the rest that it is not there.
 
@@ -102,5 +104,6 @@ class Report(base_component.BaseComponent):
                 pushed_model=pushed_model,
                 baseline=baseline,
                 infra_blessing=infra_blessing,
+                tuner_results=tuner_results,
             )
         )

@@ -15,6 +15,7 @@ class ReportInputs:
     statistics: str = ""
     anomalies: str = ""
     validation: str = ""
+    tuner_results: str = ""
     model: str = ""
     model_run: str = ""
     evaluation: str = ""

@@ -14,6 +14,7 @@ from yt8m.components.artifacts.comparisons import Comparisons
 from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
 from yt8m.components.artifacts.infra_check import InfraCheckResult
+from yt8m.components.artifacts.tuner_results import TrialResult
 from yt8m.components.report.config import ReportConfig
 
 
@@ -132,6 +133,7 @@ class RunReport:
     evaluation: Evaluation | None = None
     infra_check: InfraCheckResult | None = None
     shown: ReportConfig = field(default_factory=ReportConfig)
+    trials: tuple[TrialResult, ...] = ()  # the Tuner's, the best first
     training: TrainingCurves = field(default_factory=TrainingCurves)
     data: DataSummary = field(default_factory=DataSummary)
     components: tuple[ComponentRow, ...] = ()

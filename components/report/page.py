@@ -14,6 +14,7 @@ from yt8m.components.report.sections.mistakes import mistakes
 from yt8m.components.report.sections.run import components, provenance
 from yt8m.components.report.sections.serving import serving
 from yt8m.components.report.sections.training import training
+from yt8m.components.report.sections.tuner import tuner
 from yt8m.components.report.sections.verdict import headline, verdict
 from yt8m.components.report.style import STYLE
 from yt8m.components.report.summary import summary_json
@@ -35,6 +36,10 @@ def write_report(report: RunReport, directory: str) -> str:
     return page
 
 
+def _objective(report: RunReport) -> str:
+    return str((report.configuration.get("tuner") or {}).get("objective", "score"))
+
+
 def render(report: RunReport) -> str:
     """The report as a whole HTML document."""
     sections = {
@@ -42,6 +47,7 @@ def render(report: RunReport) -> str:
         "slices": ("Slices", slices(report)),
         "classes": ("Classes", classes(report)),
         "mistakes": ("Mistakes", mistakes(report.evaluation)),
+        "tuner": ("Tuner", tuner(report.trials, _objective(report))),
         "training": ("Training", training(report.training, report.overall.candidate.get("loss"))),
         "serving": ("Serving", serving(report.infra_check)),
         "data": ("Data", data_section(report.data)),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from tfx import types
 from tfx.components import Trainer
 from tfx.proto import trainer_pb2
@@ -15,7 +18,31 @@ from yt8m.schemas.own_code import module_of, own_code_version
 RUN_FN = "yt8m.components.trainer.run.run_fn"
 
 
-def create_trainer(  # noqa: PLR0913  (the edges of the graph)
+def create_trainer(
+    config: TrainerConfig,
+    *,
+    custom_config: Mapping[str, Any],
+    examples: types.BaseChannel,
+    transform_graph: types.BaseChannel,
+    schema: types.BaseChannel,
+    base_model: types.BaseChannel | None = None,
+    hyperparameters: types.BaseChannel | None = None,
+) -> Trainer:
+    """The stock component; `run_fn` finds everything in the channels and in `custom_config`."""
+    return Trainer(
+        run_fn=RUN_FN,
+        examples=examples,
+        transform_graph=transform_graph,
+        schema=schema,
+        base_model=base_model,
+        hyperparameters=hyperparameters,
+        train_args=trainer_pb2.TrainArgs(splits=[config.train_split]),
+        eval_args=trainer_pb2.EvalArgs(splits=[config.validation_split]),
+        custom_config=dict(custom_config),
+    )
+
+
+def training_config(  # noqa: PLR0913  (what the channels do not tell)
     config: TrainerConfig,
     features: FeatureConfig,
     level: Level,
@@ -26,33 +53,20 @@ def create_trainer(  # noqa: PLR0913  (the edges of the graph)
     vocabulary_digest: str = "",
     warm_start_digest: str = "",
     teacher_digest: str = "",
-    examples: types.BaseChannel,
-    transform_graph: types.BaseChannel,
-    schema: types.BaseChannel,
-    base_model: types.BaseChannel | None = None,
-) -> Trainer:
-    """The stock component; `run_fn` finds everything in the channels and in `custom_config`."""
-    return Trainer(
-        run_fn=RUN_FN,
-        examples=examples,
-        transform_graph=transform_graph,
-        schema=schema,
-        base_model=base_model,
-        train_args=trainer_pb2.TrainArgs(splits=[config.train_split]),
-        eval_args=trainer_pb2.EvalArgs(splits=[config.validation_split]),
-        custom_config={
-            "config": to_dict(config),
-            "features": to_dict(features),
-            "level": level.value,
-            "transform": transform,
-            "vocabulary": vocabulary,
-            # For TFX's cache; paths say too little.
-            "vocabulary_digest": vocabulary_digest,
-            "warm_start_digest": warm_start_digest,
-            "teacher_digest": teacher_digest,
-            "checkpoint_root": checkpoint_root,
-            # A dotted path is hashed as text: this is what makes TFX's cache see the code.
-            "code_version": code_version(RUN_FN.rpartition(".")[0])
-            + own_code_version(module_of(config.network), module_of(transform)),
-        },
-    )
+) -> dict[str, Any]:
+    """What a training is, in the `custom_config` of the Trainer, and of the Tuner before it."""
+    return {
+        "config": to_dict(config),
+        "features": to_dict(features),
+        "level": level.value,
+        "transform": transform,
+        "vocabulary": vocabulary,
+        # For TFX's cache; paths say too little.
+        "vocabulary_digest": vocabulary_digest,
+        "warm_start_digest": warm_start_digest,
+        "teacher_digest": teacher_digest,
+        "checkpoint_root": checkpoint_root,
+        # A dotted path is hashed as text: this is what makes TFX's cache see the code.
+        "code_version": code_version(RUN_FN.rpartition(".")[0])
+        + own_code_version(module_of(config.network), module_of(transform)),
+    }

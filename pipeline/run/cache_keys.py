@@ -30,10 +30,11 @@ _MODEL_CODE = (
     "yt8m.components.transform.preprocessing",
     "yt8m.components.trainer.run",
 )
+_TUNER_CODE = "yt8m.components.tuner.run"
 _ALL_CODE = "yt8m.pipeline.graph"
 _LIBRARIES = ("tfx", "tensorflow", "apache-beam")
 # What decides which model comes out; the rest (gate, report, retention) judges or keeps it.
-_MODEL_NODES = ("data", "features", "transform", "baseline", "trainer", "models")
+_MODEL_NODES = ("data", "features", "transform", "baseline", "tuner", "trainer", "models")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,10 +82,12 @@ def _run_key(config: PipelineConfig, *world: str) -> str:
 
     Without this a repeated run would find the version it pushed itself, and train again on it.
     """
-    nodes = {key: node for key, node in to_dict(config).items() if key in _MODEL_NODES}
+    given = to_dict(config).items()
+    nodes = {key: node for key, node in given if key in _MODEL_NODES and node is not None}
     paths = (config.trainer.network, config.data.rewrite.keep, config.transform.function)
     own = own_code_version(*map(module_of, paths))
-    return _digest(nodes, *world, code_version(*_MODEL_CODE), *([own] if own else []))
+    code = (*_MODEL_CODE, *([_TUNER_CODE] if config.tuner else []))
+    return _digest(nodes, *world, code_version(*code), *([own] if own else []))
 
 
 def _digest(*parts: Any) -> str:

@@ -95,16 +95,16 @@ def run_cluster(
 
     def forward(number: int, frame: object) -> None:
         for member in members:  # they save and end, and so do we
-            _send(member, number)
+            send_signal(member, number)
 
     with handling_signals(forward):
         try:
             for (role, index), config in configs.items():
-                members.append(_start(path, role, index, {**environ, VARIABLE: config}))
+                members.append(start_process(path, role, index, {**environ, VARIABLE: config}))
                 show(members[-1].name, f"started, pid {members[-1].process.pid}")
             _watch(members, show)
         finally:
-            _end(members)
+            end_processes(members)
 
 
 def free_ports(processes: str) -> list[int]:
@@ -121,7 +121,15 @@ def _total(processes: str) -> int:
     return sum(parse_processes(processes).values())
 
 
-def _start(job: Path, role: Role, index: int, environ: Mapping[str, str]) -> Member:
+def start_process(
+    job: Path,
+    role: Role,
+    index: int,
+    environ: Mapping[str, str],
+    *,
+    pass_fds: Sequence[int] = (),
+) -> Member:
+    """Start what TF_CONFIG of `environ` says of a job; its log lies beside the job's file."""
     log = job.parent / f"{role.value}-{index}.log"
     with log.open("wb") as file:
         process = subprocess.Popen(
@@ -131,6 +139,7 @@ def _start(job: Path, role: Role, index: int, environ: Mapping[str, str]) -> Mem
             env=dict(environ),
             # Its own group: a terminal's Ctrl-C reaches it once, through us.
             start_new_session=True,
+            pass_fds=pass_fds,
         )
     return Member(role=role, index=index, process=process, log=log)
 
@@ -148,7 +157,7 @@ def _watch(members: Sequence[Member], show: Show) -> None:
             if is_ps and member.role is Role.WORKER and _workers(running):
                 show(member.name, "lost; the other workers take over its work")
                 continue
-            raise _failure(member)
+            raise failure_of(member)
         time.sleep(_POLL_S)
 
 
@@ -156,7 +165,8 @@ def _workers(members: Sequence[Member]) -> bool:
     return any(member.role is Role.WORKER for member in members)
 
 
-def _failure(member: Member) -> BaseException:
+def failure_of(member: Member) -> BaseException:
+    """What to raise for a process that has failed, with the end of its log."""
     code = member.process.returncode
     tail = member.log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LINES_SHOWN:]
     text = "\n".join(f"  {line}" for line in tail)
@@ -168,20 +178,21 @@ def _failure(member: Member) -> BaseException:
     return UserError(message) if code == EXIT_USER else Yt8mError(message)
 
 
-def _end(members: Sequence[Member]) -> None:
+def end_processes(members: Sequence[Member]) -> None:
     """No process is left: SIGTERM first, then SIGKILL."""
     for member in members:
-        _send(member, signal.SIGTERM)
+        send_signal(member, signal.SIGTERM)
     deadline = time.monotonic() + _GRACE_S
     for member in members:
         try:
             member.process.wait(timeout=max(0.1, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            _send(member, signal.SIGKILL)
+            send_signal(member, signal.SIGKILL)
             member.process.wait()
 
 
-def _send(member: Member, number: int) -> None:
+def send_signal(member: Member, number: int) -> None:
+    """Nothing, where it has ended meanwhile."""
     if member.process.poll() is None:
         with suppress(ProcessLookupError):
             os.kill(member.process.pid, number)

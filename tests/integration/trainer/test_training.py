@@ -393,6 +393,7 @@ def test_run_fn_trains_from_what_tfx_hands_over(tmp_path, data):
         train_files=[str(tmp_path / "examples/Split-train/*")],
         transform_output=None,
         base_model=str(tmp_path / "no-baseline-yet"),
+        hyperparameters=None,
         serving_model_dir=str(tmp_path / "model/Format-Serving"),
         model_run_dir=str(tmp_path / "model_run"),
         custom_config={

@@ -95,3 +95,15 @@ def test_what_is_no_number_is_recorded_as_undefined() -> None:
 def test_one_version_alone_is_too_few_to_keep() -> None:
     with pytest.raises(ConfigError, match=r"pusher\.keep_versions = 1: must be 2 or more"):
         from_dict(PusherConfig, {"keep_versions": 1}, path="pusher")
+
+
+def test_after_a_search_the_record_has_the_values_that_were_trained_with(tmp_path: Path) -> None:
+    model = fake_model(tmp_path / "model")
+    write = tmp_path / "model/assets.extra/yt8m_export.json"
+    write.parent.mkdir(exist_ok=True)
+    write.write_text('{"config": {"batch_size": 16}}')
+    given = {"trainer": {"batch_size": 8}, "data": {}}
+    assert record_of(model, given).configuration == given
+    searched = {**given, "tuner": {"seed": 1}}
+    expected = {**searched, "trainer": {"batch_size": 16}}
+    assert record_of(model, searched).configuration == expected

@@ -22,7 +22,7 @@ from yt8m.components.report.data_changes import compared, previous_data
 from yt8m.components.report.evaluation_views import best_and_worst, gained_and_lost
 from yt8m.components.report.inputs import ReportInputs
 from yt8m.components.report.model import DataSummary, Outcome, RunReport, SplitSummary
-from yt8m.components.report.page import write_report
+from yt8m.components.report.page import render, write_report
 from yt8m.components.report.summary import summary_json
 from yt8m.schemas.features import Level
 
@@ -357,3 +357,40 @@ def test_without_an_earlier_run_the_baselines_data_are_compared(tmp_path: Path) 
     assert found.compared_with == "version 4"
     assert ("records, train", "10", "12") in [(c.key, c.before, c.now) for c in found.changes]
     assert compared(data_of("d2", 12), previous_data("", None)).compared_with == ""
+
+
+def test_the_trials_of_a_search_are_shown_with_what_was_trained_with(tmp_path: Path) -> None:
+    rate = "trainer.optimizer.learning_rate"
+    rows = [
+        {"trial_id": "1", "score": 0.75, rate: 0.003, "tuner/round": 0},
+        {"trial_id": "0", "score": 0.25, rate: 0.1, "tuner/round": 0},
+    ]
+    trained = {"optimizer": {"learning_rate": 0.003}}
+    export = {
+        "level": "video",
+        "features": {},
+        "head": "entities",
+        "heads": {},
+        "top_k": 20,
+        "has_class_names": False,
+        "has_transform_graph": False,
+        "config": trained,
+    }
+    write(tmp_path / "model/Format-Serving/assets.extra/yt8m_export.json", export)
+    inputs = ReportInputs(
+        tuner_results=write(tmp_path / "results/tuner_results.json", rows),
+        model=str(tmp_path / "model"),
+        configuration={"tuner": {"objective": "gap"}, "trainer": {"batch_size": 8}},
+    )
+    report = collect(inputs)
+    assert report.problems == ()
+    assert [(one.score, one.values) for one in report.trials] == [
+        (0.75, {rate: 0.003}),
+        (0.25, {rate: 0.1}),
+    ]
+    assert report.configuration == {"tuner": {"objective": "gap"}, "trainer": trained}
+    assert [row["score"] for row in json.loads(summary_json(report))["trials"]] == [0.75, 0.25]
+    page = render(report)
+    assert page.index("0.7500") < page.index("0.2500")
+    assert rate in page
+    assert 'id="tuner"' not in render(collect(ReportInputs()))

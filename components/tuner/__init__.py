@@ -1,0 +1,1 @@
+"""The optional step that searches the trainer's configuration for better values."""

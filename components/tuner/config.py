@@ -1,0 +1,86 @@
+"""What is searched, how, and what a trial is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from yt8m.components.trainer.config import ValidationMetric
+from yt8m.schemas.config_tree import ConfigNode, require
+from yt8m.schemas.limits import PositiveInt, at_least, not_empty
+
+_PAIR = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class RangeConfig(ConfigNode):
+    """What one value is taken from: one of linear, log and choice."""
+
+    linear: tuple[float, ...] | None = None  # [least, greatest]; all between are as likely
+    log: tuple[float, ...] | None = None  # [least, greatest]; all orders of magnitude are
+    choice: tuple[bool | int | float | str, ...] | None = None  # one of these
+    step: float | None = None  # between neighbours of linear; of log their quotient; null: any
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given = [name for name in ("linear", "log", "choice") if getattr(self, name) is not None]
+        require(len(given) == 1, "the range", given or None, "one of linear, log, choice")
+        if self.choice is not None:
+            kinds = {type(value) for value in self.choice}
+            alike = len(kinds) == 1 or kinds == {int, float}
+            require(alike, "choice", self.choice, "values of one type, one at least")
+            require(self.step is None, "step", self.step, "left out with choice")
+            return
+        ends = self.ends
+        rises = len(ends) == _PAIR and ends[0] < ends[1]
+        require(rises, given[0], ends, "the least and the greatest value, e.g. [0.1, 0.5]")
+        require(self.log is None or ends[0] > 0, "log", ends, "above 0")
+        least = 1.0 if self.log is not None else 0.0
+        wide = self.step is None or self.step > least
+        require(wide, "step", self.step, f"above {least:g} with {given[0]}")
+
+    @property
+    def ends(self) -> tuple[float, ...]:
+        """The least and the greatest value of a range of numbers; nothing of a choice."""
+        return self.linear or self.log or ()
+
+    @property
+    def extremes(self) -> tuple[bool | int | float | str, ...]:
+        """Where all of these are allowed, everything in the range is."""
+        return self.ends or self.choice or ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomSearchConfig(ConfigNode):
+    """Values drawn at random for each trial (KerasTuner's RandomSearch)."""
+
+    name: Literal["random_search"] = "random_search"
+    max_trials: PositiveInt = 10  # fewer, where the space has no more
+
+
+@dataclass(frozen=True, kw_only=True)
+class HyperbandConfig(ConfigNode):
+    """Many short trials, of which the best go on (KerasTuner's Hyperband)."""
+
+    name: Literal["hyperband"] = "hyperband"
+    # Of the trials that get furthest, in place of trainer.num_epochs and max_steps.
+    max_epochs: Annotated[int, at_least(2)] = 9
+    factor: Annotated[int, at_least(2)] = 3  # one trial in so many goes on, for so many times more
+    iterations: PositiveInt = 1  # of the whole algorithm
+
+
+SearchConfig = RandomSearchConfig | HyperbandConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class TunerConfig(ConfigNode):
+    """A search for values of the trainer's configuration, before the Trainer, which takes them."""
+
+    # By dotted path, e.g. {trainer.optimizer.learning_rate: {log: [1e-4, 1e-2]}}.
+    space: Annotated[dict[str, RangeConfig], not_empty("a range for one value at least")]
+    search: SearchConfig = field(default_factory=RandomSearchConfig)  # which values are tried
+    objective: ValidationMetric = ValidationMetric.GAP  # of trainer.validation_split
+    # Other values for trials than for the Trainer, e.g. {trainer.num_epochs: 2}.
+    trial: dict[str, Any] = field(default_factory=dict)
+    num_parallel_trials: PositiveInt = 1  # processes that train side by side, on this machine
+    seed: PositiveInt = 1  # of the values that are drawn; weights have trainer.seed
