@@ -46,7 +46,9 @@ def create_pipeline(config: PipelineConfig, external: ExternalInputs) -> Pipelin
         source_digest=external.source_digest,
     )
     schema = SchemaGen(level, features)
-    statistics = create_statistics_gen(examples.outputs["sample"], schema.outputs["schema"])
+    statistics = create_statistics_gen(
+        examples.outputs["sample"], schema.outputs["schema"], bounded=config.data.sample_mb > 0
+    )
     anomalies = create_example_validator(statistics.outputs["statistics"], schema.outputs["schema"])
     gate = ValidationGate(
         config.validation,

@@ -1,13 +1,27 @@
-"""How many workers an engine was asked for."""
+"""Where a Beam pipeline runs, and by how many workers, as its arguments say it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-_OPTION = "--parallelism="
+# Each engine has a word of its own.
+_WORKERS = ("--parallelism=", "--num_workers=", "--direct_num_workers=")
+_RUNNER = "--runner="
+_IN_THIS_PROCESS = ("FnApiRunner", "DirectRunner")
 
 
 def parallelism_of(arguments: Iterable[object]) -> int:
-    """As the arguments of a Beam pipeline say it; one where they do not."""
-    found = [text.removeprefix(_OPTION) for text in map(str, arguments) if text.startswith(_OPTION)]
-    return max(1, int(found[-1])) if found else 1
+    """How many workers an engine was asked for; one where nothing says so."""
+    found = [value for option in _WORKERS for value in _values(arguments, option)]
+    return max(1, *map(int, found)) if found else 1
+
+
+def is_elsewhere(arguments: Iterable[object]) -> bool:
+    """Whether an engine was chosen that is not in this process."""
+    return any(not value.endswith(_IN_THIS_PROCESS) for value in _values(arguments, _RUNNER))
+
+
+def _values(arguments: Iterable[object], option: str) -> list[str]:
+    """Of an option, the last one."""
+    found = [text.removeprefix(option) for text in map(str, arguments) if text.startswith(option)]
+    return found[-1:]

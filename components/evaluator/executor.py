@@ -16,7 +16,7 @@ from tfx.utils import path_utils
 from yt8m.components import storage
 from yt8m.components.artifacts import decision as decision_file
 from yt8m.components.artifacts import evaluation as evaluation_file
-from yt8m.components.artifacts import manifest
+from yt8m.components.artifacts import manifest, record_index
 from yt8m.components.artifacts.decision import Decision, GateMode, decision_text
 from yt8m.components.artifacts.evaluation import Evaluation
 from yt8m.components.declaration import Artifacts
@@ -25,6 +25,7 @@ from yt8m.components.evaluator.beam_scoring import add_scoring, collect
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
 from yt8m.components.evaluator.evaluation import evaluate
 from yt8m.components.evaluator.gate_decision import decide
+from yt8m.components.evaluator.record_ranges import divide_records
 from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE, ScoreTable
 from yt8m.components.evaluator.scoring import ScoringPlan, check_models, create_plan, empty_table
 from yt8m.components.evaluator.shard_selection import ShardSelection, choose_shards
@@ -51,7 +52,6 @@ from yt8m.components.evaluator.tfma_user_metrics import (
     parse_user_metrics,
 )
 from yt8m.components.evaluator.thresholds import check_gate, expand_thresholds, resolve_gate
-from yt8m.components.inputs.shards import group_shards
 from yt8m.components.records.vocabulary import load_vocabulary
 from yt8m.components.registry.baseline_artifact import baseline_model
 from yt8m.components.registry.digests import model_digest
@@ -61,8 +61,6 @@ from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.vocabulary import Vocabulary
 
 _log = logging.getLogger(__name__)
-# Where there is more than one worker: as many for each, so that all have the same to do.
-_GROUPS_A_WORKER = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,20 +113,23 @@ class Executor(base_beam_executor.BaseBeamExecutor):
 
     def _score(self, job: _Job) -> ScoreTable:
         extracts = Extracts(slices=job.config.slices, vocabulary=job.vocabulary)
-        workers = parallelism_of(self._beam_pipeline_args)
-        wanted = _GROUPS_A_WORKER * workers if workers > 1 else 1
-        groups = group_shards(job.chosen.shards, at_least=wanted)
+        ranges = divide_records(
+            job.chosen.shards,
+            workers=parallelism_of(self._beam_pipeline_args),
+            batch_size=job.plan.records_at_once,
+        )
         with self._make_beam_pipeline() as pipeline:
             examples = add_scoring(
                 pipeline,
                 job.plan,
-                groups,
+                ranges,
                 job.evaluation_uri,
+                index=storage.join(job.examples_uri, record_index.FILE_NAME),
                 extracts=extracts if job.user_config else None,
             )
             if job.user_config is not None:
                 add_user_metrics(examples, job.user_config, job.evaluation_uri)
-        scored = collect(empty_table(job.plan), groups, job.evaluation_uri)
+        scored = collect(empty_table(job.plan), ranges, job.evaluation_uri)
         return _complete(scored, job.plan, job.chosen.shards)
 
 

@@ -138,10 +138,14 @@ class ShardScorer:
 
     def batches(self, shards: Sequence[Shard]) -> Iterator[ScoredBatch]:
         """Scores batch by batch; memory does not grow with the data."""
-        return prefetch_one(self._batches(shards))
+        return self.batches_of(read_batches(shards, self.plan.records_at_once))
 
-    def _batches(self, shards: Sequence[Shard]) -> Iterator[ScoredBatch]:
-        for records in read_batches(shards, self.plan.records_at_once):
+    def batches_of(self, batches: Iterator[tf.Tensor]) -> Iterator[ScoredBatch]:
+        """Scores of batches of serialized records; the next is scored while one is used."""
+        return prefetch_one(self._scored(batches))
+
+    def _scored(self, batches: Iterator[tf.Tensor]) -> Iterator[ScoredBatch]:
+        for records in batches:
             scored = self.score_batch(records)
             if scored is not None:
                 yield scored

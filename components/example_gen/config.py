@@ -107,8 +107,8 @@ class DataConfig(ConfigNode):
     verify: Verify = Verify.FULL
     bad_input: BadInput = BadInput.FAIL
     max_quarantined: Fraction = 0.01  # of all records; more than this fails even under quarantine
-    # Per split: what statistics and Transform read; smaller splits whole.
-    sample_mb: PositiveInt = 256
+    # Per split: what statistics and Transform read; smaller splits whole. 0 takes all records.
+    sample_mb: NonNegativeInt = 256
     workers: NonNegativeInt = 0  # shards verified at a time; 0 takes the number of processors
 
     def __post_init__(self) -> None:

@@ -16,11 +16,12 @@ import yt8m.components.storage.tfx_plugin  # noqa: F401  (s3:// for TFX's own fi
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.declaration import Artifacts
-from yt8m.components.example_gen.config import DataConfig
+from yt8m.components.engines.parallelism import is_elsewhere
+from yt8m.components.example_gen.config import DataConfig, Verify
 from yt8m.components.example_gen.ingest import Ingested, cache_policy, ingest
-from yt8m.components.example_gen.sources import Sources, resolve_sources
+from yt8m.components.example_gen.sources import Sources, SourceShard, resolve_sources
 from yt8m.components.example_gen.verification_cache import VerifiedCache
-from yt8m.components.example_gen.verify import ShardReport
+from yt8m.components.example_gen.verify import ShardReport, verify_shards
 from yt8m.schemas.code_version import code_version
 from yt8m.schemas.config_tree import from_parameter
 from yt8m.schemas.features import FeatureConfig, Level
@@ -29,7 +30,10 @@ _VERIFYING = "yt8m.components.example_gen.verify"
 
 
 class Executor(base_beam_executor.BaseBeamExecutor):
-    """Fills `examples` and `sample`. Beam is started only where records are rewritten."""
+    """Fills `examples` and `sample`.
+
+    Beam is started where records are rewritten, and where an engine's workers verify them.
+    """
 
     def Do(  # noqa: N802  (TFX's name)
         self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
@@ -42,18 +46,40 @@ class Executor(base_beam_executor.BaseBeamExecutor):
         sources = resolve_sources(
             config, data_root=exec_properties["data_root"], span=exec_properties["span"]
         )
+        cache = _cache(exec_properties["cache_dir"], config, features)
         done = ingest(
             sources,
             config,
-            features,
             examples_uri=examples.uri,
             sample_uri=sample.uri,
-            cache=_cache(exec_properties["cache_dir"], config, features),
             rewrite=lambda reports: self._rewrite(reports, config, examples.uri),
+            verify=lambda shards: self._verify(shards, config, features, cache),
         )
         _describe(examples, done.manifest.split_names, sources, config.level)
         _describe(sample, done.sample_splits, sources, config.level)
         _add_figures(examples, done, sources)
+
+    def _verify(
+        self,
+        shards: Sequence[SourceShard],
+        config: DataConfig,
+        features: FeatureConfig,
+        cache: VerifiedCache | None,
+    ) -> list[ShardReport]:
+        # The other policies read little, in less time than an engine's job takes to start.
+        reads_all = config.verify in (Verify.FULL, Verify.CHECKSUM)
+        if not reads_all or not is_elsewhere(self._beam_pipeline_args):
+            return verify_shards(shards, config, features, cache=cache)
+        from yt8m.components.example_gen.beam_verification import verify_on_beam
+
+        return verify_on_beam(
+            shards,
+            config,
+            features,
+            cache=cache,
+            scratch=storage.join(self._get_tmp_dir(), "verify"),
+            make_pipeline=self._make_beam_pipeline,
+        )
 
     def _rewrite(
         self, reports: Sequence[ShardReport], config: DataConfig, root: str

@@ -25,13 +25,14 @@ from yt8m.components.example_gen.reconcile import (
     enforce_bad_input_policy,
     quarantine_json,
 )
-from yt8m.components.example_gen.sources import Sources
-from yt8m.components.example_gen.verification_cache import VerifiedCache
-from yt8m.components.example_gen.verify import ShardReport, policy_key, verify_shards
+from yt8m.components.example_gen.sources import Sources, SourceShard
+from yt8m.components.example_gen.verify import ShardReport, policy_key
 from yt8m.components.records.shard_reader import record_lengths
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import FeatureConfig, Level
 
+# Gives a report of each shard, in their order.
+VerifySources = Callable[[Sequence[SourceShard]], list[ShardReport]]
 # Writes the good records of the reports again and says how many its filter left out.
 Rewrite = Callable[[Sequence[ShardReport]], tuple[list[Shard], int]]
 
@@ -48,19 +49,16 @@ class Ingested:
 def ingest(
     sources: Sources,
     config: DataConfig,
-    features: FeatureConfig,
     *,
     examples_uri: str,
     sample_uri: str,
-    cache: VerifiedCache | None = None,
+    verify: VerifySources,
     rewrite: Rewrite | None = None,
     console: Console | None = None,
 ) -> Ingested:
     """Verify the sources and fill both directories; DataError where the policy stops it."""
     console = console or Console()
-    reports = mark_train_eval_overlap(verify_shards(sources.shards, config, features, cache=cache))
-    if cache:
-        cache.forget_unused()
+    reports = mark_train_eval_overlap(verify(sources.shards))
     accounts = enforce_bad_input_policy(reports, config)
     if config.ingest is Ingest.REWRITE:
         if rewrite is None:
@@ -76,7 +74,7 @@ def ingest(
     sample_splits = materialize_sample(
         shards,
         root=sample_uri,
-        limit_bytes=config.sample_mb << 20,
+        limit_bytes=config.sample_mb << 20 or sum(shard.bytes for shard in shards),
         left_out=config.unlabelled,
     )
     index = record_index(shards, reports, level=config.level)

@@ -22,8 +22,8 @@ from yt8m.components import storage
 from yt8m.components.example_gen.sources import SourceShard
 
 _KEPT_S = 90 * 24 * 3600.0
-_INDICES, _NUMBERS = "indices", "figures"
-_ARRAYS = ("ids", "lengths", "segments_of")
+INDICES, _IDS, _NUMBERS = "indices", "ids", "figures"
+_ARRAYS = (_IDS, INDICES, "lengths", "segments_of")
 _logger = logging.getLogger(__name__)
 
 
@@ -37,7 +37,7 @@ class VerifiedCache:
         """What was found in `shard` when it was last read, or None."""
         path = self._path(shard)
         try:
-            figures = _unpack(storage.read_bytes(path))
+            figures = unpack_figures(storage.read_bytes(path))
             if storage.is_local(path):
                 with contextlib.suppress(PermissionError):  # another user's: its time stays
                     Path(path).touch()  # its time is that of the last use
@@ -54,7 +54,7 @@ class VerifiedCache:
     def store(self, shard: SourceShard, figures: dict[str, Any]) -> None:
         """Remember `figures` of `shard`; where that cannot be, the next run reads it again."""
         try:
-            storage.write_bytes(self._path(shard), _pack(figures))
+            storage.write_bytes(self._path(shard), pack_figures(figures))
         except OSError as error:
             _logger.warning("%s cannot be written: %s", self._path(shard), error)
 
@@ -78,19 +78,20 @@ class VerifiedCache:
         return storage.join(self._directory, name[:2], f"{name}.npz")
 
 
-def _pack(figures: dict[str, Any]) -> bytes:
-    numbers = {name: v for name, v in figures.items() if name not in (*_ARRAYS, _INDICES)}
+def pack_figures(figures: dict[str, Any]) -> bytes:
+    """A shard's figures as a file; without `indices` no record is left out."""
+    numbers = {name: v for name, v in figures.items() if name not in _ARRAYS}
     arrays = {name: figures[name] for name in _ARRAYS if figures.get(name) is not None}
     buffer = io.BytesIO()
     np.savez(buffer, **{_NUMBERS: np.asarray(json.dumps(numbers))}, **arrays)
     return buffer.getvalue()
 
 
-def _unpack(content: bytes) -> dict[str, Any]:
+def unpack_figures(content: bytes) -> dict[str, Any]:
+    """The inverse of `pack_figures`."""
     with np.load(io.BytesIO(content), allow_pickle=False) as stored:
         figures: dict[str, Any] = json.loads(str(stored[_NUMBERS]))
         figures |= {name: stored[name] for name in _ARRAYS if name in stored}
-    if "ids" in figures:
-        # Only shards without a bad record are remembered, so no index is left out.
-        figures[_INDICES] = np.arange(len(figures["ids"]), dtype=np.int32)
+    if _IDS in figures and INDICES not in figures:
+        figures[INDICES] = np.arange(len(figures[_IDS]), dtype=np.int32)
     return figures

@@ -18,7 +18,12 @@ import numpy as np
 from yt8m.components.console.progress import Progress
 from yt8m.components.example_gen.config import DataConfig, Verify
 from yt8m.components.example_gen.sources import SourceShard
-from yt8m.components.example_gen.verification_cache import VerifiedCache
+from yt8m.components.example_gen.verification_cache import (
+    INDICES,
+    VerifiedCache,
+    pack_figures,
+    unpack_figures,
+)
 from yt8m.components.records.decode import MalformedRecord, decode_record
 from yt8m.components.records.shard_reader import (
     UNKNOWN,
@@ -42,6 +47,7 @@ from yt8m.schemas.features import FeatureConfig
 MAX_PROBLEMS = 100_000  # of one shard; what has more is not read on, and memory stays flat
 SAMPLED_RECORDS = 256  # of each shard, under the policy `sample`
 _TOO_MANY = f"{MAX_PROBLEMS:,} records are bad; the rest of the file was not read"
+_PROBLEMS = "problems"
 _EMPTY = RecordProblem(0, 0, "the shard holds no record")
 
 
@@ -77,17 +83,24 @@ def verify_shards(
     cache: VerifiedCache | None = None,
 ) -> list[ShardReport]:
     """A report for each shard, in their order; shards in `cache` are not read."""
-    verifier = _Verifier(config, features)
+    verifier = ShardVerifier(config, features, cache)
     workers = config.workers or os.cpu_count() or 1
     with (
         ThreadPoolExecutor(workers) as pool,
         Progress(f"verify ({config.verify.value})", total=len(shards), unit="shards") as progress,
     ):
         reports, records = [], 0
-        for report in pool.map(lambda shard: _cached(shard, verifier, cache), shards):
+        for report in pool.map(verifier.verify, shards):
             reports.append(report)
             records += report.records
             progress.advance(note=f"{records:,} records")
+    return finished(reports, cache)
+
+
+def finished(reports: Sequence[ShardReport], cache: VerifiedCache | None) -> list[ShardReport]:
+    """All reports of a verification; the broken ones say how many records were lost."""
+    if cache:
+        cache.forget_unused()
     return [estimate_lost(report, reports) if report.broken else report for report in reports]
 
 
@@ -122,26 +135,36 @@ def policy_key(config: DataConfig, features: FeatureConfig) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _cached(shard: SourceShard, verifier: _Verifier, cache: VerifiedCache | None) -> ShardReport:
-    known = cache.load(shard) if cache else None
-    if known is not None:
-        return ShardReport(source=shard, remembered=True, **known)
-    report = verifier.verify(shard)
-    if cache and not report.problems:
-        cache.store(shard, _figures(report))
-    return report
+def pack_report(report: ShardReport) -> bytes:
+    """For other processes."""
+    return pack_figures(
+        _figures(report) | {INDICES: report.indices, _PROBLEMS: list(report.problems)}
+    )
+
+
+def unpack_report(source: SourceShard, content: bytes) -> ShardReport:
+    """The inverse of `pack_report`."""
+    figures = unpack_figures(content)
+    problems = tuple(RecordProblem(*one) for one in figures.pop(_PROBLEMS))
+    return ShardReport(source=source, problems=problems, **figures)
 
 
 def _figures(report: ShardReport) -> dict[str, Any]:
     return {
         field.name: getattr(report, field.name)
         for field in dataclasses.fields(report)
-        if field.name not in ("source", "problems", "remembered")
+        # Of shards without a bad record no index is left out, and only these are remembered.
+        if field.name not in ("source", _PROBLEMS, INDICES, "remembered")
     }
 
 
-class _Verifier:
-    def __init__(self, config: DataConfig, features: FeatureConfig) -> None:
+class ShardVerifier:
+    """Reads shards as a policy says; several threads may use it at once."""
+
+    def __init__(
+        self, config: DataConfig, features: FeatureConfig, cache: VerifiedCache | None = None
+    ) -> None:
+        self._cache = cache
         self._policy, self._level, self._features = config.verify, config.level, features
         self._unlabelled = config.unlabelled
         self._checker: Any = None
@@ -152,6 +175,16 @@ class _Verifier:
             self._checker = record_checker(config.level, features)
 
     def verify(self, shard: SourceShard) -> ShardReport:
+        """The report of `shard`, which is not read where the cache has it."""
+        known = self._cache.load(shard) if self._cache else None
+        if known is not None:
+            return ShardReport(source=shard, remembered=True, **known)
+        report = self._read(shard)
+        if self._cache and not report.problems:
+            self._cache.store(shard, _figures(report))
+        return report
+
+    def _read(self, shard: SourceShard) -> ShardReport:
         try:
             with storage_failures_explained(shard.uri):
                 if self._policy is Verify.FULL:

@@ -16,14 +16,16 @@ from typing import NamedTuple
 
 import google_crc32c
 import numpy as np
+import tensorflow as tf
 
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.inputs.config import Source
-from yt8m.components.inputs.record_index import FRAMING_BYTES, RecordIndex
+from yt8m.components.inputs.record_index import FRAMING_BYTES, RecordIndex, index_of
 from yt8m.components.inputs.shards import is_remote, local_path
 from yt8m.components.records.shard_reader import open_shard
 from yt8m.components.records.tfrecord import HEADER_BYTES, masked_crc32c
+from yt8m.schemas.errors import DataError
 
 _CHECKSUM_DELTA = np.uint32(0xA282EAD8)
 _REQUESTS = 8  # to an object store, at a time
@@ -32,6 +34,21 @@ _OPEN_FILES = 128  # at most, of shards whose records are read one by one
 
 class ChangedShard(ValueError):  # noqa: N818  (names what was found)
     """A record is not where the index says, or not what its checksum says."""
+
+
+def read_range(source: Source, first: int, end: int, *, size: int) -> Iterator[tf.Tensor]:
+    """Serialized records [size] from number `first` up to `end`; nothing else is read.
+
+    DataError where a shard is not what the manifest says.
+    """
+    reader = RecordReader(source, index_of(source), whole_shards=False)
+    try:
+        for start in range(first, end, size):
+            yield tf.constant(reader.read(np.arange(start, min(start + size, end))))
+    except ChangedShard as error:
+        raise DataError(str(error)) from error
+    except FileNotFoundError as error:
+        raise DataError(f"a shard is missing: {error}") from error
 
 
 class _Stretch(NamedTuple):

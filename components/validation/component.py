@@ -90,9 +90,16 @@ class ValidationGate(base_component.BaseComponent):
         )
 
 
-def create_statistics_gen(sample: types.BaseChannel, schema: types.BaseChannel) -> StatisticsGen:
-    """Statistics of the bounded sample; the schema says that labels are categories."""
+def create_statistics_gen(
+    sample: types.BaseChannel, schema: types.BaseChannel, *, bounded: bool = True
+) -> StatisticsGen:
+    """Statistics of the sample; the schema says that labels are categories.
+
+    Unless it is `bounded`, distinct values are counted in sketches, whose size is: those of ids
+    are then an estimate, while classes, fewer than a sketch holds, are counted as before.
+    """
     options = tfdv.StatsOptions(num_histogram_buckets=_BINS, num_rank_histogram_buckets=_RANKED)
+    options.use_sketch_based_topk_uniques = not bounded
     # Read back field by field: TFX 1.16 misses this one in what TFX 1.21 has compiled.
     vars(options).setdefault("_slice_sqls", None)
     return StatisticsGen(examples=sample, schema=schema, stats_options=options)

@@ -9,6 +9,7 @@ from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.example_gen.ingest import Ingested, cache_policy, ingest
 from yt8m.components.example_gen.sources import resolve_sources
 from yt8m.components.example_gen.verification_cache import VerifiedCache
+from yt8m.components.example_gen.verify import verify_shards
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.features import FeatureConfig
 
@@ -27,8 +28,7 @@ def ingest_directory(
     return ingest(
         resolve_sources(config),
         config,
-        FEATURES,
         examples_uri=str(out / "examples"),
         sample_uri=str(out / "sample"),
-        cache=known,
+        verify=lambda shards: verify_shards(shards, config, FEATURES, cache=known),
     )

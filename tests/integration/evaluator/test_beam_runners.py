@@ -4,11 +4,17 @@ import pytest
 import tensorflow_model_analysis as tfma
 from evaluator_run import create_world, run_evaluator
 
+from yt8m.components.evaluator.beam_scoring import ScoreRange
 from yt8m.pipeline.beam import IN_PROCESS_RUNNER
 
 TWO_PROCESSES = (
     f"--runner={IN_PROCESS_RUNNER}",
     "--direct_running_mode=multi_processing",
+    "--direct_num_workers=2",
+)
+TWO_THREADS = (
+    f"--runner={IN_PROCESS_RUNNER}",
+    "--direct_running_mode=multi_threading",
     "--direct_num_workers=2",
 )
 # Metrics of TFMA's own are computed from single examples, which travel between the workers.
@@ -37,3 +43,26 @@ def test_two_worker_processes_give_what_one_process_gives(tmp_path):
     in_memory, apart = (result.get_metrics_for_all_slices() for result in results)
     assert apart == in_memory
     assert len(apart) == 4
+
+
+def test_two_workers_that_share_shards_give_what_one_gives_to_the_last_bit(tmp_path, monkeypatch):
+    world = create_world(tmp_path / "world", videos=90)
+    given = {"model": world.model("good"), "gate": {"gap_threshold": 0.7}}
+    given["config"] = {"batch_size": 16, "slices": [{"by": "num_labels", "edges": [2, 4]}]}
+    one = run_evaluator(world, tmp_path / "one", **given)
+    ranges = []
+    monkeypatch.setattr(ScoreRange, "_batches", noting(ScoreRange._batches, ranges))
+    two = run_evaluator(world, tmp_path / "two", **given, beam=TWO_THREADS)
+
+    assert two.evaluation == one.evaluation
+    assert sorted((one.first, one.end) for one in ranges) == [
+        (first, min(first + 16, 90)) for first in range(0, 90, 16)
+    ]
+
+
+def noting(batches, ranges):
+    def score(self, scorer, taken):
+        ranges.append(taken)
+        return batches(self, scorer, taken)
+
+    return score

@@ -3,9 +3,11 @@
 import pytest
 from apache_beam.portability.api import beam_provision_api_pb2
 
-from yt8m.components.engines.parallelism import parallelism_of
+from yt8m.components.engines.parallelism import is_elsewhere, parallelism_of
 from yt8m.components.engines.runners import lost_part
 from yt8m.components.engines.worker import environment
+from yt8m.pipeline.beam import beam_arguments
+from yt8m.pipeline.config import BeamConfig, BeamRunner
 
 
 @pytest.mark.parametrize(
@@ -48,3 +50,12 @@ def test_a_worker_learns_its_job_from_the_engine():
 def test_parallelism_is_read_from_the_arguments():
     assert parallelism_of(["--runner=x", "--parallelism=4"]) == 4
     assert parallelism_of(["--runner=x"]) == parallelism_of(["--parallelism=-1"]) == 1
+    assert parallelism_of(["--num_workers=3"]) == parallelism_of(["--direct_num_workers=3"]) == 3
+
+
+def test_an_engine_is_elsewhere_unless_it_is_the_one_in_this_process():
+    for runner in (BeamRunner.FLINK, BeamRunner.SPARK, BeamRunner.PORTABLE, BeamRunner.DATAFLOW):
+        assert is_elsewhere(beam_arguments(BeamConfig(runner=runner)))
+    assert not is_elsewhere(beam_arguments(BeamConfig()))
+    assert not is_elsewhere(["--runner=DirectRunner"])
+    assert not is_elsewhere([])

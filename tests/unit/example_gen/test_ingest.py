@@ -156,6 +156,17 @@ def test_the_sample_is_bounded_and_a_shard_above_the_bound_is_cut(tmp_path: Path
     assert len(list((tmp_path / "sample" / "Split-eval").iterdir())) == 2
 
 
+def test_without_a_bound_the_sample_has_every_record(data: Path, tmp_path: Path) -> None:
+    """0 bytes would be the first record, and 256 MB whatever there is of so few."""
+    packed = Path(shutil.copytree(data, tmp_path / "data"))
+    compress(packed / "train0000.tfrecord")
+    ingest_directory(packed, tmp_path, sample_mb=0)
+    for split in ("train", "eval"):
+        links = sorted((tmp_path / "sample" / f"Split-{split}").iterdir())
+        sources = sorted(packed.glob({"train": "train*", "eval": "validate*"}[split]))
+        assert sorted(link.resolve() for link in links) == sources
+
+
 def test_a_rolling_window_reads_only_its_new_span(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
