@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +26,7 @@ from yt8m.schemas.features import (
     FeatureConfig,
 )
 
-Row = dict[str, np.ndarray]  # frames of each feature, and lists of labels
+Row = dict[str, Any]  # frames of each feature, and lists of labels
 
 _ALIGNMENT = 64  # bytes; TensorFlow takes an array over that begins so, and copies others
 
@@ -68,20 +70,25 @@ def segment_rows(record: bytes | memoryview, features: FeatureConfig) -> list[Ro
     """The rated segments of a video, in the order in which their starts first come."""
     decoded = decode_record(record)
     frames = _frames(decoded, features)
-    starts = _integers(decoded, SEGMENT_START_TIMES)
-    classes = _integers(decoded, SEGMENT_LABELS)
-    present = np.asarray(decoded.features.get(SEGMENT_SCORES, ())) >= PRESENT_SCORE
-    distinct = list(dict.fromkeys(starts.tolist()))
-    row_of_segment = _cut(frames, np.array(distinct, np.int64))
+    scores = np.asarray(decoded.features.get(SEGMENT_SCORES, ()))
+    ratings = zip(
+        _integers(decoded, SEGMENT_START_TIMES).tolist(),
+        _integers(decoded, SEGMENT_LABELS).tolist(),
+        (scores >= PRESENT_SCORE).tolist(),
+        strict=True,
+    )
+    rated: dict[int, list[int]] = {}
+    present: dict[int, list[int]] = {}
+    for start, label, is_present in ratings:
+        rated.setdefault(start, []).append(label)
+        present.setdefault(start, []).extend([label] * is_present)
+    cut = _cut(frames, np.array(list(rated), np.int64))
     labels = _integers(decoded, LABELS)
-    rows = []
-    for number, start in enumerate(distinct):
-        row = {name: values[number] for name, values in row_of_segment.items()}
-        rated = starts == start
-        row[LABELS], row[RATED] = classes[rated & present], classes[rated]
-        row[VIDEO_LABELS] = labels
-        rows.append(row)
-    return rows
+    return [
+        {name: values[number] for name, values in cut.items()}
+        | {LABELS: present[start], RATED: rated[start], VIDEO_LABELS: labels}
+        for number, start in enumerate(rated)
+    ]
 
 
 def stack_segments(rows: Sequence[Row], features: FeatureConfig) -> Row:
@@ -135,10 +142,11 @@ def _fill(row: np.ndarray, frames: np.ndarray) -> None:
     row[len(frames) :] = 0
 
 
-def _stack_labels(rows: Sequence[np.ndarray]) -> np.ndarray:
-    out = np.full((len(rows), max(map(len, rows))), NO_LABEL, np.int64)
-    for into, labels in zip(out, rows, strict=True):
-        into[: len(labels)] = labels
+def _stack_labels(rows: Sequence[Sequence[int] | np.ndarray]) -> np.ndarray:
+    counts = np.array([len(row) for row in rows])
+    out = np.full((len(rows), counts.max()), NO_LABEL, np.int64)
+    is_there = np.arange(out.shape[1]) < counts[:, np.newaxis]
+    out[is_there] = np.fromiter(chain.from_iterable(rows), np.int64, counts.sum())
     return out
 
 

@@ -83,7 +83,7 @@ class BlockOrder:
         steps = np.arange(start // size, -(-end // size), dtype=np.int64)
         slots = np.arange(own.start, own.stop, dtype=np.int64)
         positions = (steps[:, np.newaxis] * size + slots).ravel()
-        positions = positions[(positions >= start) & (positions < end)]
+        positions = positions[slice(*np.searchsorted(positions, (start, end)))]
         # Slots first, and in each the steps at random: rows are handed out in this order.
         handed_out = np.lexsort((_random(self.seed, _ROWS, positions), positions % size))
         ranks = np.empty_like(positions)

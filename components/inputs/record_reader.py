@@ -87,6 +87,7 @@ class RecordReader:
         self._whole_shards = whole_shards
         self._is_packed = np.array([bool(shard.compression) for shard in source.shards])
         self._is_remote = any(is_remote(shard.uri) for shard in source.shards)
+        self._has_single = not self._is_remote and not self._is_packed.any()
         self._file = functools.lru_cache(maxsize=_OPEN_FILES)(_File)
 
     @property
@@ -96,7 +97,7 @@ class RecordReader:
     @property
     def has_single_records(self) -> bool:
         """Whether a record can be read by itself as cheaply as with its neighbours."""
-        return not self._is_remote and not self._is_packed.any()
+        return bool(self._has_single)
 
     def announce(self, numbers: np.ndarray) -> None:
         """Have the system fetch what is read one by one soon; `numbers` ascend."""

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import tensorflow as tf
 
-from yt8m.components.inputs.assemble import segment_rows, stack_segments, stack_videos
+from yt8m.components.inputs.assemble import Row, segment_rows, stack_segments, stack_videos
 from yt8m.components.inputs.bucketing import cut_into_batches
 from yt8m.components.inputs.config import BatchSlice, InputConfig, Source
 from yt8m.components.inputs.order import BlockOrder, Part, create_order
@@ -228,17 +228,21 @@ class StepReader:
 
     def _load(self, number: int) -> _Loaded:
         share = self._groups.share(number)
-        wanted, place = np.unique(self._index.records_of(share.rows), return_inverse=True)
-        one_by_one = self._source.level.is_sequence and self._reader.has_single_records
-        if one_by_one:
-            self._reader.announce(wanted)
         if self._source.level is Level.SEGMENT:
-            read = self._reader.read_one_by_one if one_by_one else self._reader.read
-            segments = [segment_rows(record, self._source.features) for record in read(wanted)]
-            which = share.rows - self._index.first_row[wanted][place]
-            pairs = zip(place.tolist(), which.tolist(), strict=True)
-            return _Loaded(share, [segments[at][n] for at, n in pairs])
-        if one_by_one:
+            return _Loaded(share, self._segments(share.rows))
+        if self._source.level is Level.FRAME and self._reader.has_single_records:
+            if len(share.of_step) > 2:  # else nearly all of them are read at once
+                self._reader.announce(np.unique(share.rows))
             return _Loaded(share, _Unread(self._reader, share.rows))
+        wanted, place = np.unique(share.rows, return_inverse=True)  # a row is a record
         records = self._reader.read(wanted)
         return _Loaded(share, [records[at] for at in place.tolist()])
+
+    def _segments(self, rows: np.ndarray) -> list[Row]:
+        """The segments of these numbers; each of their records is parsed once."""
+        wanted, place = np.unique(self._index.records_of(rows), return_inverse=True)
+        one_by_one = self._reader.has_single_records
+        read = self._reader.read_one_by_one if one_by_one else self._reader.read
+        segments = [segment_rows(record, self._source.features) for record in read(wanted)]
+        which = rows - self._index.first_row[wanted][place]
+        return [segments[at][n] for at, n in zip(place.tolist(), which.tolist(), strict=True)]

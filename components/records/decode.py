@@ -118,7 +118,7 @@ def _integers(payload: _Part) -> np.ndarray:
     values: list[int] = []
     for at, end in _packed(payload, _VARINT):
         while at < end:
-            value, at = _varint(payload, at)
+            value, at = _varint(payload, at) if payload[at] > 0x7F else (payload[at], at + 1)
             values.append(value)
         if at != end:
             raise MalformedRecord("a list of integers breaks off")
@@ -181,13 +181,14 @@ def _fields(data: _Part) -> Iterator[tuple[int, _Part]]:
     at, size = 0, len(data)
     while at < size:
         key, at = _varint(data, at)
-        if key & 7 != _LENGTH_DELIMITED or not key >> 3:
-            raise MalformedRecord(f"wire type {key & 7} of field {key >> 3} is in no record")
+        number = key >> 3
+        if key & 7 != _LENGTH_DELIMITED or not number:
+            raise MalformedRecord(f"wire type {key & 7} of field {number} is in no record")
         length, at = _varint(data, at)
         end = at + length
         if end > size:
             raise MalformedRecord("a field is longer than the record")
-        yield key >> 3, data[at:end]
+        yield number, data[at:end]
         at = end
 
 
