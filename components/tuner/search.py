@@ -115,6 +115,7 @@ class TrialSearch(keras_tuner.engine.base_tuner.BaseTuner):
                 if each.member.process.poll() is not None:
                     del running[slot]
                     self._end(each)
+                    is_exhausted = False  # it may be one to try again
             if self._signal is not None and not running:
                 raise Terminated("the search was ended by a signal; the same command continues it")
             if not running and is_exhausted:
