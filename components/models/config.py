@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass, field
 from typing import Literal
 
-from yt8m.schemas.config_tree import ConfigNode
+from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.limits import (
     Fraction,
     FractionBelowOne,
@@ -44,6 +44,13 @@ class Sharing(enum.Enum):
     ALL = "all"  # one output over the classes, from which every head takes its own
     TRUNK = "trunk"  # one trunk, an output for each head
     NOTHING = "nothing"  # a network for each head
+
+
+class SequencePooling(enum.Enum):
+    """How frames that have seen one another become one vector."""
+
+    MEAN = "mean"  # of those that are there
+    CLS = "cls"  # what a learned token beside them has seen
 
 
 class LossName(enum.Enum):
@@ -169,8 +176,35 @@ class NextVladConfig(ConfigNode):
     classifier: ClassifierConfig = field(default_factory=LogisticConfig)
 
 
+@dataclass(frozen=True, kw_only=True)
+class TransformerConfig(ConfigNode):
+    """A transformer's encoder: frames that look at one another (Vaswani et al. 2017)."""
+
+    name: Literal["transformer"] = "transformer"
+    layers: PositiveInt = 2  # of attention, one on the other
+    heads: PositiveInt = 4  # of the attention in each layer; they share the width
+    width: PositiveInt = 256  # of a frame's vector within; an even multiple of heads
+    feed_forward: PositiveInt = 1024  # units of the layer that each frame goes through
+    pooling: SequencePooling = SequencePooling.MEAN
+    dropout: FractionBelowOne = 0.1  # share of the units that are dropped while training
+    # What makes probabilities of the vector.
+    classifier: ClassifierConfig = field(default_factory=MoeConfig)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        fits = self.width % self.heads == 0 and self.width % 2 == 0
+        require(fits, "width", self.width, f"even, and a multiple of heads = {self.heads}")
+
+
 VideoModelConfig = LogisticConfig | MoeConfig | MlpConfig
-FrameModelConfig = FrameLogisticConfig | DbofConfig | RnnConfig | NetVladConfig | NextVladConfig
+FrameModelConfig = (
+    FrameLogisticConfig
+    | DbofConfig
+    | RnnConfig
+    | NetVladConfig
+    | NextVladConfig
+    | TransformerConfig
+)
 ModelConfig = VideoModelConfig | FrameModelConfig
 
 

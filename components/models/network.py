@@ -24,12 +24,14 @@ from yt8m.components.models.config import (
     NextVladConfig,
     RnnConfig,
     Sharing,
+    TransformerConfig,
 )
 from yt8m.components.models.dbof import Dbof
 from yt8m.components.models.ensemble import create_classifiers, create_trunks
 from yt8m.components.models.heads import Head, membership
 from yt8m.components.models.layers import Recipe, fused
 from yt8m.components.models.losses import head_loss
+from yt8m.components.models.transformer import Transformer
 from yt8m.components.models.trunks import Mean, Recurrent, ResidualMlp, Signal
 from yt8m.components.models.vlad import NetVlad, NextVlad
 from yt8m.components.preprocessing.arithmetic import mean_of_normalized, normalize
@@ -287,7 +289,7 @@ def batch_spec(features: FeatureConfig, level: Level) -> dict[str, tf.TensorSpec
     return {**frames, NUM_FRAMES: tf.TensorSpec([None], tf.int32, NUM_FRAMES)}
 
 
-_LOOKS_AT_FRAMES = (DbofConfig, RnnConfig, NetVladConfig, NextVladConfig)
+_LOOKS_AT_FRAMES = (DbofConfig, RnnConfig, NetVladConfig, NextVladConfig, TransformerConfig)
 
 
 def _create_trunk(
@@ -307,6 +309,8 @@ def _create_trunk(
             return NetVlad(model, size=size, name=name, recipe=recipe)
         case NextVladConfig():
             return NextVlad(model, size=size, name=name, recipe=recipe)
+        case TransformerConfig():
+            return Transformer(model, size=size, name=name, recipe=recipe)
 
 
 def _end(model: ModelConfig) -> ClassifierConfig:

@@ -38,7 +38,7 @@ from yt8m.components.tuner.trial import (
     score_of,
     trial_job,
 )
-from yt8m.schemas.errors import Terminated, UserError, Yt8mError
+from yt8m.schemas.errors import EXIT_ABANDONED, Terminated, UserError, Yt8mError
 
 _PROJECT = "search"  # the oracle's directory, as KerasTuner calls it
 _LOCK = "trial.lock"
@@ -115,6 +115,7 @@ class TrialSearch(keras_tuner.engine.base_tuner.BaseTuner):
                 if each.member.process.poll() is not None:
                     del running[slot]
                     self._end(each)
+                    is_exhausted = False  # it may be one to try again
             if self._signal is not None and not running:
                 raise Terminated("the search was ended by a signal; the same command continues it")
             if not running and is_exhausted:
@@ -159,8 +160,8 @@ class TrialSearch(keras_tuner.engine.base_tuner.BaseTuner):
             failure = failure_of(done.member)
             if self._signal is not None or isinstance(failure, UserError):
                 raise failure
-            # What a signal ended is tried again, and goes on from its checkpoint.
-            ended = code < 0 or isinstance(failure, Terminated)
+            # What a signal ended, or a heartbeat that came late, goes on from its checkpoint.
+            ended = code < 0 or code == EXIT_ABANDONED or isinstance(failure, Terminated)
             trial.status = TrialStatus.INVALID if ended else TrialStatus.FAILED
             trial.message = str(failure)
             _log.warning("trial %s: %s", trial.trial_id, failure)

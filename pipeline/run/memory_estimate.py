@@ -16,6 +16,7 @@ from yt8m.components.models.config import (
     NetVladConfig,
     NextVladConfig,
     RnnConfig,
+    TransformerConfig,
 )
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.schemas.features import SEGMENT_FRAMES, FeatureConfig, Level
@@ -98,6 +99,14 @@ def _trunk(model: Any, size: int, frames: int) -> tuple[float, float, int]:
             vlad = wide * model.clusters / model.groups
             trunk = size * wide + wide * cells + vlad * model.hidden
             return trunk, frames * (size + 2 * wide + 3 * cells), model.hidden
+        case TransformerConfig():
+            each = 4 * model.width**2 + 2 * model.width * model.feed_forward
+            seen = 10 * model.width + 2 * model.feed_forward + 3 * model.heads * frames
+            return (
+                size * model.width + model.layers * each,
+                frames * (size + model.layers * seen),
+                model.width,
+            )
     raise TypeError(f"no estimate for {type(model).__name__}")
 
 

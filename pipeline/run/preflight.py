@@ -218,11 +218,17 @@ def _disk(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
 
 def _memory(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     needed, available = training_bytes(config), available_bytes()
+    trials = config.tuner.num_parallel_trials if config.tuner else 1
     if available is not None and needed > available:
         yield (
             f"memory: training with this configuration needs about {needed / _GB:.1f} GB, and "
             f"{available / _GB:.1f} GB are free; lower trainer.batch_size (trainer.accumulate "
             "keeps the update's size), or choose a smaller model"
+        )
+    elif available is not None and needed * trials > available:
+        yield (
+            f"memory: {trials} trials side by side need about {needed * trials / _GB:.1f} GB, and "
+            f"{available / _GB:.1f} GB are free; lower tuner.num_parallel_trials"
         )
 
 

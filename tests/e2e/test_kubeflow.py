@@ -29,7 +29,7 @@ SETTINGS = (
 )
 
 
-def compile_pipeline(directory: Path) -> Path:
+def compile_pipeline(directory: Path, *more: str) -> Path:
     """`yt8m kubeflow compile smoke` for a cluster whose shared volume is below `directory`."""
     platform = directory / "cluster.yaml"
     platform.write_text(
@@ -37,7 +37,7 @@ def compile_pipeline(directory: Path) -> Path:
     )
     out = directory / "pipeline.yaml"
     words = ["kubeflow", "compile", "smoke", "--image", IMAGE, "--root", ROOT, "--out", str(out)]
-    for setting in SETTINGS:
+    for setting in (*SETTINGS, *more):
         words += ["--set", setting]
     assert run([*words, "--platform", str(platform), "--quiet"]) == 0
     return out
@@ -168,6 +168,26 @@ def test_a_second_run_on_the_same_data_trains_nothing_and_pushes_nothing(tmp_pat
     # The store holds the address of the sample, which lies on the volume.
     sample = launcher.stored(second["ExampleGen"].artifacts["sample"]["uri"])
     assert [path.name for path in sample.iterdir()] == ["reference.json"]
+
+
+@pytest.mark.slow
+def test_a_search_hands_its_values_to_the_trainer_and_is_found_again(tmp_path):
+    space = "{trainer.optimizer.learning_rate: {choice: [1e-7, 3e-3]}}"
+    search = "{name: random_search, max_trials: 2}"
+    tuner = f"tuner={{space: {space}, search: {search}, trial: {{trainer.max_steps: 20}}}}"
+    file, launcher = compile_pipeline(tmp_path, tuner), Launcher(tmp_path / "cluster")
+    add_span(tmp_path / "data", 1)
+    parameters = {"data_root": str(tmp_path / "data"), "push_dir": str(tmp_path / "push")}
+    parameters |= {"span": "1", "gap_threshold": "0.05"}
+    first, second = (
+        launcher.run(file, parameters=parameters, run_id=f"run-{number}") for number in (1, 2)
+    )
+    told = outcome(launcher, first)
+    assert told["pushed"]
+    trained = told["record"]["configuration"]["trainer"]
+    assert trained["optimizer"]["learning_rate"] == 3e-3
+    for name in ("Tuner", "Trainer"):
+        assert "done before with the same inputs" in second[name].log
 
 
 def test_tfx_s_own_entry_point_fails_on_untyped_inputs_which_is_why_ours_exists(tmp_path):

@@ -20,7 +20,9 @@ from yt8m.components.models.config import (
     NextVladConfig,
     Pooling,
     RnnConfig,
+    SequencePooling,
     Sharing,
+    TransformerConfig,
 )
 from yt8m.components.models.heads import Head, create_heads
 from yt8m.components.models.layers import Recipe
@@ -51,6 +53,10 @@ MODELS: dict[str, ModelConfig] = {
     "netvlad": NetVladConfig(clusters=4, hidden=8),
     "netvlad_gated": NetVladConfig(clusters=4, hidden=8, context_gating=True, dropout=0.1),
     "nextvlad": NextVladConfig(clusters=4, hidden=16),
+    "transformer": TransformerConfig(heads=2, width=8, feed_forward=16, dropout=0.0),
+    "transformer_token": TransformerConfig(
+        layers=1, heads=2, width=8, feed_forward=16, dropout=0.0, pooling=SequencePooling.CLS
+    ),
 }
 VIDEO_MODELS = ("logistic", "moe", "moe_gated", "mlp", "mlp_gated_moe", "mlp_members", "mlp_apart")
 FRAME_MODELS = tuple(name for name in MODELS if name not in VIDEO_MODELS)

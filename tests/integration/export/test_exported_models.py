@@ -34,6 +34,7 @@ CASES: dict[str, tuple[Level, ModelConfig]] = {
     "frame": (Level.FRAME, MODELS["netvlad_gated"]),
     "sampled": (Level.FRAME, DBOF),
     "segment": (Level.SEGMENT, MODELS["nextvlad"]),
+    "transformer": (Level.FRAME, MODELS["transformer_token"]),
     "averaged": (Level.FRAME, MODELS["frame_logistic"]),
     "averaged segment": (Level.SEGMENT, MODELS["mlp"]),
 }

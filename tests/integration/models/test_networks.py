@@ -24,7 +24,7 @@ from batches import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yt8m.components.models.config import NextVladConfig
+from yt8m.components.models.config import NextVladConfig, TransformerConfig
 from yt8m.components.models.dbof import spread
 from yt8m.components.models.heads import create_heads
 from yt8m.components.models.network import Network
@@ -36,8 +36,12 @@ Step = tuple[float, list[tf.Tensor]]
 
 
 def _cases(names: Iterable[str]) -> list[Any]:
-    """The gated units are the long short-term memory's, but for cell and layers: endurance."""
-    return [pytest.param(n, marks=pytest.mark.slow if n == "gru" else ()) for n in names]
+    """The gated units are the long short-term memory's, but for cell and layers: endurance.
+
+    And so are a transformer's with a token, whose numbers have a test of their own.
+    """
+    slow = ("gru", "transformer_token")
+    return [pytest.param(n, marks=pytest.mark.slow if n in slow else ()) for n in names]
 
 
 def _step(network: Network, batch: dict[str, tf.Tensor]) -> Step:
@@ -96,7 +100,7 @@ def test_the_seed_alone_decides_the_weights(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["dbof", "nextvlad", "moe_gated", "frame_logistic"])
+@pytest.mark.parametrize("name", ["dbof", "nextvlad", "moe_gated", "frame_logistic", "transformer"])
 def test_xla_and_bfloat16_change_the_loss_by_little(name: str) -> None:
     batch = make_batch(level_of(name), rows=8)
     plain, _ = _step(make_network(name), batch)
@@ -139,8 +143,8 @@ def test_padding_has_no_part_in_a_training_step(name: str) -> None:
         np.testing.assert_allclose(one.numpy(), other.numpy(), atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["lstm", "gru"])
-def test_recurrent_models_see_the_order_of_the_frames(name: str) -> None:
+@pytest.mark.parametrize("name", ["lstm", "gru", "transformer", "transformer_token"])
+def test_models_of_sequences_see_the_order_of_the_frames(name: str) -> None:
     network, batch = make_network(name), make_batch(Level.FRAME)
     batch["num_frames"] = tf.fill([6], 10)
     turned = {k: v[:, ::-1] if k in FEATURES.names else v for k, v in batch.items()}
@@ -201,6 +205,86 @@ def test_moe_is_a_gated_mixture_that_may_choose_nothing() -> None:
     gate /= gate.sum(1, keepdims=True)
     expert = 1 / (1 + np.exp(-(unit @ experts + bias).reshape(6, 2, CLASSES)))
     np.testing.assert_allclose(_scores(network, batch), (gate[:, :2] * expert).sum(1), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["transformer", "transformer_token"])
+def test_a_transformer_is_what_one_frame_after_the_other_gives(name: str) -> None:
+    network, batch = make_network(name, seed=5), make_batch(Level.FRAME)
+    config = network.model_config
+    assert isinstance(config, TransformerConfig)
+    for weight in network.trainable_variables:  # biases and norms begin where errors hide
+        if weight.shape.rank == 1:
+            weight.assign_add(tf.random.stateless_normal(weight.shape, [1, 2], stddev=0.1))
+    weights = [w.numpy().astype(np.float64) for w in network.weights]
+    token = weights.pop(0)[0] if name == "transformer_token" else None
+    project, project_bias, *weights = weights
+    *layers, gain, shift, gates, experts, bias = weights
+    layers = [layers[i : i + 12] for i in range(0, len(layers), 12)]
+    assert len(layers) == config.layers
+
+    def norm(row: np.ndarray, gain: np.ndarray, shift: np.ndarray) -> np.ndarray:
+        return (row - row.mean()) / np.sqrt(row.var() + 1e-6) * gain + shift
+
+    def attend(rows: list[np.ndarray], kernel: np.ndarray, start: np.ndarray) -> list[np.ndarray]:
+        size = config.width // config.heads
+        triples = [np.split(row @ kernel + start, 3) for row in rows]
+        found = []
+        for query, _, _ in triples:
+            parts = []
+            for head in range(config.heads):
+                own = slice(head * size, (head + 1) * size)
+                logits = [query[own] @ key[own] / np.sqrt(size) for _, key, _ in triples]
+                shares = np.exp(logits) / np.exp(logits).sum()
+                parts.append(
+                    sum(
+                        s * content[own] for s, (_, _, content) in zip(shares, triples, strict=True)
+                    )
+                )
+            found.append(np.concatenate(parts))
+        return found
+
+    def gelu(values: np.ndarray) -> np.ndarray:
+        return values / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (values + 0.044715 * values**3)))
+
+    vectors = []
+    frames = network.signal(batch).vectors.numpy().astype(np.float64)
+    for video, count in zip(frames, batch["num_frames"].numpy(), strict=True):
+        rows = []
+        for number in range(count):
+            waves = 10000.0 ** (-np.arange(config.width // 2) * 2 / config.width)
+            place = np.concatenate([np.sin(number * waves), np.cos(number * waves)])
+            rows.append(video[number] * np.sqrt(video.shape[1]) @ project + project_bias + place)
+        if token is not None:
+            rows.insert(0, token[0])
+        for (
+            g1,
+            s1,
+            qkv,
+            qkv_bias,
+            join,
+            join_bias,
+            g2,
+            s2,
+            wide,
+            wide_bias,
+            thin,
+            thin_bias,
+        ) in layers:
+            seen = attend([norm(row, g1, s1) for row in rows], qkv, qkv_bias)
+            rows = [row + each @ join + join_bias for row, each in zip(rows, seen, strict=True)]
+            hidden = [gelu(norm(row, g2, s2) @ wide + wide_bias) for row in rows]
+            rows = [row + h @ thin + thin_bias for row, h in zip(rows, hidden, strict=True)]
+        rows = [norm(row, gain, shift) for row in rows]
+        vectors.append(rows[0] if token is not None else np.mean(rows, axis=0))
+    gate = np.exp((np.array(vectors) @ gates).reshape(6, 3, CLASSES))
+    gate /= gate.sum(1, keepdims=True)
+    expert = 1 / (1 + np.exp(-(np.array(vectors) @ experts + bias).reshape(6, 2, CLASSES)))
+    np.testing.assert_allclose(_scores(network, batch), (gate[:, :2] * expert).sum(1), atol=1e-5)
+
+
+def test_heads_that_do_not_share_the_width_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"width = 30: must be even, and a multiple of heads = 4"):
+        TransformerConfig(width=30)
 
 
 @settings(deadline=None)

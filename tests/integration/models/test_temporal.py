@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -55,9 +56,20 @@ def test_a_preset_of_frames_clearly_beats_the_mean_of_frames(
     assert _trained_gap(preset, videos, tmp_path) > gap_of_the_mean + CLEARLY
 
 
-def _trained_gap(preset: str, videos: Path, root: Path) -> float:
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_a_transformer_clearly_beats_the_mean_of_frames(
+    pooling: str, videos: Path, gap_of_the_mean: float, tmp_path: Path
+) -> None:
+    model = {"name": "transformer", "width": 64, "feed_forward": 128, "pooling": pooling}
+    assert _trained_gap("frame_lstm", videos, tmp_path, model) > gap_of_the_mean + CLEARLY
+
+
+def _trained_gap(
+    preset: str, videos: Path, root: Path, model: Mapping[str, object] | None = None
+) -> float:
     """GAP on the other videos after ten epochs with small batches, for there are few videos."""
-    settings = [f"trainer.model.{key}={size}" for key, size in SMALL[preset].items()]
+    sizes = SMALL[preset] if model is None else model
+    settings = [f"trainer.model.{key}={size}" for key, size in sizes.items()]
     settings += ["trainer.batch_size=32", "trainer.num_epochs=10", "trainer.log.tensorboard=false"]
     settings += ["trainer.evaluation.enabled=false", "trainer.validation.every_steps=100000"]
     trainer = load_config(preset, settings).trainer

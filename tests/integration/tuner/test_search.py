@@ -127,11 +127,14 @@ def test_a_search_that_is_killed_goes_on_where_it_was(tmp_path, data, number):
 @pytest.mark.slow
 def test_a_trial_that_is_killed_is_tried_again_and_one_that_fails_is_not(tmp_path, data):
     space = {RATE: {"choice": [0.1, 3e38]}}  # with one of them every weight becomes NaN
-    tuner = {"space": space, "search": {"name": "random_search", "max_trials": 2}}
+    search = {"name": "random_search", "max_trials": 2}
+    tuner = {"space": space, "search": search, "num_parallel_trials": 2}
     log = tmp_path / "log"
-    trainer = {"optimizer": {"name": "sgd"}, "clip_gradient_norm": 0, "max_steps": 200}
+    trainer = {"optimizer": {"name": "sgd"}, "clip_gradient_norm": 0, "max_steps": 2000}
     process = start(tmp_path, data, tuner, log, **trainer, checkpoint={"every_steps": 20})
-    wait_for(lambda: saved_steps(tmp_path), process, log)
+    # Then the oracle has been asked for a third, and has said that there is none.
+    wait_for(lambda: has_failed(tmp_path) and saved_steps(tmp_path), process, log)
+    time.sleep(1)
     (trial,) = saved_steps(tmp_path)
     job = next(tmp_path.glob(f"checkpoints/tuner-*/search/{trial}/job.json"))
     (pid,) = [p for p in children(process.pid) if str(job) in command(p)]
@@ -141,6 +144,11 @@ def test_a_trial_that_is_killed_is_tried_again_and_one_that_fails_is_not(tmp_pat
     assert by_rate[0.1]["status"] == "COMPLETED"
     assert by_rate[3e38]["status"] == "FAILED"
     assert "training has diverged" in by_rate[3e38]["message"]
+
+
+def has_failed(root):
+    directory = next(iter(root.glob("checkpoints/tuner-*/search")), None)
+    return directory is not None and "FAILED" in {t["status"] for t in trials_of(root).values()}
 
 
 def children(pid):

@@ -53,6 +53,11 @@ WRONG = {
     "push is missing": ("pusher.push_dir=''", {}, "--push DIR"),
     "gate": ("gate.gap_threshold=null", {}, "gate.gap_threshold"),
     "memory": ("trainer.batch_size=2000000000", {}, "lower trainer.batch_size"),
+    "memory of trials": (
+        "tuner={space: {trainer.batch_size: {choice: [8, 16]}}, num_parallel_trials: 10000}",
+        {},
+        "lower tuner.num_parallel_trials",
+    ),
     "cluster": ("name=x", {"TF_CONFIG": TF_CONFIG}, "wurker"),
     "vocabulary": (
         "evaluator.vocabulary=/nowhere.csv",
