@@ -32,6 +32,7 @@ _LEAST_RECORDS = 500  # fewer are files, batches and results, but for
 _WORK = ("Verify", "Score")  # shards that are verified, and ranges of records that are scored
 _SETTINGS = (
     "data.ingest=rewrite",
+    "data.rewrite.shard_mb=16",  # Flink holds what a shard is made of, several times over
     "transform.materialize=true",
     "trainer.max_steps=30",
     "gate.gap_threshold=0",
