@@ -28,10 +28,11 @@ from flink_cluster import Flink, flink_cluster, task_manager
 # In the order of their jobs; the first is ExampleGen's, too.
 _STAGES = ("Verification", "ExampleGen", "StatisticsGen", "Transform", "Evaluator")
 _LEAST_SHARE = 0.05  # of a stage's time, for a part of it to be looked at
-_LEAST_RECORDS = 500  # fewer are files, batches and results, but for
+_LEAST_RECORDS = 2000  # fewer are files, batches and results, but for
 _WORK = ("Verify", "Score")  # shards that are verified, and ranges of records that are scored
 _SETTINGS = (
     "data.ingest=rewrite",
+    "data.rewrite.shard_mb=16",  # Flink holds what a shard is made of, several times over
     "transform.materialize=true",
     "trainer.max_steps=30",
     "gate.gap_threshold=0",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apache_beam as beam
 
@@ -22,12 +22,14 @@ from yt8m.components.evaluator.scoring import (
     ScoringPlan,
     ShardScorer,
 )
-from yt8m.components.evaluator.tfma_user_metrics import Extracts
 from yt8m.components.inputs.config import Source
 from yt8m.components.inputs.record_reader import read_range
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import DataError, Yt8mError
 from yt8m.schemas.features import Level
+
+if TYPE_CHECKING:  # TFMA is three seconds of a worker, which most runs do without
+    from yt8m.components.evaluator.tfma_user_metrics import Extracts
 
 _PIECES_DIR = ".pieces"
 EXAMPLES = "examples"  # the output with single examples, where somebody wants them
