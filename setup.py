@@ -18,6 +18,7 @@ RUNTIME = [
     "tensorflow-data-validation>=1.16,<1.22",
     "ml-metadata>=1.16,<1.22",
     "apache-beam>=2.61,<2.75",
+    "keras-tuner>=1.4.2,<2",  # with TFX, whose Tuner wants it
     "dill>=0.3.1.1",  # tfx_bsl imports it, and Beam brings it no longer from 2.69 on
     "tensorboard>=2.16,<2.22",  # TensorFlow brings it no longer from 2.21 on
     # Alone, without kfp, whose pins hold protobuf and urllib3 back.
