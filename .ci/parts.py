@@ -130,9 +130,9 @@ def line(one: Ended) -> str:
     """What became of a part, in a line."""
     if one.state in (GREEN_ENDED, FAILED):
         minutes, seconds = divmod(round(one.seconds), 60)
-        return f"{one.part.name:<12}{one.state:<10}{minutes:3} min {seconds:02} s"
+        return f"{one.part.name:<14}{one.state:<10}{minutes:3} min {seconds:02} s"
     why = " (its files are those of its last green run)" if one.state == LEFT_OUT else ""
-    return f"{one.part.name:<12}{one.state}{why}"
+    return f"{one.part.name:<14}{one.state}{why}"
 
 
 def main(argv: Sequence[str], *, root: Path = ROOT, parts: Sequence[Part] = PARTS) -> int:

@@ -49,7 +49,7 @@ def run(ci, tree, capfd):
 
 
 def states(lines: list[str]) -> list[str]:
-    return [line[12:].partition("(")[0].split("  ")[0].strip() for line in lines]
+    return [line[14:].partition("(")[0].split("  ")[0].strip() for line in lines]
 
 
 def test_each_part_tells_its_time_and_so_does_the_whole(run):
