@@ -115,7 +115,6 @@ def test_status_and_report_find_the_newest_run(place):
     assert yt8m("report", "--root", place.root).stdout.strip() == newest["report"]
 
 
-@pytest.mark.slow
 def test_gc_keeps_what_pushed_models_and_the_newest_run_need(place):
     words = ("gc", "--root", str(place.root), "--keep-runs", "1", "--keep-days", "0")
     planned = json.loads(yt8m(*words, "--dry-run", "--json").stdout)
