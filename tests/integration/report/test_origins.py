@@ -13,7 +13,12 @@ from yt8m.pipeline.run.cache_keys import ExternalInputs
 
 
 def test_every_artifact_of_a_report_is_connected_in_the_graph(tmp_path: Path) -> None:
-    settings = [f"root={tmp_path}/root", f"data.root={tmp_path}", "infra_check.enabled=true"]
+    settings = [
+        f"root={tmp_path}/root",
+        f"data.root={tmp_path}",
+        "infra_check.enabled=true",
+        "tuner={space: {trainer.optimizer.learning_rate: {log: [1e-4, 1e-2]}}}",
+    ]
     config = load_config("smoke", settings)
     pipeline = create_pipeline(config, ExternalInputs())
     (report,) = (c for c in pipeline.components if isinstance(c, Report))
