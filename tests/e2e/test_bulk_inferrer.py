@@ -46,6 +46,7 @@ def test_a_model_that_is_held_back_predicts_nothing(place):
     assert len(list(files)) == 1  # the first run's
 
 
+@pytest.mark.slow
 def test_without_it_there_is_no_such_step(place):
     assert place.run("--set", "trainer.seed=6").returncode in (0, 3)
     assert "BulkInferrer" not in place.states()

@@ -40,7 +40,11 @@ def test_a_run_that_is_killed_and_interrupted_in_turn_ends_as_if_nothing_had_bee
             id="registry",
             marks=pytest.mark.slow,
         ),
-        pytest.param(lambda work, chance: record_writers(work, chance, stride=30), id="records"),
+        pytest.param(
+            lambda work, chance: record_writers(work, chance, stride=30),
+            id="records",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(lambda work, chance: checkpoints(work, chance, kills=3), id="checkpoints"),
         pytest.param(
             lambda work, chance: damage(work, chance, times=2 * len(DAMAGES)), id="damage"

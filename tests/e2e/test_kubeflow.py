@@ -140,6 +140,7 @@ def test_three_nights_of_retraining_pushed_pushed_and_held_back(tmp_path):
     assert list((tmp_path / "work" / "checkpoints").iterdir())
 
 
+@pytest.mark.slow
 def test_a_second_run_on_the_same_data_trains_nothing_and_pushes_nothing(tmp_path):
     """ExampleGen and Baseline give their artifacts new ids, which is all that Kubeflow looks at."""
     file, launcher = compile_pipeline(tmp_path), Launcher(tmp_path / "cluster")

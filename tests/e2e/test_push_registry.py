@@ -20,6 +20,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_dataset(out, level="video", train=400, eval=150, classes=CLASSES, sizes=SIZES)
 
 
+@pytest.mark.slow
 def test_a_run_is_judged_against_the_newest_sound_import_and_says_so(
     data: Path, tmp_path: Path
 ) -> None:

@@ -79,6 +79,7 @@ def test_the_last_words_of_a_process_that_crashes_are_not_lost():
     assert "Check failed: its last words" in said
 
 
+@pytest.mark.slow
 def test_a_training_with_xla_shows_its_bar_and_nothing_of_tensorflow_or_xla(tmp_path):
     yt8m = os.path.join(os.path.dirname(sys.executable), "yt8m")  # noqa: PTH118, PTH120
     data = tmp_path / "data"

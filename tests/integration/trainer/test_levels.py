@@ -45,7 +45,7 @@ def data(tmp_path_factory):
     }
 
 
-LONG = ("frame, in buckets", "segment")
+LONG = ("frame", "frame, in buckets", "segment")
 
 
 @pytest.mark.parametrize(

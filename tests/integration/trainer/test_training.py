@@ -77,7 +77,7 @@ def remove_index(path):
     "damage",
     [
         damage_index,
-        cut_data,
+        pytest.param(cut_data, marks=pytest.mark.slow),
         pytest.param(damage_data, marks=pytest.mark.slow),
         pytest.param(remove_index, marks=pytest.mark.slow),
     ],
@@ -109,7 +109,9 @@ def test_checkpoints_come_by_time_too_and_none_is_written_twice(tmp_path, data):
     assert [row["step"] for row in rows(job, "checkpoint")] == [0, 2, 4, 6]
 
 
-@pytest.mark.parametrize("network", ["", "own_networks.Plain"])
+@pytest.mark.parametrize(
+    "network", ["", pytest.param("own_networks.Plain", marks=pytest.mark.slow)]
+)
 def test_the_same_seed_gives_the_same_weights_and_another_gives_others(tmp_path, data, network):
     jobs = [
         train(tmp_path / str(n), data, seed=seed, network=network)
@@ -362,6 +364,7 @@ def test_weights_are_named_by_their_content_wherever_they_lie(tmp_path, data, so
     assert weights_digest(str(tmp_path / "second" / source)) != first
 
 
+@pytest.mark.slow
 def test_warm_start_from_another_size_says_what_did_not_fit(tmp_path, data, caplog):
     train(tmp_path / "first", data, model={"name": "mlp", "width": 8})
     with caplog.at_level("INFO"):
