@@ -10,7 +10,7 @@ BIN := .venv/bin
 # Whole files go to one worker, for their tests share pipelines that take half a minute to make;
 # tests/conftest.py says in which order.
 WORKERS ?= 2
-PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --max-worker-restart 1 --dist loadfile --no-loadscope-reorder
+PYTEST = $(BIN)/pytest --numprocesses $(WORKERS) --max-worker-restart 1 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help install demo test test-unit test-slow test-real chaos lane-b test-lane-b check format \
 	bench golden golden-lanes reference mlflow size lock audit sbom image fake-gcs-server control-plane \
