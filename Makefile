@@ -10,7 +10,7 @@ BIN := .venv/bin
 # Whole files go to one worker, for their tests share pipelines that take half a minute to make;
 # tests/conftest.py says in which order.
 WORKERS ?= 2
-PYTEST = $(BIN)/pytest --numprocesses $(WORKERS) --max-worker-restart 1 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --max-worker-restart 1 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help install demo test test-unit test-slow test-real chaos lane-b test-lane-b check format \
 	bench golden golden-lanes reference mlflow size lock audit sbom image fake-gcs-server control-plane \
@@ -35,12 +35,10 @@ demo: install  ## a first model is pushed, a second, on newer data, is gated aga
 	$(BIN)/yt8m history --root demo/run
 	@echo "the report: $$($(BIN)/yt8m report --root demo/run)"
 
-# Its processes wait for one another as often as they work: three keep two cores busy.
-test: WORKERS := 3
-test: install  ## unit, integration, distributed and end-to-end tests (about 20 minutes on two cores)
+test: install  ## unit, integration, distributed and end-to-end tests (about 16 minutes on two cores)
 	$(PYTEST) -m "not slow and not real and not lane_b and not control_plane and not engines"
 
-test-unit: install  ## unit tests alone (under a minute)
+test-unit: install  ## unit tests alone (two minutes)
 	$(PYTEST) --dist load -m "not real and not slow" tests/unit
 
 test-slow: install  ## endurance tests: more kill points, longer runs
