@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +31,11 @@ class ExportInfo(JsonFile):
     has_class_names: bool
     has_transform_graph: bool
     config: dict[str, Any] = field(default_factory=dict)  # as the trainer had it
+
+
+def trained_configuration(given: Mapping[str, Any], exported: Mapping[str, Any]) -> dict[str, Any]:
+    """The run's, as `given`; after a Tuner the exported model alone knows the trainer's values."""
+    return {**given, "trainer": dict(exported)} if given.get("tuner") and exported else dict(given)
 
 
 def load_info(directory: str) -> ExportInfo:

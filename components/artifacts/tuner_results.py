@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 FILE_NAME = "tuner_results.json"
-_OWN = "trainer."  # begins the values; searches keep notes of theirs beside them
+NODE = "trainer"  # of the configuration, with which a value's path begins
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +26,12 @@ def parse_trials(text: str) -> tuple[TrialResult, ...]:
         TrialResult(
             trial_id=row["trial_id"],
             score=row["score"],
-            values={path: value for path, value in row.items() if path.startswith(_OWN)},
+            values=tuned_values(row),
         )
         for row in json.loads(text)
     )
+
+
+def tuned_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the trainer; searches keep notes of theirs beside them (`tuner/epochs`)."""
+    return {path: value for path, value in values.items() if path.startswith(f"{NODE}.")}

@@ -42,17 +42,10 @@ def create_record(
         decision=decision,
         infra_check=serving,
         data=_data(uri_by_input.get("examples")),
-        configuration=_configuration(configuration, exported),
+        configuration=export_info.trained_configuration(configuration, exported) or dict(exported),
         code_version=code,
         lineage={name: uri for name, uri in uri_by_input.items() if uri},
     )
-
-
-def _configuration(given: Mapping[str, Any], exported: Mapping[str, Any]) -> dict[str, Any]:
-    """What the model was made with; after a Tuner the exported model alone knows its values."""
-    if given.get("tuner") and exported:
-        return {**given, "trainer": dict(exported)}
-    return dict(given or exported)
 
 
 def _reason(decision: Mapping[str, Any], serving: Mapping[str, Any]) -> str:

@@ -18,7 +18,7 @@ from yt8m.components.artifacts import export_info, push_outcome, tuner_results
 from yt8m.components.artifacts import infra_check as infra_check_file
 from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.evaluation import Evaluation
-from yt8m.components.artifacts.export_info import ExportInfo
+from yt8m.components.artifacts.export_info import ExportInfo, trained_configuration
 from yt8m.components.artifacts.infra_check import InfraCheckResult
 from yt8m.components.artifacts.push_outcome import PushOutcome
 from yt8m.components.artifacts.read import read_if_present
@@ -113,9 +113,7 @@ def _trained_with(inputs: ReportInputs) -> dict[str, Any]:
     """The configuration with the values that a Tuner found, which the exported model names."""
     place = storage.join(inputs.model, SERVING_DIR) if inputs.model else ""
     exported = read_if_present(place, export_info.FILE_NAME, ExportInfo.from_json)
-    return (
-        {**inputs.configuration, "trainer": exported.config} if exported else inputs.configuration
-    )
+    return trained_configuration(inputs.configuration, exported.config if exported else {})
 
 
 def _now() -> str:

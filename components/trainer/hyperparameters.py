@@ -5,21 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from yt8m.components.artifacts.tuner_results import NODE
 from yt8m.components.trainer.config import TrainerConfig
 from yt8m.schemas.config_layers import overlay
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
-
-NODE = "trainer"  # of the configuration, with which a path begins
-
-
-def tuned_values(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of the trainer in KerasTuner's own form, which TFX passes from Tuner to Trainer.
-
-    Searches keep notes of theirs beside them (`tuner/epochs`).
-    """
-    values: Mapping[str, Any] = hyperparameters["values"]
-    return {path: value for path, value in values.items() if path.startswith(f"{NODE}.")}
 
 
 def with_values(config: TrainerConfig, values: Mapping[str, Any]) -> TrainerConfig:

@@ -9,10 +9,11 @@ from typing import Any
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import FILE_NAME, Manifest
 from yt8m.components.artifacts.saved_model import MODEL_FILE
+from yt8m.components.artifacts.tuner_results import tuned_values
 from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.trainer.backends.backend import create_backend
 from yt8m.components.trainer.config import TrainerConfig
-from yt8m.components.trainer.hyperparameters import tuned_values, with_values
+from yt8m.components.trainer.hyperparameters import with_values
 from yt8m.components.trainer.job import TrainingJob, run_key
 from yt8m.components.trainer.teacher import teacher_digest
 from yt8m.components.trainer.warm_start import weights_digest
@@ -32,7 +33,7 @@ def job_of(fn_args: Any) -> TrainingJob:
     custom: Mapping[str, Any] = fn_args.custom_config
     trainer = from_dict(TrainerConfig, custom["config"], path="trainer")
     if fn_args.hyperparameters:  # a Tuner came before
-        trainer = with_values(trainer, tuned_values(fn_args.hyperparameters))
+        trainer = with_values(trainer, tuned_values(fn_args.hyperparameters["values"]))
     features = from_dict(FeatureConfig, custom["features"], path="features")
     level = Level(custom["level"])
     manifest = _find_manifest(fn_args.train_files)

@@ -14,6 +14,7 @@ from typing import Any
 import keras_tuner
 from keras_tuner.engine.trial import TrialStatus
 
+from yt8m.components.artifacts.tuner_results import tuned_values
 from yt8m.components.console.signals import handling_signals
 from yt8m.components.storage.lock import LockedError, file_lock
 from yt8m.components.trainer import heartbeat
@@ -24,7 +25,6 @@ from yt8m.components.trainer.backends.local import (
     send_signal,
     start_process,
 )
-from yt8m.components.trainer.hyperparameters import tuned_values
 from yt8m.components.trainer.job import FILE_NAME, TrainingJob
 from yt8m.components.trainer.tf_config import VARIABLE, Role
 from yt8m.components.tuner.config import TunerConfig
@@ -198,6 +198,4 @@ class TrialSearch(keras_tuner.engine.base_tuner.BaseTuner):
 
 
 def _text(values: Any) -> str:
-    return ", ".join(
-        f"{path} = {value}" for path, value in tuned_values({"values": values}).items()
-    )
+    return ", ".join(f"{path} = {value}" for path, value in tuned_values(values).items())

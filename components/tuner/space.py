@@ -6,8 +6,9 @@ import typing
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
+from yt8m.components.artifacts.tuner_results import NODE
 from yt8m.components.trainer.config import TrainerConfig
-from yt8m.components.trainer.hyperparameters import NODE, with_values
+from yt8m.components.trainer.hyperparameters import with_values
 from yt8m.components.tuner.config import RangeConfig, TunerConfig
 from yt8m.schemas.config_tree import is_union, type_hints
 from yt8m.schemas.errors import ConfigError

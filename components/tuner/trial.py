@@ -9,9 +9,10 @@ from typing import Any
 
 from yt8m.components import storage
 from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_curve
+from yt8m.components.artifacts.tuner_results import tuned_values
 from yt8m.components.trainer import early_stopping
 from yt8m.components.trainer.config import TrainerConfig, ValidationMetric
-from yt8m.components.trainer.hyperparameters import tuned_values, with_values
+from yt8m.components.trainer.hyperparameters import with_values
 from yt8m.components.trainer.job import TrainingJob
 
 # Hyperband's notes in a trial's values.
@@ -22,7 +23,7 @@ _CHECKPOINTS, _LOGS, _EXPORT = "checkpoints", "logs", "export"
 
 def trial_job(job: TrainingJob, directory: str, values: Mapping[str, Any]) -> TrainingJob:
     """The training of a trial in `directory`; `job` is what all of a search have in common."""
-    trainer = with_values(job.trainer, tuned_values({"values": values}))
+    trainer = with_values(job.trainer, tuned_values(values))
     if _EPOCHS in values:
         trainer = replace(trainer, num_epochs=float(values[_EPOCHS]), max_steps=None)
     return replace(

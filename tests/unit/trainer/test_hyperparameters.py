@@ -3,7 +3,7 @@
 import pytest
 
 from yt8m.components.trainer.config import TrainerConfig
-from yt8m.components.trainer.hyperparameters import tuned_values, with_values
+from yt8m.components.trainer.hyperparameters import with_values
 from yt8m.schemas.errors import ConfigError
 
 
@@ -34,8 +34,3 @@ def test_what_may_not_be_is_named_by_its_path(path, value, says):
     with pytest.raises(ConfigError) as error:
         with_values(TrainerConfig(), {path: value})
     assert str(error.value).startswith(says)
-
-
-def test_the_notes_of_a_search_are_no_values():
-    found = {"space": [], "values": {"trainer.batch_size": 8, "tuner/epochs": 3}}
-    assert tuned_values(found) == {"trainer.batch_size": 8}
