@@ -35,10 +35,10 @@ demo: install  ## a first model is pushed, a second, on newer data, is gated aga
 	$(BIN)/yt8m history --root demo/run
 	@echo "the report: $$($(BIN)/yt8m report --root demo/run)"
 
-test: install  ## unit, integration, distributed and end-to-end tests (about 16 minutes on two cores)
+test: install  ## unit, integration, distributed and end-to-end tests (about 15 minutes on two cores)
 	$(PYTEST) -m "not slow and not real and not lane_b and not control_plane and not engines"
 
-test-unit: install  ## unit tests alone (two minutes)
+test-unit: install  ## unit tests alone (one minute)
 	$(PYTEST) --dist load -m "not real and not slow" tests/unit
 
 test-slow: install  ## endurance tests: more kill points, longer runs

@@ -14,7 +14,7 @@ import tensorflow as tf
 from yt8m.components.artifacts.export_info import MEAN_FRAMES, SCORES
 from yt8m.components.export.load import LoadedModel, Scores
 from yt8m.components.inputs.assemble import frames_of
-from yt8m.components.preprocessing.mean_frame import mean_of_normalized_frames
+from yt8m.components.preprocessing.arithmetic import mean_of_normalized_frames
 from yt8m.components.records.decode import decode_record
 from yt8m.schemas.features import ID, FeatureConfig
 

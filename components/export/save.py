@@ -83,7 +83,9 @@ def save_module(
         parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".export-", dir=parent) as staging:
         saved = os.path.join(staging, "model")  # noqa: PTH118  (tf.saved_model takes a text)
-        tf.saved_model.save(module, saved, signatures=signatures)
+        # Nobody trains on from an export's graph, and gradients of loops cannot be saved.
+        options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
+        tf.saved_model.save(module, saved, signatures=signatures, options=options)
         storage.make_dirs(storage.join(saved, FILE_NAME.rpartition("/")[0]))
         storage.write_text(storage.join(saved, FILE_NAME), info.to_json())
         if warm_up:

@@ -46,8 +46,9 @@ class Dbof(tf_keras.layers.Layer):
     def call(self, signal: Signal, training: bool = False) -> tf.Tensor:
         signal = sample_frames(signal, self._config.frames)
         mask = signal.mask
-        frames = self._input_norm(signal.vectors, mask=mask, training=training)
-        codes = self._cluster_norm(self._clusters(frames), mask=mask, training=training)
+        frames, scale, shift = self._input_norm.apart(signal.vectors, mask, training=training)
+        codes = self._clusters(frames, scale=scale, shift=shift)
+        codes = self._cluster_norm(codes, mask=mask, training=training)
         codes = tf.nn.relu6(codes) * tf.cast(mask, tf.float32)[..., tf.newaxis]
         pooled = self._pool(codes, signal)
         hidden = tf.nn.relu6(self._hidden_norm(self._hidden(pooled), training=training))

@@ -58,11 +58,17 @@ class Linear(tf_keras.layers.Layer):
             self.bias = self.add_weight(name="bias", shape=(self._units,), initializer=self._start)
         super().build(shape)
 
-    def call(self, inputs: tf.Tensor) -> tf.Tensor:
+    def call(
+        self, inputs: tf.Tensor, scale: tf.Tensor | None = None, shift: tf.Tensor | None = None
+    ) -> tf.Tensor:
+        """`scale` and `shift` [size] are those of the inputs, see `BatchNorm.apart`."""
         dtype = self._recipe.compute_dtype
         rows = tf.reshape(inputs, [-1, inputs.shape[-1]])
-        product = tf.matmul(tf.cast(rows, dtype), tf.cast(self.kernel, dtype))
+        kernel = self.kernel if scale is None else self.kernel * scale[:, tf.newaxis]
+        product = tf.matmul(tf.cast(rows, dtype), tf.cast(kernel, dtype))
         product = tf.cast(product, tf.float32)
+        if shift is not None:
+            product += tf.linalg.matvec(self.kernel, shift, transpose_a=True)
         if self._use_bias:
             product = tf.nn.bias_add(product, self.bias)
         if inputs.shape.rank == 2:
@@ -110,6 +116,30 @@ class BatchNorm(tf_keras.layers.Layer):
         if self._norm is None:
             return inputs
         return self._norm(inputs, training=training, mask=mask)
+
+    def apart(
+        self, inputs: tf.Tensor, mask: tf.Tensor, training: bool = False
+    ) -> tuple[tf.Tensor, tf.Tensor | None, tf.Tensor | None]:
+        """Standardised inputs that no gradient goes through, their scale and their shift.
+
+        For what was not computed of weights: `Linear` takes scale and shift on its own weights, and
+        a product the size of the inputs, for nothing but the gradients of these two, is saved.
+        """
+        if (norm := self._norm) is None:
+            return inputs, None, None
+        if not norm.built:
+            with tf.init_scope(), tf.name_scope(self.name), tf.name_scope(norm.name):
+                norm.build(inputs.shape)
+        mean, variance = norm.moving_mean, norm.moving_variance
+        if training:
+            weights = tf.cast(mask, tf.float32)[..., tf.newaxis]
+            axes = list(range(inputs.shape.rank - 1))
+            moments = tf.nn.weighted_moments(inputs, axes=axes, frequency_weights=weights)
+            for moving, moment in zip((mean, variance), moments, strict=True):
+                moving.assign_sub((moving - moment) * (1.0 - norm.momentum))
+            mean, variance = moments
+        standard = (inputs - mean) * tf.math.rsqrt(variance + norm.epsilon)
+        return tf.stop_gradient(standard), norm.gamma, norm.beta
 
 
 def dropout(values: tf.Tensor, rate: float, *, noise: tf.Tensor | None, salt: int) -> tf.Tensor:

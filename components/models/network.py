@@ -31,8 +31,9 @@ from yt8m.components.models.ensemble import create_classifiers, create_trunks
 from yt8m.components.models.heads import Head, membership
 from yt8m.components.models.layers import Recipe, fused
 from yt8m.components.models.losses import head_loss
+from yt8m.components.models.recurrent import Recurrent
 from yt8m.components.models.transformer import Transformer
-from yt8m.components.models.trunks import Mean, Recurrent, ResidualMlp, Signal
+from yt8m.components.models.trunks import Mean, ResidualMlp, Signal
 from yt8m.components.models.vlad import NetVlad, NextVlad
 from yt8m.components.preprocessing.arithmetic import mean_of_normalized, normalize
 from yt8m.components.preprocessing.own_transform import find_transform

@@ -1,4 +1,4 @@
-"""What every trunk takes, and the trunks of stock layers: mean, residual MLP, recurrent."""
+"""What every trunk takes, and the trunks of one vector a video: mean, residual MLP."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import tensorflow as tf
 import tf_keras
 
-from yt8m.components.models.config import Cell, MlpConfig, RnnConfig
+from yt8m.components.models.config import MlpConfig
 from yt8m.components.models.layers import (
     BatchNorm,
     ContextGating,
@@ -20,8 +20,6 @@ from yt8m.components.models.layers import (
     unit_scale,
 )
 from yt8m.components.preprocessing.arithmetic import normalize_apart
-
-_RECURRENT = {Cell.LSTM: tf_keras.layers.LSTM, Cell.GRU: tf_keras.layers.GRU}
 
 
 class Signal(NamedTuple):
@@ -97,32 +95,3 @@ def video_vector(signal: Signal) -> tf.Tensor:
         return signal.vectors
     count = tf.cast(tf.maximum(signal.num_frames, 1), tf.float32)[:, tf.newaxis]
     return tf.reduce_sum(signal.vectors, axis=1) / count
-
-
-class Recurrent(tf_keras.layers.Layer):
-    """The uppermost layer's state after the last real frame."""
-
-    def __init__(self, config: RnnConfig, *, name: str, recipe: Recipe) -> None:
-        super().__init__(name=name)
-        policy = "float32" if recipe.compute_dtype == "float32" else "mixed_bfloat16"
-        self._layers = []
-        for number in range(config.layers):
-            layer = f"{name}_{number}"
-            seeds = recipe.seed_of(f"{layer}/kernel"), recipe.seed_of(f"{layer}/recurrent")
-            self._layers.append(
-                _RECURRENT[config.cell](
-                    config.cells,
-                    return_sequences=number < config.layers - 1,
-                    kernel_initializer=tf_keras.initializers.GlorotUniform(seed=seeds[0]),
-                    recurrent_initializer=tf_keras.initializers.Orthogonal(seed=seeds[1]),
-                    dtype=tf_keras.mixed_precision.Policy(policy),
-                    name=layer,
-                )
-            )
-
-    def call(self, signal: Signal, training: bool = False) -> tf.Tensor:
-        mask = signal.mask
-        values = signal.vectors
-        for layer in self._layers:
-            values = layer(values, mask=mask, training=training)
-        return tf.cast(values, tf.float32)

@@ -6,15 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import tensorflow as tf
 
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.export.load import LoadedModel, Scores, load_model
 from yt8m.components.export.mean_frames import MEANS_AT_ONCE, score_mean_frames
 from yt8m.components.inputs.shards import read_batches, read_long_records
 from yt8m.components.predictions.plan import Format, PredictionPlan
-from yt8m.components.predictions.windows import with_windows
+from yt8m.components.records.wire import encode_example, int64_feature
 from yt8m.schemas.errors import DataError, UserError
-from yt8m.schemas.features import FeatureConfig, Level
+from yt8m.schemas.features import SEGMENT_FRAMES, SEGMENT_START_TIMES, FeatureConfig, Level
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,7 +47,7 @@ class Predictor:
             return
         for records in read_batches(shards, self.plan.records_at_once):
             if self.plan.level is Level.SEGMENT:
-                records = with_windows(records, self._features)
+                records = _with_windows(records, self._features)
             yield self.model.score_records(records)
 
     def _checked(self, result: Scores) -> ScoredRows:
@@ -107,3 +108,26 @@ def _text(name: bytes) -> str:
         return name.decode()
     except UnicodeDecodeError as error:
         raise DataError(f"the video id {name!r} is no text in UTF-8") from error
+
+
+def _with_windows(records: tf.Tensor, features: FeatureConfig) -> tf.Tensor:
+    """`records` [B], where one without rated segments has the starts of all its windows in it.
+
+    The last window of a video may have fewer frames. Serialized messages that follow one another
+    are one message, so nothing of a record is read but its starts and its length.
+    """
+    smallest = min(features.size_by_name.items(), key=lambda item: item[1])[0]
+    context, _, lengths = tf.io.parse_sequence_example(
+        records,
+        {SEGMENT_START_TIMES: tf.io.VarLenFeature(tf.int64)},
+        {smallest: tf.io.FixedLenSequenceFeature([], tf.string)},
+    )
+    has_segments = set(context[SEGMENT_START_TIMES].indices.numpy()[:, 0].tolist())
+    frames = tf.minimum(lengths[smallest], features.max_frames).numpy().tolist()
+    texts = records.numpy().tolist()
+    for row, count in enumerate(frames):
+        if row not in has_segments:
+            starts = range(0, count, SEGMENT_FRAMES)
+            # A SequenceExample's context is in the field that an Example's features are in.
+            texts[row] += encode_example({SEGMENT_START_TIMES: int64_feature(starts)})
+    return tf.constant(texts, tf.string)

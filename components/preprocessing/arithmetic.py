@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
 import tensorflow as tf
 
 from yt8m.components.preprocessing.sums import sum_in_slices
@@ -13,8 +14,8 @@ from yt8m.schemas.features import DEQUANTISE_BIAS, DEQUANTISE_SCALE, Level
 # Below this squared length a vector counts as zero and stays zero.
 _EPSILON = 1e-12
 # Bytes with this added have the direction of what they stand for: the scale cancels out.
-OFFSET = DEQUANTISE_BIAS / DEQUANTISE_SCALE
-LENGTH_EPSILON = _EPSILON / DEQUANTISE_SCALE**2  # `_EPSILON` for such vectors
+_OFFSET = DEQUANTISE_BIAS / DEQUANTISE_SCALE
+_LENGTH_EPSILON = _EPSILON / DEQUANTISE_SCALE**2  # `_EPSILON` for such vectors
 _VECTOR_SLICES, _FRAME_SLICES = 16, 10  # of a feature's numbers and of a video's frames
 
 
@@ -103,9 +104,9 @@ def mean_of_normalized_rows(
     is zeros. Nothing is padded, and bytes are neither scaled nor weighed one by one: lengths are
     taken of `byte + bias / scale`, whose scale cancels out, and a sparse product sums them up.
     """
-    parts = [tf.cast(frames[name], tf.float32) + OFFSET for name in names]
+    parts = [tf.cast(frames[name], tf.float32) + _OFFSET for name in names]
     squared = tf.add_n([tf.square(tf.math.reduce_euclidean_norm(p, axis=-1)) for p in parts])
-    weights = tf.math.rsqrt(tf.maximum(squared, LENGTH_EPSILON))
+    weights = tf.math.rsqrt(tf.maximum(squared, _LENGTH_EPSILON))
     count = tf.math.unsorted_segment_sum(tf.ones_like(weights), row, rows)
     number = tf.range(tf.size(weights, tf.int64))
     of_row = tf.SparseTensor(
@@ -114,6 +115,25 @@ def mean_of_normalized_rows(
         tf.stack([rows, tf.size(weights, tf.int64)]),
     )
     return tf.concat([tf.sparse.sparse_dense_matmul(of_row, part) for part in parts], axis=-1)
+
+
+def mean_of_normalized_frames(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """`mean_of_normalized_rows` of one video in numpy, `[total] float32`; of no frames, zeros.
+
+    `parts` are `[frames, size] uint8` of each feature, in the order of concatenation. One video's
+    numbers stay in a processor's cache.
+    """
+    shifted = [_shifted(part) for part in parts]
+    squared = sum(_squared_lengths(part) for part in shifted)
+    weights = 1 / np.sqrt(np.maximum(squared, np.float32(_LENGTH_EPSILON)))
+    weights /= np.float32(max(len(weights), 1))
+    # Not `weights @ part`, which BLAS shares among threads that wait longer than they work.
+    return np.concatenate([np.einsum("f,fn->n", weights, part) for part in shifted])
+
+
+def frame_mask(num_frames: tf.Tensor, max_frames: tf.Tensor | int) -> tf.Tensor:
+    """`[..., max_frames] float32`: 1 for a frame that is there, 0 for padding."""
+    return tf.sequence_mask(num_frames, max_frames, dtype=tf.float32)
 
 
 def _inverse_lengths(
@@ -130,6 +150,12 @@ def _inverse_lengths(
     return tf.math.rsqrt(tf.maximum(squared, _EPSILON))
 
 
-def frame_mask(num_frames: tf.Tensor, max_frames: tf.Tensor | int) -> tf.Tensor:
-    """`[..., max_frames] float32`: 1 for a frame that is there, 0 for padding."""
-    return tf.sequence_mask(num_frames, max_frames, dtype=tf.float32)
+def _shifted(part: np.ndarray) -> np.ndarray:
+    values = part.astype(np.float32)
+    values += np.float32(_OFFSET)
+    return values
+
+
+def _squared_lengths(part: np.ndarray) -> np.ndarray:
+    """`[frames] float32`: products of rows, each too short for BLAS to share it."""
+    return np.matmul(part[:, np.newaxis, :], part[:, :, np.newaxis])[:, 0, 0]

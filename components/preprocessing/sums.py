@@ -18,10 +18,11 @@ def sum_in_slices(
     it takes while it makes the numbers. TensorFlow itself is quicker with one slice. `axis` is
     negative, and `term` goes element by element.
     """
-    size = tf.shape(arrays[0])[axis]
+    # A size that is known makes a smaller graph, sooner put together.
+    size = arrays[0].shape[axis] or tf.shape(arrays[0])[axis]
     width = size // slices
 
-    def cut(begin: tf.Tensor, end: tf.Tensor) -> tf.Tensor:
+    def cut(begin: tf.Tensor | int, end: tf.Tensor | int) -> tf.Tensor:
         place = (..., slice(begin, end), *[slice(None)] * (-axis - 1))
         return term(*(array[place] for array in arrays))
 

@@ -23,8 +23,8 @@ from yt8m.components.trainer.backends.config import (
     LocalProcessesBackend,
 )
 from yt8m.components.trainer.backends.kubernetes_config import KubernetesBackend, TFJobBackend
+from yt8m.components.trainer.learning_rate import Schedule, StaircaseSchedule
 from yt8m.components.trainer.optimizers import NamedOptimizer, default_optimizer
-from yt8m.components.trainer.schedule import Schedule, StaircaseSchedule
 from yt8m.components.trainer.tf_config import find_processes_problem
 from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.limits import (

@@ -15,7 +15,7 @@ from yt8m.components.trainer.averaging import shipped_weights
 from yt8m.components.trainer.checkpoints import Checkpoints, TrainingProgress
 from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.trainer.engine import StepEngine
-from yt8m.components.trainer.schedule import multiplier
+from yt8m.components.trainer.learning_rate import multiplier
 from yt8m.components.trainer.split_scorer import SplitScores
 from yt8m.components.trainer.step import StepResult
 from yt8m.components.trainer.stop_signal import StopSignal

@@ -1,10 +1,16 @@
 """ParameterServerStrategy: who may die, who may not, and that everybody ends."""
 
+import dataclasses
 import signal
+from pathlib import Path
 
 import pytest
-from cluster import Group
+from cluster import Group, run
+from s3_server import s3_server
 from training import make_job
+
+from yt8m.components import storage
+from yt8m.components.artifacts.manifest import Manifest
 
 pytestmark = pytest.mark.distributed
 
@@ -77,3 +83,21 @@ def test_sigterm_to_the_chief_saves_and_exits_143(tmp_path):
         for name in ("worker 0", "ps 0"):
             group.kill(name, signal.SIGTERM)
         assert set(group.join("worker 0", "ps 0").values()) == {143}
+
+
+@pytest.mark.slow
+def test_workers_read_shards_on_s3(tmp_path):
+    job = make_job(tmp_path, max_steps=20, batch_size=16, log={"every_steps": 10})
+    with s3_server() as bucket:
+        manifest = Manifest.from_json(Path(job.manifest).read_text())
+        shards = []
+        for shard in manifest.shards:
+            uri = f"{bucket}/{Path(shard.uri).name}"
+            storage.copy(shard.uri, uri)
+            Path(shard.uri).unlink()
+            shards.append(dataclasses.replace(shard, uri=uri))
+        remote = dataclasses.replace(manifest, shards=tuple(shards))
+        Path(job.manifest).write_text(remote.to_json())
+        run(job, "chief=1,worker=2,ps=1", tmp_path / "logs")
+    assert curve_steps(job)[-1] == 20
+    assert (tmp_path / "export" / "saved_model.pb").exists()

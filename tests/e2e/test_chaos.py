@@ -22,6 +22,7 @@ def losses(trials: list[Trial]) -> list[str]:
     return [f"{t.part}, {t.blow}: {'; '.join(t.lost)}" for t in trials if t.lost]
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_and_interrupted_in_turn_ends_as_if_nothing_had_been(
     tmp_path: Path,
 ) -> None:

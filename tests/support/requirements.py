@@ -96,6 +96,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     "mvn": Requirement(find=lambda: program("mvn"), package="maven"),
     "javac": Requirement(find=lambda: program("javac"), package="default-jdk-headless"),
+    "curl": Requirement(find=lambda: program("curl"), package="curl"),
     "ip": Requirement(find=lambda: program("ip"), package="iproute2"),
     "network namespaces": Requirement(
         find=lambda: _succeeds("unshare", "--net", "true"),

@@ -56,6 +56,7 @@ def _run_python(server):
     return found
 
 
+@pytest.mark.needs("curl")
 def test_each_example_of_python_and_of_curl_is_answered_with_the_same_scores(server, place):
     in_process, over_grpc, arrays, _ = _run_python(server)
     alone = {key: value.numpy() for key, value in in_process["best"].items()}

@@ -52,7 +52,14 @@ def _examples(place, level):
     return str(place / "examples")
 
 
-@pytest.mark.parametrize("level", list(MODEL), ids=lambda level: level.value)
+@pytest.mark.parametrize(
+    "level",
+    [
+        pytest.param(Level.VIDEO, id="video"),
+        pytest.param(Level.FRAME, id="frame"),
+        pytest.param(Level.SEGMENT, id="segment", marks=pytest.mark.slow),
+    ],
+)
 def test_a_fresh_process_serves_what_the_evaluator_scores_and_is_measured(tmp_path, level):
     model = _export(tmp_path / "model", level)
     warm_up = warm_up_requests_of(model.directory)

@@ -59,7 +59,10 @@ def test_shards_on_s3_are_read_as_local_ones_are(
     [
         (Level.VIDEO, InputConfig()),
         (Level.FRAME, InputConfig()),
-        (Level.FRAME, InputConfig(bucket_batches=2, bucket_multiple=16)),
+        pytest.param(
+            *(Level.FRAME, InputConfig(bucket_batches=2, bucket_multiple=16)),
+            marks=pytest.mark.slow,
+        ),
         (Level.SEGMENT, InputConfig()),
     ],
     ids=["video", "frame", "buckets", "segment"],

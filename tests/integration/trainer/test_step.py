@@ -128,6 +128,11 @@ def test_each_member_of_an_ensemble_moves_as_it_would_alone(batch, update, batch
     assert told.scores.shape == [*told.shown["labels"].shape[:1], 5]
 
 
+@pytest.mark.parametrize(
+    "update",
+    [pytest.param(False, id="plain"), pytest.param(True, id="xla", marks=pytest.mark.slow)],
+    indirect=True,
+)
 def test_each_registered_optimiser_takes_a_step(batch, update):
     import typing
 

@@ -70,6 +70,7 @@ def test_with_few_and_noisy_labels_a_teacher_makes_the_same_network_better(
     assert sum(gains) / len(gains) > LEAST_MEAN, gains
 
 
+@pytest.mark.slow
 def test_a_training_with_a_teacher_that_is_interrupted_ends_in_the_same_bits(
     tmp_path, data, teacher
 ):

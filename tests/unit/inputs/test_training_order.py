@@ -155,16 +155,17 @@ def test_a_batch_has_rows_of_all_parts_of_its_block_and_no_epoch_is_like_the_las
     assert set(again.rows // 20) != set(first.rows // 20)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=15)
 @given(
     rows=st.lists(st.integers(1, 40), min_size=1, max_size=60),
     per_slot=st.integers(1, 3),
     shuffle_mb=st.integers(1, 70),
     seed=st.integers(-(2**63), 2**63 - 1),
     order=st.sampled_from([Order.SLOTS, Order.SLOTS, Order.DEALT]),
+    workers=st.sampled_from([2, 16, 64]),
 )
 def test_the_order_is_the_same_for_every_number_of_workers_and_has_each_row_once_an_epoch(
-    rows: list[int], per_slot: int, shuffle_mb: int, seed: int, order: Order
+    rows: list[int], per_slot: int, shuffle_mb: int, seed: int, order: Order, workers: int
 ) -> None:
     whole = BatchSlice(global_batch_size=64 * per_slot, seed=seed, order=order)
     blocks = create_order(
@@ -179,17 +180,16 @@ def test_the_order_is_the_same_for_every_number_of_workers_and_has_each_row_once
         assert positions.tolist() == list(range(number * sum(rows), (number + 1) * sum(rows)))
         assert sorted(np.concatenate([part.rows for part in parts])) == list(range(sum(rows)))
     at = {p: r for part in itertools.chain(*epochs) for p, r in zip(*part, strict=True)}
-    for workers in (2, 16, 64):
-        found: dict[int, int] = {}
-        for index in range(workers):
-            taken = dataclasses.replace(whole, num_workers=workers, worker_index=index)
-            for block in range(2 * blocks.blocks_per_epoch):
-                part = blocks.part(block, taken)
-                assert not found.keys() & set(part.positions)
-                found |= zip(*part, strict=True)
-                if order is Order.SLOTS and len(part.rows):  # one stretch of the block
-                    assert set(part.positions % whole.global_batch_size) <= set(taken.slots)
-        assert found == at
+    found: dict[int, int] = {}
+    for index in range(workers):
+        taken = dataclasses.replace(whole, num_workers=workers, worker_index=index)
+        for block in range(2 * blocks.blocks_per_epoch):
+            part = blocks.part(block, taken)
+            assert not found.keys() & set(part.positions)
+            found |= zip(*part, strict=True)
+            if order is Order.SLOTS and len(part.rows):  # one stretch of the block
+                assert set(part.positions % whole.global_batch_size) <= set(taken.slots)
+    assert found == at
 
 
 def test_a_position_is_found_without_reading() -> None:

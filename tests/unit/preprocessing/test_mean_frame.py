@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from yt8m.components.preprocessing.arithmetic import mean_of_normalized_rows
-from yt8m.components.preprocessing.mean_frame import mean_of_normalized_frames
+from yt8m.components.preprocessing.arithmetic import (
+    mean_of_normalized_frames,
+    mean_of_normalized_rows,
+)
 
 
 @pytest.mark.parametrize("frames", [0, 1, 7, 300])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yt8m.components.trainer.schedule import (
+from yt8m.components.trainer.learning_rate import (
     ConstantSchedule,
     CosineSchedule,
     ExponentialSchedule,
