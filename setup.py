@@ -86,6 +86,7 @@ setup(
         "console_scripts": [
             "yt8m = yt8m.components.console.main:main",
             "yt8m-beam-worker = yt8m.components.engines.worker:main",
+            "yt8m-beam-worker-pool = yt8m.components.engines.worker_pool:main",
         ]
     },
     zip_safe=False,

@@ -45,15 +45,17 @@ def beam_arguments(config: BeamConfig) -> list[str]:
     if config.parallelism is not None:
         arguments.append(f"--parallelism={config.parallelism}")
     if options.get("environment_type") == "PROCESS" and not options.get(_ENVIRONMENT):
-        arguments.append(f"--{_ENVIRONMENT}={json.dumps({'command': str(_worker_program())})}")
+        command = {"command": str(_program(_WORKER))}
+        arguments.append(f"--{_ENVIRONMENT}={json.dumps(command)}")
     return [*arguments, *config.options]
 
 
-def _worker_program() -> Path:
-    """Starts a worker in this environment; on the engine's machines it is at the same place."""
-    return Path(sys.executable).with_name("yt8m-beam-worker")
+def _program(name: str) -> Path:
+    """One of this environment's; on the engine's machines it is at the same place."""
+    return Path(sys.executable).with_name(name)
 
 
+_WORKER, _POOL = "yt8m-beam-worker", "yt8m-beam-worker-pool"
 _IMAGE, _ENVIRONMENT = "sdk_container_image", "environment_config"
 _LOCAL_MASTER = re.compile(r"\[.*\]|local(\[.*\])?")
 _VERSION = re.compile(r"-(\d+\.\d+\.\d+)\.jar$")
@@ -161,10 +163,10 @@ def _beam_version_of(jar: str) -> str | None:
 def _workers(options: dict[str, str]) -> Iterator[str]:
     """Where Python runs, which the engine starts or finds by `--environment_type`."""
     kind, config = options.get("environment_type", ""), options.get("environment_config", "")
-    if kind == "PROCESS" and not config and not _worker_program().is_file():
+    if kind == "PROCESS" and not config and not _program(_WORKER).is_file():
         yield (
             "beam.options --environment_type=PROCESS: there is no program that starts a worker, "
-            f"{_worker_program()}; `make install` makes it, or name another with "
+            f"{_program(_WORKER)}; `make install` makes it, or name another with "
             f"""--beam-option=--environment_config='{{"command": "/path/to/boot"}}'; {_DOC}"""
         )
     if kind == "PROCESS" and config and not _names_a_command(config):
@@ -195,12 +197,12 @@ def _worker_pool(address: str) -> Iterator[str]:
         yield f"{what}: write it as HOST:PORT"
     # What is not to be reached from here may be there for the engine's machines.
     elif not list(_reachable(what, address)):
-        from yt8m.components.engines.worker_pool import fault_of_pool
+        from yt8m.components.engines.worker_pool_check import fault_of_pool
 
         if fault := fault_of_pool(address):
             yield (
-                f"{what}: {fault}; start the worker pool with "
-                f"--container_executable={_worker_program()}; {_DOC}"
+                f"{what}: {fault}; {_program(_POOL)} starts a pool "
+                f"whose workers have what they need; {_DOC}"
             )
 
 

@@ -31,7 +31,12 @@ _AGAIN = "start it again, and give the same command: it continues"
 # As Flink tells of a task manager that is gone, and Beam of workers that are.
 _TASK_MANAGER = re.compile(r"TaskManager with id (\S+)|task manager '[^'\[]*\[ ?([^\s\]]+) ?\]")
 _LOST_WORKER = re.compile(r"call already cancelled|[Cc]lient cancelled|Process died with exit code")
-_NO_POOL = re.compile(r"UNAVAILABLE: io exception")
+# The task managers' own calls go to pools alone. One that ends is refused (io exception), or was
+# met while it ended, before or after the two had greeted each other.
+_NO_POOL = re.compile(
+    r"UNAVAILABLE: (io exception|Connection closed while performing protocol negotiation"
+    r"|Network closed for unknown reason|Connection reset)"
+)
 
 
 class _EngineJob(portable_runner.PipelineResult):

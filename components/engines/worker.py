@@ -1,4 +1,4 @@
-"""A Python worker of an engine: what PROCESS environments and worker pools start.
+"""A Python worker of an engine: what PROCESS environments start, and worker pools.
 
 Beam's own boot program is written in Go, comes in its images alone and installs packages by pip.
 This one runs in the environment that it is installed in, which has everything.
@@ -21,7 +21,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--provision_endpoint", required=True)
     # Engines differ in whether they tell these here, too; the provision service knows both.
     given, _ = parser.parse_known_args(argv)
-    os.environ |= environment(provision_info(given.provision_endpoint, given.id), given.id)
+    work(given.id, given.provision_endpoint)
+
+
+def work(worker_id: str, provision_endpoint: str) -> None:
+    """As `main`, in a process that has its words already."""
+    os.environ |= environment(provision_info(provision_endpoint, worker_id), worker_id)
     from apache_beam.runners.worker import sdk_worker_main
 
     sdk_worker_main.main(["yt8m-beam-worker"])

@@ -1,87 +1,120 @@
-"""Whether a worker pool starts workers, found out before a run by having it start one.
+"""A pool of Python workers beside an engine's task manager, for EXTERNAL environments.
 
-An engine waits for a worker that never comes, and what hinders it is said in the pool's log alone.
+    yt8m-beam-worker-pool [--service_port=50000] [--host=localhost]
+
+Beam's own pool starts Python for each worker of each stage, which imports TensorFlow and TFX each
+time. This one imports them once and forks: a worker is there at once, and those of one machine
+share that memory. It listens where it is told, not on all interfaces.
 """
 
 from __future__ import annotations
 
+import argparse
+import multiprocessing
+import signal
 import threading
-from collections.abc import Iterator
+import traceback
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import grpc
-from apache_beam.portability.api import (
-    beam_fn_api_pb2,
-    beam_fn_api_pb2_grpc,
-    beam_provision_api_pb2,
-    beam_provision_api_pb2_grpc,
+from apache_beam.portability.api import beam_fn_api_pb2, beam_fn_api_pb2_grpc
+
+from yt8m.components.engines.worker import work
+
+# What the stages of a run use. None of it starts TensorFlow's or gRPC's threads on import, which
+# no fork survives.
+_IMPORTED_ONCE = (
+    "apache_beam.runners.worker.sdk_worker_main",
+    "tensorflow_data_validation",
+    "tensorflow_transform.beam",
+    "tfx.components.statistics_gen.executor",
+    "tfx.components.transform.executor",
+    "yt8m.components.evaluator.executor",
+    "yt8m.components.example_gen.executor",
 )
+_FORKED = multiprocessing.get_context("forkserver")
+_GRACE_S = 10.0
 
-PROBE = "yt8m-probe"
-WAIT_S = 28.0
 
-
-def fault_of_pool(address: str, *, wait_s: float = WAIT_S) -> str | None:
-    """What is wrong with the worker pool at `address`; None where a worker of it came."""
-    engine = _Engine()
-    server = grpc.server(ThreadPoolExecutor(max_workers=4))
-    beam_fn_api_pb2_grpc.add_BeamFnControlServicer_to_server(engine, server)
-    beam_fn_api_pb2_grpc.add_BeamFnLoggingServicer_to_server(_Logging(), server)
-    beam_provision_api_pb2_grpc.add_ProvisionServiceServicer_to_server(engine, server)
-    engine.url = f"localhost:{server.add_insecure_port('localhost:0')}"
+def main(argv: Sequence[str] | None = None) -> None:
+    """Serve until told to end; what was started ends with it."""
+    parser = argparse.ArgumentParser(
+        prog="yt8m-beam-worker-pool",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--service_port", "--service-port", type=int, default=50000)
+    parser.add_argument("--host", default="localhost", help="where it listens (localhost)")
+    args = parser.parse_args(argv)
+    address = f"{args.host}:{args.service_port}"
+    _FORKED.set_forkserver_preload(list(_IMPORTED_ONCE))
+    _start(_nothing).join()  # when everything is imported: whoever asks then need not wait
+    pool = WorkerPool()
+    server = grpc.server(ThreadPoolExecutor(), options=[("grpc.so_reuseport", 0)])
+    beam_fn_api_pb2_grpc.add_BeamFnExternalWorkerPoolServicer_to_server(pool, server)
+    try:
+        server.add_insecure_port(address)
+    except RuntimeError:
+        parser.exit(1, f"error: nothing can listen at {address}; --service_port=N takes another\n")
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
     server.start()
-    try:
-        with grpc.insecure_channel(address) as channel:
-            return _ask(beam_fn_api_pb2_grpc.BeamFnExternalWorkerPoolStub(channel), engine, wait_s)
-    except grpc.RpcError as error:
-        return f"it is no worker pool ({error.code().name})"
-    finally:
-        engine.done.set()
-        server.stop(None)
+    print(f"starts workers for whoever asks at {address}", flush=True)
+    ended.wait()
+    server.stop(None)
+    pool.stop_all()
 
 
-def _ask(pool: Any, engine: _Engine, wait_s: float) -> str | None:
-    request = beam_fn_api_pb2.StartWorkerRequest(worker_id=PROBE)
-    for endpoint in ("control", "logging", "artifact", "provision"):
-        getattr(request, f"{endpoint}_endpoint").url = engine.url
-    try:
-        answer = pool.StartWorker(request, timeout=wait_s)
-        if answer.error:  # the last line of a traceback
-            return f"it starts no worker: {answer.error.strip().splitlines()[-1]}"
-        if not engine.came.wait(wait_s):
-            return f"no worker of it came within {wait_s:.0f} s; its log says why"
-        return None
-    finally:
-        pool.StopWorker(beam_fn_api_pb2.StopWorkerRequest(worker_id=PROBE), timeout=wait_s)
-
-
-class _Engine(
-    beam_fn_api_pb2_grpc.BeamFnControlServicer, beam_provision_api_pb2_grpc.ProvisionServiceServicer
-):
-    """As much of an engine as a worker asks before it has work."""
-
-    url = ""
+class WorkerPool(beam_fn_api_pb2_grpc.BeamFnExternalWorkerPoolServicer):
+    """Starts and ends workers, each a process of its own."""
 
     def __init__(self) -> None:
-        self.came, self.done = threading.Event(), threading.Event()
+        self._workers: dict[str, Any] = {}
 
-    def Control(self, request_iterator: Any, context: Any) -> Iterator[Any]:  # noqa: N802  (gRPC's)
-        del request_iterator, context
-        self.came.set()
-        self.done.wait()
-        return iter(())
-
-    def GetProvisionInfo(self, request: Any, context: Any) -> Any:  # noqa: N802
-        del request, context
-        info = beam_provision_api_pb2.ProvisionInfo()
-        info.control_endpoint.url = info.logging_endpoint.url = self.url
-        return beam_provision_api_pb2.GetProvisionInfoResponse(info=info)
-
-
-class _Logging(beam_fn_api_pb2_grpc.BeamFnLoggingServicer):
-    def Logging(self, request_iterator: Any, context: Any) -> Iterator[Any]:  # noqa: N802
+    def StartWorker(self, request: Any, context: Any) -> Any:  # noqa: N802  (gRPC's)
         del context
-        for _ in request_iterator:
-            pass
-        return iter(())
+        try:
+            # One of that name whose engine was lost before it could end it.
+            self._stop(request.worker_id)
+            self._workers[request.worker_id] = _start(
+                work, request.worker_id, request.provision_endpoint.url
+            )
+        except Exception:  # the engine's log is where somebody looks
+            return beam_fn_api_pb2.StartWorkerResponse(error=traceback.format_exc())
+        return beam_fn_api_pb2.StartWorkerResponse()
+
+    def StopWorker(self, request: Any, context: Any) -> Any:  # noqa: N802
+        del context
+        self._stop(request.worker_id)
+        return beam_fn_api_pb2.StopWorkerResponse()
+
+    def stop_all(self) -> None:
+        for name in list(self._workers):
+            self._stop(name)
+
+    def _stop(self, name: str) -> None:
+        worker = self._workers.pop(name, None)
+        if worker is None:
+            return
+        worker.terminate()
+        worker.join(_GRACE_S)
+        if worker.is_alive():
+            worker.kill()
+            worker.join()
+
+
+def _start(target: Any, *arguments: str) -> Any:
+    process = _FORKED.Process(target=target, args=arguments)
+    process.start()
+    return process
+
+
+def _nothing() -> None:
+    """What a first process does, which is there when all is imported."""
+
+
+if __name__ == "__main__":
+    main()

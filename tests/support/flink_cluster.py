@@ -196,10 +196,8 @@ class Flink:
 
     def _start_worker_pool(self, number: int) -> None:
         """Beside a task manager; it starts Python workers in processes of their own."""
-        program = "apache_beam.runners.worker.worker_pool_main"
-        worker = Path(sys.executable).with_name("yt8m-beam-worker")
-        command = [sys.executable, "-W", "ignore", "-m", program]
-        command += [f"--service_port={_POOL_PORT}", f"--container_executable={worker}"]
+        program = str(Path(sys.executable).with_name("yt8m-beam-worker-pool"))
+        command = [program, f"--service_port={_POOL_PORT}", "--host=0.0.0.0"]  # of its pod
         self.start(worker_pool(number), command, pod=number)
 
     def get(self, path: str) -> Any:

@@ -21,6 +21,11 @@ from yt8m.pipeline.config import BeamConfig, BeamRunner
             "task manager tm-0 was lost",
         ),
         ("StatusRuntimeException: UNAVAILABLE: io exception", "EXTERNAL localhost:50000"),
+        (
+            "StatusRuntimeException: UNAVAILABLE: Connection closed while performing protocol "
+            "negotiation for [NettyClientHandler#0, DefaultChannelPipeline$TailContext#0]",
+            "EXTERNAL localhost:50000",
+        ),
         ("java.lang.IllegalStateException: Process died with exit code 1", "Python worker"),
     ],
 )

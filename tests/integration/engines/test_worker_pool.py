@@ -1,9 +1,12 @@
-"""A pool that starts no worker is found out before a run; pools and processes are real.
+"""Pools of Python workers, ours and Beam's, as an engine and as a run that begins see them.
 
-A pool listens on all interfaces, whatever it is told: here there is a loopback alone.
+Pools and processes are real. Beam's listens on all interfaces, whatever it is told: here there is
+a loopback alone.
 """
 
+import importlib
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -11,15 +14,20 @@ import time
 from pathlib import Path
 
 import grpc
+import psutil
 import pytest
+from apache_beam.portability.api import beam_fn_api_pb2 as messages
+from apache_beam.portability.api import beam_fn_api_pb2_grpc as services
 from pod_network import network_namespace
 
-from yt8m.components.engines.worker_pool import fault_of_pool
+from yt8m.components.engines import worker_pool
+from yt8m.components.engines.worker_pool_check import fault_of_pool
 from yt8m.pipeline.beam import check_beam
 from yt8m.pipeline.config import BeamConfig, BeamRunner
 
 pytestmark = pytest.mark.needs("network namespaces", "ip")
 WORKER = str(Path(sys.executable).with_name("yt8m-beam-worker"))
+POOL = str(Path(sys.executable).with_name("yt8m-beam-worker-pool"))
 
 
 @pytest.fixture(autouse=True, scope="module")  # gRPC keeps to the first one it was used in
@@ -53,6 +61,10 @@ def pool(free_port):
 
 @pytest.fixture
 def free_port():
+    return any_port()
+
+
+def any_port() -> int:
     with socket.socket() as one:
         one.bind(("localhost", 0))
         return one.getsockname()[1]
@@ -70,7 +82,7 @@ def test_a_program_that_is_not_there_is_named_before_the_run(pool):
     )
     (problem,) = [p for p in check_beam(config) if "--environment_config" in p]
     assert "No such file or directory: '/nowhere/worker'" in problem
-    assert f"--container_executable={WORKER}" in problem
+    assert f"{WORKER}-pool starts a pool whose workers have what they need" in problem
 
 
 def test_a_worker_that_does_not_come_is_waited_for_so_long_and_no_longer(pool):
@@ -82,3 +94,93 @@ def test_a_worker_that_does_not_come_is_waited_for_so_long_and_no_longer(pool):
 
 def test_what_is_no_pool_is_said_to_be_none(free_port):
     assert fault_of_pool(f"localhost:{free_port}", wait_s=2) == "it is no worker pool (UNAVAILABLE)"
+
+
+@pytest.fixture(scope="module")
+def port():
+    return any_port()
+
+
+@pytest.fixture(scope="module")
+def forking(port):
+    with subprocess.Popen([POOL, f"--service_port={port}"], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        said = process.stdout.readline().decode()
+        assert said == f"starts workers for whoever asks at localhost:{port}\n"
+        yield process
+        process.kill()
+
+
+@pytest.fixture
+def silent_engine():
+    """Takes connections and never answers: a worker waits for what it should do."""
+    with socket.socket() as one:
+        one.bind(("localhost", 0))
+        one.listen()
+        yield f"localhost:{one.getsockname()[1]}"
+
+
+@pytest.fixture
+def asked(forking, port):
+    with grpc.insecure_channel(f"localhost:{port}") as channel:
+        yield services.BeamFnExternalWorkerPoolStub(channel)
+
+
+def request(name: str, engine: str) -> messages.StartWorkerRequest:
+    one = messages.StartWorkerRequest(worker_id=name)
+    one.provision_endpoint.url = engine
+    return one
+
+
+def test_a_worker_comes_and_what_it_needs_is_imported_before(forking, port):
+    # A worker that imports Beam, TensorFlow and TFX itself takes longer than this on any machine.
+    assert fault_of_pool(f"localhost:{port}", wait_s=28) is None
+    assert forking.poll() is None
+
+
+def test_a_worker_ends_when_its_engine_says_so_or_asks_for_another_of_its_name(
+    forking, asked, silent_engine
+):
+    asked.StartWorker(request("1-1", silent_engine))
+    (first,) = workers(forking)
+    asked.StartWorker(request("1-1", silent_engine))
+    (second,) = workers(forking)
+    assert second != first
+    assert not first.is_running()
+    asked.StopWorker(messages.StopWorkerRequest(worker_id="1-1"))
+    assert not second.is_running()
+    asked.StopWorker(messages.StopWorkerRequest(worker_id="never started"))
+
+
+def test_what_it_imports_once_is_there():
+    """A name that is not would be passed over silently, and imported by each worker."""
+    for name in worker_pool._IMPORTED_ONCE:
+        importlib.import_module(name)
+
+
+def test_a_port_that_is_taken_is_said(forking, port):
+    done = subprocess.run([POOL, f"--service_port={port}"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert f"error: nothing can listen at localhost:{port}" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_its_workers_end_with_it(forking, asked, silent_engine):
+    """The last one here: the pool is gone after it."""
+    asked.StartWorker(request("1-2", silent_engine))
+    (worker,) = workers(forking)
+    forking.send_signal(signal.SIGTERM)
+    assert forking.wait(30) == 0
+    assert not worker.is_running()
+
+
+def workers(pool: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    """Beside them the pool has what forks them, and multiprocessing's resource tracker."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if found := [
+            one for kind in psutil.Process(pool.pid).children() for one in kind.children()
+        ]:
+            return found
+        time.sleep(0.05)
+    raise AssertionError("no worker within 30 s")
