@@ -31,6 +31,7 @@ _AGAIN = "start it again, and give the same command: it continues"
 # As Flink tells of a task manager that is gone, and Beam of workers that are.
 _TASK_MANAGER = re.compile(r"TaskManager with id (\S+)|task manager '[^'\[]*\[ ?([^\s\]]+) ?\]")
 _LOST_WORKER = re.compile(r"call already cancelled|[Cc]lient cancelled|Process died with exit code")
+_ENDED_ITSELF = "The TaskExecutor is shutting down"
 # The task managers' own calls go to pools alone. One that ends is refused (io exception), or was
 # met while it ended, before or after the two had greeted each other.
 _NO_POOL = re.compile(
@@ -98,6 +99,11 @@ def lost_part(message: str, *, workers: str) -> str | None:
     """What a failed job's message says was lost; None where it is a failure of another kind."""
     if found := _TASK_MANAGER.search(message):
         return f"Flink's task manager {found[1] or found[2]} was lost; {_AGAIN}"
+    if _ENDED_ITSELF in message:
+        return (
+            "one of Flink's task managers ended itself; its log says why (Java heap space: give it "
+            f"more taskmanager.memory.task.heap.size); {_AGAIN}"
+        )
     if _NO_POOL.search(message):
         return f"no worker pool answers the engine's workers ({workers}); {_AGAIN}"
     if _LOST_WORKER.search(message):

@@ -54,7 +54,7 @@ TASK_MANAGER = {
     "cpu.cores": 1.0,
     "memory.framework.heap.size": "128m",
     "memory.framework.off-heap.size": "128m",
-    "memory.task.heap.size": "512m",
+    "memory.task.heap.size": "1024m",
     "memory.task.off-heap.size": "512m",
     "memory.network.min": "256m",
     "memory.network.max": "256m",
@@ -63,10 +63,7 @@ TASK_MANAGER = {
     "memory.jvm-overhead.min": "192m",
     "memory.jvm-overhead.max": "192m",
 }
-_HEAP, _DIRECT = (
-    "640m",
-    "896m",
-)  # of a task manager: the sums of the heaps, and of off-heap + network
+_HEAP, _DIRECT = "1152m", "896m"  # of a task manager: the sums of the heaps, of off-heap + network
 
 
 def is_of_the_installed_beam() -> bool:
@@ -260,6 +257,8 @@ class Flink:
             "rest.port": _REST_PORT,
             "io.tmp.dirs": str(self._directory / "tmp"),
             "classloader.resolve-order": "parent-first",
+            # Out of memory in a thread of gRPC's, it would wait for ever.
+            "cluster.uncaught-exception-handling": "FAIL",
             "pekko.ask.timeout": "60 s",  # a task manager ends where its own start takes longer
             **{f"taskmanager.{name}": value for name, value in TASK_MANAGER.items()},
         }

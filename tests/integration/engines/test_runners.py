@@ -20,6 +20,10 @@ from yt8m.pipeline.config import BeamConfig, BeamRunner
             "that the remote task manager was lost.",
             "task manager tm-0 was lost",
         ),
+        (
+            "org.apache.flink.util.FlinkExpectedException: The TaskExecutor is shutting down.",
+            "one of Flink's task managers ended itself; its log says why",
+        ),
         ("StatusRuntimeException: UNAVAILABLE: io exception", "EXTERNAL localhost:50000"),
         (
             "StatusRuntimeException: UNAVAILABLE: Connection closed while performing protocol "
