@@ -32,9 +32,6 @@ _IN_PROCESS = ("--direct_running_mode=in_memory", "--direct_num_workers=1")
 # option says where workers get it. Those in this process have it, those of these kinds bring it.
 _NO_IMAGE = "--sdk_container_image=none-needed"
 _OWN_ENVIRONMENT = ("LOOPBACK", "EXTERNAL", "PROCESS")
-# A worker sends what it makes in messages of 10 MB, and Beam's Java side keeps 100 of them when it
-# is slower: a task manager's whole memory. What is sent after so long is smaller.
-_SMALL_MESSAGES = "--experiments=data_buffer_time_limit_ms=10"
 
 
 def beam_arguments(config: BeamConfig) -> list[str]:
@@ -50,8 +47,6 @@ def beam_arguments(config: BeamConfig) -> list[str]:
     if options.get("environment_type") == "PROCESS" and not options.get(_ENVIRONMENT):
         command = {"command": str(_program(_WORKER))}
         arguments.append(f"--{_ENVIRONMENT}={json.dumps(command)}")
-    if options.get("job_endpoint") or config.runner in (BeamRunner.FLINK, BeamRunner.SPARK):
-        return [*arguments, *config.options, _SMALL_MESSAGES]  # Beam takes the first: the user's
     return [*arguments, *config.options]
 
 

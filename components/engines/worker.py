@@ -13,6 +13,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+_MESSAGE_BYTES = 1 << 20
+
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Work for the engine that started this process, until it ends it."""
@@ -29,7 +31,26 @@ def work(worker_id: str, provision_endpoint: str) -> None:
     os.environ |= environment(provision_info(provision_endpoint, worker_id), worker_id)
     from apache_beam.runners.worker import sdk_worker_main
 
+    send_small_messages()
     sdk_worker_main.main(["yt8m-beam-worker"])
+
+
+def send_small_messages() -> None:
+    """Of 1 MB, where Beam's are of 10.
+
+    Its Java side keeps up to 100 of them when it is the slower one, which is a task manager's whole
+    memory. Beam has no option for it, but a limit of time, whose thread cuts records in two.
+    """
+    from apache_beam.runners.worker import data_plane
+
+    def create(close: Any, flush: Any, limit_ms: int) -> Any:
+        del limit_ms
+        return data_plane.SizeBasedBufferingClosableOutputStream(
+            close, flush_callback=flush, size_flush_threshold=_MESSAGE_BYTES
+        )
+
+    data_plane.ClosableOutputStream.create = staticmethod(create)
+    data_plane._DEFAULT_SIZE_FLUSH_THRESHOLD = _MESSAGE_BYTES  # what is sent together
 
 
 def environment(info: Any, worker_id: str) -> dict[str, str]:

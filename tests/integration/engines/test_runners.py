@@ -2,10 +2,11 @@
 
 import pytest
 from apache_beam.portability.api import beam_provision_api_pb2
+from apache_beam.runners.worker import data_plane
 
 from yt8m.components.engines.parallelism import is_elsewhere, parallelism_of
 from yt8m.components.engines.runners import lost_part
-from yt8m.components.engines.worker import environment
+from yt8m.components.engines.worker import environment, send_small_messages
 from yt8m.pipeline.beam import beam_arguments
 from yt8m.pipeline.config import BeamConfig, BeamRunner
 
@@ -54,6 +55,22 @@ def test_a_worker_learns_its_job_from_the_engine():
     assert found["CONTROL_API_SERVICE_DESCRIPTOR"].strip() == 'url: "localhost:1"'
     assert found["LOGGING_API_SERVICE_DESCRIPTOR"].strip() == 'url: "localhost:2"'
     assert '"beam:option:experiments:v1": "a"' in found["PIPELINE_OPTIONS"]
+
+
+def test_a_worker_sends_messages_of_a_megabyte(monkeypatch):
+    monkeypatch.setattr(data_plane, "_DEFAULT_SIZE_FLUSH_THRESHOLD", 10 << 20)
+    monkeypatch.setattr(data_plane.ClosableOutputStream, "create", None)
+    send_small_messages()
+    channel = data_plane._GrpcDataChannel()
+    stream = channel.output_stream("1", "a")
+    for _ in range(300):
+        stream.write(bytes(100 << 10))
+        stream.maybe_flush()
+    stream.close()
+    channel._to_send.put(channel._WRITES_FINISHED)
+    sent = [message.ByteSize() for message in channel._write_outputs()]
+    assert sum(sent) > 300 * (100 << 10)
+    assert max(sent) < 3 << 20  # what is over the limit, and what else waits to be sent
 
 
 def test_parallelism_is_read_from_the_arguments():

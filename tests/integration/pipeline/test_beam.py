@@ -6,10 +6,8 @@ from importlib.metadata import version
 from zipfile import ZipFile
 
 import pytest
-from apache_beam.options.pipeline_options import DebugOptions, PipelineOptions
 from apache_beam.runners import DirectRunner
 from apache_beam.runners.runner import create_runner
-from apache_beam.runners.worker.sdk_worker_main import _get_data_buffer_time_limit_ms
 
 from yt8m.pipeline.beam import IN_PROCESS_RUNNER, beam_arguments, check_beam
 from yt8m.pipeline.config import BeamConfig, BeamRunner
@@ -39,17 +37,7 @@ def test_other_engines_get_the_options_as_they_are(runner, name):
     config = BeamConfig(runner=BeamRunner(runner), options=("--parallelism=4", "--flag"))
     runner, *options = beam_arguments(config)
     assert create_runner(runner.removeprefix("--runner=")).__class__.__name__ == f"{name}Runner"
-    assert options[:2] == ["--parallelism=4", "--flag"]
-
-
-def test_workers_of_engines_send_small_messages_unless_an_option_says_otherwise():
-    """As Beam's worker reads them: the first counts."""
-    own = "--experiments=data_buffer_time_limit_ms=500"
-    for options, limit in (((), 10), ((own,), 500)):
-        arguments = beam_arguments(BeamConfig(runner=BeamRunner.FLINK, options=options))
-        experiments = PipelineOptions(arguments).view_as(DebugOptions).experiments
-        assert _get_data_buffer_time_limit_ms(experiments) == limit
-    assert not any("experiments" in argument for argument in beam_arguments(BeamConfig()))
+    assert options == ["--parallelism=4", "--flag"]
 
 
 def test_parallelism_is_of_flink_and_said_once():
