@@ -27,9 +27,11 @@ from yt8m.components.records.decode import MalformedRecord, decode_record
 from yt8m.components.records.shard_reader import open_shard, scan
 from yt8m.components.records.tfrecord import frame
 from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.errors import Yt8mError
 from yt8m.schemas.features import ID, LABELS
 from yt8m.schemas.own_code import load_named
 
+_READ, _WRITTEN = ".read.json", ".written.json"
 _Group = tuple[str, int | None]  # split, span
 _Key = tuple[str, int | None, int]  # split, span, number of the new shard
 
@@ -50,16 +52,26 @@ def rewrite_records(
             pipeline
             | "Shards" >> beam.Create([_task(report) for report in reports])
             | "Spread" >> beam.Reshuffle()
-            | "Read" >> beam.ParDo(_Read(config, counts))
+            | "Read" >> beam.ParDo(_Read(config, counts, scratch))
             | "Group" >> beam.GroupByKey()
             | "Write" >> beam.ParDo(_Write(config, counts, root, scratch))
         )
-    names = storage.glob(storage.join(storage.escape(scratch), "*.json"))
-    shards = [from_dict(Shard, json.loads(storage.read_text(name))) for name in names]
+    shards = [from_dict(Shard, told) for told in _told(scratch, _WRITTEN)]
+    written, read = sum(s.records for s in shards), sum(_told(scratch, _READ))
+    if written != read:
+        raise Yt8mError(
+            f"Beam's engine was given {read:,} records to write again and wrote {written:,}: "
+            "nothing is ingested. Give the same command again; if it stays so, leave out "
+            "--beam-runner"
+        )
     good = sum(report.records - len(report.problems) for report in reports)
-    return sorted(shards, key=lambda s: (s.split, s.span or 0, s.uri)), good - sum(
-        s.records for s in shards
-    )
+    return sorted(shards, key=lambda s: (s.split, s.span or 0, s.uri)), good - read
+
+
+def _told(scratch: str, ending: str) -> list[Any]:
+    """What the workers left of what they did."""
+    names = storage.glob(storage.join(storage.escape(scratch), f"*{ending}"))
+    return [json.loads(storage.read_text(name)) for name in names]
 
 
 def keep_record(path: str) -> Callable[[bytes], bool]:
@@ -126,17 +138,20 @@ def _shard_counts(reports: Sequence[ShardReport], config: DataConfig) -> dict[_G
 class _Read(beam.DoFn):
     """Good records of one shard, each under the new shard that it goes to."""
 
-    def __init__(self, config: DataConfig, counts: dict[_Group, int]) -> None:
-        self._config, self._counts = to_dict(config), counts
+    def __init__(self, config: DataConfig, counts: dict[_Group, int], scratch: str) -> None:
+        self._config, self._counts, self._scratch = to_dict(config), counts, scratch
 
     def process(self, task: dict[str, Any]) -> Iterator[tuple[_Key, tuple[bytes, bytes]]]:
         config = from_dict(DataConfig, self._config)
-        keep, bad = keep_record(config.rewrite.keep), set(task["bad"])
+        keep, bad, given = keep_record(config.rewrite.keep), set(task["bad"]), 0
         with open_shard(task["uri"]) as (file, _):
             for block in scan(file):
                 for index, record in zip(block.indices, block.records, strict=True):
                     if index < task["end"] and index not in bad and keep(record):
+                        given += 1
                         yield self._placed(record, f"{task['digest']} {index}", task, config)
+        name = hashlib.sha256(task["uri"].encode()).hexdigest()[:32]
+        storage.write_text(storage.join(self._scratch, f"{name}{_READ}"), json.dumps(given))
 
     def _placed(
         self, record: bytes, place: str, task: dict[str, Any], config: DataConfig
@@ -176,7 +191,8 @@ class _Write(beam.DoFn):
             compression=self._compression.value.upper() if ending else "",
             **_figures(records),
         )
-        storage.write_text(storage.join(self._scratch, f"{name}.json"), json.dumps(to_dict(shard)))
+        told = storage.join(self._scratch, f"{name}{_WRITTEN}")
+        storage.write_text(told, json.dumps(to_dict(shard)))
 
     def _write(self, file: BinaryIO, records: list[bytes]) -> str:
         digest = hashlib.sha256()

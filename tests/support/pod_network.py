@@ -7,6 +7,7 @@ with pod_network():            # this thread, and what it starts, sees nothing e
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import socket
 import struct
@@ -19,6 +20,7 @@ from pathlib import Path
 
 GATEWAY = "10.77.0.1"
 _CLONE_NEWNET = 0x40000000
+_SIOCSIFFLAGS, _IFF_UP = 0x8914, 1
 _A, _IN = 1, 1  # DNS: an address, of the Internet
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -35,7 +37,8 @@ def network_namespace() -> Iterator[None]:
     before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     try:
         _check(_libc.unshare(_CLONE_NEWNET))
-        _ip("link set lo up")
+        with socket.socket() as any_one:
+            fcntl.ioctl(any_one, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", _IFF_UP))
         yield
     finally:
         _check(_libc.setns(before, _CLONE_NEWNET))

@@ -64,6 +64,11 @@ def flink_programs() -> Path | None:
     return place if (place / "unlisted-jars.jar").exists() else None  # made last
 
 
+def prism_program() -> str | None:
+    """As `make prism` builds it: of the version in tests/support/beam_engines/prism/go.mod."""
+    return shutil.which("prism", path=str(_built() / "bin"))
+
+
 def _built() -> Path:
     """As CACHE in the Makefile."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "yt8m"
@@ -93,6 +98,9 @@ REQUIREMENTS: dict[str, Requirement] = {
     "mlflow": Requirement(find=lambda: importlib.util.find_spec("mlflow"), otherwise="make mlflow"),
     "flink": Requirement(
         find=flink_programs, otherwise="make flink (with Maven and a JDK; 400 MB, two minutes)"
+    ),
+    "prism": Requirement(
+        find=prism_program, otherwise="make prism (Go 1.26 or newer, two minutes)"
     ),
     "mvn": Requirement(find=lambda: program("mvn"), package="maven"),
     "javac": Requirement(find=lambda: program("javac"), package="default-jdk-headless"),

@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import apache_beam as beam
 import pytest
 from records import flip_byte_in_record, make_dataset, read_all
 from tfx_runs import output, run
@@ -16,11 +17,13 @@ from tfx_runs import output, run
 from yt8m.components.artifacts.manifest import Manifest
 from yt8m.components.example_gen.component import ExampleGen
 from yt8m.components.example_gen.config import DataConfig
-from yt8m.components.example_gen.rewrite import records_of_split
-from yt8m.components.example_gen.sources import UNDIVIDED, SourceShard
+from yt8m.components.example_gen.rewrite import records_of_split, rewrite_records
+from yt8m.components.example_gen.sources import UNDIVIDED, SourceShard, resolve_sources
+from yt8m.components.example_gen.verify import verify_shards
 from yt8m.components.records.decode import decode_record
 from yt8m.components.records.tfrecord import read_records, write_records
 from yt8m.schemas.config_tree import from_dict
+from yt8m.schemas.errors import Yt8mError
 from yt8m.schemas.features import FeatureConfig
 
 FEATURES = FeatureConfig(num_classes=1000)
@@ -110,6 +113,30 @@ def test_a_filter_leaves_records_out_and_they_are_counted(
     assert Counter(_records(manifest, "train")) == Counter(kept)
     assert artifact["records"] + artifact["filtered"] == 36
     assert artifact["filtered"] > 0
+
+
+def test_records_that_an_engine_loses_are_noticed(tmp_path: Path) -> None:
+    data = make_dataset(tmp_path / "data", train=60, eval=20)
+    config = from_dict(DataConfig, {"root": str(data), "ingest": "rewrite"})
+    reports = verify_shards(resolve_sources(config).shards, config, FEATURES, cache=None)
+
+    class LosesEveryTenth(beam.Pipeline):
+        """As one whose messages are cut in the middle of a record."""
+
+        def apply(self, transform: Any, pvalueish: Any = None, label: Any = None) -> Any:
+            done = super().apply(transform, pvalueish, label)
+            if label != "Read":
+                return done
+            return super().apply(beam.Filter(lambda pair: pair[1][0][0] % 10), done, "Lose")
+
+    with pytest.raises(Yt8mError, match=r"was given 80 records to write again and wrote [67]\d: "):
+        rewrite_records(
+            reports,
+            config,
+            root=str(tmp_path / "out"),
+            scratch=str(tmp_path / "scratch"),
+            make_pipeline=LosesEveryTenth,
+        )
 
 
 def test_a_filter_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
