@@ -14,7 +14,7 @@ PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --max-worker-restart 1 --dist 
 
 .PHONY: help install demo test test-unit test-slow test-real chaos lane-b test-lane-b check format \
 	bench golden golden-lanes reference mlflow size lock audit sbom image fake-gcs-server control-plane \
-	test-control-plane test-kubeflow flink prism test-engines clean
+	test-control-plane test-kubeflow flink spark prism test-engines clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -59,7 +59,7 @@ lane-b: install  ## on TFX 1.21 and Python 3.13: demo, unit tests, the other lan
 	$(LANE_B) --share $(CACHE)/bin sh -c 'make demo && .venv/bin/pytest -q -n $(WORKERS) -m "not real" \
 	  tests/unit tests/integration/packaging tests/integration/engines \
 	  tests/integration/kubeflow/test_golden.py tests/e2e/test_gate.py tests/e2e/test_gate_runner.py && \
-	  XDG_CACHE_HOME=$(dir $(CACHE)) .venv/bin/pytest -q -rs -m engines tests/e2e/test_prism.py'
+	  XDG_CACHE_HOME=$(dir $(CACHE)) .venv/bin/pytest -q -rs -m engines tests/e2e/test_spark_and_prism.py'
 
 test-lane-b: install  ## both lanes by turns in one root; on TFX 1.21 every test of `make test`
 	$(BIN)/pytest -m lane_b tests/e2e/test_lanes.py
@@ -172,14 +172,18 @@ flink: install  ## Flink and Beam's job server for it, for tests (Maven and a JD
 	javac -d $(FLINK)/classes $(ENGINES)/UnlistedJars.java
 	jar --create --file $(FLINK)/unlisted-jars.jar -C $(FLINK)/classes .
 
+spark:  ## Spark and Beam's job server for it, for tests (Maven; 300 MB, half a minute)
+	mvn --batch-mode --quiet --file $(ENGINES)/spark/pom.xml dependency:copy-dependencies \
+	  -DoutputDirectory=$(CACHE)/spark
+
 prism:  ## Beam's own engine, for tests on lane B (Go; two minutes)
 	cd $(ENGINES)/prism && CGO_ENABLED=0 GOBIN=$(CACHE)/bin GOFLAGS="-p=1 -mod=readonly" \
 	  go install github.com/apache/beam/sdks/v2/go/cmd/prism
 
-# Where Flink cannot be had, the tests say what is missing, and are skipped or fail.
-test-engines: install  ## every Beam stage on a Flink cluster, and its faults (as root; about 5 min)
-	-$(MAKE) --no-print-directory flink
-	$(BIN)/pytest -rs -m engines tests/e2e/test_engines.py tests/e2e/test_prism.py
+# Where an engine cannot be had, the tests say what is missing, and are skipped or fail.
+test-engines: install  ## every Beam stage on a Flink cluster and on Spark, and their faults (as root; about 4 min)
+	-$(MAKE) --no-print-directory flink spark
+	$(BIN)/pytest -rs -m engines tests/e2e/test_engines.py tests/e2e/test_spark_and_prism.py
 
 clean:  ## remove what was built here, the environment too
 	rm -rf .venv build dist ./*.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis demo

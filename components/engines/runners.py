@@ -115,7 +115,7 @@ def lost_part(message: str, *, workers: str) -> str | None:
 
 
 def _lost_job_server(endpoint: str | None) -> str:
-    return f"the job server {endpoint or 'of this run'} was lost while it ran a job; {_AGAIN}"
+    return f"the job server {endpoint or 'of this run'} was lost; {_AGAIN}"
 
 
 class _Shared:
@@ -130,7 +130,7 @@ class _Shared:
         portable = options.view_as(PortableOptions)
         try:
             started = super().run_portable_pipeline(pipeline, options)  # type: ignore[misc]
-        except grpc.RpcError as error:
+        except (grpc.RpcError, grpc.FutureTimeoutError) as error:  # while it ran, before it began
             raise Yt8mError(_lost_job_server(portable.job_endpoint)) from error
         return _EngineJob(started, portable)
 

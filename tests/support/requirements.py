@@ -64,6 +64,12 @@ def flink_programs() -> Path | None:
     return place if (place / "unlisted-jars.jar").exists() else None  # made last
 
 
+def spark_programs() -> Path | None:
+    """Where `make spark` puts Spark and Beam's job server for it."""
+    place = _built() / "spark"
+    return place if any(place.glob("beam-runners-spark-3-*.jar")) else None
+
+
 def prism_program() -> str | None:
     """As `make prism` builds it: of the version in tests/support/beam_engines/prism/go.mod."""
     return shutil.which("prism", path=str(_built() / "bin"))
@@ -98,6 +104,9 @@ REQUIREMENTS: dict[str, Requirement] = {
     "mlflow": Requirement(find=lambda: importlib.util.find_spec("mlflow"), otherwise="make mlflow"),
     "flink": Requirement(
         find=flink_programs, otherwise="make flink (with Maven and a JDK; 400 MB, two minutes)"
+    ),
+    "spark": Requirement(
+        find=spark_programs, otherwise="make spark (with Maven; 300 MB, half a minute)"
     ),
     "prism": Requirement(
         find=prism_program, otherwise="make prism (Go 1.26 or newer, two minutes)"

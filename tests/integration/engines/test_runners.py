@@ -67,7 +67,7 @@ def test_a_worker_sends_messages_of_a_megabyte(monkeypatch):
         stream.write(bytes(100 << 10))
         stream.maybe_flush()
     stream.close()
-    channel._to_send.put(channel._WRITES_FINISHED)
+    channel.close()
     sent = [message.ByteSize() for message in channel._write_outputs()]
     assert sum(sent) > 300 * (100 << 10)
     assert max(sent) < 3 << 20  # what is over the limit, and what else waits to be sent

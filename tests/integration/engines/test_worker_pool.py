@@ -25,7 +25,7 @@ from yt8m.components.engines.worker_pool_check import fault_of_pool
 from yt8m.pipeline.beam import check_beam
 from yt8m.pipeline.config import BeamConfig, BeamRunner
 
-pytestmark = pytest.mark.needs("network namespaces", "ip")
+pytestmark = pytest.mark.needs("network namespaces")
 WORKER = str(Path(sys.executable).with_name("yt8m-beam-worker"))
 POOL = str(Path(sys.executable).with_name("yt8m-beam-worker-pool"))
 
