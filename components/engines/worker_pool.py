@@ -12,14 +12,12 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import signal
+import socket
 import threading
 import traceback
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
-
-import grpc
-from apache_beam.portability.api import beam_fn_api_pb2, beam_fn_api_pb2_grpc
 
 from yt8m.components.engines.worker import work
 
@@ -45,19 +43,27 @@ def main(argv: Sequence[str] | None = None) -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--service_port", "--service-port", type=int, default=50000)
+    port_help = "as Beam's own pool calls it (50000)"
+    parser.add_argument(
+        "--service_port", "--service-port", type=int, default=50000, metavar="N", help=port_help
+    )
     parser.add_argument("--host", default="localhost", help="where it listens (localhost)")
     args = parser.parse_args(argv)
     address = f"{args.host}:{args.service_port}"
+    try:
+        socket.create_server((args.host, args.service_port)).close()
+    except OSError as error:
+        reason = error.strerror or error
+        parser.exit(1, f"error: nothing can listen at {address} ({reason}); --service_port=N\n")
     _FORKED.set_forkserver_preload(list(_IMPORTED_ONCE))
     _start(_nothing).join()  # when everything is imported: whoever asks then need not wait
+    import grpc
+    from apache_beam.portability.api import beam_fn_api_pb2_grpc
+
     pool = WorkerPool()
     server = grpc.server(ThreadPoolExecutor(), options=[("grpc.so_reuseport", 0)])
     beam_fn_api_pb2_grpc.add_BeamFnExternalWorkerPoolServicer_to_server(pool, server)
-    try:
-        server.add_insecure_port(address)
-    except RuntimeError:
-        parser.exit(1, f"error: nothing can listen at {address}; --service_port=N takes another\n")
+    server.add_insecure_port(address)
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
@@ -68,13 +74,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     pool.stop_all()
 
 
-class WorkerPool(beam_fn_api_pb2_grpc.BeamFnExternalWorkerPoolServicer):
-    """Starts and ends workers, each a process of its own."""
+class WorkerPool:
+    """Beam's service of that name: starts and ends workers, each a process of its own."""
 
     def __init__(self) -> None:
         self._workers: dict[str, Any] = {}
 
     def StartWorker(self, request: Any, context: Any) -> Any:  # noqa: N802  (gRPC's)
+        from apache_beam.portability.api import beam_fn_api_pb2
+
         del context
         try:
             # One of that name whose engine was lost before it could end it.
@@ -87,6 +95,8 @@ class WorkerPool(beam_fn_api_pb2_grpc.BeamFnExternalWorkerPoolServicer):
         return beam_fn_api_pb2.StartWorkerResponse()
 
     def StopWorker(self, request: Any, context: Any) -> Any:  # noqa: N802
+        from apache_beam.portability.api import beam_fn_api_pb2
+
         del context
         self._stop(request.worker_id)
         return beam_fn_api_pb2.StopWorkerResponse()
