@@ -180,10 +180,12 @@ prism:  ## Beam's own engine, for tests on lane B (Go; two minutes)
 	cd $(ENGINES)/prism && CGO_ENABLED=0 GOBIN=$(CACHE)/bin GOFLAGS="-p=1 -mod=readonly" \
 	  go install github.com/apache/beam/sdks/v2/go/cmd/prism
 
+# A process and what it starts stay in the first network that they are in: each file has one.
 # Where an engine cannot be had, the tests say what is missing, and are skipped or fail.
 test-engines: install  ## every Beam stage on a Flink cluster and on Spark, and their faults (as root; about 4 min)
 	-$(MAKE) --no-print-directory flink spark
-	$(BIN)/pytest -rs -m engines tests/e2e/test_engines.py tests/e2e/test_spark_and_prism.py
+	$(BIN)/pytest -rs -m engines tests/e2e/test_engines.py
+	$(BIN)/pytest -rs -m engines tests/e2e/test_spark_and_prism.py
 
 clean:  ## remove what was built here, the environment too
 	rm -rf .venv build dist ./*.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis demo
