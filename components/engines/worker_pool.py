@@ -55,6 +55,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     except OSError as error:
         reason = error.strerror or error
         parser.exit(1, f"error: nothing can listen at {address} ({reason}); --service_port=N\n")
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
     _FORKED.set_forkserver_preload(list(_IMPORTED_ONCE))
     _start(_nothing).join()  # when everything is imported: whoever asks then need not wait
     import grpc
@@ -64,9 +67,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     server = grpc.server(ThreadPoolExecutor(), options=[("grpc.so_reuseport", 0)])
     beam_fn_api_pb2_grpc.add_BeamFnExternalWorkerPoolServicer_to_server(pool, server)
     server.add_insecure_port(address)
-    ended = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ended.set())
     server.start()
     print(f"starts workers for whoever asks at {address}", flush=True)
     ended.wait()

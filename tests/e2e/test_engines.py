@@ -25,7 +25,7 @@ from flink_cluster import (
     worker_pool,
 )
 from tensorflow_metadata.proto.v0 import statistics_pb2
-from yt8m_runs import QUICK, Place, yt8m
+from yt8m_runs import QUICK, Place, run_in_process, yt8m
 
 pytestmark = [
     pytest.mark.e2e,
@@ -57,14 +57,7 @@ def flink(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flink]:
 def here(flink: Flink, tmp_path_factory: pytest.TempPathFactory) -> Place:
     """Run in this process: what every engine has to give."""
     del flink  # whose network this thread is in: processes start there from now on
-    folder = tmp_path_factory.mktemp("here")
-    words = ["--train", 2000, "--eval", 600, "--classes", 20, "--shards", 4]
-    done = yt8m("data", "generate", "--level", "video", "--out", folder / "data", *words)
-    assert done.returncode == 0, done.stderr
-    place = Place(folder / "data", folder / "root", folder / "push", settings=SETTINGS)
-    done = place.run()
-    assert done.returncode == 0, done.stderr
-    return place
+    return run_in_process(tmp_path_factory.mktemp("here"), SETTINGS)
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import pytest
 from pod_network import network_namespace
 from requirements import prism_program, spark_programs
-from yt8m_runs import QUICK, Place, yt8m
+from yt8m_runs import QUICK, Place, run_in_process, yt8m
 
 _PARTS = Path(__file__).parents[1] / "support" / "beam_engines"
 JOBS, OTHERS, POOL = 8099, 8098, 50000
@@ -119,14 +119,7 @@ def engine(
 def here(engine: Running, tmp_path_factory: pytest.TempPathFactory) -> Place:
     """Run in this process: what every engine has to give."""
     del engine  # whose network this thread is in: processes start there from now on
-    folder = tmp_path_factory.mktemp("here")
-    words = ["--train", 2000, "--eval", 600, "--classes", 20, "--shards", 4]
-    done = yt8m("data", "generate", "--level", "video", "--out", folder / "data", *words)
-    assert done.returncode == 0, done.stderr
-    place = Place(folder / "data", folder / "root", folder / "push", settings=SETTINGS)
-    done = place.run()
-    assert done.returncode == 0, done.stderr
-    return place
+    return run_in_process(tmp_path_factory.mktemp("here"), SETTINGS)
 
 
 def listens(port: int) -> bool:

@@ -72,6 +72,17 @@ def generate(out: Path, *, spans: int = 0, train: int = 300, evaluate: int = 100
     return out
 
 
+def run_in_process(folder: Path, settings: tuple[str, ...]) -> Place:
+    """A run to a push without an engine: what every engine has to give."""
+    words = ["--train", 2000, "--eval", 600, "--classes", 20, "--shards", 4]
+    done = yt8m("data", "generate", "--level", "video", "--out", folder / "data", *words)
+    assert done.returncode == 0, done.stderr
+    place = Place(folder / "data", folder / "root", folder / "push", settings=settings)
+    done = place.run()
+    assert done.returncode == 0, done.stderr
+    return place
+
+
 @dataclass
 class Place:
     """A data directory, a root and a registry, and the runs there."""

@@ -165,6 +165,17 @@ def test_a_port_that_is_taken_is_said(forking, port):
     assert "Traceback" not in done.stderr
 
 
+def test_a_pool_that_is_ended_while_it_loads_says_nothing(free_port):
+    with subprocess.Popen([POOL, f"--service_port={free_port}"], stderr=subprocess.PIPE) as early:
+        forking = psutil.Process(early.pid)
+        while not forking.children():  # it loads
+            time.sleep(0.05)
+        early.send_signal(signal.SIGINT)
+        said = early.communicate(timeout=120)[1].decode()
+    assert early.returncode == 0
+    assert "Traceback" not in said
+
+
 def test_its_workers_end_with_it(forking, asked, silent_engine):
     """The last one here: the pool is gone after it."""
     asked.StartWorker(request("1-2", silent_engine))
