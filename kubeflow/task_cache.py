@@ -21,7 +21,7 @@ from yt8m.schemas.code_version import code_version
 # What takes long, or would give other bytes for the same inputs. The others look outside, or are
 # done in no time.
 _EXECUTORS = {
-    "tfx.components.statistics_gen.executor.Executor": "StatisticsGen",
+    "yt8m.components.validation.statistics_executor.StatisticsGenExecutor": "StatisticsGen",
     "tfx.components.transform.executor.Executor": "Transform",
     "tfx.components.tuner.executor.Executor": "Tuner",
     "tfx.components.trainer.executor.GenericExecutor": "Trainer",

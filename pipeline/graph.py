@@ -20,9 +20,9 @@ from yt8m.components.transform.component import create_transform
 from yt8m.components.tuner.component import create_tuner
 from yt8m.components.validation.component import (
     SchemaGen,
+    StatisticsGen,
     ValidationGate,
     create_example_validator,
-    create_statistics_gen,
 )
 from yt8m.pipeline.beam import beam_arguments
 from yt8m.pipeline.config import PipelineConfig
@@ -46,9 +46,7 @@ def create_pipeline(config: PipelineConfig, external: ExternalInputs) -> Pipelin
         source_digest=external.source_digest,
     )
     schema = SchemaGen(level, features)
-    statistics = create_statistics_gen(
-        examples.outputs["sample"], schema.outputs["schema"], bounded=config.data.sample_mb > 0
-    )
+    statistics = StatisticsGen(examples.outputs["sample"], schema.outputs["schema"])
     anomalies = create_example_validator(statistics.outputs["statistics"], schema.outputs["schema"])
     gate = ValidationGate(
         config.validation,

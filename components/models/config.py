@@ -168,6 +168,8 @@ class NextVladConfig(ConfigNode):
     hidden: PositiveInt = 2048  # units of the layer after the pooling
     expansion: PositiveInt = 2  # a frame vector is widened so many times
     groups: PositiveInt = 8  # parts of the widened vector, each with an attention of its own
+    # Pool rgb and audio each by itself, as published; audio with half the clusters and groups.
+    apart: bool = False
     batch_norm: bool = True  # normalise each layer by the batch
     context_gating: bool = True  # gate the vector by itself (Miech et al. 2017)
     gating_reduction: PositiveInt = 8  # the gate works on a vector so many times smaller

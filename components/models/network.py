@@ -309,7 +309,7 @@ def _create_trunk(
         case NetVladConfig():
             return NetVlad(model, size=size, name=name, recipe=recipe)
         case NextVladConfig():
-            return NextVlad(model, size=size, name=name, recipe=recipe)
+            return NextVlad(model, sizes=sizes, name=name, recipe=recipe)
         case TransformerConfig():
             return Transformer(model, size=size, name=name, recipe=recipe)
 

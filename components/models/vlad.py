@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import tensorflow as tf
 import tf_keras
@@ -45,38 +46,38 @@ class NetVlad(tf_keras.layers.Layer):
         return self._hidden(residuals, signal.noise, training=training)
 
 
-class NextVlad(tf_keras.layers.Layer):
-    """The same on groups of an expanded vector, each group with its attention (Lin et al. 2018)."""
+class GroupedVlad(tf_keras.layers.Layer):
+    """NetVLAD's residuals on groups of an expanded vector, each group with its attention."""
 
-    def __init__(self, config: NextVladConfig, *, size: int, name: str, recipe: Recipe) -> None:
+    def __init__(
+        self, config: NextVladConfig, *, size: int, name: str, recipe: Recipe, share: float = 1.0
+    ) -> None:
         super().__init__(name=name)
         expanded = size * config.expansion
-        if expanded % config.groups:
+        self._groups = _shared_out("groups", config.groups, share)
+        self._clusters = _shared_out("clusters", config.clusters, share)
+        if expanded % self._groups:
             raise ConfigError(
-                f"model.groups = {config.groups}: must divide the expanded size, "
+                f"model.groups = {config.groups}: {self._groups} must divide the expanded size, "
                 f"{size} x {config.expansion} = {expanded}"
             )
-        self._groups, self._clusters = config.groups, config.clusters
-        self._part = expanded // config.groups
+        self._part = expanded // self._groups
         self._scale = unit_scale(size)
         self._expand = Linear(expanded, name=f"{name}_expand", recipe=recipe)
-        self._attend = Linear(config.groups, name=f"{name}_attend", recipe=recipe)
+        self._attend = Linear(self._groups, name=f"{name}_attend", recipe=recipe)
         self._assign = Linear(
-            config.groups * config.clusters, name=f"{name}_assign", recipe=recipe, use_bias=False
+            self._groups * self._clusters, name=f"{name}_assign", recipe=recipe, use_bias=False
         )
         self._assign_norm = BatchNorm(name=f"{name}_assign_norm", enabled=config.batch_norm)
         self._centres = self.add_weight(
             name=f"{name}/centres",
-            shape=(config.clusters, self._part),
+            shape=(self._clusters, self._part),
             initializer=_normal(self._part, name, recipe),
         )
-        self._hidden = _Hidden(
-            config, name=f"{name}_hidden", recipe=recipe, reduction=config.gating_reduction
-        )
 
-    def call(self, signal: Signal, training: bool = False) -> tf.Tensor:
-        mask = signal.mask
-        expanded = self._expand(signal.vectors * self._scale)
+    def pool(self, vectors: tf.Tensor, mask: tf.Tensor, *, training: bool) -> tf.Tensor:
+        """`[batch, frames, size]` to `[batch, clusters x expanded size / groups]`."""
+        expanded = self._expand(vectors * self._scale)
         attention = tf.sigmoid(self._attend(expanded))  # [batch, frames, groups]
         attention *= tf.cast(mask, tf.float32)[..., tf.newaxis]
         logits = self._assign_norm(self._assign(expanded), mask=mask, training=training)
@@ -84,8 +85,35 @@ class NextVlad(tf_keras.layers.Layer):
         weights = tf.nn.softmax(tf.reshape(logits, [-1, parts, self._clusters]))
         weights *= tf.reshape(attention, [-1, parts, 1])
         grouped = tf.reshape(expanded, [-1, parts, self._part])
-        residuals = _residuals(weights, grouped, self._centres)
-        return self._hidden(residuals, signal.noise, training=training)
+        return _residuals(weights, grouped, self._centres)
+
+
+class NextVlad(GroupedVlad):
+    """Its own groups pool the whole vector, or its first feature and others the further ones.
+
+    Lin et al. 2018 pool rgb and audio so, audio with half the clusters and groups.
+    """
+
+    def __init__(
+        self, config: NextVladConfig, *, sizes: Sequence[int], name: str, recipe: Recipe
+    ) -> None:
+        self._sizes = list(sizes) if config.apart else [sum(sizes)]
+        super().__init__(config, size=self._sizes[0], name=name, recipe=recipe)
+        self._further = [
+            GroupedVlad(config, size=size, name=f"{name}_{number}", recipe=recipe, share=0.5)
+            for number, size in enumerate(self._sizes[1:], start=1)
+        ]
+        self._hidden = _Hidden(
+            config, name=f"{name}_hidden", recipe=recipe, reduction=config.gating_reduction
+        )
+
+    def call(self, signal: Signal, training: bool = False) -> tf.Tensor:
+        vectors = tf.split(signal.vectors, self._sizes, axis=-1)
+        pooled = [
+            groups.pool(part, signal.mask, training=training)
+            for groups, part in zip([self, *self._further], vectors, strict=True)
+        ]
+        return self._hidden(tf.concat(pooled, axis=-1), signal.noise, training=training)
 
 
 class _Hidden(tf_keras.layers.Layer):
@@ -137,6 +165,12 @@ def _residuals(weights: tf.Tensor, vectors: tf.Tensor, centres: tf.Tensor) -> tf
     by_cluster = l2_normalize(summed - mass * centres)
     flat = tf.reshape(by_cluster, [-1, centres.shape[0] * centres.shape[1]])
     return l2_normalize(flat) * math.sqrt(centres.shape[0])
+
+
+def _shared_out(key: str, count: int, share: float) -> int:
+    if count * share % 1:
+        raise ConfigError(f"model.{key} = {count}: must be even where model.apart is true")
+    return int(count * share)
 
 
 def _normal(size: int, name: str, recipe: Recipe) -> tf_keras.initializers.Initializer:

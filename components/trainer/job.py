@@ -76,8 +76,9 @@ class TrainingJob(JsonFile):
             }
         )
         # Of what is not used nothing is noted, as by versions that did not know it.
-        if not described["model"].get("modality_norm"):
-            described["model"].pop("modality_norm", None)
+        for key in ("modality_norm", "apart"):
+            if not described["model"].get(key):
+                described["model"].pop(key, None)
         return {**described, "transform": self.transform} if self.transform else described
 
     @property

@@ -1,16 +1,17 @@
-"""The declarations of SchemaGen and ValidationGate, and the stock components between them."""
+"""The declarations of SchemaGen, StatisticsGen and ValidationGate, and TFX's ExampleValidator."""
 
 from __future__ import annotations
 
 import tensorflow_data_validation as tfdv
 from tfx import types
-from tfx.components import ExampleValidator, StatisticsGen
-from tfx.dsl.components.base import base_component, executor_spec
+from tfx.components import ExampleValidator
+from tfx.dsl.components.base import base_beam_component, base_component, executor_spec
 from tfx.types import standard_artifacts
 
 from yt8m.components.declaration import Declaration, channels, parameters
 from yt8m.components.validation.config import ValidationConfig
 from yt8m.components.validation.executor import SchemaGenExecutor, ValidationGateExecutor
+from yt8m.components.validation.statistics_executor import StatisticsGenExecutor
 from yt8m.schemas.code_version import code_version
 from yt8m.schemas.config_tree import to_parameter
 from yt8m.schemas.features import FeatureConfig, Level
@@ -43,6 +44,40 @@ class SchemaGen(base_component.BaseComponent):
                 level=level.value,
                 features=to_parameter(features),
                 code_version=_schema_version(level),
+            )
+        )
+
+
+class StatisticsGenSpec(Declaration):
+    """What passes in and out, by the names that TFX's executor knows."""
+
+    PARAMETERS = parameters("stats_options_json", "code_version")
+    INPUTS = channels(examples=standard_artifacts.Examples, schema=standard_artifacts.Schema)
+    OUTPUTS = channels(statistics=standard_artifacts.ExampleStatistics)
+
+
+class StatisticsGen(base_beam_component.BaseBeamComponent):
+    """TFX's StatisticsGen, which needs no Beam pipeline for what one process can do."""
+
+    SPEC_CLASS = StatisticsGenSpec
+    EXECUTOR_SPEC = executor_spec.BeamExecutorSpec(StatisticsGenExecutor)
+
+    def __init__(self, sample: types.BaseChannel, schema: types.BaseChannel) -> None:
+        """Of `sample`; the schema says that labels are categories.
+
+        Distinct values are counted in sketches, whose size is bounded: up to 5,000 classes and
+        16,384 ids exactly, of more ids there is an estimate.
+        """
+        options = tfdv.StatsOptions(num_histogram_buckets=_BINS, num_rank_histogram_buckets=_RANKED)
+        options.use_sketch_based_topk_uniques = True
+        # Read back field by field: TFX 1.16 misses this one in what TFX 1.21 has compiled.
+        vars(options).setdefault("_slice_sqls", None)
+        super().__init__(
+            StatisticsGenSpec(
+                stats_options_json=options.to_json(),
+                code_version=code_version(StatisticsGenExecutor.__module__),
+                examples=sample,
+                schema=schema,
             )
         )
 
@@ -88,21 +123,6 @@ class ValidationGate(base_component.BaseComponent):
                 baseline=baseline,
             )
         )
-
-
-def create_statistics_gen(
-    sample: types.BaseChannel, schema: types.BaseChannel, *, bounded: bool = True
-) -> StatisticsGen:
-    """Statistics of the sample; the schema says that labels are categories.
-
-    Unless it is `bounded`, distinct values are counted in sketches, whose size is: those of ids
-    are then an estimate, while classes, fewer than a sketch holds, are counted as before.
-    """
-    options = tfdv.StatsOptions(num_histogram_buckets=_BINS, num_rank_histogram_buckets=_RANKED)
-    options.use_sketch_based_topk_uniques = not bounded
-    # Read back field by field: TFX 1.16 misses this one in what TFX 1.21 has compiled.
-    vars(options).setdefault("_slice_sqls", None)
-    return StatisticsGen(examples=sample, schema=schema, stats_options=options)
 
 
 def create_example_validator(

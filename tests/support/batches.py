@@ -53,6 +53,7 @@ MODELS: dict[str, ModelConfig] = {
     "netvlad": NetVladConfig(clusters=4, hidden=8),
     "netvlad_gated": NetVladConfig(clusters=4, hidden=8, context_gating=True, dropout=0.1),
     "nextvlad": NextVladConfig(clusters=4, hidden=16),
+    "nextvlad_apart": NextVladConfig(clusters=4, hidden=16, apart=True),
     "transformer": TransformerConfig(heads=2, width=8, feed_forward=16, dropout=0.0),
     "transformer_token": TransformerConfig(
         layers=1, heads=2, width=8, feed_forward=16, dropout=0.0, pooling=SequencePooling.CLS

@@ -18,9 +18,9 @@ from yt8m.components.transform.component import create_transform
 from yt8m.components.transform.config import TransformConfig
 from yt8m.components.validation.component import (
     SchemaGen,
+    StatisticsGen,
     ValidationGate,
     create_example_validator,
-    create_statistics_gen,
 )
 from yt8m.components.validation.config import ValidationConfig
 from yt8m.pipeline.beam import beam_arguments
@@ -39,7 +39,7 @@ def create_data_path(
     examples = ExampleGen(data, features, cache_dir=cache_dir)
     schema_gen = SchemaGen(data.level, features)
     sample, schema = examples.outputs["sample"], schema_gen.outputs["schema"]
-    statistics_gen = create_statistics_gen(sample, schema)
+    statistics_gen = StatisticsGen(sample, schema)
     statistics = statistics_gen.outputs["statistics"]
     validator = create_example_validator(statistics, schema)
     gate = ValidationGate(

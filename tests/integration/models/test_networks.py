@@ -29,8 +29,9 @@ from yt8m.components.models.dbof import spread
 from yt8m.components.models.heads import create_heads
 from yt8m.components.models.network import Network
 from yt8m.components.models.trunks import Signal, video_vector
+from yt8m.pipeline.presets import load_config
 from yt8m.schemas.errors import ConfigError
-from yt8m.schemas.features import Level
+from yt8m.schemas.features import FeatureConfig, Level
 
 Step = tuple[float, list[tf.Tensor]]
 
@@ -185,8 +186,27 @@ def test_models_of_frames_are_refused_at_video_level(name: str) -> None:
 
 def test_groups_that_do_not_divide_are_refused() -> None:
     heads = create_heads((), features=FEATURES, level=Level.FRAME)
-    with pytest.raises(ConfigError, match=r"model\.groups = 7: must divide .* 24 x 2 = 48"):
+    with pytest.raises(ConfigError, match=r"model\.groups = 7: 7 must divide .* 24 x 2 = 48"):
         create_network(NextVladConfig(groups=7), features=FEATURES, level=Level.FRAME, heads=heads)
+    apart = NextVladConfig(groups=32, apart=True)  # 16 x 2 divided by 32, and 8 x 2 by 16
+    create_network(apart, features=FEATURES, level=Level.FRAME, heads=heads)
+    apart = NextVladConfig(clusters=7, apart=True)
+    with pytest.raises(ConfigError, match=r"model\.clusters = 7: must be even where model\.apart"):
+        create_network(apart, features=FEATURES, level=Level.FRAME, heads=heads)
+
+
+def test_nextvlad_of_the_preset_has_the_published_size() -> None:
+    model = load_config("frame_nextvlad").trainer.model
+    features = FeatureConfig()
+    heads = create_heads((), features=features, level=Level.FRAME)
+    network = create_network(model, features=features, level=Level.FRAME, heads=heads)
+    rgb = 1024 * 2048 + 2048 * (8 * 112) + 112 * (2048 // 8)
+    audio = 128 * 256 + 256 * (4 * 56) + 56 * (256 // 4)
+    pooled = 112 * 256 + 56 * 64
+    matrices = rgb + audio + pooled * 2048 + 2 * 2048 * 256 + 2048 * 3862
+    biases_attention_and_norms = 60_000
+    assert 0 < network.count_params() - matrices < biases_attention_and_norms
+    assert network.count_params() < 80_000_000  # "less than 80M", Lin et al. 2018
 
 
 def test_the_regulariser_is_the_starter_codes_half_of_the_squares() -> None:

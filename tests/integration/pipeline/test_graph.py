@@ -2,8 +2,6 @@
 
 import json
 
-import tensorflow_data_validation as tfdv
-
 from yt8m.pipeline.graph import create_pipeline
 from yt8m.pipeline.presets import load_config
 from yt8m.pipeline.run.cache_keys import ExternalInputs
@@ -24,18 +22,6 @@ def test_a_limit_on_serving_is_infra_checks_alone():
     free = _components("infra_check.enabled=true")
     assert _node(limited["InfraCheck"], "limits") == {"max_latency_ms": 7, "max_memory_mb": None}
     assert limited["Evaluator"].exec_properties == free["Evaluator"].exec_properties
-
-
-def test_distinct_values_of_all_records_are_counted_in_sketches():
-    """Else each id is held in memory, and there may be millions."""
-
-    def sketched(*settings):
-        properties = _components(*settings)["StatisticsGen"].exec_properties
-        options = tfdv.StatsOptions.from_json(properties["stats_options_json"])
-        return options.use_sketch_based_topk_uniques
-
-    assert not sketched()
-    assert sketched("data.sample_mb=0")
 
 
 def test_pusher_and_report_wait_for_infra_check_and_do_without_where_it_is_left_out():

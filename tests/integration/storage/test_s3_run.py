@@ -12,7 +12,7 @@ from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Manifest
 from yt8m.components.example_gen.component import ExampleGen
 from yt8m.components.example_gen.config import DataConfig, Ingest
-from yt8m.components.validation.component import SchemaGen, create_statistics_gen
+from yt8m.components.validation.component import SchemaGen, StatisticsGen
 from yt8m.schemas.features import FeatureConfig, Level
 
 FEATURES = FeatureConfig(num_classes=1000)
@@ -25,9 +25,7 @@ def test_stock_components_read_the_sample_of_remote_records(tmp_path: Path) -> N
         config = DataConfig(root=f"{bucket}/yt8m", ingest=Ingest.REFERENCE)
         example_gen = ExampleGen(config, FEATURES)
         schema_gen = SchemaGen(Level.VIDEO, FEATURES)
-        statistics_gen = create_statistics_gen(
-            example_gen.outputs["sample"], schema_gen.outputs["schema"]
-        )
+        statistics_gen = StatisticsGen(example_gen.outputs["sample"], schema_gen.outputs["schema"])
         run([example_gen, schema_gen, statistics_gen], tmp_path)
         examples = output(tmp_path, "ExampleGen", "examples")
         manifest = Manifest.from_json((Path(examples["uri"]) / "manifest.json").read_text())

@@ -1,0 +1,59 @@
+"""TFDV's statistics of records, by its own generators and without a Beam pipeline around them.
+
+What it takes to put such a pipeline together, to pickle it and to take it apart is more than the
+statistics of a sample themselves. On an engine TFX's own executor shares the work among workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import tensorflow_data_validation as tfdv
+from tensorflow_data_validation.statistics import stats_impl
+from tensorflow_metadata.proto.v0 import statistics_pb2
+from tfx_bsl.coders import example_coder, sequence_example_coder
+
+from yt8m.components.records.shard_reader import open_shard, scan
+from yt8m.schemas.errors import DataError
+
+_SEQUENCES = "##SEQUENCE##"  # the column in which TFDV looks for the frames
+
+Decode = Callable[[list[bytes]], Any]  # serialized records to a pyarrow.RecordBatch
+
+
+def compute_statistics(
+    uris: Iterable[str], options: tfdv.StatsOptions, *, sequences: bool
+) -> statistics_pb2.DatasetFeatureStatisticsList:
+    """Statistics of the records of all `uris`, in memory that does not grow with them."""
+    generators = stats_impl.get_generators(options, in_memory=True)
+    for generator in generators:
+        generator.setup()
+    found = [generator.create_accumulator() for generator in generators]
+    decode = _decoder(sequences=sequences)
+    for records in _blocks(uris):
+        batch = decode(records)
+        found = [
+            generator.add_input(so_far, batch)
+            for generator, so_far in zip(generators, found, strict=True)
+        ]
+    return stats_impl.extract_statistics_output(found, generators)
+
+
+def _decoder(*, sequences: bool) -> Decode:
+    if sequences:
+        decoder: Any = sequence_example_coder.SequenceExamplesToRecordBatchDecoder(_SEQUENCES)
+    else:
+        decoder = example_coder.ExamplesToRecordBatchDecoder()
+    return lambda records: decoder.DecodeBatch(records)
+
+
+def _blocks(uris: Iterable[str]) -> Iterator[list[bytes]]:
+    for uri in uris:
+        with open_shard(uri) as (file, _):
+            for block in scan(file):
+                if block.problems:
+                    record, offset, reason = block.problems[0]
+                    raise DataError(f"{uri}: record {record} at byte {offset}: {reason}")
+                if block.records:
+                    yield block.records
