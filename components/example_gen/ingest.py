@@ -74,7 +74,7 @@ def ingest(
     sample_splits = materialize_sample(
         shards,
         root=sample_uri,
-        limit_bytes=config.sample_mb << 20 or sum(shard.bytes for shard in shards),
+        limit_bytes=config.sample_bytes or sum(shard.bytes for shard in shards),
         left_out=config.unlabelled,
     )
     index = record_index(shards, reports, level=config.level)

@@ -16,7 +16,7 @@ class InfraCheckConfig(ConfigNode):
     records: NonNegativeInt = 8  # of the evaluated split, beside the model's warm-up requests
     batch_sizes: tuple[PositiveInt, ...] = (1, 8, 64)  # whose latency is measured, ascending
     requests: PositiveInt = 100  # of each batch size
-    seconds: PositiveFloat = 5.0  # after which a batch size has had enough of them, five or more
+    seconds: PositiveFloat = 2.0  # after which a batch size has had enough of them, five or more
     timeout_s: PositiveFloat = 600.0  # for all of it; a model that takes longer is held back
 
     def __post_init__(self) -> None:

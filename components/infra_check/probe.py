@@ -1,6 +1,6 @@
 """The fresh process: a program that knows TensorFlow alone, and refuses all else.
 
-    python probe.py TASK.json ANSWER.json
+    python probe.py ANSWER.json < TASK.json
 
 It is given requests in their order, sends each once, and says what the model answered; then it
 takes the time of requests of each size, one after the other, as a client without company sees it.
@@ -20,6 +20,8 @@ from typing import Any
 Ask = Callable[[str, Sequence[bytes]], "dict[str, Any]"]
 
 _FOREIGN = ("tfx", "tfx_bsl", "tensorflow_transform", "tensorflow_text", "tf_keras", "yt8m")
+# TensorFlow imports these where it finds them, and a model needs them as little.
+_FOUND = ("pandas", "scipy", "googleapiclient")
 _FEWEST = 5  # requests of a size
 
 
@@ -27,16 +29,15 @@ class _Refuse:
     """A model that needs one of these modules cannot be served."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        if name.partition(".")[0] in _FOREIGN:
+        if name.partition(".")[0] in _FOREIGN + _FOUND:
             raise ImportError(f"a model server has no module {name}")
 
 
-def main(task_file: str, answer_file: str) -> None:
+def main(answer_file: str) -> None:
     sys.meta_path.insert(0, _Refuse())
     import tensorflow as tf
 
-    with open(task_file, encoding="utf-8") as file:  # noqa: PTH123
-        task = json.load(file)
+    task = json.load(sys.stdin)  # once who gives it has nothing else to do
     requests = [
         (request["signature"], [base64.b64decode(text) for text in request["records"]])
         for request in task["requests"]

@@ -96,7 +96,8 @@ def column(values: np.ndarray | None, rows: int, name: str) -> np.ndarray | None
 
 def _require_finite(batch: Batch, scores: np.ndarray) -> None:
     # A sum is not finite whenever one term is not: one pass, no [B, C] temporary.
-    sums = scores.sum(axis=1, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        sums = scores.sum(axis=1)
     if np.isfinite(sums).all():
         return
     bad = np.flatnonzero(~np.isfinite(scores).all(axis=1))

@@ -15,9 +15,11 @@ from records import compress, flip_byte_in_record, make_dataset, read_all
 
 from yt8m.components.artifacts.manifest import Manifest
 from yt8m.components.artifacts.record_index import parse_index
+from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.records import shard_reader
 from yt8m.components.records.decode import decode_record
 from yt8m.components.records.tfrecord import read_records
+from yt8m.schemas.features import Level
 
 
 @pytest.fixture(scope="module")
@@ -156,8 +158,15 @@ def test_the_sample_is_bounded_and_a_shard_above_the_bound_is_cut(tmp_path: Path
     assert len(list((tmp_path / "sample" / "Split-eval").iterdir())) == 2
 
 
+@pytest.mark.parametrize(("level", "megabytes"), [(Level.VIDEO, 64), (Level.FRAME, 256)])
+def test_a_sample_is_bounded_by_level_where_nothing_is_said(level: Level, megabytes: int) -> None:
+    assert DataConfig(level=level).sample_bytes == megabytes << 20
+    assert DataConfig(level=level, sample_mb=3).sample_bytes == 3 << 20
+    assert DataConfig(level=level, sample_mb=0).sample_bytes is None
+
+
 def test_without_a_bound_the_sample_has_every_record(data: Path, tmp_path: Path) -> None:
-    """0 bytes would be the first record, and 256 MB whatever there is of so few."""
+    """0 bytes would be the first record, and 64 MB whatever there is of so few."""
     packed = Path(shutil.copytree(data, tmp_path / "data"))
     compress(packed / "train0000.tfrecord")
     ingest_directory(packed, tmp_path, sample_mb=0)

@@ -5,17 +5,14 @@ import math
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from yt8m.components.artifacts.decision import GateMode
 from yt8m.components.artifacts.infra_check import Latency, Serving
 from yt8m.components.evaluator.config import GateConfig
 from yt8m.components.evaluator.thresholds import check_gate
-from yt8m.components.export.load import Scores
 from yt8m.components.infra_check.check import ProbeError, compare, hold
 from yt8m.components.infra_check.config import InfraCheckConfig, ServingLimits
 from yt8m.components.infra_check.probe import measure, percentile
-from yt8m.components.infra_check.requests import Request
 from yt8m.pipeline.presets import load_config
 from yt8m.schemas.errors import ConfigError
 
@@ -96,17 +93,6 @@ def test_the_demo_has_no_infra_check_and_the_other_presets_have_one():
     assert load_config("video_mlp").infra_check.enabled
 
 
-class _Judge:
-    """A model that the Evaluator would score so; `scores` are [rows, classes]."""
-
-    def __init__(self, scores):
-        self._scores = scores
-
-    def score_records(self, records):
-        return Scores(scores=tf.constant(self._scores), ids=np.empty(0), starts=None)
-
-
-REQUEST = Request(signature="serving_default", records=[b"a", b"b"])
 SCORES = np.array([[0.1, 0.9, 0.5], [0.4, 0.4, 0.2]], np.float32)
 
 
@@ -117,7 +103,7 @@ def _answer(scores, classes):
 def test_which_of_two_equal_classes_is_served_first_does_not_matter():
     for second in ([0, 1], [1, 0]):
         answer = _answer([[0.9, 0.5], [0.4, 0.4]], [[1, 2], second])
-        rows, difference = compare(_Judge(SCORES), [REQUEST], [answer])
+        rows, difference = compare([SCORES], [answer])
         assert rows == 2
         assert difference <= 1e-6
 
@@ -135,9 +121,8 @@ def test_which_of_two_equal_classes_is_served_first_does_not_matter():
 )
 def test_what_is_served_otherwise_than_it_was_scored_is_named(answer, said):
     with pytest.raises(ProbeError, match=f"request 1: .*{said}"):
-        compare(_Judge(SCORES), [REQUEST], [answer])
+        compare([SCORES], [answer])
 
 
 def test_records_without_segments_have_nothing_to_compare():
-    nothing = _Judge(np.empty((0, 3), np.float32))
-    assert compare(nothing, [REQUEST], [_answer([], [])]) == (0, 0.0)
+    assert compare([np.empty((0, 3), np.float32)], [_answer([], [])]) == (0, 0.0)
