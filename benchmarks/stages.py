@@ -181,6 +181,7 @@ def _ours(level: str, data: Path, root: Path) -> Any:
         "data.root": str(data),
         "pusher.push_dir": str(root / "push"),
         "trainer.max_steps": STEPS,
+        "trainer.evaluation.enabled": False,  # as on the other side: the Evaluator judges
         "trainer.num_epochs": None,
         "trainer.batch_size": BATCH[level],
         "gate.gap_threshold": 0.0,
