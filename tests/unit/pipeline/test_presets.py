@@ -24,6 +24,7 @@ PRESETS = {
     "frame_lstm": Level.FRAME,
     "frame_netvlad": Level.FRAME,
     "frame_nextvlad": Level.FRAME,
+    "frame_transformer": Level.FRAME,
     "segment_finetune": Level.SEGMENT,
 }
 
