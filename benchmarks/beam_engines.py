@@ -29,7 +29,8 @@ from flink_cluster import Flink, flink_cluster, task_manager, worker_pool
 _STAGES = ("Verification", "ExampleGen", "StatisticsGen", "Transform", "Evaluator")
 _LEAST_SHARE = 0.05  # of a stage's time, for a part of it to be looked at
 _LEAST_RECORDS = 2000  # fewer are files, batches and results, but for
-_WORK = ("Verify", "Score")  # shards that are verified, and ranges of records that are scored
+# Shards that are verified, pieces of them whose statistics are taken, ranges that are scored.
+_WORK = ("Verify", "{TFXIORead[train]", "Score")
 _SETTINGS = (
     "data.ingest=rewrite",
     "data.rewrite.shard_mb=16",  # Flink holds what a shard is made of, several times over
