@@ -51,8 +51,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = parser.parse_args(argv)
     address = f"{args.host}:{args.service_port}"
     try:
-        # Kept until the pool listens itself, for to import everything takes a while.
-        held = socket.create_server((args.host, args.service_port))
+        socket.create_server((args.host, args.service_port)).close()
     except OSError as error:
         reason = error.strerror or error
         parser.exit(1, f"error: nothing can listen at {address} ({reason}); --service_port=N\n")
@@ -67,7 +66,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     pool = WorkerPool()
     server = grpc.server(ThreadPoolExecutor(), options=[("grpc.so_reuseport", 0)])
     beam_fn_api_pb2_grpc.add_BeamFnExternalWorkerPoolServicer_to_server(pool, server)
-    held.close()
     server.add_insecure_port(address)
     server.start()
     print(f"starts workers for whoever asks at {address}", flush=True)

@@ -165,13 +165,11 @@ def test_a_port_that_is_taken_is_said(forking, port):
     assert "Traceback" not in done.stderr
 
 
-def test_a_pool_that_loads_has_its_port_and_ended_then_says_nothing(free_port):
+def test_a_pool_that_is_ended_while_it_loads_says_nothing(free_port):
     with subprocess.Popen([POOL, f"--service_port={free_port}"], stderr=subprocess.PIPE) as early:
         forking = psutil.Process(early.pid)
         while not forking.children():  # it loads
             time.sleep(0.05)
-        with pytest.raises(OSError, match="Address already in use"):
-            socket.create_server(("localhost", free_port))
         early.send_signal(signal.SIGINT)
         said = early.communicate(timeout=120)[1].decode()
     assert early.returncode == 0
