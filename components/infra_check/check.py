@@ -36,17 +36,18 @@ class ProbeError(Exception):
 
 
 def check_serving(
-    model: LoadedModel, requests: Sequence[Request], config: InfraCheckConfig, limits: ServingLimits
+    process: FreshProcess,
+    model: LoadedModel,
+    requests: Sequence[Request],
+    config: InfraCheckConfig,
+    limits: ServingLimits,
 ) -> InfraCheckResult:
     """Whether a process that knows TensorFlow alone serves `model` as it was judged, and how."""
+    expected = [
+        model.score_records(tf.constant(request.records)).scores.numpy() for request in requests
+    ]
     try:
-        with FreshProcess(config.timeout_s) as process:
-            # While that one loads TensorFlow; nothing is timed in it before it is asked.
-            expected = [
-                model.score_records(tf.constant(request.records)).scores.numpy()
-                for request in requests
-            ]
-            answer = process.ask(model.directory, requests, config)
+        answer = process.ask(model.directory, requests, config)
         rows, difference = compare(expected, answer["answers"])
     except ProbeError as error:
         return InfraCheckResult(blessed=False, reason=f"infra check: {error}")
@@ -71,10 +72,12 @@ def check_serving(
 
 
 class FreshProcess:
-    """`probe.py`, which loads TensorFlow and waits for its task; ended at the end of the block."""
+    """`probe.py`, which loads TensorFlow and waits for its task; ended at the end of the block.
 
-    def __init__(self, timeout_s: float) -> None:
-        self._timeout_s = timeout_s
+    What it will be asked is found meanwhile; nothing is timed in it before it is asked.
+    """
+
+    def __init__(self) -> None:
         environment = {k: v for k, v in os.environ.items() if k not in _OWN_VARIABLES}
         environment["TF_CPP_MIN_LOG_LEVEL"] = "2"
         self._place = tempfile.TemporaryDirectory(prefix="yt8m-infra-check-")
@@ -111,10 +114,10 @@ class FreshProcess:
             "seconds": config.seconds,
         }
         try:
-            _, said = self._process.communicate(json.dumps(task), timeout=self._timeout_s)
+            _, said = self._process.communicate(json.dumps(task), timeout=config.timeout_s)
         except subprocess.TimeoutExpired:
             raise ProbeError(
-                f"no answer within infra_check.timeout_s = {self._timeout_s:g} s"
+                f"no answer within infra_check.timeout_s = {config.timeout_s:g} s"
             ) from None
         if self._process.returncode:
             raise ProbeError(_last_words(self._process.returncode, said))

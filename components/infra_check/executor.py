@@ -14,7 +14,7 @@ from yt8m.components import storage
 from yt8m.components.artifacts.infra_check import FILE_NAME, InfraCheckResult
 from yt8m.components.declaration import Artifacts
 from yt8m.components.export.load import load_export
-from yt8m.components.infra_check.check import check_serving
+from yt8m.components.infra_check.check import FreshProcess, check_serving
 from yt8m.components.infra_check.config import InfraCheckConfig, ServingLimits
 from yt8m.components.infra_check.requests import judged_records, warm_up_requests_of
 from yt8m.schemas.config_tree import from_parameter
@@ -57,17 +57,18 @@ def _checked(inputs: Artifacts, properties: dict[str, Any]) -> InfraCheckResult:
         artifact.uri, path_utils.is_old_model_artifact(artifact)
     )
     examples = inputs.get("examples")
-    requests = [
-        *warm_up_requests_of(directory),
-        *judged_records(
-            artifact_utils.get_single_uri(examples) if examples else None,
-            properties["split"],
-            config.records,
-        ),
-    ]
-    if not requests:
-        raise UserError(
-            f"infra_check: {directory} has no warm-up requests, and no records are sent "
-            "(infra_check.records), so there is nothing that it could be asked"
-        )
-    return check_serving(load_export(directory), requests, config, limits)
+    with FreshProcess() as process:
+        requests = [
+            *warm_up_requests_of(directory),
+            *judged_records(
+                artifact_utils.get_single_uri(examples) if examples else None,
+                properties["split"],
+                config.records,
+            ),
+        ]
+        if not requests:
+            raise UserError(
+                f"infra_check: {directory} has no warm-up requests, and no records are sent "
+                "(infra_check.records), so there is nothing that it could be asked"
+            )
+        return check_serving(process, load_export(directory), requests, config, limits)

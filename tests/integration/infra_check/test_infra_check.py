@@ -17,7 +17,7 @@ from yt8m.components.artifacts.manifest import FILE_NAME as MANIFEST
 from yt8m.components.artifacts.manifest import Manifest
 from yt8m.components.export.load import LoadedModel, load_export
 from yt8m.components.export.save import ExportSpec, export_model
-from yt8m.components.infra_check.check import TOLERANCE, check_serving
+from yt8m.components.infra_check.check import TOLERANCE, FreshProcess, check_serving
 from yt8m.components.infra_check.component import InfraCheck
 from yt8m.components.infra_check.config import InfraCheckConfig, ServingLimits
 from yt8m.components.infra_check.requests import judged_records, warm_up_requests_of
@@ -67,7 +67,9 @@ def test_a_fresh_process_serves_what_the_evaluator_scores_and_is_measured(tmp_pa
     judged = judged_records(_examples(tmp_path, level), "train", 4)
     assert [len(request.records) for request in judged] == [4]
 
-    found = check_serving(model, [*warm_up, *judged], QUICK, ServingLimits(max_memory_mb=20_000))
+    limits = ServingLimits(max_memory_mb=20_000)
+    with FreshProcess() as process:
+        found = check_serving(process, model, [*warm_up, *judged], QUICK, limits)
     assert found.blessed, found.reason
     records = [r for request in (*warm_up, *judged) for r in request.records]
     rows = model.serve(examples=records)["scores"].shape[0]
@@ -87,7 +89,8 @@ def test_what_is_served_must_be_what_was_scored(tmp_path):
     judged = _export(tmp_path / "two", Level.VIDEO, seed=2)
     exchanged = LoadedModel(on_disk.directory, judged.loaded, "the model")
     requests = warm_up_requests_of(on_disk.directory)
-    found = check_serving(exchanged, requests, QUICK, ServingLimits())
+    with FreshProcess() as process:
+        found = check_serving(process, exchanged, requests, QUICK, ServingLimits())
     assert not found.blessed
     assert "away from the one that the Evaluator sees" in found.reason
 
@@ -96,12 +99,14 @@ def test_a_model_that_cannot_be_loaded_or_takes_too_long_is_held_back_with_the_r
     model = _export(tmp_path / "model", Level.VIDEO)
     requests = warm_up_requests_of(model.directory)
     hurried = dataclasses.replace(QUICK, timeout_s=0.2)
-    late = check_serving(model, requests, hurried, ServingLimits())
+    with FreshProcess() as process:
+        late = check_serving(process, model, requests, hurried, ServingLimits())
     assert (late.blessed, late.serving) == (False, None)
     assert late.reason == "infra check: no answer within infra_check.timeout_s = 0.2 s"
 
     (tmp_path / "model" / "variables" / "variables.data-00000-of-00001").write_bytes(b"")
-    broken = check_serving(model, requests, QUICK, ServingLimits())
+    with FreshProcess() as process:
+        broken = check_serving(process, model, requests, QUICK, ServingLimits())
     assert not broken.blessed
     assert "a process with TensorFlow alone cannot serve it (exit code 1): " in broken.reason
 
