@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from yt8m.components.allocator import return_freed_memory
 from yt8m.components.metrics import average_precision, rows
 from yt8m.components.metrics.average_precision import Pairs, RankedAbove, precision_sums
 from yt8m.components.metrics.batch import Batch
@@ -92,7 +93,7 @@ class MetricAccumulator:
         data = self.rows
         classes = self.class_precision(top_n=top_n)
         if len(data) >= rows.MANY:  # before GAP takes as much again
-            rows.return_freed_memory()
+            return_freed_memory()
         known = classes.ap[~np.isnan(classes.ap)]
         return MetricValues(
             videos=len(data),

@@ -6,7 +6,6 @@ different shards are joined end to end, so any sharding and order holds the same
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import io
 from collections.abc import Iterable
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from yt8m.components.allocator import return_freed_memory
 from yt8m.components.metrics.batch import Batch, checked_scores, column, truth
 from yt8m.components.metrics.topk import places, top_k
 
@@ -106,13 +106,6 @@ def joined(parts: list[Rows]) -> Rows:
             return_freed_memory()
     columns: dict[str, Any] = {f.name: array for f, array in whole.items()}
     return Rows(**columns)
-
-
-def return_freed_memory() -> None:
-    """Give freed memory back to the system, where the C library is glibc, which would keep it."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
 
 
 def _room_for(parts: list[Rows]) -> dict[Field, np.ndarray | None]:

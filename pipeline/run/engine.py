@@ -19,6 +19,7 @@ from tfx.orchestration.local.local_dag_runner import LocalDagRunner
 from tfx.orchestration.pipeline import Pipeline
 from tfx.orchestration.portable import launcher, runtime_parameter_utils
 
+from yt8m.components.allocator import share_arenas
 from yt8m.pipeline.beam import IN_PROCESS_RUNNER
 from yt8m.pipeline.run.signals import Interrupted
 from yt8m.schemas.errors import Yt8mError
@@ -46,6 +47,7 @@ _RUNNERS = {Engine.BEAM: BeamDagRunner, Engine.LOCAL: LocalDagRunner}
 
 def run_pipeline(pipeline: Pipeline, *, run_id: str, engine: Engine, observer: Observer) -> None:
     """Run every component of `pipeline`; the error of the one that fails is raised."""
+    share_arenas()
     compiled = compiler.Compiler().compile(pipeline)
     runtime_parameter_utils.substitute_runtime_parameter(
         compiled, {constants.PIPELINE_RUN_ID_PARAMETER_NAME: run_id}
