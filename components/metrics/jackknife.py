@@ -90,7 +90,7 @@ def _gap(rows: Rows, video: np.ndarray, videos: int) -> LeftOut:
 
 def _map(rows: Rows, video: np.ndarray, videos: int, num_classes: int) -> LeftOut:
     ranking = _Ranking.of(
-        pool=rows.classes.ravel().astype(np.int64),
+        pool=rows.classes.ravel(),
         scores=rows.scores.ravel(),
         hits=rows.hits.ravel(),
         video=np.repeat(video, rows.scores.shape[1]),
@@ -158,26 +158,28 @@ class _Ranking:
     ) -> _Ranking:
         """The ranking; one pool where `pool` is None."""
         order = np.argsort(-scores) if pool is None else np.lexsort((-scores, pool))
+        position = _position(len(order))
         score, hit = scores[order], hits[order]
-        of_pair = np.zeros(len(order), np.int64) if pool is None else pool[order]
-        new_pool = np.diff(of_pair, prepend=-1) != 0
+        of_pair = np.zeros(len(order), np.uint8) if pool is None else pool[order]
+        new_pool = _changes(of_pair)
         new_tie = new_pool.copy()
         new_tie[1:] |= score[1:] != score[:-1]
         pool_start = np.flatnonzero(new_pool)
         tie_start = np.flatnonzero(new_tie)
-        tie = np.cumsum(new_tie) - 1
-        number = np.cumsum(new_pool) - 1
-        ahead = np.concatenate(([0], np.cumsum(hit)))  # hits above a position
+        tie = np.cumsum(new_tie, dtype=position) - 1
+        number = np.cumsum(new_pool, dtype=position) - 1
+        ahead = np.zeros(len(order) + 1, position)  # hits above a position
+        np.cumsum(hit, out=ahead[1:])
         tie_end = np.append(tie_start[1:], len(order))[tie[hit]]
         start = pool_start[number[hit]]
         good, seen = ahead[tie_end] - ahead[start], tie_end - start
         running = _running(good / seen)
         last_hit = ahead[np.append(pool_start[1:], len(order))]
         return cls(
-            pools=of_pair[pool_start],
+            pools=of_pair[pool_start].astype(np.int64),
             sums=running[last_hit] - running[ahead[pool_start]],
             pool=number,
-            video=video[order],
+            video=video.astype(position)[order],
             hit=hit,
             first_hit=ahead[tie_start][tie],
             last_hit=last_hit,
@@ -189,10 +191,11 @@ class _Ranking:
         """The sum of every pool without each of the videos that have pairs in it."""
         order = np.lexsort((self.pool, self.video))  # stable: a group's pairs stay in rank order
         pool, video, hit = self.pool[order], self.video[order], self.hit[order]
-        new = (np.diff(pool, prepend=-1) != 0) | (np.diff(video, prepend=-1) != 0)
-        head = np.flatnonzero(new)
-        group = np.cumsum(new) - 1
-        before = np.cumsum(hit) - hit
+        position = pool.dtype
+        new = _changes(pool) | _changes(video)
+        head = np.flatnonzero(new).astype(position)
+        group = np.cumsum(new, dtype=position) - 1
+        before = np.cumsum(hit, dtype=position) - hit
         low, high = self.first_hit[order], self.last_hit[pool]
         same = np.flatnonzero(~new)
         high[same - 1] = low[same]
@@ -200,15 +203,19 @@ class _Ranking:
             group=group,
             low=low,
             high=high,
-            pairs=np.arange(1, len(order) + 1) - head[group],
+            pairs=np.arange(1, len(order) + 1, dtype=position) - head[group],
             hits=before + hit - before[head][group],
         )
         running = _running(self.good / self.seen)
         pool_starts = np.concatenate(([0], self.last_hit))
         above = running[low[head]] - running[pool_starts[pool[head]]]
-        own = (np.cumsum(self.hit) - 1)[order[hit]]
+        own = np.cumsum(self.hit, dtype=position)[order[hit]] - 1
         below = self._below(stretches) - self._own(stretches, np.flatnonzero(hit), own)
-        return _VideosInPools(pool=self.pools[pool[head]], video=video[head], without=above + below)
+        return _VideosInPools(
+            pool=self.pools[pool[head]],
+            video=video[head].astype(np.int64),
+            without=above + below,
+        )
 
     def _below(self, stretches: _Stretches) -> np.ndarray:
         """By group: the precisions at all hits below its best pair, without the group's pairs."""
@@ -250,6 +257,18 @@ class _Stretches:
     high: np.ndarray  # after the last hit
     pairs: np.ndarray  # of the group, down to this one
     hits: np.ndarray  # among them
+
+
+def _position(pairs: int) -> type[np.signedinteger]:
+    """The smallest numbers that count so many pairs: some dozen columns of them are held."""
+    return np.int32 if pairs <= np.iinfo(np.int32).max else np.int64
+
+
+def _changes(column: np.ndarray) -> np.ndarray:
+    """Where a value is another than the one before; true of the first."""
+    changed = np.ones(len(column), bool)
+    np.not_equal(column[1:], column[:-1], out=changed[1:])
+    return changed
 
 
 def _inverse(counts: np.ndarray) -> np.ndarray:
