@@ -6,6 +6,7 @@ import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
 
 import tensorflow as tf
 
@@ -21,7 +22,6 @@ _BUFFER_BYTES = 8 << 20
 # Small shards are scored together: each group costs about a tenth of a second beside its records,
 # and the published shards hold 300 videos, which are scored in less.
 GROUP_BYTES = 64 << 20
-_RECORDS_AT_ONCE = 1024
 _WITHIN_A_GRAPH = "Graph execution error:"
 
 
@@ -62,19 +62,15 @@ def group_shards(
 
 def read_batches(shards: Sequence[Shard], size: int) -> Iterator[tf.Tensor]:
     """Serialized records [size], in the shards' order; DataError names the shard that is bad."""
-    try:
-        yield from read_shards(shards).batch(size).prefetch(2) if shards else ()
-    except tf.errors.DataLossError as error:
-        found = f"a damaged record in {_damaged_shard(shards)}: {tf_reason(error)}"
-        raise DataError(found) from error
-    except tf.errors.NotFoundError as error:
-        raise DataError(f"a shard is missing: {tf_reason(error)}") from error
+    records = read_serialized(shards)
+    while some := list(islice(records, size)):
+        yield tf.constant(some, tf.string)
 
 
-def read_long_records(shards: Sequence[Shard]) -> Iterator[bytes]:
+def read_serialized(shards: Sequence[Shard]) -> Iterator[bytes]:
     """Serialized records, in the shards' order; DataError names the shard that is bad.
 
-    Without TensorFlow, whose reader takes four times as long for the record of a video's frames.
+    Without TensorFlow, whose reader takes three to four times as long for a record.
     """
     for path, shard in _local_paths(shards):
         try:
@@ -106,17 +102,6 @@ def tf_reason(error: Exception) -> str:
     if text.startswith(_WITHIN_A_GRAPH):  # the reason is the last line before the node's name
         text = text.partition("\n\t [[{{")[0].rpartition("\n")[2]
     return text.rpartition("}} ")[2].partition(" [Op:")[0].partition("\n")[0]
-
-
-def _damaged_shard(shards: Sequence[Shard]) -> str:
-    """The first that cannot be read to its end; TensorFlow does not say which."""
-    for shard in shards[:-1]:
-        try:
-            for _ in read_shards([shard]).batch(_RECORDS_AT_ONCE):
-                pass
-        except tf.errors.DataLossError:
-            return shard.uri
-    return shards[-1].uri
 
 
 def is_remote(uri: str) -> bool:

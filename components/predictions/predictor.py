@@ -11,7 +11,7 @@ import tensorflow as tf
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.export.load import LoadedModel, Scores, load_model
 from yt8m.components.export.mean_frames import MEANS_AT_ONCE, score_mean_frames
-from yt8m.components.inputs.shards import read_batches, read_long_records
+from yt8m.components.inputs.shards import read_batches, read_serialized
 from yt8m.components.predictions.plan import Format, PredictionPlan
 from yt8m.components.records.wire import encode_example, int64_feature
 from yt8m.schemas.errors import DataError, UserError
@@ -43,7 +43,7 @@ class Predictor:
     def _scores(self, shards: Sequence[Shard]) -> Iterator[Scores]:
         if self.plan.level is Level.FRAME and self.model.score_means is not None:
             size = self.plan.batch_size or MEANS_AT_ONCE
-            yield from score_mean_frames(self.model, read_long_records(shards), size)
+            yield from score_mean_frames(self.model, read_serialized(shards), size)
             return
         for records in read_batches(shards, self.plan.records_at_once):
             if self.plan.level is Level.SEGMENT:

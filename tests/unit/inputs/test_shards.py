@@ -8,7 +8,7 @@ import tensorflow as tf
 from records import compress, flip_byte_in_record, make_dataset, truncate
 from sources import SIZES
 
-from yt8m.components.inputs.shards import read_batches, read_long_records, tf_reason
+from yt8m.components.inputs.shards import read_batches, read_serialized, read_shards, tf_reason
 from yt8m.components.records.find import find_shards
 from yt8m.schemas.errors import DataError
 
@@ -42,10 +42,13 @@ def shards(tmp_path):
     return find_shards(str(tmp_path / "train*"))
 
 
-def test_long_records_are_those_that_tensorflow_reads(shards):
-    (expected,) = read_batches(shards, 100)
-    assert list(read_long_records(shards)) == expected.numpy().tolist()
-    assert not list(read_long_records([]))
+def test_records_are_those_that_tensorflow_reads(shards):
+    (expected,) = read_shards(shards).batch(100)
+    assert list(read_serialized(shards)) == expected.numpy().tolist()
+    found = [batch.numpy().tolist() for batch in read_batches(shards, 3)]
+    assert [len(batch) for batch in found] == [3, 3, 2]
+    assert sum(found, []) == expected.numpy().tolist()
+    assert not list(read_batches([], 3))
 
 
 @pytest.mark.parametrize("which", [0, 1], ids=["plain", "gzip"])
@@ -59,10 +62,10 @@ def test_a_shard_that_cannot_be_read_to_its_end_is_named(shards, which, spoil):
         path.unlink()
         reason = f"a shard is missing: {path}"
     with pytest.raises(DataError, match=re.escape(reason)):
-        list(read_long_records(shards))
+        list(read_serialized(shards))
 
 
 def test_a_damaged_record_is_named_by_its_number(shards):
     flip_byte_in_record(Path(shards[0].uri), 2)
     with pytest.raises(DataError, match=r"record 2 at byte \d+: wrong checksum of the record"):
-        list(read_long_records(shards))
+        list(read_serialized(shards))
