@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 import tensorflow as tf
@@ -22,6 +20,7 @@ from yt8m.components.evaluator.score_table import (
 )
 from yt8m.components.export.load import LoadedModel, Scores, load_model
 from yt8m.components.inputs.labels import LabelRequest, RecordLabels, parse_labels, rated_weights
+from yt8m.components.inputs.prefetch import prefetch_one
 from yt8m.components.inputs.shards import read_batches
 from yt8m.components.metrics import Batch, BrokenPredictions, MetricAccumulator
 from yt8m.components.models.config import LossConfig
@@ -30,10 +29,7 @@ from yt8m.components.models.losses import example_losses
 from yt8m.schemas.errors import DataError, UserError
 from yt8m.schemas.features import FeatureConfig, Level
 
-T = TypeVar("T")
-
 _MERGE_EVERY = 64  # batches; keeps the number of pieces small
-_END = object()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,19 +182,6 @@ class ShardScorer:
             part.num_frames = batch.rows.num_frames.astype(np.uint16)
         part.values = {name: TextColumn.of(v) for name, v in batch.rows.values.items()}
         return part
-
-
-def prefetch_one(items: Iterator[T]) -> Iterator[T]:
-    """`items`, each of which a thread makes while the consumer is busy with the one before.
-
-    For items whose making leaves Python (a model's scores); what making one raises is raised where
-    it would have been had.
-    """
-    with ThreadPoolExecutor(max_workers=1) as thread:
-        coming = thread.submit(next, items, _END)
-        while (item := coming.result()) is not _END:
-            coming = thread.submit(next, items, _END)
-            yield item  # type: ignore[misc]  # the marker is not among the items
 
 
 def _batch(name: str, batch: ScoredBatch) -> Batch:

@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
+from yt8m.components.inputs.prefetch import prefetch_one
 from yt8m.components.records.shard_reader import GZIP_FAULTS, open_shard
 from yt8m.components.records.tfrecord import BrokenRecord, read_records
 from yt8m.components.storage.cache import ReadCache
@@ -63,8 +64,8 @@ def group_shards(
 def read_batches(shards: Sequence[Shard], size: int) -> Iterator[tf.Tensor]:
     """Serialized records [size], in the shards' order; DataError names the shard that is bad."""
     records = read_serialized(shards)
-    while some := list(islice(records, size)):
-        yield tf.constant(some, tf.string)
+    parts = iter(lambda: list(islice(records, size)), [])
+    return prefetch_one(tf.constant(part, tf.string) for part in parts)
 
 
 def read_serialized(shards: Sequence[Shard]) -> Iterator[bytes]:

@@ -43,9 +43,7 @@ def compute_statistics(
             for generator, so_far in zip(generators, found, strict=True)
         ]
 
-    parts = [
-        [generator.create_accumulator() for generator in generators] for _ in range(_THREADS)
-    ]
+    parts = [[generator.create_accumulator() for generator in generators] for _ in range(_THREADS)]
     blocks = _blocks(uris)
     with ThreadPoolExecutor(_THREADS) as threads:
         while some := list(islice(blocks, _THREADS)):

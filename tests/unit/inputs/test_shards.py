@@ -47,7 +47,7 @@ def test_records_are_those_that_tensorflow_reads(shards):
     assert list(read_serialized(shards)) == expected.numpy().tolist()
     found = [batch.numpy().tolist() for batch in read_batches(shards, 3)]
     assert [len(batch) for batch in found] == [3, 3, 2]
-    assert sum(found, []) == expected.numpy().tolist()
+    assert [record for batch in found for record in batch] == expected.numpy().tolist()
     assert not list(read_batches([], 3))
 
 

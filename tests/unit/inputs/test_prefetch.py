@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from yt8m.components.evaluator.scoring import prefetch_one
+from yt8m.components.inputs.prefetch import prefetch_one
 
 
 def test_items_come_in_order_and_all_of_them():
