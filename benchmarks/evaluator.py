@@ -1,10 +1,10 @@
 """Our Evaluator against TFX's own with the same metric, on the same records and model.
 
     python benchmarks/evaluator.py                 marginal cost, equal values, memory
-    python benchmarks/evaluator.py --skip-memory   (or --skip-cost)
+    python benchmarks/evaluator.py --skip-memory   (or --skip-cost; --turns 1)
     python benchmarks/evaluator.py --steps         where a video's processor time goes
 
-Marginal cost: both evaluate a small and a large set in one process, in turns and three times, and
+Marginal cost: both evaluate a small and a large set in one process, in turns and several times, and
 what the additional examples took is divided by their number, so start-up counts for neither; the
 medians are compared. Memory: our Evaluator on
 40,000 and on 400,000 videos, each in a process of its own; the difference of their peaks, divided
@@ -32,7 +32,6 @@ sys.path.append(str(ROOT / "tests" / "support"))  # the builders that the tests 
 CLASSES = 3862
 SMALL, LARGE, SHARDS = 4_000, 40_000, 10
 TIMES_MORE = 10
-TURNS = 3
 METRICS = ("gap", "map", "perr", "hit_at_1")
 
 
@@ -40,6 +39,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--skip-memory", action="store_true")
     parser.add_argument("--skip-cost", action="store_true")
+    parser.add_argument("--turns", type=int, default=3, metavar="N", help="of marginal cost (3)")
     parser.add_argument("--steps", action="store_true", help="where a video's time goes, alone")
     parser.add_argument("--measure", nargs=2, metavar=("DIR", "TIMES"), help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -52,7 +52,7 @@ def main() -> int:
         if args.steps:
             print(json.dumps({"cpu_microseconds_a_video": steps_of(root)}, indent=1))
             return 0
-        result = {} if args.skip_cost else compare(root)
+        result = {} if args.skip_cost else compare(root, args.turns)
         if not args.skip_memory:
             result |= compare_memory(root)
     print(json.dumps(result, indent=1))
@@ -103,7 +103,7 @@ def create_model(weights):  # type: ignore[no-untyped-def]
     return Linear()
 
 
-def compare(root: Path) -> dict[str, object]:
+def compare(root: Path, turns: int) -> dict[str, object]:
     """Seconds of both evaluators for both sizes, and their values."""
     shards = sorted((root / "data").glob("validate*.tfrecord"))
     few = shards[: SHARDS * SMALL // LARGE]
@@ -118,7 +118,7 @@ def compare(root: Path) -> dict[str, object]:
     for name, run in runs.items():
         run(root, given[name][SMALL], f"{name}-warm")
     marginal: dict[str, list[tuple[float, ...]]] = {name: [] for name in runs}
-    for turn in range(TURNS):
+    for turn in range(turns):
         for name, run in runs.items():
             for size, chosen in given[name].items():
                 wall, cpu = time.perf_counter(), time.process_time()
@@ -130,9 +130,9 @@ def compare(root: Path) -> dict[str, object]:
             )
     median = {
         name: dict(
-            zip(("wall", "cpu"), map(statistics.median, zip(*turns, strict=True)), strict=True)
+            zip(("wall", "cpu"), map(statistics.median, zip(*of_turns, strict=True)), strict=True)
         )
-        for name, turns in marginal.items()
+        for name, of_turns in marginal.items()
     }
     return {
         "ours_ms_an_example": median["ours"],

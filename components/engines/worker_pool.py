@@ -10,6 +10,7 @@ share that memory. It listens where it is told, not on all interfaces.
 from __future__ import annotations
 
 import argparse
+import errno
 import multiprocessing
 import signal
 import socket
@@ -34,6 +35,8 @@ _IMPORTED_ONCE = (
 )
 _FORKED = multiprocessing.get_context("forkserver")
 _GRACE_S = 10.0
+# localhost is ::1 as well, also where there is no IPv6.
+_NO_SUCH_ADDRESS = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -51,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = parser.parse_args(argv)
     address = f"{args.host}:{args.service_port}"
     try:
-        socket.create_server((args.host, args.service_port)).close()
+        held = _hold(args.host, args.service_port)
     except OSError as error:
         reason = error.strerror or error
         parser.exit(1, f"error: nothing can listen at {address} ({reason}); --service_port=N\n")
@@ -68,6 +71,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     beam_fn_api_pb2_grpc.add_BeamFnExternalWorkerPoolServicer_to_server(pool, server)
     server.add_insecure_port(address)
     server.start()
+    for one in held:
+        one.close()
     print(f"starts workers for whoever asks at {address}", flush=True)
     ended.wait()
     server.stop(None)
@@ -114,6 +119,34 @@ class WorkerPool:
         if worker.is_alive():
             worker.kill()
             worker.join()
+
+
+def _hold(host: str, port: int) -> list[socket.socket]:
+    """Keep others from the port until gRPC listens at it; OSError where it is not to be had.
+
+    The system gives such ports to whoever connects to anything. These do not listen: an engine
+    that meets a pool takes it for one that is ready.
+    """
+    held: list[socket.socket] = []
+    unknown: OSError | None = None
+    for family, kind, protocol, _, address in socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM
+    ):
+        try:
+            one = socket.socket(family, kind, protocol)
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as gRPC, so that it may
+            if family == socket.AF_INET6:
+                one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            one.bind(address)
+        except OSError as error:
+            if error.errno not in _NO_SUCH_ADDRESS:
+                raise
+            unknown = error
+        else:
+            held.append(one)
+    if unknown and not held:
+        raise unknown
+    return held
 
 
 def _start(target: Any, *arguments: str) -> Any:

@@ -165,11 +165,24 @@ def test_a_port_that_is_taken_is_said(forking, port):
     assert "Traceback" not in done.stderr
 
 
+def wait_until_it_loads(early: subprocess.Popen[bytes]) -> None:
+    while not psutil.Process(early.pid).children():
+        time.sleep(0.05)
+
+
+def test_its_port_is_nobody_elses_while_it_loads_and_no_engine_takes_it_for_ready(free_port):
+    with subprocess.Popen([POOL, f"--service_port={free_port}"]) as early, socket.socket() as other:
+        wait_until_it_loads(early)
+        with pytest.raises(OSError, match="Address already in use"):
+            other.bind(("127.0.0.1", free_port))
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", free_port))
+        early.terminate()
+
+
 def test_a_pool_that_is_ended_while_it_loads_says_nothing(free_port):
     with subprocess.Popen([POOL, f"--service_port={free_port}"], stderr=subprocess.PIPE) as early:
-        forking = psutil.Process(early.pid)
-        while not forking.children():  # it loads
-            time.sleep(0.05)
+        wait_until_it_loads(early)
         early.send_signal(signal.SIGINT)
         said = early.communicate(timeout=120)[1].decode()
     assert early.returncode == 0
