@@ -195,7 +195,7 @@ TIMINGS = ("where the time went", "seconds", "CPU-seconds", "peak")
 
 def timings(record: RunRecord) -> list[tuple[str, str, str, str]]:
     """The rows of `TIMINGS`: each component, and what lies before and between them."""
-    ran = [node for node in record.nodes if node.seconds]
+    ran = sorted((node for node in record.nodes if node.seconds), key=lambda node: node.started)
     if not ran:
         return []
     loading = max(ran[0].started - record.started, 0.0)

@@ -103,8 +103,9 @@ def test_in_a_log_a_component_under_way_says_now_and_then_how_far_it_is():
 
 def test_the_timings_add_up_to_the_whole_run():
     nodes = (
-        NodeRecord(name="A", started=8.0, seconds=2.0, cpu_seconds=3.5, peak_mib=1234.4),
+        # The graph's order is no order of time.
         NodeRecord(name="B", started=10.5, seconds=4.0, cpu_seconds=4.0, peak_mib=900.0),
+        NodeRecord(name="A", started=8.0, seconds=2.0, cpu_seconds=3.5, peak_mib=1234.4),
         NodeRecord(name="C"),  # did not run
     )
     rows = timings(RunRecord(run_id="1", started=1.0, seconds=14.5, nodes=nodes))
