@@ -13,10 +13,13 @@ _ARENA_MAX = -8  # M_ARENA_MAX in malloc.h
 
 
 def share_arenas() -> None:
-    """From now on no more arenas than processors; the Evaluator takes 250 MB less."""
+    """From now on two arenas a processor: the Evaluator takes 0.2 GB less.
+
+    With one a processor, training may take longer: its threads wait for each other's arena.
+    """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
-        mallopt(_ARENA_MAX, os.cpu_count() or 1)
+        mallopt(_ARENA_MAX, 2 * (os.cpu_count() or 1))
 
 
 def return_freed_memory() -> None:
