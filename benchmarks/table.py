@@ -47,7 +47,11 @@ PARTS = (
     ),
     Part(name="input_pipeline", about="Reading batches beside reading bytes."),
     Part(name="predict", about="Predictions beside their model's product, and beside parsing."),
-    Part(name="evaluator", about="The Evaluator beside TFX's.", quick=("--skip-memory", "--turns", "1")),
+    Part(
+        name="evaluator",
+        about="The Evaluator beside TFX's.",
+        quick=("--skip-memory", "--turns", "1"),
+    ),
     Part(
         name="ingest",
         about="A video more in ExampleGen, beside ImportExampleGen.",
