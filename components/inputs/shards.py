@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 
 import tensorflow as tf
@@ -86,15 +84,7 @@ def read_serialized(shards: Sequence[Shard]) -> Iterator[bytes]:
 
 def _local_paths(shards: Sequence[Shard]) -> Iterator[tuple[str, Shard]]:
     """Where each can be read; of remote ones the next is fetched while one is read."""
-    with ThreadPoolExecutor(1) as pool:
-        coming: deque[tuple[Future[str], Shard]] = deque()
-        for shard in shards:
-            coming.append((pool.submit(local_path, shard.uri), shard))
-            if len(coming) > 1:
-                path, before = coming.popleft()
-                yield path.result(), before
-        for path, last in coming:
-            yield path.result(), last
+    return prefetch_one((local_path(shard.uri), shard) for shard in shards)
 
 
 def tf_reason(error: Exception) -> str:
