@@ -9,6 +9,9 @@ Transform, which writes every frame as floats: TFX has no trainer for frames to 
 pipeline has a process of its own, in turn; time runs from the start of TFX's runner, with
 everything imported, to its end; memory is the process's peak until the end of that stage. Figures
 are medians of the repeats. Shards are generated once and linked again for the larger sizes.
+
+All of it takes an hour and a half; the stock side's Transform takes 23 GB at 5,000 frame-level
+examples. A side that a machine cannot run at some size is told, and has no figures there.
 """
 
 from __future__ import annotations
@@ -61,11 +64,11 @@ def main() -> int:
         for level in [args.level] if args.level else list(SIZES):
             sizes = args.sizes or SIZES[level]
             rows += compare(Path(place) / level, level, sizes, args.repeats)
-    if args.json:
-        args.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+            if args.json:  # after each level: the next one takes long
+                args.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     for row in rows:
         print(" ".join(f"{name} {value}" for name, value in row.items()))
-    return 0 if all(good_enough(row) for row in rows) else 1
+    return 0 if rows and all(good_enough(row) for row in rows) else 1
 
 
 def compare(place: Path, level: str, sizes: Sequence[int], repeats: int) -> list[dict[str, Any]]:
@@ -74,19 +77,25 @@ def compare(place: Path, level: str, sizes: Sequence[int], repeats: int) -> list
     for size in sizes:
         data = prepare(place, level, size)
         for side in SIDES:
-            turns = [in_own_process(side, level, data, place / "root") for _ in range(repeats)]
+            try:
+                turns = [in_own_process(side, level, data, place / "root") for _ in range(repeats)]
+            except subprocess.CalledProcessError as error:  # killed for its memory, say
+                print(f"{level} {size} {side}: none, {error}", file=sys.stderr, flush=True)
+                found[side, size] = {}
+                continue
             found[side, size] = medians(turns)
             print(f"{level} {size} {side}: {found[side, size][ALL]}", file=sys.stderr, flush=True)
     rows = []
-    for stage in found["ours", sizes[0]]:
+    for stage in dict.fromkeys(stage for size in sizes for stage in found["ours", size]):
         for size in sizes:
             row: dict[str, Any] = {"level": level, "stage": stage, "examples": size}
             for side in SIDES:
                 if stage in found[side, size] and (side, level, stage) != ("stock", "frame", ALL):
                     row |= {f"{side}_{k}": v for k, v in found[side, size][stage].items()}
-                    by_size = [(n, found[side, n][stage]["cpu_seconds"]) for n in sizes]
+                    measured = [n for n in sizes if stage in found[side, n]]
+                    by_size = [(n, found[side, n][stage]["cpu_seconds"]) for n in measured]
                     row |= {f"{side}_{k}": v for k, v in growth(by_size).items()}
-            if "stock_seconds" in row:
+            if "ours_seconds" in row and "stock_seconds" in row:
                 row["times_faster"] = round(
                     row["stock_seconds"] / max(row["ours_seconds"], 0.01), 2
                 )
@@ -106,6 +115,8 @@ def growth(by_size: list[tuple[int, float]]) -> dict[str, float]:
 
 
 def good_enough(row: dict[str, Any]) -> bool:
+    if "ours_seconds" not in row:
+        return False
     needed = NEEDED.get((row["level"], row["examples"]), 0.0) if row["stage"] == ALL else 0.0
     return row.get("times_faster", needed) >= needed and row["ours_peak_mib"] <= MOST_MIB
 

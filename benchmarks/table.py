@@ -43,7 +43,7 @@ PARTS = (
         name="training",
         about="Training, with input and log, beside what the machine allows.",
         arguments=("--json", _FILE),
-        quick=("--models", "logistic,moe,frame_logistic"),
+        quick=("--models", "logistic,moe,frame_logistic", "--turns", "1"),
     ),
     Part(name="input_pipeline", about="Reading batches beside reading bytes."),
     Part(name="predict", about="Predictions beside their model's product, and beside parsing."),
@@ -154,19 +154,29 @@ def _stages(rows: list[dict[str, Any]]) -> Table:
         (
             f"{row['level']}: {row['stage']}",
             f"{row['examples']:,}",
-            row["ours_seconds"],
+            row.get("ours_seconds", ""),
             row.get("stock_seconds", ""),
             *(row.get(key, "") for key in keys),
         )
         for row in rows
-        if row["ours_seconds"] >= 0.5 or row.get("stock_seconds", 0.0) >= 0.5
+        if max(row.get(f"{side}_seconds", 0.0) for side in ("ours", "stock")) >= 0.5
     ]
 
 
 def _training(rows: list[dict[str, Any]]) -> Table:
-    columns = ("model", "precision", "examples/s", "beside", "limit", "ratio", "goal")
-    keys = ("model", "precision", "examples_per_s", "limit", "limit_per_s", "ratio", "goal")
-    return columns, [[row[key] for key in keys] for row in rows]
+    columns = (
+        "model",
+        "precision",
+        "examples/s",
+        "of the fp32 product limit",
+        "of the reading limit",
+        "goal beside",
+        "ratio",
+        "goal",
+    )
+    keys = ["model", "precision", "examples_per_s", "of_products", "of_reading"]
+    keys += ["limit", "ratio", "goal"]
+    return columns, [[row[key] if row[key] else "" for key in keys] for row in rows]
 
 
 _SHOWN: dict[str, Callable[[Any], Table]] = {"stages": _stages, "training": _training}
@@ -218,8 +228,12 @@ def _plots(outcome: Outcome) -> list[Any]:
         return []
     plots = []
     for level, stage in dict.fromkeys((row["level"], row["stage"]) for row in outcome.rows):
-        rows = [r for r in outcome.rows if (r["level"], r["stage"]) == (level, stage)]
-        if len(rows) < 2 or "stock_seconds" not in rows[0]:
+        rows = [
+            row
+            for row in outcome.rows
+            if (row["level"], row["stage"]) == (level, stage) and "times_faster" in row
+        ]
+        if len(rows) < 2:
             continue
         series = [
             Series(
