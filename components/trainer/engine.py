@@ -42,6 +42,10 @@ class StepEngine(Protocol):
         """For each flag, whether any process raised it; the same answer everywhere."""
         ...
 
+    def wait_for_all(self) -> None:
+        """Return when every process has come here: what the chief wrote before, all can read."""
+        ...
+
     def broadcast_from_chief(self, value: float) -> float:
         """The chief's `value`, in every process."""
         ...
@@ -85,6 +89,9 @@ class Synchronous:
         if self._alone:
             return list(flags)
         return [bool(v > 0) for v in self._sum(tf.constant(flags, tf.float64)).numpy()]
+
+    def wait_for_all(self) -> None:
+        self.any_process([True])
 
     def broadcast_from_chief(self, value: float) -> float:
         if self._alone:
@@ -212,6 +219,9 @@ class ParameterServers:
 
     def any_process(self, flags: Sequence[bool]) -> list[bool]:
         return list(flags)  # the chief leads, the others are servers
+
+    def wait_for_all(self) -> None:
+        """The chief alone reads and writes."""
 
     def broadcast_from_chief(self, value: float) -> float:
         return value

@@ -170,7 +170,7 @@ class _Training:
                 job.checkpoint_dir,
                 Done(step=progress.step, stopping_criteria=config.stopping_criteria),
             )
-        engine.any_process([True])  # a barrier: nobody leaves while the chief still writes
+        engine.wait_for_all()  # nobody leaves while the chief still writes
 
     def _compute_dtype(self) -> str:
         """The chief's, for machines may differ, and gradients of two precisions must not mix."""
@@ -300,6 +300,7 @@ class _Training:
         """Export: the best weights where validation or early stopping chose some, else the last."""
         best, weights = progress.plateau.best_step, None
         if self._job.trainer.validation.keep_best and best is not None:
+            engine.wait_for_all()  # the chief may have written it a moment ago
             checkpoints.restore_best(best)
         else:
             weights = self._best_evaluated(model, engine)

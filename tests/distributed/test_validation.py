@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from checkpoint_values import read_values
-from cluster import run
+from cluster import Group, run
 from training import make_job
 from two_devices import run_mirrored
 
@@ -110,6 +110,35 @@ def test_in_step_it_is_what_one_process_does(tmp_path, data, alone, kind):
     for mine, theirs in zip(rows(job), rows(alone), strict=True):
         assert mine["step"] == theirs["step"]
         assert mine["loss"] == pytest.approx(theirs["loss"], rel=1e-2)
+
+
+# The chief takes its time to keep the best weights.
+SLOW_CHIEF = """
+import json, os, time
+from yt8m.components.trainer.checkpoints import Checkpoints
+save_best = Checkpoints.save_best
+def slowly(self, step):
+    if json.loads(os.environ["TF_CONFIG"])["task"]["type"] == "chief":
+        time.sleep(2)
+    save_best(self, step)
+Checkpoints.save_best = slowly
+"""
+
+
+def test_nobody_reads_the_best_weights_before_the_chief_has_written_them(tmp_path, data):
+    job = job_of(
+        tmp_path,
+        data,
+        max_steps=4,
+        optimizer={"name": "adam", "learning_rate": 0.01},
+        validation={"every_steps": 2},
+    )
+    with Group(job, "chief=1,worker=1", tmp_path / "processes", first=SLOW_CHIEF) as group:
+        assert set(group.join().values()) == {0}
+    found = rows(job)
+    assert found[-1]["step"] == 4
+    assert found[-1]["loss"] == min(row["loss"] for row in found)  # the last one is the best
+    assert_best_remains(job, 4)
 
 
 @pytest.mark.slow
