@@ -58,6 +58,7 @@ lane-b: install  ## on TFX 1.21 and Python 3.13: demo, unit tests, the other lan
 	mkdir -p $(CACHE)/bin
 	$(LANE_B) --share $(CACHE)/bin sh -c 'make demo && .venv/bin/pytest -q -n $(WORKERS) -m "not real" \
 	  tests/unit tests/integration/packaging tests/integration/engines \
+	  tests/integration/trainer/test_tensorboard.py \
 	  tests/integration/kubeflow/test_golden.py tests/e2e/test_gate.py tests/e2e/test_gate_runner.py && \
 	  XDG_CACHE_HOME=$(dir $(CACHE)) .venv/bin/pytest -q -rs -m engines tests/e2e/test_spark_and_prism.py'
 

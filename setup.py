@@ -21,6 +21,7 @@ RUNTIME = [
     "keras-tuner>=1.4.2,<2",  # with TFX, whose Tuner wants it
     "dill>=0.3.1.1",  # tfx_bsl imports it, and Beam brings it no longer from 2.69 on
     "tensorboard>=2.16,<2.22",  # TensorFlow brings it no longer from 2.21 on
+    "setuptools>=78.1.1,<82",  # whose pkg_resources TensorBoard imports, gone from 82 on
     # Alone, without kfp, whose pins hold protobuf and urllib3 back.
     "kfp-server-api>=2.0.5",
     "kfp-pipeline-spec>=0.2.2",
@@ -57,7 +58,6 @@ DEV = [
     "types-requests",
     "import-linter>=2",
     "build>=1.2",
-    "setuptools>=68",
     "wheel",
 ]
 

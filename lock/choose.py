@@ -10,13 +10,24 @@ import platform
 import shutil
 import subprocess
 import sys
+from collections import namedtuple
 from pathlib import Path
 
 NEW_GLIBC = (2, 39)  # of TFX 1.21's wheels
 # By lane: the Pythons that it has a lock for, the best first.
 NEW, OLD = "tfx-1.21", "tfx-1.16"
 PYTHONS = {NEW: ("3.13", "3.12", "3.11"), OLD: ("3.11", "3.10")}
-PROBE = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"
+OLDEST = (3, 6)  # that can run this script and pip
+PROBE = """
+import importlib.util, os, sys, sysconfig
+print("%d.%d" % sys.version_info[:2])
+print(all(map(importlib.util.find_spec, ("venv", "ensurepip"))))
+print(os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")))
+"""
+
+# has_venv: it can make the environment that uv is installed into; Debian packs that apart.
+Interpreter = namedtuple("Interpreter", "path version has_venv has_headers")
+Choice = namedtuple("Choice", "python version lane")
 
 
 def lanes(glibc):
@@ -24,83 +35,139 @@ def lanes(glibc):
     return (NEW, OLD) if glibc >= NEW_GLIBC else (OLD,)
 
 
+def supported(glibc):
+    """The Pythons that this machine has a lock for."""
+    return [version for lane in lanes(glibc) for version in PYTHONS[lane]]
+
+
 def lane_of(version, glibc):
     """The lane for Python `version`, or None."""
     return next((lane for lane in lanes(glibc) if version in PYTHONS[lane]), None)
 
 
-def version_of(python):
-    """Of an interpreter that runs and can make environments; None otherwise."""
+def probe(python):
+    """What an interpreter that runs has; None otherwise."""
     try:
         done = subprocess.run(
             [python, "-c", PROBE], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60
         )
-    except OSError:
+    except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stdout.decode().strip() if done.returncode == 0 else None
+    said = done.stdout.decode().split()
+    if done.returncode != 0 or len(said) != 3:
+        return None
+    return Interpreter(python, said[0], said[1] == "True", said[2] == "True")
 
 
-def candidates(version, environ):
-    """Where a Python of that version may be."""
+def paths(environ):
+    """Where a Python may be: the distribution's own before those that somebody has built."""
+    yield "/usr/bin/python3"
+    names = ("python3.13", "python3.12", "python3.11", "python3.10", "python3", "python")
+    yield from filter(None, map(shutil.which, names))
     pyenv = environ.get("PYENV_ROOT") or str(Path.home() / ".pyenv")
-    yield from sorted(glob.glob(f"{pyenv}/versions/{version}*/bin/python"), reverse=True)
-    for name in (f"python{version}", "python3", "python"):
-        found = shutil.which(name)
-        if found:
-            yield found
+    yield from sorted(glob.glob(pyenv + "/versions/3.*/bin/python"), reverse=True)
 
 
-def find(glibc, environ):
-    """(interpreter, version, lane): the best that runs; no interpreter where uv has to fetch it."""
+def interpreters(environ):
+    """Every Python 3 that runs, in the order of `paths`."""
+    runs = []
+    for path in dict.fromkeys(paths(environ)):
+        interpreter = probe(path)
+        if interpreter and number(interpreter) >= OLDEST:
+            runs.append(interpreter)
+    return runs
+
+
+def number(interpreter):
+    return tuple(map(int, interpreter.version.split(".")))
+
+
+def find(there, glibc):
+    """The best interpreter of `there`; one with an empty path where uv has to fetch it."""
     for lane in lanes(glibc):
         for version in PYTHONS[lane]:
-            for python in candidates(version, environ):
-                if version_of(python) == version:
-                    return python, version, lane
+            able = [one for one in there if one.version == version]
+            if able:  # one without headers is told by check_machine.py what to install
+                best = next((one for one in able if one.has_headers), able[0])
+                return Choice(best.path, version, lane)
     lane = lanes(glibc)[0]
-    return "", PYTHONS[lane][0], lane
+    return Choice("", PYTHONS[lane][0], lane)
 
 
 def given(python, glibc):
-    """The same for the interpreter that PYTHON names; exits where it does not serve."""
-    version = version_of(python)
+    """The interpreter that PYTHON names; exits where it does not serve."""
+    interpreter = probe(python)
+    version = interpreter.version if interpreter else None
     lane = lane_of(version, glibc)
     if lane is None:
-        able = sorted({v for lane in lanes(glibc) for v in PYTHONS[lane]})
-        found = f"is Python {version}" if version else "does not run, or cannot make environments"
+        found = f"is Python {version}" if version else "does not run"
         newer = (
             f" (TFX 1.21 alone runs on it, and needs glibc {text(NEW_GLIBC)})"
             if version in PYTHONS[NEW]
             else ""
         )
+        able = ", ".join(sorted(set(supported(glibc))))
         sys.exit(
-            f"error: PYTHON={python} {found}{newer}. With glibc {text(glibc)} one of "
-            f"{', '.join(able)} is needed, with its venv module; without PYTHON one is chosen."
+            f"error: PYTHON={python} {found}{newer}. With glibc {text(glibc)} one of {able} is "
+            "needed; without PYTHON one is chosen."
         )
-    return python, version, lane
+    return Choice(python, version, lane)
+
+
+def maker_of(there, chosen):
+    """The interpreter that makes uv's environment: the chosen one, or any with `venv`."""
+    able = [one.path for one in there if one.has_venv]
+    if chosen in able:
+        return chosen
+    if able:
+        return able[0]
+    found = "\n".join(map(describe, there))
+    sys.exit(
+        f"error: no Python here can make an environment. There is:\n{found}\n"
+        "  Install what is missing, or a Python with its venv module (python.org, pyenv), or set "
+        "PYTHON=/path/to/python, and run the same command again."
+    )
+
+
+def describe(one):
+    """An interpreter and what it lacks, in a line."""
+    lacks = ""
+    if not one.has_venv:
+        lacks = f", lacks its venv module (apt-get install python{one.version}-venv)"
+    return f"  {one.path}: Python {one.version}{lacks}"
 
 
 def text(glibc):
     return ".".join(map(str, glibc))
 
 
+def say(line):
+    print("install: " + line, file=sys.stderr)
+
+
 def main():
-    version = platform.libc_ver()[1] or "0"
-    glibc = tuple(map(int, version.split(".")[:2]))
-    environ = os.environ
-    named = environ.get("PYTHON", "")
-    python, version, lane = given(named, glibc) if named else find(glibc, environ)
+    glibc = tuple(map(int, (platform.libc_ver()[1] or "0").split(".")[:2]))
+    named = os.environ.get("PYTHON", "")
+    there = interpreters(os.environ)
+    if named:
+        choice = given(named, glibc)
+        there = [probe(named), *there]
+    else:
+        choice = find(there, glibc)
+    maker = maker_of(there, choice.python)
     why = (
         f"glibc {text(glibc)} has TFX 1.21's wheels"
-        if lane == NEW
+        if choice.lane == NEW
         else f"TFX 1.21 needs glibc {text(NEW_GLIBC)} and Python 3.11, here is {text(glibc)}"
     )
-    print(
-        f"install: {lane.replace('tfx-', 'TFX ')} on Python {version} ({why}); "
-        "PYTHON=/path/to/python chooses another",
-        file=sys.stderr,
-    )
-    print(f"{lane}-py{version.replace('.', '')} {version} {python}")
+    taken = f"Python {choice.version}" + (f", {choice.python}" if choice.python else "")
+    tfx = choice.lane.replace("tfx-", "TFX ")
+    say(f"{tfx} on {taken} ({why}); PYTHON=/path/to/python chooses another")
+    if not choice.python:
+        say(f"none of {', '.join(supported(glibc))} is here, so uv fetches one; there is:")
+        print("\n".join(map(describe, there)), file=sys.stderr)
+    lock = f"{choice.lane}-py{choice.version.replace('.', '')}"
+    print("\n".join((lock, choice.version, choice.python, maker)))
 
 
 if __name__ == "__main__":

@@ -23,31 +23,38 @@ say() { echo "install: $*" >&2; }
 without_list() { sed -u '/^ [-+~] /d' >&2; }
 give_up() {
   cat >&2 <<END
-error: no Python to build the environment with, and uv could not fetch one.
+error: no Python to build the environment with$1.
   Install Python 3.11 or newer (your distribution's python3 and python3-venv packages, python.org,
   or pyenv), or set PYTHON=/path/to/python, and run the same command again.
 END
   exit 1
 }
-first_that_runs() { # any Python 3, to choose with
-  for candidate in "${PYTHON:-}" python3 python python3.{13,12,11,10} \
+first_that_runs() { # any Python 3, to choose with; what it lacks, choose.py says
+  for candidate in "${PYTHON:-}" /usr/bin/python3 python3 python python3.{13,12,11,10} \
     "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1*/bin/python; do
-    if [ -n "$candidate" ] && "$candidate" -c 'import sys, venv, ensurepip; assert sys.version_info >= (3, 6)' 2>/dev/null; then
+    if [ -n "$candidate" ] && "$candidate" -c 'import sys; assert sys.version_info >= (3, 6)' 2>/dev/null; then
       echo "$candidate"
       return 0
     fi
   done
   return 1
 }
+# A company's own authority is in the machine's store, which uv reads (lock/uv.toml); an older pip
+# brings its own list.
+for bundle in "${SSL_CERT_FILE:-}" /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt; do
+  if [ -z "${PIP_CERT:-${REQUESTS_CA_BUNDLE:-}}" ] && [ -r "$bundle" ]; then
+    export PIP_CERT=$bundle
+  fi
+done
 
-any=$(first_that_runs) || give_up
+any=$(first_that_runs) || give_up ": no Python 3.6 or newer runs here"
 chosen=$("$any" lock/choose.py)
-read -r lock version python <<<"$chosen"
+{ read -r lock && read -r version && read -r python && read -r maker; } <<<"$chosen"
 "${python:-$any}" lock/check_machine.py "$version"
 if ! $venv/uv/bin/uv --version >/dev/null 2>&1; then
   say "uv"
   rm -rf $venv/uv
-  "$any" -m venv $venv/uv
+  "$maker" -m venv $venv/uv
   $venv/uv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r lock/uv.txt
 fi
 uv=$PWD/$venv/uv/bin/uv
@@ -56,8 +63,8 @@ export VIRTUAL_ENV=$PWD/$venv UV_PYTHON_INSTALL_DIR=$PWD/$venv/python UV_CONFIG_
 if [ "$($venv/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)" != "$version" ]; then
   if [ -z "$python" ]; then
     say "no Python $version here, uv fetches one"
-    "$uv" python install "$version" || give_up
-    python=$("$uv" python find --managed-python "$version") || give_up
+    "$uv" python install "$version" || give_up ", and uv could not fetch one"
+    python=$("$uv" python find --managed-python "$version") || give_up ", and uv could not fetch one"
   fi
   # uv replaces what a link of another Python would leave behind.
   rm -rf $venv/bin $venv/lib $venv/lib64 $venv/pyvenv.cfg

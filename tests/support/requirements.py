@@ -115,6 +115,10 @@ REQUIREMENTS: dict[str, Requirement] = {
     "javac": Requirement(find=lambda: program("javac"), package="default-jdk-headless"),
     "curl": Requirement(find=lambda: program("curl"), package="curl"),
     "ip": Requirement(find=lambda: program("ip"), package="iproute2"),
+    "mount namespaces": Requirement(
+        find=lambda: _succeeds("unshare", "--mount", "true"),
+        otherwise="run as root, in a container with CAP_SYS_ADMIN",
+    ),
     "network namespaces": Requirement(
         find=lambda: _succeeds("unshare", "--net", "true"),
         otherwise="run as root, in a container with CAP_SYS_ADMIN",

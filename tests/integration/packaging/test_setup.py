@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,12 @@ TOOLS = ("bash", "cat", "sha256sum", "cut", "dirname", "rm", "mkdir")
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """What the script reads, and a PATH with the tools that it calls and no Python."""
+    """What the script reads, and a PATH with the tools that it calls; no Python is anywhere."""
     checkout = tmp_path / "checkout"
     shutil.copytree(ROOT / "lock", checkout / "lock")
+    for name in ("install.sh", "choose.py"):
+        script = checkout / "lock" / name
+        script.write_text(script.read_text().replace("/usr/bin/python3", "/nowhere/python3"))
     shutil.copy(ROOT / "setup.py", checkout)
     (tmp_path / "bin").mkdir()
     for tool in TOOLS:
@@ -25,11 +29,11 @@ def checkout(tmp_path: Path) -> Path:
     return checkout
 
 
-def install(checkout: Path) -> subprocess.CompletedProcess[str]:
+def install(checkout: Path, **environ: str) -> subprocess.CompletedProcess[str]:
     home = checkout.parent
     return subprocess.run(
         ["bash", str(checkout / "lock" / "install.sh")],
-        env={"HOME": str(home), "PATH": str(home / "bin")},
+        env={"HOME": str(home), "PATH": str(home / "bin"), **environ},
         capture_output=True,
         text=True,
         check=False,
@@ -51,6 +55,23 @@ def test_a_candidate_that_exists_and_does_not_run_is_no_python(checkout: Path) -
     done = install(checkout)
     assert done.returncode == 1
     assert done.stderr.startswith("error: no Python to build")
+
+
+def test_a_python_without_venv_is_named_with_what_it_lacks(checkout: Path) -> None:
+    """As Debian's python3 is without python3-venv: no other Python, and no `ensurepip`."""
+    python = checkout.parent / "python"
+    hides = "import sys; sys.modules['ensurepip'] = None"
+    (checkout.parent / "sitecustomize.py").write_text(hides)
+    python.write_text(
+        f'#!/bin/sh\nPYTHONPATH={checkout.parent} exec {sys.executable} "$@"\n',
+    )
+    python.chmod(0o755)
+    done = install(checkout, PYTHON=str(python))
+    assert done.returncode == 1
+    version = ".".join(map(str, sys.version_info[:2]))
+    assert done.stderr.startswith("error: no Python here can make an environment")
+    assert f"{python}: Python {version}, lacks its venv module" in done.stderr
+    assert f"python{version}-venv" in done.stderr
 
 
 def test_a_python_that_was_chosen_stays_when_the_lock_changes(checkout: Path) -> None:

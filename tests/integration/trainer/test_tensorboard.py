@@ -1,8 +1,15 @@
 """TensorBoard's files, read back: what the curve says, and the weights' histograms."""
 
+import contextlib
+import json
 import math
 import re
+import socket
+import subprocess
+import sys
+import time
 import tracemalloc
+import urllib.request
 from pathlib import Path
 
 import numpy as np
@@ -86,6 +93,42 @@ def test_every_figure_of_the_curve_is_a_scalar(job):
     rates = [float(scalars["learning_rate", step]) for step in (2, 4, 6)]
     assert rates == pytest.approx([0.1, 0.05, 0.025])
     assert {"loss", "hit_at_1", "perr", "gap", "examples_per_s"} <= {tag for tag, _ in scalars}
+
+
+@contextlib.contextmanager
+def installed_tensorboard(logdir, log):
+    """The address of the program that this environment has, on these logs."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    program = Path(sys.executable).parent / "tensorboard"
+    command = [program, "--logdir", logdir, "--port", str(port), "--host", "127.0.0.1"]
+    with log.open("wb") as file:
+        server = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT)
+        try:
+            yield f"http://127.0.0.1:{port}", server
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def test_the_installed_program_serves_the_curve(job, tmp_path):
+    rows = [r for r in read_curve(f"{job.log_dir}/{TRAINING}") if r["kind"] == "train"]
+    with installed_tensorboard(job.log_dir, tmp_path / "log") as (address, server):
+        path = "/data/plugin/scalars/scalars?run=train&tag=loss"
+        while len(points := read_json(address + path)) < len(rows):
+            assert server.poll() is None, (tmp_path / "log").read_text()
+            time.sleep(0.2)
+    assert [point[1] for point in points] == [row["step"] for row in rows]
+    assert [point[2] for point in points] == pytest.approx([r["loss"] for r in rows], rel=1e-4)
+
+
+def read_json(address):
+    """What the server answers; nothing while it starts or reads."""
+    try:
+        with urllib.request.urlopen(address, timeout=10) as answer:
+            return json.load(answer)
+    except OSError:
+        return []
 
 
 def test_histograms_hold_each_number_of_every_weight(job):

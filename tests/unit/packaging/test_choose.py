@@ -19,11 +19,9 @@ def choose():
     return module
 
 
-def have(choose, monkeypatch, *versions):
-    """A machine with these Pythons alone."""
-    monkeypatch.setattr(choose, "candidates", lambda version, environ: [f"/usr/bin/{version}"])
-    there = {f"/usr/bin/{version}": version for version in versions}
-    monkeypatch.setattr(choose, "version_of", there.get)
+def pythons(choose, *versions, headers=True):
+    """Interpreters of these versions, each where a distribution has it."""
+    return [choose.Interpreter(f"/usr/bin/{v}", v, True, headers) for v in versions]
 
 
 @pytest.mark.parametrize(
@@ -39,9 +37,41 @@ def have(choose, monkeypatch, *versions):
         (OLD, [], ("", "3.11", "tfx-1.16")),
     ],
 )
-def test_the_best_that_runs_is_taken(choose, monkeypatch, glibc, there, expected):
-    have(choose, monkeypatch, *there)
-    assert choose.find(glibc, {}) == expected
+def test_the_best_that_runs_is_taken(choose, glibc, there, expected):
+    assert choose.find(pythons(choose, *there), glibc) == expected
+
+
+def test_the_distributions_own_python_is_tried_before_pyenvs(choose, tmp_path, monkeypatch):
+    built = tmp_path / "versions" / "3.11.9" / "bin" / "python"
+    built.parent.mkdir(parents=True)
+    built.symlink_to(sys.executable)
+    monkeypatch.setenv("PATH", "")
+    found = list(choose.paths({"PYENV_ROOT": str(tmp_path)}))
+    assert found == ["/usr/bin/python3", str(built)]
+
+
+def test_of_two_of_one_version_the_one_with_headers_is_taken(choose):
+    (bare,) = pythons(choose, "3.11", headers=False)
+    whole = bare._replace(path="/opt/python", has_headers=True)
+    assert choose.find([bare, whole], OLD).python == "/opt/python"
+    assert choose.find([bare], OLD).python == bare.path
+
+
+def test_a_python_without_venv_serves_where_another_makes_uvs_environment(choose):
+    (chosen,) = (one._replace(has_venv=False) for one in pythons(choose, "3.11"))
+    (older,) = pythons(choose, "3.9")
+    assert choose.maker_of([chosen, older], chosen.path) == older.path
+    assert choose.maker_of([older, chosen], older.path) == older.path
+
+
+def test_where_none_can_make_environments_each_is_named_with_what_it_lacks(choose):
+    there = [one._replace(has_venv=False) for one in pythons(choose, "3.11", "3.9")]
+    with pytest.raises(SystemExit, match=r"^error: no Python here can make") as ended:
+        choose.maker_of(there, there[0].path)
+    said = str(ended.value)
+    for one in there:
+        assert f"  {one.path}: Python {one.version}, lacks its venv module" in said
+        assert f"apt-get install python{one.version}-venv" in said
 
 
 @pytest.mark.parametrize(
@@ -49,7 +79,8 @@ def test_the_best_that_runs_is_taken(choose, monkeypatch, glibc, there, expected
     [(NEW, "3.11", "tfx-1.21"), (NEW, "3.10", "tfx-1.16"), (OLD, "3.11", "tfx-1.16")],
 )
 def test_a_python_that_is_given_decides(choose, monkeypatch, glibc, version, lane):
-    monkeypatch.setattr(choose, "version_of", {"/mine": version}.get)
+    there = {"/mine": choose.Interpreter("/mine", version, True, True)}
+    monkeypatch.setattr(choose, "probe", there.get)
     assert choose.given("/mine", glibc) == ("/mine", version, lane)
 
 
@@ -62,11 +93,12 @@ def test_a_python_that_is_given_decides(choose, monkeypatch, glibc, version, lan
             "PYTHON=/mine is Python 3.13 (TFX 1.21 alone runs on it, and needs glibc 2.39). With",
         ),
         (NEW, "3.14", "PYTHON=/mine is Python 3.14. With glibc 2.41 one of 3.10, 3.11, 3.12, 3.13"),
-        (OLD, None, "PYTHON=/mine does not run, or cannot make environments. With glibc 2.36"),
+        (OLD, None, "PYTHON=/mine does not run. With glibc 2.36 one of 3.10, 3.11 is needed"),
     ],
 )
 def test_a_python_that_does_not_serve_is_refused(choose, monkeypatch, glibc, version, said):
-    monkeypatch.setattr(choose, "version_of", {"/mine": version}.get)
+    there = {"/mine": version and choose.Interpreter("/mine", version, True, True)}
+    monkeypatch.setattr(choose, "probe", there.get)
     with pytest.raises(SystemExit, match=r"^error: ") as ended:
         choose.given("/mine", glibc)
     assert said in str(ended.value)
@@ -83,6 +115,6 @@ def test_it_says_in_one_line_what_it_chose_and_how_to_choose_another():
     (line,) = done.stderr.splitlines()
     assert line.startswith("install: TFX 1.")
     assert line.endswith("PYTHON=/path/to/python chooses another")
-    lock, version, python = done.stdout.rstrip("\n").split(maxsplit=2)  # as `read` takes them
-    assert python == sys.executable
+    lock, version, python, maker = done.stdout.splitlines()
+    assert python == maker == sys.executable
     assert lock.endswith(version.replace(".", ""))
