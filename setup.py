@@ -69,7 +69,7 @@ setup(
     long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     license="Apache-2.0",
-    python_requires=">=3.10,<3.14",
+    python_requires=">=3.11,<3.14",
     # src/yt8m links to the four layers, so that editors, type checkers and an editable install
     # find the package by its place alone.
     packages=["yt8m", *(f"yt8m.{name}" for name in find_namespace_packages("src/yt8m"))],

@@ -16,7 +16,7 @@ from pathlib import Path
 NEW_GLIBC = (2, 39)  # of TFX 1.21's wheels
 # By lane: the Pythons that it has a lock for, the best first.
 NEW, OLD = "tfx-1.21", "tfx-1.16"
-PYTHONS = {NEW: ("3.13", "3.12", "3.11"), OLD: ("3.11", "3.10")}
+PYTHONS = {NEW: ("3.13", "3.12", "3.11"), OLD: ("3.11",)}
 OLDEST = (3, 6)  # that can run this script and pip
 PROBE = """
 import importlib.util, os, sys, sysconfig
@@ -62,7 +62,7 @@ def probe(python):
 def paths(environ):
     """Where a Python may be: the distribution's own before those that somebody has built."""
     yield "/usr/bin/python3"
-    names = ("python3.13", "python3.12", "python3.11", "python3.10", "python3", "python")
+    names = ("python3.13", "python3.12", "python3.11", "python3", "python")
     yield from filter(None, map(shutil.which, names))
     pyenv = environ.get("PYENV_ROOT") or str(Path.home() / ".pyenv")
     yield from sorted(glob.glob(pyenv + "/versions/3.*/bin/python"), reverse=True)
@@ -106,9 +106,9 @@ def given(python, glibc):
             if version in PYTHONS[NEW]
             else ""
         )
-        able = ", ".join(sorted(set(supported(glibc))))
+        able = " or ".join(sorted(set(supported(glibc))))
         sys.exit(
-            f"error: PYTHON={python} {found}{newer}. With glibc {text(glibc)} one of {able} is "
+            f"error: PYTHON={python} {found}{newer}. With glibc {text(glibc)} Python {able} is "
             "needed; without PYTHON one is chosen."
         )
     return Choice(python, version, lane)

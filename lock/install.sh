@@ -30,7 +30,7 @@ END
   exit 1
 }
 first_that_runs() { # any Python 3, to choose with; what it lacks, choose.py says
-  for candidate in "${PYTHON:-}" /usr/bin/python3 python3 python python3.{13,12,11,10} \
+  for candidate in "${PYTHON:-}" /usr/bin/python3 python3 python python3.{13,12,11} \
     "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1*/bin/python; do
     if [ -n "$candidate" ] && "$candidate" -c 'import sys; assert sys.version_info >= (3, 6)' 2>/dev/null; then
       echo "$candidate"

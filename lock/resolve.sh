@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Write the locks anew: hashes and exact versions alone, no index and no host. Three (runtime, with
-# what the tests need, with CUDA) for each lane and Python; that of Python 3.10 stays as it is.
+# what the tests need, with CUDA) for each lane and Python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 resolve() { # TFX's version, Python's, the oldest glibc, then what uv takes
@@ -23,5 +23,5 @@ locks() {
 locks 1.16 3.11 2_28
 for python in 3.11 3.12 3.13; do locks 1.21 $python 2_39; done
 # What `make audit` runs, for every Python.
-echo pip-audit | .venv/uv/bin/uv pip compile - --universal --python-version 3.10 --upgrade \
+echo pip-audit | .venv/uv/bin/uv pip compile - --universal --python-version 3.11 --upgrade \
   --generate-hashes --no-header --no-annotate --no-emit-index-url --quiet --output-file lock/audit.txt

@@ -158,7 +158,7 @@ def run_with_retries(
 
 
 def _utc_now() -> datetime.datetime:
-    return datetime.datetime.now(datetime.timezone.utc)
+    return datetime.datetime.now(datetime.UTC)
 
 
 class RetrainScheduler:

@@ -17,7 +17,7 @@ import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import islice
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
@@ -70,7 +70,7 @@ class Cron:
     values: tuple[frozenset[int], ...]
     any_day_of_month: bool
     any_day_of_week: bool
-    zone: tzinfo = timezone.utc
+    zone: tzinfo = UTC
 
     def next_times(self, after: datetime, count: int = 3) -> list[datetime]:
         """The next `count` times that are due, in the schedule's zone."""
@@ -78,12 +78,12 @@ class Cron:
 
     def _times(self, after: datetime) -> Iterator[datetime]:
         # Compared in UTC: within one zone Python compares what the clock on the wall shows.
-        start = after.astimezone(timezone.utc)
+        start = after.astimezone(UTC)
         day = after.astimezone(self.zone).replace(tzinfo=None)
         day = day.replace(hour=0, minute=0, second=0, microsecond=0)
         for _ in range(_HORIZON_DAYS):
             if self._admits(day):
-                yield from (at for at in self._times_of(day) if at.astimezone(timezone.utc) > start)
+                yield from (at for at in self._times_of(day) if at.astimezone(UTC) > start)
             day += timedelta(days=1)
 
     def _times_of(self, day: datetime) -> Iterator[datetime]:
@@ -120,7 +120,7 @@ class Cron:
 def parse_cron(text: str, *, zone: str = "UTC", cluster_zone: str = "UTC") -> Cron:
     """The schedule that `text` means in `zone`, for a scheduler that counts in `cluster_zone`."""
     cron = _parse(text, _load_zone(zone))
-    if not cron.next_times(datetime.now(timezone.utc), 1):
+    if not cron.next_times(datetime.now(UTC), 1):
         raise UserError(f"cron {text!r} never comes: no such day in the months it names")
     return cron if zone == cluster_zone else _move(cron, zone, cluster_zone)
 
@@ -232,7 +232,7 @@ def _list(values: frozenset[int]) -> str:
 
 def _constant_offset(zone: tzinfo, other: tzinfo) -> int | None:
     """Minutes by which `zone` is ahead of `other`, if that never changes in two years."""
-    start = datetime.now(timezone.utc)
+    start = datetime.now(UTC)
     ahead = set()
     for day in range(0, 731):
         at = start + timedelta(days=day)
@@ -244,13 +244,13 @@ def _exists(at: datetime) -> bool:
     """Whether the clock on the wall shows `at`; the second time, where its fold is 1."""
     if at.fold and at.utcoffset() == at.replace(fold=0).utcoffset():
         return False  # not repeated
-    shown = at.astimezone(timezone.utc).astimezone(at.tzinfo)
+    shown = at.astimezone(UTC).astimezone(at.tzinfo)
     return shown.replace(tzinfo=None) == at.replace(tzinfo=None)
 
 
 def _load_zone(name: str) -> tzinfo:
     try:
-        return timezone.utc if name.upper() == "UTC" else ZoneInfo(name)
+        return UTC if name.upper() == "UTC" else ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:  # OSError: part of a name
         close = difflib.get_close_matches(name, available_timezones(), n=1)
         hint = f"did you mean {close[0]}?" if close else "write it like Europe/Berlin or UTC"
@@ -258,4 +258,4 @@ def _load_zone(name: str) -> tzinfo:
 
 
 def _zone_name(zone: tzinfo) -> str:
-    return "UTC" if zone is timezone.utc else str(zone)
+    return "UTC" if zone is UTC else str(zone)

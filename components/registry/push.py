@@ -236,4 +236,4 @@ def _old_versions(push_dir: str, newest: Version, keep: int) -> list[int]:
 
 
 def _now() -> str:
-    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

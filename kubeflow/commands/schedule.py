@@ -16,6 +16,7 @@ examples:
 from __future__ import annotations
 
 import argparse
+from datetime import UTC
 
 from yt8m.components.console.console import Console
 from yt8m.kubeflow.commands.run import add_launch_arguments, resolve_launch
@@ -40,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
-    from datetime import datetime, timezone
+    from datetime import datetime
 
     from yt8m.kubeflow.client import Timing
     from yt8m.kubeflow.schedule import Change, schedule
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
         no_catchup=not args.catch_up,
     )
     done = schedule(client, launch, timing, enabled=not args.disabled, dry_run=args.dry_run)
-    now = datetime.now(timezone.utc)
+    now = datetime.now(UTC)
     page = link(connection, "schedule", done.schedule.id) if done.schedule.id else ""
     value = {
         "name": launch.name,

@@ -133,7 +133,7 @@ class Run:
 
     @property
     def started(self) -> datetime.datetime:
-        return datetime.datetime.fromtimestamp(self.record.started, datetime.timezone.utc)
+        return datetime.datetime.fromtimestamp(self.record.started, datetime.UTC)
 
     @property
     def config(self) -> PipelineConfig:

@@ -212,7 +212,7 @@ def _new_record(
     cache_key: str,
     layout: Layout,
 ) -> RunRecord:
-    now = datetime.datetime.now(datetime.timezone.utc)
+    now = datetime.datetime.now(datetime.UTC)
     return RunRecord(
         run_id=next_run_id(layout, now),
         started=now.timestamp(),

@@ -20,7 +20,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -121,7 +121,7 @@ class KfpServer:
 
     def now(self) -> str:
         self._ticks += 1
-        at = datetime(2026, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=self._ticks)
+        at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self._ticks)
         return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def handle(self, method: str, path: str, query: dict[str, str], body: bytes, kind: str) -> Any:

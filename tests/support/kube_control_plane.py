@@ -229,7 +229,7 @@ def _make_certificate(directory: Path) -> None:
     """One self-signed pair serves the API, the webhooks, the kubelet and the accounts' tokens."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "tests")])
-    now = datetime.datetime.now(datetime.timezone.utc)
+    now = datetime.datetime.now(datetime.UTC)
     places = [x509.IPAddress(ipaddress.ip_address(ip)) for ip in (GATEWAY, "127.0.0.1")]
     certificate = (
         x509.CertificateBuilder()

@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -427,5 +427,5 @@ def _now(*, fraction: bool = False) -> str:
 
 
 def _time(seconds: float, *, fraction: bool) -> str:
-    moment = datetime.fromtimestamp(seconds, timezone.utc)
+    moment = datetime.fromtimestamp(seconds, UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%f000Z" if fraction else "%Y-%m-%dT%H:%M:%SZ")

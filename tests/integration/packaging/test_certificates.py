@@ -43,7 +43,7 @@ def certificate(name: str, signed_by: tuple | None = None) -> tuple:
     key = ec.generate_private_key(ec.SECP256R1())
     issuer, issuer_key = signed_by or (None, key)
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    now = datetime.datetime.now(datetime.timezone.utc)
+    now = datetime.datetime.now(datetime.UTC)
     address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
     signed = (
         x509.CertificateBuilder()

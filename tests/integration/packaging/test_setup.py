@@ -49,8 +49,8 @@ def test_without_any_python_it_says_in_one_message_what_to_do(checkout: Path) ->
 
 
 def test_a_candidate_that_exists_and_does_not_run_is_no_python(checkout: Path) -> None:
-    shim = checkout.parent / "bin" / "python3.10"
-    shim.write_text("#!/bin/sh\necho 'version 3.10 is not installed' >&2\nexit 127\n")
+    shim = checkout.parent / "bin" / "python3.11"
+    shim.write_text("#!/bin/sh\necho 'version 3.11 is not installed' >&2\nexit 127\n")
     shim.chmod(0o755)
     done = install(checkout)
     assert done.returncode == 1

@@ -15,10 +15,9 @@ def size(*words: str) -> subprocess.CompletedProcess[str]:
 def test_this_environments_runtime_lock_is_within_the_goal():
     done = size()
     assert done.returncode == 0, done.stderr
-    name, packages, _, gigabytes, *_ = done.stdout.replace(":", "").split()
-    old = name == "tfx-1.16-py310"  # stays as it was
-    assert int(packages) <= (258 if old else 150)
-    assert float(gigabytes) <= (3.0 if old else 2.7)
+    _, packages, _, gigabytes, *_ = done.stdout.replace(":", "").split()
+    assert int(packages) <= 150
+    assert float(gigabytes) <= 2.7
 
 
 def test_a_lock_that_is_not_what_is_installed_is_refused(tmp_path):

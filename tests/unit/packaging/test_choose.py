@@ -29,10 +29,9 @@ def pythons(choose, *versions, headers=True):
     [
         (NEW, ["3.10", "3.11", "3.12", "3.13"], ("/usr/bin/3.13", "3.13", "tfx-1.21")),
         (NEW, ["3.12"], ("/usr/bin/3.12", "3.12", "tfx-1.21")),
-        (NEW, ["3.10"], ("/usr/bin/3.10", "3.10", "tfx-1.16")),
+        (NEW, ["3.10"], ("", "3.13", "tfx-1.21")),
         (NEW, ["3.14"], ("", "3.13", "tfx-1.21")),
         (OLD, ["3.10", "3.11", "3.13"], ("/usr/bin/3.11", "3.11", "tfx-1.16")),
-        (OLD, ["3.10", "3.13"], ("/usr/bin/3.10", "3.10", "tfx-1.16")),
         (OLD, ["3.13"], ("", "3.11", "tfx-1.16")),
         (OLD, [], ("", "3.11", "tfx-1.16")),
     ],
@@ -76,7 +75,7 @@ def test_where_none_can_make_environments_each_is_named_with_what_it_lacks(choos
 
 @pytest.mark.parametrize(
     ("glibc", "version", "lane"),
-    [(NEW, "3.11", "tfx-1.21"), (NEW, "3.10", "tfx-1.16"), (OLD, "3.11", "tfx-1.16")],
+    [(NEW, "3.11", "tfx-1.21"), (OLD, "3.11", "tfx-1.16")],
 )
 def test_a_python_that_is_given_decides(choose, monkeypatch, glibc, version, lane):
     there = {"/mine": choose.Interpreter("/mine", version, True, True)}
@@ -92,8 +91,8 @@ def test_a_python_that_is_given_decides(choose, monkeypatch, glibc, version, lan
             "3.13",
             "PYTHON=/mine is Python 3.13 (TFX 1.21 alone runs on it, and needs glibc 2.39). With",
         ),
-        (NEW, "3.14", "PYTHON=/mine is Python 3.14. With glibc 2.41 one of 3.10, 3.11, 3.12, 3.13"),
-        (OLD, None, "PYTHON=/mine does not run. With glibc 2.36 one of 3.10, 3.11 is needed"),
+        (NEW, "3.14", "PYTHON=/mine is Python 3.14. With glibc 2.41 Python 3.11 or 3.12 or 3.13"),
+        (OLD, None, "PYTHON=/mine does not run. With glibc 2.36 Python 3.11 is needed"),
     ],
 )
 def test_a_python_that_does_not_serve_is_refused(choose, monkeypatch, glibc, version, said):

@@ -9,8 +9,7 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[3]
 LOCKS = sorted(path.name for path in (ROOT / "lock").glob("tfx-*-py*.txt"))
-LANES = {"tfx-1.16": ("py310", "py311"), "tfx-1.21": ("py311", "py312", "py313")}
-# Of a lock that is to stay small; that of Python 3.10 is kept as it was.
+LANES = {"tfx-1.16": ("py311",), "tfx-1.21": ("py311", "py312", "py313")}
 MOST_PACKAGES = 150
 SERVERS = {"notebook", "jupyterlab", "jupyter-server", "ipykernel", "kfp", "pytest"}
 
@@ -30,11 +29,11 @@ def versions_of(lock):
 
 def test_each_lane_has_a_lock_for_each_of_its_pythons():
     names = [f"{lane}-{python}" for lane, pythons in LANES.items() for python in pythons]
-    kinds = {name: ("", "-dev") if "py310" in name else ("", "-dev", "-cuda") for name in names}
-    assert sorted(f"{name}{kind}.txt" for name in names for kind in kinds[name]) == LOCKS
+    kinds = ("", "-dev", "-cuda")
+    assert sorted(f"{name}{kind}.txt" for name in names for kind in kinds) == LOCKS
 
 
-@pytest.mark.parametrize("lock", [name for name in LOCKS if "py310" not in name])
+@pytest.mark.parametrize("lock", LOCKS)
 def test_what_is_tested_and_what_has_cuda_are_the_runtime_lock_and_more(lock):
     runtime = versions_of(re.sub("-(dev|cuda)", "", lock))
     assert runtime.items() <= versions_of(lock).items()
@@ -70,7 +69,7 @@ def test_lock_satisfies_every_range(lock):
         assert requirement.specifier.contains(versions[name]), requirement
 
 
-@pytest.mark.parametrize("lock", [name for name in LOCKS if not re.search("py310|dev|cuda", name)])
+@pytest.mark.parametrize("lock", [name for name in LOCKS if not re.search("dev|cuda", name)])
 def test_what_runs_is_small_and_holds_no_server_and_no_tool(lock):
     versions = versions_of(lock)
     assert len(versions) <= MOST_PACKAGES

@@ -22,7 +22,7 @@ from yt8m.pipeline.run.workspace import Layout, RootBusyError, run_lock
 from yt8m.schemas.cron import parse_cron
 from yt8m.schemas.errors import Terminated
 
-UTC = datetime.timezone.utc
+UTC = datetime.UTC
 
 
 class StopError(Exception):

@@ -1,6 +1,6 @@
 """Cron expressions: both schedulers do with them what the user meant."""
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from yt8m.schemas.cron import parse_cron
 from yt8m.schemas.errors import UserError
 
-NOW = datetime(2026, 3, 10, 12, 0, 0, tzinfo=timezone.utc)
+NOW = datetime(2026, 3, 10, 12, 0, 0, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_the_nearest_zone_is_proposed():
 
 def brute_force(admits, after, until, zone):
     """Look at the clock on the wall in every minute there is; for days, either is enough."""
-    at, found = after.astimezone(timezone.utc) + timedelta(minutes=1), []
+    at, found = after.astimezone(UTC) + timedelta(minutes=1), []
     while at <= until:
         wall = at.astimezone(zone)
         minutes, hours, days, months, weekdays = admits
@@ -216,6 +216,6 @@ def test_next_times_are_what_the_clock_on_the_wall_shows_minute_by_minute(admits
         assert not expected
         return
     found = cron.next_times(after, len(expected) + 1)
-    as_utc = [at.astimezone(timezone.utc) for at in found]
+    as_utc = [at.astimezone(UTC) for at in found]
     assert as_utc[: len(expected)] == expected
     assert as_utc[len(expected)] > until

@@ -51,7 +51,7 @@ def test_a_failure_by_what_was_given_ends_as_a_mistake_in_it_does():
 
 def test_a_run_is_the_newest_whatever_the_clock_says(tmp_path):
     layout = Layout(tmp_path)
-    now = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.timezone.utc)
+    now = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
     made = []
     for days in (0, 0, -400, 3, -1):
         run_id = next_run_id(layout, now + datetime.timedelta(days=days))
@@ -65,5 +65,5 @@ def test_a_run_is_the_newest_whatever_the_clock_says(tmp_path):
 def test_a_directory_of_somebody_elses_among_the_runs_disturbs_no_run_id(tmp_path):
     layout = Layout(tmp_path)
     (layout.runs / "zzz").mkdir(parents=True)
-    now = datetime.datetime(2026, 3, 1, tzinfo=datetime.timezone.utc)
+    now = datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC)
     assert next_run_id(layout, now) == "20260301-000000-000000"
