@@ -84,7 +84,7 @@ setup(
     extras_require={"dev": DEV, "cuda": CUDA, "mlflow": MLFLOW},
     entry_points={
         "console_scripts": [
-            "yt8m = yt8m.components.console.main:main",
+            "yt8m = yt8m.cli.main:main",
             "yt8m-beam-worker = yt8m.components.engines.worker:main",
             "yt8m-beam-worker-pool = yt8m.components.engines.worker_pool:main",
         ]

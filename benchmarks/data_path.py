@@ -36,8 +36,8 @@ def main() -> None:
 
 def _make_set(work: Path, size: int) -> Path:
     """A few generated shards, copied under other names until the set is large enough."""
-    from yt8m.components.synthetic.generate import generate
-    from yt8m.components.synthetic.spec import DatasetSpec
+    from yt8m.components.extras.synthetic.generate import generate
+    from yt8m.components.extras.synthetic.spec import DatasetSpec
 
     made = work / "made"
     if not made.exists():

@@ -71,8 +71,8 @@ def prepare(root: Path) -> None:
     import numpy as np
     import tensorflow as tf
 
-    from yt8m.components.synthetic.generate import generate
-    from yt8m.components.synthetic.spec import DatasetSpec
+    from yt8m.components.extras.synthetic.generate import generate
+    from yt8m.components.extras.synthetic.spec import DatasetSpec
 
     generate(DatasetSpec(eval=LARGE, classes=CLASSES, shards=SHARDS), root / "data")
     weights = np.random.default_rng(0).normal(0, 1.0, (1152, CLASSES)).astype(np.float32)

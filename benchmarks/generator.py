@@ -16,10 +16,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from yt8m.components.extras.synthetic.generate import generate
+from yt8m.components.extras.synthetic.spec import DatasetSpec
 from yt8m.components.records.decode import decode_record
 from yt8m.components.records.tfrecord import read_records
-from yt8m.components.synthetic.generate import generate
-from yt8m.components.synthetic.spec import DatasetSpec
 from yt8m.schemas.features import Level
 
 TARGET = 5000  # video-level examples a second

@@ -46,8 +46,8 @@ def main() -> None:
 
 def _make_sets(work: Path, examples: int) -> None:
     """A few generated shards, copied under other names until a set is large enough."""
-    from yt8m.components.synthetic.generate import generate
-    from yt8m.components.synthetic.spec import DatasetSpec
+    from yt8m.components.extras.synthetic.generate import generate
+    from yt8m.components.extras.synthetic.spec import DatasetSpec
 
     made = generate(
         DatasetSpec(train=4 * RECORDS_A_SHARD, eval=EVAL_RECORDS, shards=4), work / "made"

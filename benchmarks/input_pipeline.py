@@ -45,8 +45,8 @@ def main() -> int:
 
 
 def generate(level: str, place: Path) -> list[str]:
-    from yt8m.components.synthetic.generate import generate as write
-    from yt8m.components.synthetic.spec import DatasetSpec
+    from yt8m.components.extras.synthetic.generate import generate as write
+    from yt8m.components.extras.synthetic.spec import DatasetSpec
     from yt8m.schemas.features import Level
 
     print(f"generating {VIDEOS[level]} videos of level {level}", file=sys.stderr)

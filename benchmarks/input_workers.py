@@ -178,10 +178,10 @@ def bytes_read(case: Case, source: Any, workers: int) -> float:
 def make_source(case: Case, place: Path) -> Any:
     """Generated records, once for each level."""
     from yt8m.components.artifacts.manifest import Shard
+    from yt8m.components.extras.synthetic.generate import generate
+    from yt8m.components.extras.synthetic.spec import DatasetSpec
     from yt8m.components.inputs.config import Source
     from yt8m.components.records.shard_reader import count_records
-    from yt8m.components.synthetic.generate import generate
-    from yt8m.components.synthetic.spec import DatasetSpec
     from yt8m.schemas.features import FeatureConfig, Level
 
     level, out = Level(case.level), place / case.level

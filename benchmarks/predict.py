@@ -77,8 +77,8 @@ def rate(work: Callable[[], int | None], videos: int) -> float:
 
 
 def generate(level: str, place: Path) -> Path:
-    from yt8m.components.synthetic.generate import generate as write_records
-    from yt8m.components.synthetic.spec import DatasetSpec
+    from yt8m.components.extras.synthetic.generate import generate as write_records
+    from yt8m.components.extras.synthetic.spec import DatasetSpec
     from yt8m.schemas.features import Level
 
     print(f"generating {VIDEOS[level]} videos of level {level}", file=sys.stderr)

@@ -123,8 +123,8 @@ def good_enough(row: dict[str, Any]) -> bool:
 
 def prepare(place: Path, level: str, size: int) -> Path:
     """`size` examples in shards of a few, a fifth of them to evaluate."""
-    from yt8m.components.synthetic.generate import generate
-    from yt8m.components.synthetic.spec import DatasetSpec
+    from yt8m.components.extras.synthetic.generate import generate
+    from yt8m.components.extras.synthetic.spec import DatasetSpec
     from yt8m.schemas.features import Level
 
     count = min(size, _GENERATED[level])
@@ -179,13 +179,13 @@ def measure(side: str, level: str, data: Path, root: Path) -> Figures:
 def _ours(level: str, data: Path, root: Path) -> Any:
     import dataclasses
 
-    import yt8m.components.trainer.training  # noqa: F401  (imported before the clock starts)
+    import yt8m.components.trainer.loop.training  # noqa: F401  (imported before the clock starts)
+    from yt8m.pipeline.cache_keys import resolve_external_inputs
     from yt8m.pipeline.config import MetadataConfig
     from yt8m.pipeline.graph import create_pipeline
     from yt8m.pipeline.metadata import connection_config
     from yt8m.pipeline.presets import load_config
-    from yt8m.pipeline.run.cache_keys import resolve_external_inputs
-    from yt8m.pipeline.run.workspace import Layout
+    from yt8m.pipeline.workspace import Layout
 
     settings = {
         "root": str(root),

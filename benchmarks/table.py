@@ -198,8 +198,8 @@ def _markdown(outcomes: Sequence[Outcome]) -> str:
 
 
 def _page(outcomes: Sequence[Outcome]) -> str:
-    from yt8m.components.report import tables
-    from yt8m.components.report.markup import Markup, element
+    from yt8m.components.report.parts import tables
+    from yt8m.components.report.parts.markup import Markup, element
     from yt8m.components.report.style import STYLE
 
     sections = []
@@ -220,9 +220,9 @@ def _page(outcomes: Sequence[Outcome]) -> str:
 
 def _plots(outcome: Outcome) -> list[Any]:
     """Seconds over examples, of the whole pipeline and of the stages that both sides have."""
-    from yt8m.components.report.charts import Axis, Series, line_chart
-    from yt8m.components.report.markup import element
-    from yt8m.components.report.model import Curve
+    from yt8m.components.report.parts.charts import Axis, Series, line_chart
+    from yt8m.components.report.parts.markup import element
+    from yt8m.components.report.parts.model import Curve
 
     if outcome.part.name != "stages" or not outcome.rows:
         return []

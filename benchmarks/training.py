@@ -239,8 +239,8 @@ def make_job(name: str, case: Case, precision: str, root: Path, *, turn: int = 0
 def make_data(level: str, root: Path) -> Path:
     """Generated records and their manifest: videos of about 210 frames at frame level."""
     from yt8m.components.artifacts.manifest import Manifest, Shard
-    from yt8m.components.synthetic.generate import generate
-    from yt8m.components.synthetic.spec import DatasetSpec
+    from yt8m.components.extras.synthetic.generate import generate
+    from yt8m.components.extras.synthetic.spec import DatasetSpec
     from yt8m.schemas.config_tree import from_dict
     from yt8m.schemas.features import Level
 
@@ -295,8 +295,8 @@ def bare_gradient(job: Any) -> Any:
     """The forward pass and gradient alone, on a batch in memory."""
     import tensorflow as tf
 
+    from yt8m.components.trainer.cluster.strategy import compute_dtype
     from yt8m.components.trainer.network import heads_of, network_of
-    from yt8m.components.trainer.strategy import compute_dtype
 
     heads = heads_of(job)
     network = network_of(job, heads, compute_dtype=compute_dtype(job.trainer.precision))
@@ -317,10 +317,10 @@ def parts_of(job: Any, case: Case) -> dict[str, float]:
     import tensorflow as tf
 
     from yt8m.components.models.layers import fused
+    from yt8m.components.trainer.cluster.strategy import compute_dtype
+    from yt8m.components.trainer.loop.step import Replicas, TrainStep
     from yt8m.components.trainer.network import heads_of, network_of
     from yt8m.components.trainer.optimizers import create_optimizer
-    from yt8m.components.trainer.step import Replicas, TrainStep
-    from yt8m.components.trainer.strategy import compute_dtype
 
     dtype = compute_dtype(job.trainer.precision)
     network = network_of(job, heads_of(job), compute_dtype=dtype, fuse=True)

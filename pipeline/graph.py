@@ -25,9 +25,9 @@ from yt8m.components.validation.component import (
     create_example_validator,
 )
 from yt8m.pipeline.beam import beam_arguments
+from yt8m.pipeline.cache_keys import ExternalInputs
 from yt8m.pipeline.config import PipelineConfig
-from yt8m.pipeline.run.cache_keys import ExternalInputs
-from yt8m.pipeline.run.workspace import ARTIFACTS, CHECKPOINTS, VERIFIED
+from yt8m.pipeline.workspace import ARTIFACTS, CHECKPOINTS, VERIFIED
 from yt8m.schemas.config_tree import to_dict
 
 

@@ -76,6 +76,6 @@ def _imports(name: str, path: Path) -> list[str]:
             names.append(node.module)
             names += [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            # A dotted path in a text ("yt8m.components.trainer.run.run_fn") is an import too.
+            # A dotted path in a text ("yt8m....run.run_fn") is an import too.
             names += [node.value, node.value.rpartition(".")[0]]
     return [n for n in names if n.startswith(_PACKAGE) and n != name]

@@ -38,7 +38,9 @@ from yt8m.components.report.collect_training import collect_training
 from yt8m.components.report.config import ReportConfig
 from yt8m.components.report.data_changes import compared, previous_data
 from yt8m.components.report.inputs import ReportInputs
-from yt8m.components.report.model import DataSummary, RunReport, TrainingCurves
+from yt8m.components.report.parts.model import DataSummary, RunReport, TrainingCurves
+from yt8m.components.report.parts.shown_classes import ShownClasses
+from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import Yt8mError
 
 T = TypeVar("T")
@@ -92,7 +94,7 @@ def collect(inputs: ReportInputs, config: ReportConfig | None = None) -> RunRepo
             infra_check_file.FILE_NAME,
             InfraCheckResult.from_json,
         ),
-        shown=config,
+        shown=ShownClasses(**to_dict(config)),
         trials=trials or (),
         training=part("training", lambda: collect_training(inputs.model_run), TrainingCurves()),
         data=part(

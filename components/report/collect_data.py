@@ -11,7 +11,7 @@ from yt8m.components.artifacts.comparisons import Comparisons
 from yt8m.components.artifacts.manifest import FILE_NAME, Manifest
 from yt8m.components.artifacts.read import read_if_present
 from yt8m.components.report.inputs import ReportInputs
-from yt8m.components.report.model import AnomalyRow, Curve, DataSummary, SplitSummary
+from yt8m.components.report.parts.model import AnomalyRow, Curve, DataSummary, SplitSummary
 from yt8m.schemas.features import LABELS, SEGMENT_LABELS
 
 STATISTICS_FILE = "FeatureStats.pb"  # TFX's names

@@ -7,7 +7,7 @@ from typing import Any
 
 from yt8m.components import storage
 from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_curve
-from yt8m.components.report.model import Curve, TrainingCurves
+from yt8m.components.report.parts.model import Curve, TrainingCurves
 
 _TRAIN, _VALIDATION = "train", ("validation", "evaluation")
 _SHOWN = ("loss", "learning_rate", "gap", "hit_at_1", "perr", "examples_per_s")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from yt8m.components import storage
 from yt8m.components.artifacts.report import PAGE_FILE, SUMMARY_FILE
-from yt8m.components.report.markup import Markup, element, join
-from yt8m.components.report.model import Outcome, RunReport
+from yt8m.components.report.parts.markup import Markup, element, join
+from yt8m.components.report.parts.model import Outcome, RunReport
 from yt8m.components.report.script import SCRIPT, SOURCE
 from yt8m.components.report.sections.classes import classes
 from yt8m.components.report.sections.data import data_section

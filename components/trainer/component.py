@@ -15,7 +15,7 @@ from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.own_code import module_of, own_code_version
 
-RUN_FN = "yt8m.components.trainer.run.run_fn"
+RUN_FN = "yt8m.components.trainer.backends.run.run_fn"
 
 
 def create_trainer(

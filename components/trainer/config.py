@@ -17,12 +17,12 @@ from yt8m.components.models.config import (
     Sharing,
     VerticalsHeadConfig,
 )
-from yt8m.components.trainer.backends.config import (
+from yt8m.components.trainer.backend_config import (
     BackendConfig,
     InProcessBackend,
     LocalProcessesBackend,
 )
-from yt8m.components.trainer.backends.kubernetes_config import KubernetesBackend, TFJobBackend
+from yt8m.components.trainer.kubernetes_config import KubernetesBackend, TFJobBackend
 from yt8m.components.trainer.learning_rate import Schedule, StaircaseSchedule
 from yt8m.components.trainer.optimizers import NamedOptimizer, default_optimizer
 from yt8m.components.trainer.tf_config import find_processes_problem

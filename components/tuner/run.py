@@ -12,8 +12,8 @@ from tfx.components.tuner.component import TunerFnResult
 
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Manifest
+from yt8m.components.trainer.backends.run import job_of
 from yt8m.components.trainer.job import TrainingJob
-from yt8m.components.trainer.run import job_of
 from yt8m.components.tuner.config import TunerConfig
 from yt8m.components.tuner.search import TrialSearch
 from yt8m.schemas.config_tree import from_dict, to_dict

@@ -17,7 +17,6 @@ from keras_tuner.engine.trial import TrialStatus
 from yt8m.components.artifacts.tuner_results import tuned_values
 from yt8m.components.console.signals import handling_signals
 from yt8m.components.storage.lock import LockedError, file_lock
-from yt8m.components.trainer import heartbeat
 from yt8m.components.trainer.backends.local import (
     Member,
     end_processes,
@@ -25,6 +24,7 @@ from yt8m.components.trainer.backends.local import (
     send_signal,
     start_process,
 )
+from yt8m.components.trainer.cluster import heartbeat
 from yt8m.components.trainer.job import FILE_NAME, TrainingJob
 from yt8m.components.trainer.tf_config import VARIABLE, Role
 from yt8m.components.tuner.config import TunerConfig

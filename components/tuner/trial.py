@@ -10,8 +10,8 @@ from typing import Any
 from yt8m.components import storage
 from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_curve
 from yt8m.components.artifacts.tuner_results import tuned_values
-from yt8m.components.trainer import early_stopping
 from yt8m.components.trainer.config import TrainerConfig, ValidationMetric
+from yt8m.components.trainer.evaluation import early_stopping
 from yt8m.components.trainer.hyperparameters import with_values
 from yt8m.components.trainer.job import TrainingJob
 

@@ -106,8 +106,8 @@ def evaluate(
     top_k: int = 20,
 ) -> Metrics:
     """GAP, MAP, PERR, Hit@1 and loss with intervals, as `yt8m evaluate` gives them."""
-    from yt8m.components.commands.evaluate import evaluate_files
     from yt8m.components.console.console import Console
+    from yt8m.components.evaluator.model_evaluation import evaluate_files
 
     def path(one: Model | str | Path) -> str:
         return one.path if isinstance(one, Model) else find_model(str(one))
@@ -151,7 +151,7 @@ class Metrics:
         return repr(self.frame)
 
     def _repr_html_(self) -> str:
-        from yt8m.components.report.model import RunReport
+        from yt8m.components.report.parts.model import RunReport
         from yt8m.components.report.sections.metrics import metrics
 
         return frame(metrics(RunReport(evaluation=self.evaluation)), height=520)

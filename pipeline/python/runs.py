@@ -20,8 +20,8 @@ from yt8m.pipeline.python.show import estimate_columns, frame
 from yt8m.pipeline.results.comparison import ResultsComparison
 from yt8m.pipeline.results.comparison import compare as compare_results
 from yt8m.pipeline.results.model_results import ModelResults, executions_of, results_of_run
-from yt8m.pipeline.run.record import display_status, list_runs, read_record
-from yt8m.pipeline.run.workspace import Layout
+from yt8m.pipeline.run_record import display_status, list_runs, read_record
+from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import EXIT_DONE, EXIT_HELD_BACK, EXIT_USER, UserError, Yt8mError
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from yt8m.pipeline.python.models import Model
-
-_START = "from yt8m.components.console.main import main; main()"
 
 
 def load_config(
@@ -64,7 +62,7 @@ def run(config: PipelineConfig, *, quiet: bool = False) -> Run:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "config.json")
         file.write_text(json.dumps(to_dict(config)), encoding="utf-8")
-        command = [sys.executable, "-c", _START, "run", str(file), "--json"]
+        command = [sys.executable, "-m", "yt8m", "run", str(file), "--json"]
         said, code = _follow([*command, *(["--quiet"] if quiet else [])])
     try:
         answer = json.loads(said)
@@ -227,8 +225,8 @@ class Run:
 
     def _repr_html_(self) -> str:
         from yt8m.components.report.collect_training import collect_training
-        from yt8m.components.report.markup import element
-        from yt8m.components.report.model import RunReport
+        from yt8m.components.report.parts.markup import element
+        from yt8m.components.report.parts.model import RunReport
         from yt8m.components.report.sections.metrics import metrics
         from yt8m.components.report.sections.training import training
 

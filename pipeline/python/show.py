@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 
 from yt8m.components.artifacts.estimate import Estimate
-from yt8m.components.report.markup import Markup, element
+from yt8m.components.report.parts.markup import Markup, element
 from yt8m.components.report.style import STYLE
 
 

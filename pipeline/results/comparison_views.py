@@ -8,14 +8,14 @@ from typing import Any
 
 from yt8m.components.artifacts.estimate import Estimate, estimate_text
 from yt8m.components.console.console import text_table
-from yt8m.components.report import formatting
-from yt8m.components.report.charts import Axis, Series, line_chart
 from yt8m.components.report.collect_training import curves_of
-from yt8m.components.report.markup import Markup, element
-from yt8m.components.report.model import Curve
 from yt8m.components.report.page import document
+from yt8m.components.report.parts import formatting
+from yt8m.components.report.parts.charts import Axis, Series, line_chart
+from yt8m.components.report.parts.markup import Markup, element
+from yt8m.components.report.parts.model import Curve
+from yt8m.components.report.parts.tables import Column, notes, table
 from yt8m.components.report.sections.metrics import TITLES
-from yt8m.components.report.tables import Column, notes, table
 from yt8m.pipeline.results.comparison import ClassComparison, ResultsComparison
 
 _SHOWN = 10  # classes that gained most, and as many that lost most, as text

@@ -11,13 +11,13 @@ import logging
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
 from typing import Any
 
-from yt8m import __version__
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.pipeline.results.model_results import executions_of, results_of_run
-from yt8m.pipeline.run.record import display_status
-from yt8m.pipeline.run.workspace import Layout
+from yt8m.pipeline.run_record import display_status
+from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.config_tree import flatten
 from yt8m.schemas.errors import UserError, Yt8mError
 
@@ -122,7 +122,7 @@ def _tags(layout: Layout, record: RunRecord) -> dict[str, Any]:
         "source_digest": record.source_digest,
         "root": str(layout.root),
         "report": record.report,
-        "code": __version__,
+        "code": version("yt8m-pipeline"),
         **{
             f"artifact.{execution.node}.{output.key}": output.uri
             for execution in executions_of(layout, record)

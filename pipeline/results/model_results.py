@@ -19,7 +19,7 @@ from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_
 from yt8m.components.registry.versions import load_version
 from yt8m.pipeline.config import MetadataConfig
 from yt8m.pipeline.metadata import ExecutionFacts, Lineage, open_store
-from yt8m.pipeline.run.workspace import Layout
+from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.config_tree import from_dict
 
 

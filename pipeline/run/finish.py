@@ -15,11 +15,11 @@ from yt8m.components.artifacts.report import PAGE_FILE
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.console.console import Console
 from yt8m.pipeline.config import NotifyConfig, PipelineConfig
-from yt8m.pipeline.garbage_collection import find_waste, remove
 from yt8m.pipeline.metadata import ArtifactFacts, Lineage, open_store
-from yt8m.pipeline.retrain_status import write_metrics
-from yt8m.pipeline.run.record import RunResult
-from yt8m.pipeline.run.workspace import Layout, run_lock
+from yt8m.pipeline.run.garbage_collection import find_waste, remove
+from yt8m.pipeline.run.retrain_status import write_metrics
+from yt8m.pipeline.run_record import RunResult
+from yt8m.pipeline.workspace import Layout, run_lock
 
 
 def finish_run(

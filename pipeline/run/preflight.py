@@ -23,14 +23,14 @@ from yt8m.components.records.shard_reader import count_records, open_shard
 from yt8m.components.records.tfrecord import BrokenRecord, read_records
 from yt8m.components.records.validation import Expected, level_fault
 from yt8m.components.records.vocabulary import load_vocabulary
+from yt8m.components.trainer.state.warm_start import weights_digest
 from yt8m.components.trainer.teacher import teacher_digest
 from yt8m.components.trainer.tf_config import Cluster
-from yt8m.components.trainer.warm_start import weights_digest
 from yt8m.pipeline.beam import check_beam
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.metadata import check_metadata
 from yt8m.pipeline.run.memory_estimate import available_bytes, training_bytes
-from yt8m.pipeline.run.workspace import Layout
+from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import ConfigError, UserError
 from yt8m.schemas.features import LABELS, SEGMENT_LABELS, Level
 from yt8m.schemas.own_code import missing_module

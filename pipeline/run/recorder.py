@@ -11,9 +11,9 @@ from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, V
 from yt8m.pipeline.metadata import ArtifactFacts, Lineage
 from yt8m.pipeline.run.capture import Capture
 from yt8m.pipeline.run.progress import ProgressTable, cpu_seconds, key_metric, peak_mib, reset_peak
-from yt8m.pipeline.run.record import write_record
 from yt8m.pipeline.run.signals import Interrupted, Signals
-from yt8m.pipeline.run.workspace import Layout
+from yt8m.pipeline.run_record import write_record
+from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import Terminated, Yt8mError
 
 RUNNER_LOG = "runner"

@@ -21,19 +21,21 @@ from yt8m.components.report.inputs import ReportInputs
 from yt8m.components.report.page import write_report
 from yt8m.components.storage.temporary import own_temporary_directory
 from yt8m.components.validation.errors import StoppedError
-from yt8m.pipeline.config import PipelineConfig
-from yt8m.pipeline.metadata import Lineage, connection_config, secrets
-from yt8m.pipeline.run.cache_keys import (
+from yt8m.pipeline.cache_keys import (
     ExternalInputs,
     find_up_to_date_run,
     fingerprint,
     resolve_external_inputs,
 )
+from yt8m.pipeline.config import PipelineConfig
+from yt8m.pipeline.metadata import Lineage, connection_config, secrets
 from yt8m.pipeline.run.capture import Capture
 from yt8m.pipeline.run.finish import read_outcome
 from yt8m.pipeline.run.preflight import preflight
 from yt8m.pipeline.run.progress import ProgressTable
-from yt8m.pipeline.run.record import (
+from yt8m.pipeline.run.recorder import RUNNER_LOG, Recorder
+from yt8m.pipeline.run.signals import GRACE_S, Interrupted, Signals, signals_as_errors
+from yt8m.pipeline.run_record import (
     RunResult,
     begin_record,
     mark_killed,
@@ -41,9 +43,7 @@ from yt8m.pipeline.run.record import (
     read_run_records,
     write_record,
 )
-from yt8m.pipeline.run.recorder import RUNNER_LOG, Recorder
-from yt8m.pipeline.run.signals import GRACE_S, Interrupted, Signals, signals_as_errors
-from yt8m.pipeline.run.workspace import Layout, run_lock
+from yt8m.pipeline.workspace import Layout, run_lock
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import Terminated, UserError
 

@@ -78,7 +78,7 @@ def test_one_worker_of_a_parameter_server_equals_one_process(tmp_path, data, alo
 
 @pytest.mark.slow
 def test_members_averages_and_the_index_are_the_same_under_every_strategy(tmp_path, data):
-    from yt8m.components.trainer.warm_start import read_weights
+    from yt8m.components.trainer.state.warm_start import read_weights
 
     model = {"name": "mlp", "members": 2, "width": 8, "blocks": 0, "dropout": 0.0}
     shape = {**STEPWISE, "model": model, "optimizer": {"name": "sgd", "learning_rate": 0.05}}

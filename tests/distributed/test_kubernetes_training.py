@@ -17,12 +17,12 @@ from training import make_job
 
 from yt8m.components.trainer.backends.kubernetes import Kubernetes
 from yt8m.components.trainer.backends.kubernetes_api import KubernetesApi
-from yt8m.components.trainer.backends.kubernetes_config import (
+from yt8m.components.trainer.backends.kubernetes_manifest import kind_of
+from yt8m.components.trainer.kubernetes_config import (
     JobSetBackend,
     RoleConfig,
     TFJobBackend,
 )
-from yt8m.components.trainer.backends.kubernetes_manifest import kind_of
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import EXIT_ABANDONED, Yt8mError
 
@@ -103,7 +103,7 @@ from pathlib import Path
 from kubernetes import client
 from yt8m.components.trainer.backends.kubernetes import Kubernetes
 from yt8m.components.trainer.backends.kubernetes_api import KubernetesApi
-from yt8m.components.trainer.backends.kubernetes_config import JobSetBackend
+from yt8m.components.trainer.kubernetes_config import JobSetBackend
 from yt8m.components.trainer.backends.kubernetes_manifest import JOBSET
 from yt8m.components.trainer.job import parse_job
 from yt8m.schemas.config_tree import from_dict

@@ -13,7 +13,7 @@ from records import make_dataset
 
 pytestmark = pytest.mark.distributed
 
-_COMMAND = "import sys; from yt8m.components.console.main import run; sys.exit(run(sys.argv[1:]))"
+_COMMAND = "import sys; from yt8m.cli.main import run; sys.exit(run(sys.argv[1:]))"
 _STARTED = re.compile(r"(\w+ \d+): started, pid (\d+)")
 
 

@@ -101,7 +101,13 @@ def refused(job, root, config):
     """What the process said that was refused at once, by our words and none of TensorFlow's."""
     (root / "job.json").write_text(job.to_json())
     done = subprocess.run(
-        [sys.executable, "-m", "yt8m.components.trainer", "--config", str(root / "job.json")],
+        [
+            sys.executable,
+            "-m",
+            "yt8m.components.trainer.backends",
+            "--config",
+            str(root / "job.json"),
+        ],
         env={**os.environ, "TF_CONFIG": json.dumps(config)},
         capture_output=True,
         text=True,

@@ -15,7 +15,7 @@ from training import make_job
 from two_devices import run_mirrored
 
 from yt8m.components.artifacts.training_curve import TRAINING, read_curve
-from yt8m.components.trainer.warm_start import read_weights
+from yt8m.components.trainer.state.warm_start import read_weights
 
 pytestmark = pytest.mark.distributed
 
@@ -115,7 +115,7 @@ def test_in_step_it_is_what_one_process_does(tmp_path, data, alone, kind):
 # The chief takes its time to keep the best weights.
 SLOW_CHIEF = """
 import json, os, time
-from yt8m.components.trainer.checkpoints import Checkpoints
+from yt8m.components.trainer.state.checkpoints import Checkpoints
 save_best = Checkpoints.save_best
 def slowly(self, step):
     if json.loads(os.environ["TF_CONFIG"])["task"]["type"] == "chief":

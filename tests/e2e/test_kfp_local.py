@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from records import make_dataset
 
-from yt8m.components.console.main import run
+from yt8m.cli.main import run
 
 pytestmark = [pytest.mark.e2e, pytest.mark.real]
 SCRIPT = Path(__file__).parents[1] / "support" / "kfp_local_run.py"

@@ -14,7 +14,7 @@ from kfp_server import KfpServer, serve
 from kubeflow_facts import VERSIONS
 from records import encode_record, make_dataset, read_all, write_all
 
-from yt8m.components.console.main import run
+from yt8m.cli.main import run
 from yt8m.components.records.decode import Record, decode_record
 
 pytestmark = pytest.mark.e2e
@@ -192,7 +192,7 @@ def test_a_search_hands_its_values_to_the_trainer_and_is_found_again(tmp_path):
 
 
 def test_tfx_s_own_entry_point_fails_on_untyped_inputs_which_is_why_ours_exists(tmp_path):
-    """When this fails, TFX has learnt it: look whether kubeflow/entrypoint.py is still needed."""
+    """When this fails, TFX has learnt it: is kubeflow/container/entrypoint.py still needed?"""
     spec = yaml.safe_load(compile_pipeline(tmp_path).read_text().split("\n---\n")[0])
     tasks = spec["root"]["dag"]["tasks"]
     two = {name: copy.deepcopy(tasks[name]) for name in ("SchemaGen", "StatisticsGen")}

@@ -14,7 +14,7 @@ from ml_metadata.metadata_store import MetadataStore
 from ml_metadata.proto import metadata_store_pb2 as mlmd
 from records import make_dataset
 
-from yt8m.components.console.main import run
+from yt8m.cli.main import run
 
 pytestmark = [
     pytest.mark.real,

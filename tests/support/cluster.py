@@ -24,7 +24,7 @@ from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.tf_config import cluster_configs, parse_processes
 
 _NEWEST = re.compile(r'model_checkpoint_path: ".*-(\d+)"')
-_TRAIN = "import runpy; runpy.run_module('yt8m.components.trainer', run_name='__main__')"
+_TRAIN = "import runpy; runpy.run_module('yt8m.components.trainer.backends', run_name='__main__')"
 LIMIT_S = 600.0  # of a group; a machine under load takes minutes to the first step
 
 

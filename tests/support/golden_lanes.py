@@ -25,10 +25,10 @@ from records import make_dataset, read_all
 from training import make_job
 from yt8m_runs import QUICK, Place
 
+from yt8m.cli.main import run
 from yt8m.components.artifacts.version_record import RECORD_FILE
-from yt8m.components.console.main import run
 from yt8m.components.trainer.backends.in_process import run_job
-from yt8m.components.trainer.warm_start import read_weights
+from yt8m.components.trainer.state.warm_start import read_weights
 from yt8m.schemas.features import FeatureConfig
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "lanes"

@@ -35,7 +35,7 @@ CASES = {
 
 def compile_case(name: str) -> str:
     """The YAML of a case, with what changes by itself taken out."""
-    from yt8m.components.console.main import run
+    from yt8m.cli.main import run
 
     preset, platform, settings = CASES[name]
     with tempfile.TemporaryDirectory() as directory:

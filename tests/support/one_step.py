@@ -13,8 +13,8 @@ from yt8m.components.models.config import LogisticConfig, ModelConfig, Sharing
 from yt8m.components.models.heads import create_heads
 from yt8m.components.models.layers import Recipe
 from yt8m.components.models.network import Network
+from yt8m.components.trainer.loop.step import Replicas, StepResult, TrainStep
 from yt8m.components.trainer.optimizers import create_optimizer
-from yt8m.components.trainer.step import Replicas, StepResult, TrainStep
 from yt8m.schemas.features import FeatureConfig, Level
 
 FEATURES = FeatureConfig(names=("rgb",), sizes=(6,), num_classes=5)

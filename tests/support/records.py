@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from yt8m.components.extras.synthetic.generate import generate
+from yt8m.components.extras.synthetic.spec import DatasetSpec
 from yt8m.components.records.decode import Record, Value, decode_record
 from yt8m.components.records.tfrecord import frame, read_records
 from yt8m.components.records.wire import (
@@ -24,8 +26,6 @@ from yt8m.components.records.wire import (
     float_feature,
     int64_feature,
 )
-from yt8m.components.synthetic.generate import generate
-from yt8m.components.synthetic.spec import DatasetSpec
 from yt8m.schemas.config_tree import from_dict
 
 TINY = {"train": 24, "eval": 12, "classes": 20, "shards": 2, "min_frames": 9, "max_frames": 12}

@@ -16,8 +16,7 @@ from yt8m.components.artifacts.evaluation import (
     WrongVideo,
 )
 from yt8m.components.metrics.curves import CalibrationBin, CurvePoint
-from yt8m.components.report.config import ReportConfig
-from yt8m.components.report.model import (
+from yt8m.components.report.parts.model import (
     AnomalyRow,
     ComponentRow,
     ConfigChange,
@@ -29,6 +28,7 @@ from yt8m.components.report.model import (
     SplitSummary,
     TrainingCurves,
 )
+from yt8m.components.report.parts.shown_classes import ShownClasses
 from yt8m.schemas.features import NUM_CLASSES, Level
 
 NAMES = (
@@ -64,7 +64,7 @@ def full_report() -> RunReport:
         ),
         decision=_decision(),
         evaluation=_evaluation(),
-        shown=ReportConfig(classes=10),
+        shown=ShownClasses(classes=10),
         training=_training(),
         data=_data(),
         components=_components(),

@@ -14,7 +14,7 @@ import sys
 import tensorflow as tf
 cpu = tf.config.list_physical_devices("CPU")[0]
 tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
-from yt8m.components.trainer.__main__ import main
+from yt8m.components.trainer.backends.__main__ import main
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import warm_processes
 
-START = "from yt8m.components.console.main import main; main()"
+START = "from yt8m.cli.main import main; main()"
 TIMEOUT_S = 400
 COMPONENTS = (
     "Baseline",

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 from yt8m.components.artifacts.evaluation import ClassMetrics
 from yt8m.components.metrics.curves import CurvePoint
-from yt8m.components.report import formatting
-from yt8m.components.report.charts import Axis, Series, line_chart
-from yt8m.components.report.evaluation_views import (
+from yt8m.components.report.parts import formatting
+from yt8m.components.report.parts.charts import Axis, Series, line_chart
+from yt8m.components.report.parts.evaluation_views import (
     best_and_worst,
     drawn_classes,
     gain,
     gained_and_lost,
     supported,
 )
-from yt8m.components.report.markup import Markup, element
-from yt8m.components.report.model import Curve, RunReport
-from yt8m.components.report.tables import Column, details, meter, table
+from yt8m.components.report.parts.markup import Markup, element
+from yt8m.components.report.parts.model import Curve, RunReport
+from yt8m.components.report.parts.tables import Column, details, meter, table
 
 _COLUMNS = (
     Column(title="Class"),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from yt8m.components.artifacts.comparisons import Divergence
-from yt8m.components.report import formatting
-from yt8m.components.report.charts import Axis, Series, line_chart
-from yt8m.components.report.markup import Markup, element
-from yt8m.components.report.model import DataSummary
-from yt8m.components.report.tables import Column, meter, table
+from yt8m.components.report.parts import formatting
+from yt8m.components.report.parts.charts import Axis, Series, line_chart
+from yt8m.components.report.parts.markup import Markup, element
+from yt8m.components.report.parts.model import DataSummary
+from yt8m.components.report.parts.tables import Column, meter, table
 
 _SPLITS = (
     Column(title="Split"),

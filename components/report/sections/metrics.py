@@ -6,18 +6,24 @@ from collections.abc import Sequence
 
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.evaluation import SliceMetrics
-from yt8m.components.report import formatting
-from yt8m.components.report.charts import Axis, IntervalRow, Series, interval_chart, line_chart
-from yt8m.components.report.evaluation_views import (
+from yt8m.components.report.parts import formatting
+from yt8m.components.report.parts.charts import (
+    Axis,
+    IntervalRow,
+    Series,
+    interval_chart,
+    line_chart,
+)
+from yt8m.components.report.parts.evaluation_views import (
     MetricRow,
     calibration_curves,
     gap_by_slice,
     metric_rows,
     precision_recall_curves,
 )
-from yt8m.components.report.markup import Markup, element
-from yt8m.components.report.model import Curve, RunReport
-from yt8m.components.report.tables import Column, details, notes, table
+from yt8m.components.report.parts.markup import Markup, element
+from yt8m.components.report.parts.model import Curve, RunReport
+from yt8m.components.report.parts.tables import Column, details, notes, table
 
 TITLES = {
     "gap": "GAP",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from yt8m.components.artifacts.evaluation import Evaluation, WrongVideo
-from yt8m.components.report import formatting
-from yt8m.components.report.markup import Markup, element
-from yt8m.components.report.tables import Column, details, table
+from yt8m.components.report.parts import formatting
+from yt8m.components.report.parts.markup import Markup, element
+from yt8m.components.report.parts.tables import Column, details, table
 
 _VIDEOS = (
     Column(title="Video"),

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from yt8m.components.report import formatting
-from yt8m.components.report.markup import Markup, element
-from yt8m.components.report.model import ComponentRow, RunReport
-from yt8m.components.report.tables import Column, description_list, details, meter, notes, table
+from yt8m.components.report.parts import formatting
+from yt8m.components.report.parts.markup import Markup, element
+from yt8m.components.report.parts.model import ComponentRow, RunReport
+from yt8m.components.report.parts.tables import (
+    Column,
+    description_list,
+    details,
+    meter,
+    notes,
+    table,
+)
 from yt8m.schemas.config_tree import flatten
 
 _COMPONENTS = (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from yt8m.components.artifacts.infra_check import InfraCheckResult, ServingCheck
-from yt8m.components.report.markup import Markup, element
-from yt8m.components.report.tables import Column, description_list, table
+from yt8m.components.report.parts.markup import Markup, element
+from yt8m.components.report.parts.tables import Column, description_list, table
 
 _LATENCIES = (
     Column(title="Records a request"),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from yt8m.components.artifacts.estimate import Estimate
-from yt8m.components.report import formatting
-from yt8m.components.report.charts import Axis, Series, line_chart
-from yt8m.components.report.markup import Markup, element
-from yt8m.components.report.model import Curve, TrainingCurves
+from yt8m.components.report.parts import formatting
+from yt8m.components.report.parts.charts import Axis, Series, line_chart
+from yt8m.components.report.parts.markup import Markup, element
+from yt8m.components.report.parts.model import Curve, TrainingCurves
 
 _LOSS = "loss"
 _TITLES = {

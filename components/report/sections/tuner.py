@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from yt8m.components.artifacts.tuner_results import TrialResult
-from yt8m.components.report import formatting
-from yt8m.components.report.markup import Markup, element
-from yt8m.components.report.tables import Column, table
+from yt8m.components.report.parts import formatting
+from yt8m.components.report.parts.markup import Markup, element
+from yt8m.components.report.parts.tables import Column, table
 
 
 def tuner(trials: Sequence[TrialResult], objective: str) -> Markup | None:

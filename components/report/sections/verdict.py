@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from yt8m.components.artifacts.decision import Check, evidence_text
-from yt8m.components.report import formatting
-from yt8m.components.report.markup import Markup, element
-from yt8m.components.report.model import Outcome, RunReport
-from yt8m.components.report.tables import Column, table
+from yt8m.components.report.parts import formatting
+from yt8m.components.report.parts.markup import Markup, element
+from yt8m.components.report.parts.model import Outcome, RunReport
+from yt8m.components.report.parts.tables import Column, table
 
 _TONES = {
     Outcome.PUSHED: "good",

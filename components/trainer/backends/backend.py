@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from yt8m.components.trainer.backends.config import (
+from yt8m.components.trainer.backend_config import (
     BackendConfig,
     InProcessBackend,
     LocalProcessesBackend,

@@ -22,7 +22,7 @@ def run_job(job: TrainingJob, environ: Mapping[str, str]) -> None:
     cluster = Cluster.from_env(environ)
     job.check_buckets(replicas=cluster.gradient_processes)
     # TensorFlow takes seconds to import; mistakes are reported before.
-    from yt8m.components.trainer.errors import explaining_storage_faults
+    from yt8m.components.trainer.cluster.errors import explaining_storage_faults
 
     check_gpus(environ)
     with explaining_storage_faults():
@@ -50,14 +50,14 @@ def check_gpus(environ: Mapping[str, str]) -> None:
 
 def _run_role(job: TrainingJob, cluster: Cluster) -> None:
     if cluster.role is Role.EVALUATOR:
-        from yt8m.components.trainer.checkpoint_scorer import evaluate_continuously
+        from yt8m.components.trainer.evaluation.checkpoint_scorer import evaluate_continuously
 
         evaluate_continuously(job)
     elif cluster.kind is ClusterKind.PARAMETER_SERVER and not cluster.is_chief:
-        from yt8m.components.trainer.parameter_server import serve
+        from yt8m.components.trainer.loop.parameter_server import serve
 
         serve(job, cluster)
     else:
-        from yt8m.components.trainer.training import train
+        from yt8m.components.trainer.loop.training import train
 
         train(job, cluster)

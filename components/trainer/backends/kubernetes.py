@@ -15,21 +15,21 @@ from yt8m.components import storage
 from yt8m.components.artifacts.manifest import FILE_NAME as MANIFEST_FILE
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.trainer.backends.kubernetes_api import Clock, KubernetesApi, connect
-from yt8m.components.trainer.backends.kubernetes_config import JobSetBackend, TFJobBackend
 from yt8m.components.trainer.backends.kubernetes_job import run_to_completion
 from yt8m.components.trainer.backends.kubernetes_manifest import (
     JobRequest,
     create_manifest,
     kind_of,
 )
-from yt8m.components.trainer.heartbeat import FILE_NAME as HEARTBEAT
-from yt8m.components.trainer.heartbeat import sending_heartbeats
+from yt8m.components.trainer.cluster.heartbeat import FILE_NAME as HEARTBEAT
+from yt8m.components.trainer.cluster.heartbeat import sending_heartbeats
 from yt8m.components.trainer.job import FILE_NAME as JOB_FILE
 from yt8m.components.trainer.job import TrainingJob
+from yt8m.components.trainer.kubernetes_config import JobSetBackend, TFJobBackend
 from yt8m.schemas.errors import UserError, Yt8mError
 from yt8m.schemas.vocabulary import FILE_NAME as VOCABULARY_FILE
 
-_COMMAND = ("python", "-m", "yt8m.components.trainer", "--config")
+_COMMAND = ("python", "-m", "yt8m.components.trainer.backends", "--config")
 _log = logging.getLogger(__name__)
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from yt8m.components.trainer.backends import kubernetes_status as status
 from yt8m.components.trainer.backends.kubernetes_api import Clock, KubernetesApi
-from yt8m.components.trainer.backends.kubernetes_config import KubernetesBackend
 from yt8m.components.trainer.backends.kubernetes_manifest import DIGEST, kind_of
+from yt8m.components.trainer.kubernetes_config import KubernetesBackend
 from yt8m.schemas.errors import Terminated, UserError, Yt8mError
 
 Say = Callable[[str], None]

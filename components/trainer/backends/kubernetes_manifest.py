@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from yt8m.components.trainer.backends.kubernetes_config import (
+from yt8m.components.trainer.kubernetes_config import (
     JobSetBackend,
     KubernetesBackend,
     Mount,

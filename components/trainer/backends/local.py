@@ -16,7 +16,7 @@ from pathlib import Path
 
 from yt8m.components.console.signals import handling_signals
 from yt8m.components.storage.temporary import system_temporary_directory
-from yt8m.components.trainer.backends.config import LocalProcessesBackend
+from yt8m.components.trainer.backend_config import LocalProcessesBackend
 from yt8m.components.trainer.job import FILE_NAME, TrainingJob
 from yt8m.components.trainer.tf_config import (
     LOOPBACK,
@@ -133,7 +133,7 @@ def start_process(
     log = job.parent / f"{role.value}-{index}.log"
     with log.open("wb") as file:
         process = subprocess.Popen(
-            [sys.executable, "-m", "yt8m.components.trainer", "--config", str(job)],
+            [sys.executable, "-m", "yt8m.components.trainer.backends", "--config", str(job)],
             stdout=file,
             stderr=subprocess.STDOUT,
             env=dict(environ),

@@ -9,12 +9,12 @@ from records import make_dataset
 from tfx.dsl.components.base import base_beam_executor
 from tfx.types import standard_artifacts
 
+from yt8m.cli.main import run as yt8m
 from yt8m.components.bulk_inferrer.config import BulkInferrerConfig
 from yt8m.components.bulk_inferrer.executor import Executor
-from yt8m.components.console.main import run as yt8m
+from yt8m.pipeline.cache_keys import ExternalInputs
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.graph import create_pipeline
-from yt8m.pipeline.run.cache_keys import ExternalInputs
 from yt8m.schemas.config_tree import from_dict, to_parameter
 from yt8m.schemas.errors import ConfigError, DataError
 from yt8m.schemas.features import Level

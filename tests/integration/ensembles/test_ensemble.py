@@ -10,7 +10,7 @@ from evaluator_run import create_world, run_evaluator
 from records import make_dataset, read_all
 from sources import FEATURES, SIZES
 
-from yt8m.components.console.main import run as yt8m
+from yt8m.cli.main import run as yt8m
 from yt8m.components.export.load import load_export, load_model
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.models.heads import create_heads

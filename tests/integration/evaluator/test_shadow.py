@@ -9,8 +9,8 @@ from batches import MODELS, create_network
 from exported_models import SIZES, fitted_weights, write_model
 from records import drop_feature, edit_record, make_dataset, read_all
 
+from yt8m.cli.main import run as yt8m
 from yt8m.components.artifacts.version_record import VersionRecord
-from yt8m.components.console.main import run as yt8m
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.models.heads import create_heads
 from yt8m.components.registry.push import push

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 from batches import CLASSES, FEATURES, make_batch, make_network
 
-from yt8m.components.console.main import run as yt8m
+from yt8m.cli.main import run as yt8m
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.preprocessing.arithmetic import dequantize
 from yt8m.schemas.features import Level

@@ -13,7 +13,7 @@ from records import read_all
 from sources import FEATURES, batches, make_source, source_of_files
 from transform_graphs import make_transform_graph
 
-from yt8m.components.console.main import run
+from yt8m.cli.main import run
 from yt8m.components.export.load import load_export
 from yt8m.components.export.retrieval_index import build_index, check_retrieval
 from yt8m.components.export.save import ExportSpec, export_model

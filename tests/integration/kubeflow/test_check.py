@@ -5,8 +5,8 @@ import json
 import pytest
 from k8s_server import K8sServer, serve
 
-from yt8m.kubeflow.check import MISSING, OK, UNKNOWN, ClusterAccess, check
-from yt8m.kubeflow.spec_file import Spec
+from yt8m.kubeflow.server.check import MISSING, OK, UNKNOWN, ClusterAccess, check
+from yt8m.kubeflow.spec.spec_file import Spec
 
 BACKEND = {
     "name": "jobset",

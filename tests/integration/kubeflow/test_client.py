@@ -12,11 +12,11 @@ import yaml
 from kfp_server import KfpServer, serve, serve_tls
 from kubeflow_facts import NEWEST, VERSIONS
 
-from yt8m.kubeflow.client import KfpClient, Launch, Timing
-from yt8m.kubeflow.commands.upload import upload
-from yt8m.kubeflow.connection import Connection, connect
-from yt8m.kubeflow.http import HttpTransport, RefusedError, RetryPolicy, ServerError
-from yt8m.kubeflow.runs import (
+from yt8m.cli.kubeflow_upload import upload
+from yt8m.kubeflow.server.client import KfpClient, Launch, Timing, connect
+from yt8m.kubeflow.server.connection import Connection
+from yt8m.kubeflow.server.http import HttpTransport, RefusedError, RetryPolicy, ServerError
+from yt8m.kubeflow.server.runs import (
     LaunchOptions,
     Polling,
     UnknownOutcomeError,
@@ -24,7 +24,7 @@ from yt8m.kubeflow.runs import (
     resolve,
     wait,
 )
-from yt8m.kubeflow.schedule import Change, schedule, unschedule
+from yt8m.kubeflow.server.schedule import Change, schedule, unschedule
 from yt8m.schemas.errors import UserError, Yt8mError
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kubeflow"

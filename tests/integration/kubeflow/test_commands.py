@@ -6,7 +6,7 @@ import pytest
 import yaml
 from kfp_server import KfpServer, serve
 
-from yt8m.components.console.main import run
+from yt8m.cli.main import run
 
 SPEC = {
     "pipelineInfo": {"name": "yt8m-test"},

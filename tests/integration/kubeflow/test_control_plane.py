@@ -24,13 +24,13 @@ from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.registry.kserve import ServiceRequest, inference_service
 from yt8m.components.registry.versions import Version
 from yt8m.components.trainer.backends.kubernetes_api import KubernetesApi
-from yt8m.components.trainer.backends.kubernetes_config import JobSetBackend, RoleConfig
 from yt8m.components.trainer.backends.kubernetes_job import run_to_completion
 from yt8m.components.trainer.backends.kubernetes_manifest import (
     JOBSET,
     JobRequest,
     create_manifest,
 )
+from yt8m.components.trainer.kubernetes_config import JobSetBackend, RoleConfig
 from yt8m.schemas.errors import EXIT_ABANDONED, UserError, Yt8mError
 
 pytestmark = [

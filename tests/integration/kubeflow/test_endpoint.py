@@ -15,9 +15,9 @@ import yaml
 from golden_specs import GOLDEN
 from kfp_server import KfpServer, serve
 
-from yt8m.components.console.main import run
-from yt8m.kubeflow.connection import load_connection
-from yt8m.kubeflow.http import HttpTransport
+from yt8m.cli.main import run
+from yt8m.kubeflow.server.connection import load_connection
+from yt8m.kubeflow.server.http import HttpTransport
 
 
 @pytest.fixture(params=["the double", pytest.param("KFP_ENDPOINT", marks=pytest.mark.real)])

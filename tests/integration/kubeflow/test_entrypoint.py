@@ -13,10 +13,10 @@ from yt8m.components.evaluator.config import GateConfig
 from yt8m.components.storage.errors import StorageError
 from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.transform.config import TransformConfig
-from yt8m.kubeflow import entrypoint
-from yt8m.kubeflow.compile import Target, compile_config
 from yt8m.kubeflow.config import PlatformConfig
-from yt8m.kubeflow.entrypoint import main
+from yt8m.kubeflow.container import entrypoint
+from yt8m.kubeflow.container.entrypoint import main
+from yt8m.kubeflow.spec.compile import Target, compile_config
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.schemas.errors import UserError
 
@@ -48,7 +48,11 @@ def test_a_spec_compiled_by_an_earlier_version_runs_under_every_driver(version, 
     given, schema = recorded["executor_input"], recorded["executor_output"]["artifacts"]["schema"]
     # The test may not write to the root directory.
     given["outputs"]["outputFile"] = str(pod) + given["outputs"]["outputFile"]
-    assert _container("SchemaGen")["command"] == ["python", "-m", "yt8m.kubeflow.entrypoint"]
+    assert _container("SchemaGen")["command"] == [
+        "python",
+        "-m",
+        "yt8m.kubeflow.container.entrypoint",
+    ]
     assert main(_arguments("SchemaGen", given)) == 0
     reported = json.loads(Path(given["outputs"]["outputFile"]).read_text())["artifacts"]
     assert set(reported) == {"schema"}

@@ -9,7 +9,7 @@ import yaml
 from golden_specs import CASES, GOLDEN, compile_case, normalise
 from yt8m_runs import yt8m
 
-from yt8m.components.console.main import run
+from yt8m.cli.main import run
 
 _OFFLINE = """
 import socket, sys
@@ -17,7 +17,7 @@ def refuse(self, address, *rest):
     raise OSError(f"no network in this test: {address}")
 socket.socket.connect = socket.socket.connect_ex = refuse
 socket.getaddrinfo = refuse
-from yt8m.components.console.main import main
+from yt8m.cli.main import main
 main(sys.argv[1:])
 """
 

@@ -16,17 +16,17 @@ from k8s_schema import check_by_crd, check_by_subset
 from k8s_server import K8sServer, serve
 
 from yt8m.components.trainer.backends.kubernetes_api import Clock, KubernetesApi, connect
-from yt8m.components.trainer.backends.kubernetes_config import (
-    JobSetBackend,
-    Mount,
-    RoleConfig,
-    TFJobBackend,
-)
 from yt8m.components.trainer.backends.kubernetes_job import run_to_completion
 from yt8m.components.trainer.backends.kubernetes_manifest import (
     JobRequest,
     create_manifest,
     kind_of,
+)
+from yt8m.components.trainer.kubernetes_config import (
+    JobSetBackend,
+    Mount,
+    RoleConfig,
+    TFJobBackend,
 )
 from yt8m.schemas.errors import UserError, Yt8mError
 from yt8m.schemas.kubernetes import NodeRequirement, Toleration
@@ -365,7 +365,7 @@ _CALLER = """
 import sys
 from kubernetes import client
 from yt8m.components.trainer.backends.kubernetes_api import KubernetesApi
-from yt8m.components.trainer.backends.kubernetes_config import TFJobBackend
+from yt8m.components.trainer.kubernetes_config import TFJobBackend
 from yt8m.components.trainer.backends.kubernetes_job import run_to_completion
 from yt8m.components.trainer.backends.kubernetes_manifest import *
 api = KubernetesApi(TFJOB, "team", client.ApiClient(client.Configuration(host=sys.argv[1])))

@@ -10,8 +10,8 @@ from yt8m.components.trainer.backends.kubernetes import (
     patient_job,
     share,
 )
-from yt8m.components.trainer.backends.kubernetes_config import TFJobBackend
 from yt8m.components.trainer.job import TrainingJob, parse_job
+from yt8m.components.trainer.kubernetes_config import TFJobBackend
 from yt8m.schemas.errors import UserError, Yt8mError
 
 

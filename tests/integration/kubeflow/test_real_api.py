@@ -8,12 +8,12 @@ import yaml
 from kfp_schema import check_by_models, check_by_openapi
 from kfp_server import KfpServer, serve
 
-from yt8m.kubeflow.client import KfpClient, Timing
-from yt8m.kubeflow.commands.upload import upload
-from yt8m.kubeflow.connection import Connection
-from yt8m.kubeflow.http import HttpTransport
-from yt8m.kubeflow.runs import LaunchOptions, resolve
-from yt8m.kubeflow.schedule import schedule, unschedule
+from yt8m.cli.kubeflow_upload import upload
+from yt8m.kubeflow.server.client import KfpClient, Timing
+from yt8m.kubeflow.server.connection import Connection
+from yt8m.kubeflow.server.http import HttpTransport
+from yt8m.kubeflow.server.runs import LaunchOptions, resolve
+from yt8m.kubeflow.server.schedule import schedule, unschedule
 
 SPECS = Path(os.environ.get("YT8M_REAL_SPECS", "../shared/specs"))
 SPEC = {

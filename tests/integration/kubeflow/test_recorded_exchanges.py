@@ -8,7 +8,7 @@ import pytest
 from golden_specs import GOLDEN
 from kfp_server import HttpError, KfpServer, serve
 
-from yt8m.components.console.main import run
+from yt8m.cli.main import run
 
 RECORDED = json.loads((GOLDEN / "records" / "exchanges.json").read_text())
 API = "/apis/v2beta1"

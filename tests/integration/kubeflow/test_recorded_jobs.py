@@ -11,17 +11,17 @@ from golden_specs import GOLDEN
 from k8s_server import K8sServer
 from kubeflow_facts import OPERATORS
 
-from yt8m.components.trainer.backends.kubernetes_config import (
-    JobSetBackend,
-    RoleConfig,
-    TFJobBackend,
-)
 from yt8m.components.trainer.backends.kubernetes_manifest import (
     JobRequest,
     create_manifest,
     kind_of,
 )
 from yt8m.components.trainer.backends.kubernetes_status import Phase, read_status, task_name
+from yt8m.components.trainer.kubernetes_config import (
+    JobSetBackend,
+    RoleConfig,
+    TFJobBackend,
+)
 
 RECORDED = json.loads((GOLDEN / "records" / "training_jobs.json").read_text())
 BACKENDS = {"JobSet": JobSetBackend, "TFJob": TFJobBackend}

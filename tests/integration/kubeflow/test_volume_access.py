@@ -11,7 +11,7 @@ import yaml
 
 from yt8m.components.example_gen.sources import SourceShard
 from yt8m.components.example_gen.verification_cache import VerifiedCache
-from yt8m.kubeflow.entrypoint import main
+from yt8m.kubeflow.container.entrypoint import main
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kubeflow"
 RECORDS = json.loads((GOLDEN / "records" / "executor_inputs.json").read_text())

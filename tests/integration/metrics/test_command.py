@@ -8,7 +8,7 @@ import metric_oracle as oracle
 import numpy as np
 import pytest
 
-CODE = "import sys; from yt8m.components.console.main import main; main(sys.argv[1:])"
+CODE = "import sys; from yt8m.cli.main import main; main(sys.argv[1:])"
 
 
 def metrics(*arguments):

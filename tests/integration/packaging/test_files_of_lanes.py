@@ -11,7 +11,7 @@ import tensorflow_model_analysis as tfma
 from golden_lanes import EXPECTED, LANES, SPEC, restored, scores, train
 from kfp_launcher import Launcher
 
-from yt8m.components.console.main import run
+from yt8m.cli.main import run
 from yt8m.pipeline.config import MetadataConfig
 from yt8m.pipeline.metadata import open_store
 

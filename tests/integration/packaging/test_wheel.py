@@ -101,7 +101,7 @@ for level in Level:
     assert load_schema(level).feature
 for preset in list_presets():
     load_config(preset.name)
-from yt8m.components.console.main import run
+from yt8m.cli.main import run
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.schemas.config_docs import describe
 assert all(field.meaning for node in describe(PipelineConfig) for field in node.fields)
@@ -119,4 +119,4 @@ sys.exit(run(["data", "generate", "--level", "video", "--train", "3", "--eval", 
 def test_console_script_is_declared(wheel):
     archive = zipfile.ZipFile(wheel)
     (entry,) = [name for name in archive.namelist() if name.endswith("entry_points.txt")]
-    assert "yt8m = yt8m.components.console.main:main" in archive.read(entry).decode()
+    assert "yt8m = yt8m.cli.main:main" in archive.read(entry).decode()

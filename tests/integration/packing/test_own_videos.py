@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from yt8m.components.console.main import run as yt8m
+from yt8m.cli.main import run as yt8m
 from yt8m.components.export.load import load_export
 
 LOOK, SOUND, CLASSES = 24, 6, 5

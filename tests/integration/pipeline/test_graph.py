@@ -2,9 +2,9 @@
 
 import json
 
+from yt8m.pipeline.cache_keys import ExternalInputs
 from yt8m.pipeline.graph import create_pipeline
 from yt8m.pipeline.presets import load_config
-from yt8m.pipeline.run.cache_keys import ExternalInputs
 
 
 def _components(*settings):

@@ -8,12 +8,12 @@ import pytest
 from exported_models import SIZES, fitted_weights, write_model
 from records import make_dataset
 
+from yt8m.cli.main import run as yt8m
 from yt8m.components.artifacts.version_record import Origin, VersionRecord
-from yt8m.components.console.main import run as yt8m
 from yt8m.components.registry.push import push
 from yt8m.components.registry.versions import list_versions, load_record
 from yt8m.pipeline.config import PipelineConfig
-from yt8m.pipeline.service_check import check_service
+from yt8m.pipeline.retraining.service_check import check_service
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import ConfigError, UserError
 

@@ -17,8 +17,8 @@ from batches import MODELS, create_network
 from records import drop_feature, edit_record, make_dataset, read_all, truncate
 from sources import FEATURES, SIZES
 
+from yt8m.cli.main import run as yt8m
 from yt8m.components.console.console import Console
-from yt8m.components.console.main import run as yt8m
 from yt8m.components.export.load import load_export
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.models.heads import create_heads

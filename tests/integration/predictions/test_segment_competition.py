@@ -8,7 +8,7 @@ import pytest
 from records import make_dataset, read_all
 from training import CLASSES, make_job
 
-from yt8m.components.console.main import run as yt8m
+from yt8m.cli.main import run as yt8m
 from yt8m.components.records.decode import decode_record
 from yt8m.components.trainer.backends.in_process import run_job
 

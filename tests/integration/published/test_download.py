@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from dataset_server import dataset_server
 
-from yt8m.components.console.main import run as yt8m
-from yt8m.components.published.download import Download, download
-from yt8m.components.published.plan import Partition, choose_files, parse_plan
+from yt8m.cli.main import run as yt8m
+from yt8m.components.extras.published.download import Download, download
+from yt8m.components.extras.published.plan import Partition, choose_files, parse_plan
 from yt8m.components.storage.errors import StorageError
 from yt8m.components.storage.retry import Backoff
 from yt8m.schemas.errors import DataError, UserError

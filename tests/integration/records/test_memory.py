@@ -6,7 +6,7 @@ from pathlib import Path
 
 PROBE = """
 import resource, sys
-from yt8m.components.console.main import run
+from yt8m.cli.main import run
 code = run(sys.argv[1:])
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, file=sys.stderr)
 sys.exit(code)

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 from records import make_dataset, read_all
 
-from yt8m.components.console.main import run
+from yt8m.cli.main import run
 from yt8m.components.records.decode import decode_record
 
 REAL = Path(os.environ.get("YT8M_REAL_DATA", Path(__file__).parents[4] / "shared" / "data"))

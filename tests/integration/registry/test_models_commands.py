@@ -13,7 +13,7 @@ from exported_models import SIZES, LinearModel, write_model
 from records import make_dataset
 from registry_models import push_fake
 
-from yt8m.components.console.main import run as yt8m
+from yt8m.cli.main import run as yt8m
 from yt8m.components.registry.versions import load_record
 from yt8m.schemas.errors import EXIT_DONE, EXIT_USER
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from yt8m.components.report.component import Report, connected_outputs
 from yt8m.components.report.inputs import ReportInputs
+from yt8m.pipeline.cache_keys import ExternalInputs
 from yt8m.pipeline.graph import create_pipeline
 from yt8m.pipeline.presets import load_config
-from yt8m.pipeline.run.cache_keys import ExternalInputs
 
 
 def test_every_artifact_of_a_report_is_connected_in_the_graph(tmp_path: Path) -> None:

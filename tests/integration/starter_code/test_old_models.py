@@ -9,7 +9,7 @@ from exported_models import SIZES
 from records import read_all
 from starter_models import logistic, moe, write_starter_model
 
-from yt8m.components.console.main import run as yt8m
+from yt8m.cli.main import run as yt8m
 from yt8m.components.export.load import load_export
 
 

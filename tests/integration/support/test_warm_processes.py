@@ -77,9 +77,9 @@ def test_a_process_that_takes_too_long_is_killed():
 
 
 def test_a_module_runs_as_with_python_m():
-    done = warm_processes.run("-m", "yt8m.components.trainer", "--help", timeout=WAIT_S)
+    done = warm_processes.run("-m", "yt8m.components.trainer.backends", "--help", timeout=WAIT_S)
     assert done.returncode == 0
-    assert done.stdout.startswith("usage: python -m yt8m.components.trainer")
+    assert done.stdout.startswith("usage: python -m yt8m.components.trainer.backends")
 
 
 def test_output_goes_to_a_file_both_streams_in_their_order(tmp_path: Path):

@@ -9,7 +9,7 @@ from records import make_dataset
 from training import CLASSES, rows, train
 
 from yt8m.components.artifacts.training_curve import EVALUATION
-from yt8m.components.trainer.warm_start import read_weights
+from yt8m.components.trainer.state.warm_start import read_weights
 from yt8m.schemas.errors import ConfigError
 
 AVERAGES = "optimizer/_model_variables_moving_average/"

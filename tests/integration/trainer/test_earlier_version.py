@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from yt8m.components.trainer.backends.in_process import run_job
 from yt8m.components.trainer.job import parse_job
-from yt8m.components.trainer.warm_start import read_weights
+from yt8m.components.trainer.state.warm_start import read_weights
 
 LEFT = Path(__file__).parents[2] / "golden/checkpoint"
 # Batch normalisation takes these away again: their gradients are rounding alone, of which Adam

@@ -12,7 +12,7 @@ import json, sys
 import tensorflow as tf
 from yt8m.components.trainer.tf_config import Cluster
 from yt8m.components.trainer.config import Placement
-from yt8m.components.trainer.strategy import create_server, create_strategy, variable_scope
+from yt8m.components.trainer.cluster.strategy import create_server, create_strategy, variable_scope
 
 cluster = json.loads(sys.argv[1])
 def task(role, index):

@@ -10,8 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from yt8m.components.trainer import rendezvous
-from yt8m.components.trainer.rendezvous import UnreachablePeers, is_reachable, wait_for_peers
+from yt8m.components.trainer.cluster import rendezvous
+from yt8m.components.trainer.cluster.rendezvous import (
+    UnreachablePeers,
+    is_reachable,
+    wait_for_peers,
+)
 from yt8m.components.trainer.tf_config import Cluster
 from yt8m.schemas.errors import ConfigError
 

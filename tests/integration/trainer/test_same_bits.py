@@ -5,8 +5,8 @@ import tensorflow as tf
 from batches import level_of, make_batch, make_network
 from training import trainer_config
 
+from yt8m.components.trainer.loop.step import Replicas, TrainStep
 from yt8m.components.trainer.optimizers import create_optimizer
-from yt8m.components.trainer.step import Replicas, TrainStep
 
 pytestmark = pytest.mark.slow
 

@@ -8,9 +8,9 @@ from checkpoint_values import assert_bitwise_equal, largest_difference
 from records import edit_record, make_dataset, read_all, set_feature, write_all
 from training import CLASSES, make_job, train
 
-from yt8m.components.commands.evaluate import evaluate_files
+from yt8m.cli.main import run as yt8m
 from yt8m.components.console.console import Console
-from yt8m.components.console.main import run as yt8m
+from yt8m.components.evaluator.model_evaluation import evaluate_files
 from yt8m.components.trainer.backends.in_process import run_job
 from yt8m.components.trainer.teacher import teacher_digest
 from yt8m.schemas.errors import UserError

@@ -20,7 +20,7 @@ from training import make_job
 
 from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_curve
 from yt8m.components.trainer.backends.in_process import run_job
-from yt8m.components.trainer.training_log import histogram_pb
+from yt8m.components.trainer.loop.training_log import histogram_pb
 
 STEPS, EVERY = 6, 2
 

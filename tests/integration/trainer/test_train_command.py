@@ -5,7 +5,7 @@ import json
 import pytest
 from records import make_dataset
 
-from yt8m.components.console.main import run
+from yt8m.cli.main import run
 
 SMALL = [
     "--set",

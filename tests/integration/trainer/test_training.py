@@ -17,7 +17,7 @@ from training import CLASSES, make_job, rows, train
 from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_curve
 from yt8m.components.export.load import load_export
 from yt8m.components.trainer.backends.in_process import run_job
-from yt8m.components.trainer.warm_start import read_weights, weights_digest
+from yt8m.components.trainer.state.warm_start import read_weights, weights_digest
 from yt8m.schemas.errors import ConfigError, UserError
 
 
@@ -387,7 +387,7 @@ def test_warm_start_from_another_size_says_what_did_not_fit(tmp_path, data, capl
 def test_run_fn_trains_from_what_tfx_hands_over(tmp_path, data):
     from training import make_manifest, trainer_config
 
-    from yt8m.components.trainer.run import job_of, run_fn
+    from yt8m.components.trainer.backends.run import job_of, run_fn
     from yt8m.schemas.config_tree import to_dict
     from yt8m.schemas.features import FeatureConfig
 

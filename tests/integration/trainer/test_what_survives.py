@@ -10,7 +10,7 @@ from records import make_dataset
 from training import CLASSES, rows, train
 
 from yt8m.components.artifacts.training_curve import EVALUATION
-from yt8m.components.trainer.warm_start import read_weights
+from yt8m.components.trainer.state.warm_start import read_weights
 from yt8m.schemas.errors import Yt8mError
 
 EARLY = {

@@ -2,9 +2,9 @@
 
 import json
 
+from yt8m.pipeline.cache_keys import ExternalInputs
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.graph import create_pipeline
-from yt8m.pipeline.run.cache_keys import ExternalInputs
 from yt8m.schemas.config_tree import from_dict
 
 ON = {"space": {"trainer.batch_size": {"choice": [8, 16]}}}

@@ -17,7 +17,7 @@ from training import CLASSES
 
 from yt8m.components.artifacts import tuner_results
 from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_curve
-from yt8m.components.trainer.run import job_of
+from yt8m.components.trainer.backends.run import job_of
 from yt8m.components.tuner.run import tuner_fn
 from yt8m.schemas.errors import DataError, UserError
 

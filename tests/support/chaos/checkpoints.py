@@ -74,7 +74,7 @@ def write(there: str) -> None:
     """In the process that is killed: check what is there, then write one after the other."""
     import tensorflow as tf
 
-    from yt8m.components.trainer.checkpoints import Checkpoints, TrainingProgress
+    from yt8m.components.trainer.state.checkpoints import Checkpoints, TrainingProgress
 
     network, optimizer = tf.Module(), tf.Module()
     network.weights = [tf.Variable(tf.zeros([_ELEMENTS])) for _ in range(2)]

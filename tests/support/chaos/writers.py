@@ -29,6 +29,8 @@ from yt8m.components.artifacts.manifest import FILE_NAME as MANIFEST
 from yt8m.components.artifacts.manifest import Manifest
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
 from yt8m.components.artifacts.saved_model import MODEL_FILE
+from yt8m.components.extras.synthetic.generate import generate
+from yt8m.components.extras.synthetic.spec import DatasetSpec
 from yt8m.components.registry.push import push, remove_damaged, rollback
 from yt8m.components.registry.versions import (
     ForeignVersionError,
@@ -37,10 +39,8 @@ from yt8m.components.registry.versions import (
     load_version,
 )
 from yt8m.components.storage import s3
-from yt8m.components.synthetic.generate import generate
-from yt8m.components.synthetic.spec import DatasetSpec
-from yt8m.pipeline.run.record import begin_record, read_run_records, write_record
-from yt8m.pipeline.run.workspace import Layout
+from yt8m.pipeline.run_record import begin_record, read_run_records, write_record
+from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import UserError
 

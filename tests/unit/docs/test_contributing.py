@@ -8,7 +8,7 @@ from docs_blocks import ROOT
 
 from yt8m.components.evaluator.thresholds import KNOWN_METRICS
 from yt8m.components.models.config import LossName, ModelConfig
-from yt8m.components.trainer.backends.config import BackendConfig
+from yt8m.components.trainer.backend_config import BackendConfig
 
 WAYS = ("A model", "A loss", "A metric", "A step", "A backend of the trainer")
 # Of Trainer and Transform the executor is TFX's own.

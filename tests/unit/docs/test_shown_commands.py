@@ -9,13 +9,13 @@ import pytest
 import yaml
 from docs_blocks import PAGES, ROOT, SHELL, Block, blocks
 
-from yt8m.components.console.main import find, parse
+from yt8m.cli.arguments import config_of
+from yt8m.cli.main import find, parse
 from yt8m.components.evaluator.thresholds import check_gate
 from yt8m.kubeflow.config import load_platform
-from yt8m.kubeflow.connection import load_connection
-from yt8m.pipeline.commands.arguments import config_of
+from yt8m.kubeflow.server.connection import load_connection
 from yt8m.pipeline.presets import load_config
-from yt8m.pipeline.sweep import points_of
+from yt8m.pipeline.retraining.sweep import points_of
 
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 _SEPARATORS = ("|", ">", ">>", "&", "&&", "||", ";")

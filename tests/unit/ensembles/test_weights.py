@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from yt8m.components.ensembles.weights import maximise
+from yt8m.components.extras.ensembles.weights import maximise
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -5,18 +5,18 @@ import json
 
 import pytest
 
-from yt8m.components.trainer.backends.kubernetes_config import TFJobBackend
 from yt8m.components.trainer.config import TrainerConfig
-from yt8m.kubeflow.compile import RUN_PARAMETERS, Target, adapt, promote, to_yaml, write_spec
+from yt8m.components.trainer.kubernetes_config import TFJobBackend
 from yt8m.kubeflow.config import (
     PlatformConfig,
     SecretVariable,
     Volume,
     load_platform,
 )
-from yt8m.kubeflow.lint import find_problems, lint
-from yt8m.kubeflow.platform import add_platform
-from yt8m.kubeflow.spec_file import Spec, read_spec
+from yt8m.kubeflow.spec.compile import RUN_PARAMETERS, Target, adapt, promote, to_yaml, write_spec
+from yt8m.kubeflow.spec.lint import find_problems, lint
+from yt8m.kubeflow.spec.platform import add_platform
+from yt8m.kubeflow.spec.spec_file import Spec, read_spec
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.schemas.errors import ConfigError, UserError, Yt8mError
 from yt8m.schemas.kubernetes import NodeRequirement, PodResources, Toleration

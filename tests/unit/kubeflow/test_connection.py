@@ -2,7 +2,7 @@
 
 import pytest
 
-from yt8m.kubeflow.connection import Connection, Secret, load_connection
+from yt8m.kubeflow.server.connection import Connection, Secret, load_connection
 from yt8m.schemas.errors import ConfigError, UserError
 
 HOST = {"host": "http://localhost:8080/"}

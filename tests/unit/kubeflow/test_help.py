@@ -5,7 +5,7 @@ import importlib
 
 import pytest
 
-from yt8m.components.console.commands import COMMANDS
+from yt8m.cli.table import COMMANDS
 
 MINE = [c for c in COMMANDS if c.words.startswith("kubeflow ")]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from yt8m.kubeflow.launcher import Place, finish_output, local_path, prepare_input
+from yt8m.kubeflow.container.launcher import Place, finish_output, local_path, prepare_input
 from yt8m.schemas.errors import Yt8mError
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kubeflow"

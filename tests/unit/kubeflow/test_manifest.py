@@ -7,19 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yt8m.components.trainer.backends.config import BackendConfig
-from yt8m.components.trainer.backends.kubernetes_config import (
-    JobSetBackend,
-    Mount,
-    RoleConfig,
-    TFJobBackend,
-)
+from yt8m.components.trainer.backend_config import BackendConfig
 from yt8m.components.trainer.backends.kubernetes_manifest import (
     DIGEST,
     JobRequest,
     create_manifest,
 )
 from yt8m.components.trainer.config import TrainerConfig
+from yt8m.components.trainer.kubernetes_config import (
+    JobSetBackend,
+    Mount,
+    RoleConfig,
+    TFJobBackend,
+)
 from yt8m.components.trainer.tf_config import Cluster, ClusterKind
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from yt8m.kubeflow.launcher import prepare_input
-from yt8m.kubeflow.references import follow, leave_on_volume
+from yt8m.kubeflow.container.launcher import prepare_input
+from yt8m.kubeflow.container.references import follow, leave_on_volume
 from yt8m.schemas.errors import UserError
 
 BASELINE = "yt8m.components.baseline.executor.Executor"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from yt8m.kubeflow.task_cache import find_cached_result
+from yt8m.kubeflow.container.task_cache import find_cached_result
 
 TRAINER = "tfx.components.trainer.executor.GenericExecutor"
 

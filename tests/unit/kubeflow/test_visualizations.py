@@ -9,7 +9,7 @@ from yt8m.components.artifacts.decision import Decision, Estimate
 from yt8m.components.artifacts.evaluation import ClassMetrics, Evaluation, SliceMetrics
 from yt8m.components.metrics import Batch, MetricAccumulator
 from yt8m.components.metrics.curves import calibration, precision_recall
-from yt8m.kubeflow.visualizations import VISUALIZATIONS, add_visualizations, draw
+from yt8m.kubeflow.container.visualizations import VISUALIZATIONS, add_visualizations, draw
 from yt8m.schemas.features import Level
 
 DECISION = Decision(

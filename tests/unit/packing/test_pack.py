@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from records import read_all
 
-from yt8m.components.console.main import run as yt8m
-from yt8m.components.packing.pack import quantise
+from yt8m.cli.main import run as yt8m
+from yt8m.components.extras.packing.pack import quantise
 from yt8m.components.records.decode import decode_record
 from yt8m.schemas.features import DEQUANTISE_BIAS, DEQUANTISE_SCALE
 

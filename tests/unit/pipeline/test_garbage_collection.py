@@ -8,10 +8,10 @@ from ml_metadata.proto import metadata_store_pb2 as mlmd
 
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.pipeline.config import MetadataConfig, RetentionConfig
-from yt8m.pipeline.garbage_collection import find_waste, remove
 from yt8m.pipeline.metadata import RUN_CONTEXT, Lineage, connection_config
-from yt8m.pipeline.run.record import begin_record
-from yt8m.pipeline.run.workspace import Layout
+from yt8m.pipeline.run.garbage_collection import find_waste, remove
+from yt8m.pipeline.run_record import begin_record
+from yt8m.pipeline.workspace import Layout
 
 DAY = 86400.0
 NOW = 100 * DAY

@@ -11,14 +11,14 @@ import pytest
 
 from yt8m.components.artifacts.run_record import RunRecord
 from yt8m.components.console.console import Console
-from yt8m.pipeline import retrain
 from yt8m.pipeline.config import RetrainConfig
 from yt8m.pipeline.presets import load_config
-from yt8m.pipeline.retrain import RetrainScheduler, backoff, run_with_retries
-from yt8m.pipeline.retrain_status import is_scheduled, read_status
-from yt8m.pipeline.run.record import begin_record
+from yt8m.pipeline.retraining import retrain
+from yt8m.pipeline.retraining.retrain import RetrainScheduler, backoff, run_with_retries
+from yt8m.pipeline.run.retrain_status import is_scheduled, read_status
 from yt8m.pipeline.run.signals import Interrupted
-from yt8m.pipeline.run.workspace import Layout, RootBusyError, run_lock
+from yt8m.pipeline.run_record import begin_record
+from yt8m.pipeline.workspace import Layout, RootBusyError, run_lock
 from yt8m.schemas.cron import parse_cron
 from yt8m.schemas.errors import Terminated
 
@@ -145,7 +145,8 @@ def ends_with(monkeypatch, tmp_path):
     def set_codes(*codes):
         file = tmp_path / "codes"
         file.write_text(" ".join(map(str, codes)))
-        monkeypatch.setattr(retrain, "_START", _NEXT_CODE.format(str(file)))
+        program = (sys.executable, "-c", _NEXT_CODE.format(str(file)))
+        monkeypatch.setattr(retrain, "_PROGRAM", program)
 
     return set_codes
 

@@ -5,12 +5,12 @@ import dataclasses
 import pytest
 
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
-from yt8m.pipeline import sweep as module
+from yt8m.pipeline.cache_keys import ExternalInputs
 from yt8m.pipeline.presets import load_config
-from yt8m.pipeline.run.cache_keys import ExternalInputs
-from yt8m.pipeline.run.record import write_record
-from yt8m.pipeline.run.workspace import Layout
-from yt8m.pipeline.sweep import points_of, prepared, sweep
+from yt8m.pipeline.retraining import sweep as module
+from yt8m.pipeline.retraining.sweep import points_of, prepared, sweep
+from yt8m.pipeline.run_record import write_record
+from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import UserError, Yt8mError
 
 

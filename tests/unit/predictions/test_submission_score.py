@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from records import make_dataset, read_all, write_all
 
+from yt8m.components.extras.scores.submission_score import score_segments, score_videos
 from yt8m.components.predictions.submission import read_submission
-from yt8m.components.predictions.submission_score import score_segments, score_videos
 from yt8m.components.records.decode import decode_record
 from yt8m.components.records.find import find_level, find_shards
 from yt8m.components.records.wire import bytes_feature, encode_example, int64_feature

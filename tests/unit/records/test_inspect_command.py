@@ -14,7 +14,7 @@ from records import (
     truncate,
 )
 
-from yt8m.components.console.main import run
+from yt8m.cli.main import run
 
 
 def inspect(capsys, *arguments):

@@ -8,8 +8,8 @@ import yaml
 from docs_blocks import ROOT
 from registry_models import blessed_record, fake_model
 
+from yt8m.cli.main import run as yt8m
 from yt8m.components.artifacts.version_record import VersionRecord
-from yt8m.components.console.main import run as yt8m
 from yt8m.components.registry.kserve import ServiceRequest, inference_service
 from yt8m.components.registry.push import push
 from yt8m.components.registry.versions import Version

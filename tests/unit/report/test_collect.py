@@ -19,10 +19,16 @@ from yt8m.components.registry.push import push
 from yt8m.components.report.collect import collect
 from yt8m.components.report.config import ReportConfig
 from yt8m.components.report.data_changes import compared, previous_data
-from yt8m.components.report.evaluation_views import best_and_worst, gained_and_lost
 from yt8m.components.report.inputs import ReportInputs
-from yt8m.components.report.model import DataSummary, Outcome, RunReport, SplitSummary
 from yt8m.components.report.page import render, write_report
+from yt8m.components.report.parts.evaluation_views import best_and_worst, gained_and_lost
+from yt8m.components.report.parts.model import (
+    DataSummary,
+    Outcome,
+    RunReport,
+    SplitSummary,
+)
+from yt8m.components.report.parts.shown_classes import ShownClasses
 from yt8m.components.report.summary import summary_json
 from yt8m.schemas.features import Level
 
@@ -311,7 +317,7 @@ def test_only_classes_with_enough_videos_are_best_worst_gained_or_lost() -> None
             class_metrics(4, 40, 0.2, None),
         ),
     )
-    report = RunReport(evaluation=evaluation, shown=ReportConfig(support=10, classes=2))
+    report = RunReport(evaluation=evaluation, shown=ShownClasses(support=10, classes=2))
     best, worst = best_and_worst(report)
     assert ([c.class_id for c in best], [c.class_id for c in worst]) == ([3, 2], [4, 1])
     gained, lost = gained_and_lost(report)

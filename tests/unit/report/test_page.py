@@ -15,10 +15,16 @@ from run_reports import estimate, failed_report, full_report
 
 from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.estimate import Estimate
-from yt8m.components.report.charts import Axis, IntervalRow, Series, interval_chart, line_chart
-from yt8m.components.report.markup import element
-from yt8m.components.report.model import Curve, Outcome, RunOutcome, RunReport
 from yt8m.components.report.page import render
+from yt8m.components.report.parts.charts import (
+    Axis,
+    IntervalRow,
+    Series,
+    interval_chart,
+    line_chart,
+)
+from yt8m.components.report.parts.markup import element
+from yt8m.components.report.parts.model import Curve, Outcome, RunOutcome, RunReport
 from yt8m.components.report.summary import summary_json
 
 EVERY = {"full": full_report(), "failed": failed_report(), "empty": RunReport()}

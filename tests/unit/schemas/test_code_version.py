@@ -78,7 +78,7 @@ def test_module_that_does_not_exist_is_an_error(trial):
 
 
 def test_a_real_component_depends_on_what_it_uses_and_not_on_what_uses_it():
-    closure = subject._closure(("yt8m.components.synthetic.generate",))
+    closure = subject._closure(("yt8m.components.extras.synthetic.generate",))
     assert "yt8m.components.records.wire" in closure
     assert "yt8m.schemas.features" in closure
     assert not [name for name in closure if name.startswith(("yt8m.pipeline", "yt8m.kubeflow"))]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from yt8m.components.trainer.backends.kubernetes_config import RoleConfig
+from yt8m.components.trainer.kubernetes_config import RoleConfig
 from yt8m.kubeflow.config import PlatformConfig
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import ConfigError

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
-from yt8m.components.synthetic.spec import DatasetSpec
+from yt8m.components.extras.synthetic.spec import DatasetSpec
 from yt8m.kubeflow.config import PlatformConfig
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.schemas.config_tree import (

@@ -85,7 +85,7 @@ def test_a_missing_module_is_found_before_the_run_starts(tmp_path):
 
 @pytest.mark.parametrize("setting", ["trainer.network", "transform.function"])
 def test_the_code_is_in_the_key_of_the_run(package, setting):
-    from yt8m.pipeline.run.cache_keys import _run_key
+    from yt8m.pipeline.cache_keys import _run_key
 
     config = load_config("smoke", [f"{setting}=my_parts.networks.Net"])
     assert module_of("my_parts.networks.Net") == "my_parts.networks"

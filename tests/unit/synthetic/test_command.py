@@ -5,7 +5,7 @@ import json
 import pytest
 from records import make_dataset, read_all
 
-from yt8m.components.console.main import run
+from yt8m.cli.main import run
 
 
 def generate(out, *more, level="video"):

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from records import TINY, make_dataset, read_all
 
+from yt8m.components.extras.synthetic.generate import generate
+from yt8m.components.extras.synthetic.spec import DatasetSpec
 from yt8m.components.records.decode import decode_record
 from yt8m.components.records.vocabulary import load_vocabulary
-from yt8m.components.synthetic.generate import generate
-from yt8m.components.synthetic.spec import DatasetSpec
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import NUM_CLASSES, Level
 from yt8m.schemas.vocabulary import COLUMNS

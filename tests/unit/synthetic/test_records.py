@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from records import make_dataset, read_all
 
+from yt8m.components.extras.synthetic.spec import DatasetSpec
+from yt8m.components.extras.synthetic.world import ClassKind, create_world
 from yt8m.components.records.decode import decode_record
-from yt8m.components.synthetic.spec import DatasetSpec
-from yt8m.components.synthetic.world import ClassKind, create_world
 from yt8m.schemas.features import FeatureConfig, Level
 
 LOWEST, HIGHEST = 4 / 512 - 2, 4 / 512 + 2

@@ -2,7 +2,7 @@
 
 import pytest
 
-from yt8m.components.synthetic.spec import DatasetSpec
+from yt8m.components.extras.synthetic.spec import DatasetSpec
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
 

@@ -6,7 +6,7 @@ from yt8m.components.trainer.config import (
     StopWhenReached,
     ValidationMetric,
 )
-from yt8m.components.trainer.early_stopping import best_step, should_stop
+from yt8m.components.trainer.evaluation.early_stopping import best_step, should_stop
 from yt8m.schemas.errors import UserError
 
 

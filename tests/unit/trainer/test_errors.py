@@ -4,7 +4,7 @@ import os
 import pytest
 import tensorflow as tf
 
-from yt8m.components.trainer.errors import StorageFault, explaining_storage_faults
+from yt8m.components.trainer.cluster.errors import StorageFault, explaining_storage_faults
 
 
 def raised(error):

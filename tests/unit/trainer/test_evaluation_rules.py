@@ -1,7 +1,7 @@
 import pytest
 
 from yt8m.components.trainer.config import EvaluationConfig
-from yt8m.components.trainer.continuous_eval import Throttle
+from yt8m.components.trainer.evaluation.continuous_eval import Throttle
 
 TABLE = [
     # (step, now, final) of each checkpoint, and whether it is evaluated

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from yt8m.components.trainer.heartbeat import Abandoned, Watch, sending_heartbeats
-from yt8m.components.trainer.stop_signal import StopSignal
+from yt8m.components.trainer.cluster.heartbeat import Abandoned, Watch, sending_heartbeats
+from yt8m.components.trainer.cluster.stop_signal import StopSignal
 
 
 class Now:

@@ -1,7 +1,7 @@
 import pytest
 
 from yt8m.components.trainer.config import InTrainingValidationConfig, ValidationMetric
-from yt8m.components.trainer.plateau import PlateauState, decide, is_due, parse_state
+from yt8m.components.trainer.state.plateau import PlateauState, decide, is_due, parse_state
 
 
 def run(values, **config):

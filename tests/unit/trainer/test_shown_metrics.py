@@ -5,8 +5,9 @@ import pytest
 import tensorflow as tf
 
 from yt8m.components.models.heads import Head
-from yt8m.components.trainer.step import Losses, StepResult
-from yt8m.components.trainer.training_log import metrics_batch, shown_metrics
+from yt8m.components.trainer.evaluation.split_scorer import metrics_batch
+from yt8m.components.trainer.loop.step import Losses, StepResult
+from yt8m.components.trainer.loop.training_log import shown_metrics
 
 CLASSES = 4
 SCORES = np.array([[0.9, 0.8, 0.15, 0.2], [0.7, 0.3, 0.6, 0.1]], np.float32)

@@ -6,7 +6,7 @@ import numpy as np
 
 from yt8m.components.metrics.accumulator import MetricAccumulator
 from yt8m.components.metrics.batch import Batch
-from yt8m.components.trainer.split_scorer import SplitPart, parse_part
+from yt8m.components.trainer.evaluation.split_scorer import SplitPart, parse_part
 
 
 def test_a_part_reaches_other_processes_to_the_last_bit() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from yt8m.components.trainer import engine
+from yt8m.components.trainer.loop import engine
 
 
 class Clock:

@@ -15,7 +15,7 @@ from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, V
 from yt8m.pipeline.metadata import ArtifactFacts, ExecutionFacts
 from yt8m.pipeline.results import mlflow_export, model_results
 from yt8m.pipeline.results.mlflow_export import connect, export_runs
-from yt8m.pipeline.run.workspace import Layout
+from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import Level
 

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from yt8m.components.console.signals import signal_received
-from yt8m.components.trainer.stop_signal import StopSignal
+from yt8m.components.trainer.cluster.stop_signal import StopSignal
 from yt8m.pipeline.run.signals import Interrupted, signals_as_errors
 from yt8m.schemas.errors import Terminated
 
@@ -82,7 +82,7 @@ def test_what_python_swallows_is_known_all_the_same(monkeypatch):
 
 DEAF = """
 import hashlib
-from yt8m.components.trainer.stop_signal import StopSignal
+from yt8m.components.trainer.cluster.stop_signal import StopSignal
 from yt8m.pipeline.run.signals import signals_as_errors
 with signals_as_errors() as signals:
     signals.end_process_after(1.0, lambda error: print(f"last words: {error}", flush=True))

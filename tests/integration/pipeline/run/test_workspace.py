@@ -10,12 +10,12 @@ import time
 import pytest
 
 from yt8m.components.storage.lock import is_held
-from yt8m.pipeline.run.workspace import RootBusyError, run_lock
+from yt8m.pipeline.workspace import RootBusyError, run_lock
 
 _HOLD = """
 import sys, time
 from pathlib import Path
-from yt8m.pipeline.run.workspace import run_lock
+from yt8m.pipeline.workspace import run_lock
 with run_lock(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(float(sys.argv[2]))

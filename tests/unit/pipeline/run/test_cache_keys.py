@@ -4,11 +4,11 @@ import pytest
 from records import make_dataset
 from registry_models import fake_model
 
+from yt8m.pipeline.cache_keys import fingerprint, resolve_external_inputs
 from yt8m.pipeline.config import PipelineConfig
-from yt8m.pipeline.run.cache_keys import fingerprint, resolve_external_inputs
 from yt8m.pipeline.run.preflight import preflight
 from yt8m.pipeline.run.runner import with_absolute_paths
-from yt8m.pipeline.run.workspace import Layout
+from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import UserError
 

@@ -4,14 +4,14 @@ import dataclasses
 import datetime
 
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, Verdict
-from yt8m.pipeline.run.record import (
+from yt8m.pipeline.run_record import (
     begin_record,
     next_run_id,
     read_record,
     read_run_records,
     write_record,
 )
-from yt8m.pipeline.run.workspace import Layout
+from yt8m.pipeline.workspace import Layout
 
 RECORD = RunRecord(
     run_id="20260301-1",

@@ -9,14 +9,14 @@ import sys
 import pytest
 
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
-from yt8m.components.trainer.stop_signal import StopSignal
+from yt8m.components.trainer.cluster.stop_signal import StopSignal
 from yt8m.pipeline.metadata import Lineage
 from yt8m.pipeline.run.capture import Capture
 from yt8m.pipeline.run.progress import ProgressTable
-from yt8m.pipeline.run.record import read_record
 from yt8m.pipeline.run.recorder import Recorder
 from yt8m.pipeline.run.signals import signals_as_errors
-from yt8m.pipeline.run.workspace import Layout
+from yt8m.pipeline.run_record import read_record
+from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import Terminated
 
 RUN = RunRecord(run_id="one", started=1.0, nodes=(NodeRecord(name="Trainer"),))

@@ -1,0 +1,74 @@
+"""An exported model scored on records, outside a pipeline."""
+
+from __future__ import annotations
+
+from yt8m.components.artifacts.evaluation import Evaluation
+from yt8m.components.artifacts.manifest import Shard
+from yt8m.components.console.console import Console
+from yt8m.components.evaluator.config import BootstrapConfig, EvaluatorConfig
+from yt8m.components.evaluator.evaluation import evaluate
+from yt8m.components.evaluator.score_table import ScoreTable, merge_tables
+from yt8m.components.evaluator.scoring import (
+    ScoringPlan,
+    ShardScorer,
+    check_models,
+    create_plan,
+    empty_table,
+)
+from yt8m.components.export.load import load_model
+from yt8m.components.inputs.shards import group_shards
+from yt8m.components.records.find import find_level, find_shards
+from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.errors import DataError, UserError
+from yt8m.schemas.features import FeatureConfig
+
+
+def evaluate_files(
+    model: str,
+    place: str,
+    console: Console,
+    *,
+    baseline: str | None = None,
+    top_k: int = 20,
+    replicates: int = 200,
+) -> Evaluation:
+    """The evaluation of a SavedModel on the records at `place`; DataError where it has none."""
+    config = evaluator_config(top_k=top_k, replicates=replicates)
+    shards = find_shards(place)
+    plan = create_plan(
+        config,
+        model=model,
+        baseline=baseline,
+        level=find_level(shards),
+        features=features_of(model),
+    )
+    for note in check_models(plan):
+        console.warn(note)
+    scored = _score(plan, shards, console)
+    if scored.broken:
+        raise DataError(next(iter(scored.broken.values())))
+    return evaluate(scored, config, level=plan.level)
+
+
+def evaluator_config(*, top_k: int, replicates: int) -> EvaluatorConfig:
+    """The Evaluator's node as a command's arguments have it; ConfigError where they are wrong."""
+    bootstrap = to_dict(BootstrapConfig()) | {"replicates": replicates}
+    return from_dict(EvaluatorConfig, {"top_k": top_k, "bootstrap": bootstrap})
+
+
+def features_of(model: str) -> FeatureConfig:
+    """What is read for `model`; UserError where it does not say how many classes it scores."""
+    classes = load_model(model).num_classes
+    if classes is None:
+        raise UserError(f"{model}: its signature does not say how many classes it scores")
+    return FeatureConfig(num_classes=classes)
+
+
+def _score(plan: ScoringPlan, shards: list[Shard], console: Console) -> ScoreTable:
+    scorer = ShardScorer(plan)
+    parts = [empty_table(plan)]
+    with console.progress("evaluate", total=len(shards), unit="shards") as progress:
+        for group in group_shards(shards):
+            parts.append(scorer.score(group))
+            progress.advance(len(group), note=f"{sum(len(part) for part in parts):,} examples")
+    return merge_tables(parts)

@@ -1,0 +1,154 @@
+"""Rows to shards of records: frames as bytes, vectors as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from yt8m.components import storage
+from yt8m.components.extras.packing.rows import Row, Table, read_rows
+from yt8m.components.records.tfrecord import frame
+from yt8m.components.records.wire import (
+    bytes_feature,
+    encode_example,
+    encode_sequence_example,
+    float_feature,
+    frames_feature_list,
+    int64_feature,
+    segment_ratings,
+)
+from yt8m.schemas.errors import DataError
+from yt8m.schemas.features import (
+    DEQUANTISE_BIAS,
+    DEQUANTISE_SCALE,
+    ID,
+    LABELS,
+    QUANTISED_LEVELS,
+    QUANTISED_MAX,
+    QUANTISED_MIN,
+    SEGMENT_LABELS,
+    SEGMENT_SCORES,
+    SEGMENT_START_TIMES,
+    Level,
+    record_key,
+)
+
+PUBLISHED_RANGE = (QUANTISED_MIN, QUANTISED_MAX)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Packing:
+    """What records become, and where."""
+
+    level: Level
+    out: Path
+    split: str
+    shards: int = 1
+    # The numbers that the lowest and the highest byte stand for, in frames that are no bytes yet.
+    value_range: tuple[float, float] = PUBLISHED_RANGE
+
+
+@dataclass(kw_only=True)
+class Packed:
+    """What was written."""
+
+    records: int = 0
+    sizes: dict[str, int] = field(default_factory=dict)  # of each feature
+    num_classes: int = 0  # one more than the highest label
+    frames: int = 0  # of the longest video
+    clipped: int = 0  # numbers outside the range
+    numbers: int = 0  # that were made bytes
+    files: list[str] = field(default_factory=list)
+
+
+def pack(table: Table, packing: Packing, *, advance: Callable[[int], None]) -> Packed:
+    """Write the rows in their order, spread evenly over the shards; each is complete or absent."""
+    done, rows = Packed(), read_rows(table, packing.level)
+    if not table.rows:
+        raise DataError(f"{table.source}: holds no rows")
+    for number in range(packing.shards):
+        first, last = (n * table.rows // packing.shards for n in (number, number + 1))
+        path = str(packing.out / f"{packing.split}{number:04d}.tfrecord")
+        with storage.atomic_write(path) as file:
+            for record in _records(rows, last - first, packing, done):
+                file.write(frame(record))
+                advance(1)
+        done.files.append(path)
+    return done
+
+
+def _records(rows: Iterator[Row], count: int, packing: Packing, done: Packed) -> Iterator[bytes]:
+    for _ in range(count):
+        row = next(rows)
+        _note(row, done)
+        yield _sequence(row, packing, done) if packing.level.is_sequence else _video(row)
+        done.records += 1
+
+
+def _note(row: Row, done: Packed) -> None:
+    sizes = {name: value.shape[-1] for name, value in row.features.items()}
+    done.sizes = done.sizes or sizes
+    for name, size in sizes.items():
+        if size != done.sizes[name]:
+            raise DataError(
+                f"row {done.records}: {name} has {size} numbers, and {done.sizes[name]} in the "
+                "rows before it"
+            )
+    known = [row.labels] if row.labels is not None else []
+    known += [row.ratings[SEGMENT_LABELS]] if row.ratings else []
+    done.num_classes = max(done.num_classes, *(int(ids.max(initial=-1)) + 1 for ids in known), 0)
+
+
+def _context(row: Row) -> dict[str, bytes]:
+    features = {ID: bytes_feature(row.id.encode())}
+    if row.labels is not None:
+        features[LABELS] = int64_feature(row.labels)
+    return features
+
+
+def _video(row: Row) -> bytes:
+    vectors = {
+        record_key(name, Level.VIDEO): float_feature(value.astype(np.float32))
+        for name, value in row.features.items()
+    }
+    return encode_example({**_context(row), **vectors})
+
+
+def _sequence(row: Row, packing: Packing, done: Packed) -> bytes:
+    context = _context(row)
+    if row.ratings:
+        starts = row.ratings[SEGMENT_START_TIMES].astype(np.int64)
+        context |= segment_ratings(starts, row.ratings[SEGMENT_LABELS], row.ratings[SEGMENT_SCORES])
+    lists = {}
+    for name, value in row.features.items():
+        lists[name] = frames_feature_list(_bytes_of(value, packing.value_range, done))
+        done.frames = max(done.frames, len(value))
+    return encode_sequence_example(context, lists)
+
+
+def _bytes_of(values: np.ndarray, value_range: tuple[float, float], done: Packed) -> np.ndarray:
+    """[frames, size] uint8: the nearest byte of each number, the ends for those beyond them."""
+    if values.dtype == np.uint8:
+        return values
+    quantised, clipped = quantise(values, value_range)
+    done.clipped += clipped
+    done.numbers += values.size
+    return quantised
+
+
+def quantise(
+    values: np.ndarray, value_range: tuple[float, float] = PUBLISHED_RANGE
+) -> tuple[np.ndarray, int]:
+    """The bytes that stand for `values`, and how many of these lie outside the range.
+
+    A range of one's own is stretched over the published one first, for a byte's meaning is fixed.
+    """
+    low, high = value_range
+    scaled = np.asarray(values, np.float64)
+    clipped = int(np.count_nonzero((scaled < low) | (scaled > high)))
+    stretched = QUANTISED_MIN + (scaled - low) * (QUANTISED_MAX - QUANTISED_MIN) / (high - low)
+    steps = np.rint((stretched - DEQUANTISE_BIAS) / DEQUANTISE_SCALE)
+    return np.clip(steps, 0, QUANTISED_LEVELS).astype(np.uint8), clipped

@@ -1,0 +1,1 @@
+"""What sections are made of: facts, tables, charts, markup."""

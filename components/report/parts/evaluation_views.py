@@ -1,0 +1,120 @@
+"""What page and summary show of an evaluation: rows, ranked classes, curves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.artifacts.evaluation import ClassMetrics, Evaluation, SliceMetrics
+from yt8m.components.metrics.curves import CurvePoint
+from yt8m.components.report.parts.model import Curve, RunReport
+
+_GAP = "gap"
+_DRAWN = 6  # classes
+_ORDER = (_GAP, "hit_at_1", "perr", "map", "loss")
+_MODELS = ("candidate", "baseline")
+
+
+class MetricRow(NamedTuple):
+    """One metric of both models, and the paired difference."""
+
+    name: str
+    candidate: Estimate
+    baseline: Estimate | None = None
+    difference: Estimate | None = None
+
+
+def metric_rows(part: SliceMetrics) -> list[MetricRow]:
+    """Every metric, the best known first."""
+    known = [name for name in _ORDER if name in part.candidate]
+    others = [name for name in part.candidate if name not in _ORDER]
+    return [
+        MetricRow(name, part.candidate[name], part.baseline.get(name), part.difference.get(name))
+        for name in (*known, *others)
+    ]
+
+
+def gap_by_slice(evaluation: Evaluation | None) -> list[tuple[SliceMetrics, MetricRow]]:
+    """Each slice whose GAP is known, with a row named after it."""
+    slices = evaluation.slices if evaluation else ()
+    return [
+        (
+            part,
+            MetricRow(
+                f"{part.column} = {part.value}", part.candidate[_GAP], part.baseline.get(_GAP)
+            ),
+        )
+        for part in slices
+        if _GAP in part.candidate
+    ]
+
+
+def best_and_worst(report: RunReport) -> tuple[list[ClassMetrics], list[ClassMetrics]]:
+    """Classes by average precision, best first and worst first; none is in both."""
+    key = lambda one: (-one.candidate, -one.positives, one.class_id)  # noqa: E731
+    return _ends(sorted(supported(report), key=key), report.shown.classes)
+
+
+def gained_and_lost(report: RunReport) -> tuple[list[ClassMetrics], list[ClassMetrics]]:
+    """Classes by what they gained over the baseline; none that lost is among the first."""
+    known = [one for one in supported(report) if one.baseline is not None]
+    first, last = _ends(
+        sorted(known, key=lambda one: (-gain(one), one.class_id)), report.shown.classes
+    )
+    return [one for one in first if gain(one) > 0], [one for one in last if gain(one) < 0]
+
+
+def gain(one: ClassMetrics) -> float:
+    """Over the baseline; 0 where it does not know the class."""
+    return 0.0 if one.baseline is None else one.candidate - one.baseline
+
+
+def supported(report: RunReport) -> list[ClassMetrics]:
+    """Classes that enough videos tell about."""
+    classes = report.evaluation.classes if report.evaluation else ()
+    return [one for one in classes if one.positives >= report.shown.support]
+
+
+def drawn_classes(report: RunReport) -> list[ClassMetrics]:
+    """Those that were asked for, else the most frequent, as far as they have thresholds."""
+    if report.evaluation is None:
+        return []
+    known = [one for one in report.evaluation.classes if str(one.class_id) in _thresholds(report)]
+    wanted = report.shown.curves
+    if wanted:
+        return [one for one in known if one.name in wanted or str(one.class_id) in wanted]
+    return sorted(known, key=lambda one: -one.positives)[:_DRAWN]
+
+
+def _thresholds(report: RunReport) -> dict[str, tuple[CurvePoint, ...]]:
+    return report.evaluation.thresholds if report.evaluation else {}
+
+
+def _ends(ranked: list[ClassMetrics], most: int) -> tuple[list[ClassMetrics], list[ClassMetrics]]:
+    """The first and the last, those first; none is in both."""
+    shown = min(most, (len(ranked) + 1) // 2)
+    last = ranked[len(ranked) - min(shown, len(ranked) - shown) :]
+    return ranked[:shown], last[::-1]
+
+
+def precision_recall_curves(evaluation: Evaluation | None) -> dict[str, Curve]:
+    """Precision over recall, by model."""
+    by_model = evaluation.precision_recall if evaluation else {}
+    return _curves({m: [(p.recall, p.precision) for p in by_model.get(m, ())] for m in _MODELS})
+
+
+def calibration_curves(evaluation: Evaluation | None) -> dict[str, Curve]:
+    """Observed hit rate over mean score, by model; empty bins are no points."""
+    by_model = evaluation.calibration if evaluation else {}
+    return _curves({m: [(b.mean_score, b.hit_rate) for b in by_model.get(m, ())] for m in _MODELS})
+
+
+def _curves(by_model: dict[str, list[tuple[float | None, float | None]]]) -> dict[str, Curve]:
+    found = {model: _curve(points) for model, points in by_model.items()}
+    return {model: curve for model, curve in found.items() if curve.x}
+
+
+def _curve(points: Iterable[tuple[float | None, float | None]]) -> Curve:
+    known = [(x, y) for x, y in points if x is not None and y is not None]
+    return Curve(x=tuple(x for x, _ in known), y=tuple(y for _, y in known))

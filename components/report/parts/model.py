@@ -1,0 +1,161 @@
+"""One run as its report shows it: what its components left, and what follows from that.
+
+The gate's decision, the evaluation and the comparisons are the artifacts' own types. Whatever a run
+did not come to is empty or None: a run may end at any component.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import Any
+
+from yt8m.components.artifacts.comparisons import Comparisons
+from yt8m.components.artifacts.decision import Decision
+from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
+from yt8m.components.artifacts.infra_check import InfraCheckResult
+from yt8m.components.artifacts.tuner_results import TrialResult
+from yt8m.components.report.parts.shown_classes import ShownClasses
+
+
+class Outcome(enum.Enum):
+    """How the run ended, as far as models go."""
+
+    PUSHED = "pushed"
+    HELD_BACK = "held back"  # by the gate
+    STOPPED = "stopped"  # bad data
+    FAILED = "failed"
+    UNFINISHED = "unfinished"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOutcome:
+    """How the run ended, and why."""
+
+    outcome: Outcome = Outcome.UNFINISHED
+    reason: str = ""
+    version: int = 0
+    destination: str = ""
+    failed_component: str = ""
+    baseline_version: int = 0  # 0 is none
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curve:
+    """Points of one line, in the order in which they are joined."""
+
+    x: tuple[float, ...] = ()
+    y: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingCurves:
+    """Curves over steps, by name (loss, learning_rate, gap, ...), of training and validation."""
+
+    steps: int = 0
+    examples: int = 0
+    examples_per_s: float | None = None
+    training: dict[str, Curve] = field(default_factory=dict)
+    validation: dict[str, Curve] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitSummary:
+    """One split of the data."""
+
+    name: str
+    records: int
+    shards: int
+    bytes: int
+    labelled: int
+    quarantined: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnomalyRow:
+    """One anomaly that ExampleValidator found."""
+
+    split: str
+    feature: str
+    severity: str
+    what: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfigChange:
+    """One value that is not what it was."""
+
+    key: str
+    before: str
+    now: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSummary:
+    """The data of the run."""
+
+    level: str = ""
+    verified: str = ""
+    digest: str = ""
+    spans: tuple[int, ...] = ()
+    splits: tuple[SplitSummary, ...] = ()
+    labels_per_record: float | None = None  # on average, where there are any
+    label_histogram: Curve | None = None  # x is the rank of a class, y its labels
+    label_counts: dict[str, float] = field(default_factory=dict)  # by class id, most first
+    compared_with: str = ""  # the run or version whose data `changes` is to
+    changes: tuple[ConfigChange, ...] = ()
+    validated: bool = False
+    anomalies: tuple[AnomalyRow, ...] = ()
+    comparisons: Comparisons = field(default_factory=Comparisons)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComponentRow:
+    """One component of the run."""
+
+    name: str
+    state: str
+    seconds: float = 0.0
+    peak_mib: float = 0.0
+    figure: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunReport:
+    """One run."""
+
+    pipeline: str = "yt8m"
+    run_id: str = ""
+    created: str = ""
+    verdict: RunOutcome = field(default_factory=RunOutcome)
+    decision: Decision | None = None  # the gate's
+    evaluation: Evaluation | None = None
+    infra_check: InfraCheckResult | None = None
+    shown: ShownClasses = field(default_factory=ShownClasses)
+    trials: tuple[TrialResult, ...] = ()  # the Tuner's, the best first
+    training: TrainingCurves = field(default_factory=TrainingCurves)
+    data: DataSummary = field(default_factory=DataSummary)
+    components: tuple[ComponentRow, ...] = ()
+    compared_with_version: int = 0  # the last pushed one, whose configuration `differences` is to
+    differences: tuple[ConfigChange, ...] = ()
+    configuration: dict[str, Any] = field(default_factory=dict)
+    lineage: dict[str, str] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()  # what could not be read, so that nothing is missing silently
+
+    @property
+    def evaluated(self) -> Evaluation | Decision | None:
+        """Who knows what was evaluated: `videos`, `examples`, `spans`, `notes`."""
+        return self.evaluation or self.decision
+
+    @property
+    def overall(self) -> SliceMetrics:
+        """Metrics on all data, as the gate saw them; the evaluator's own without a decision."""
+        if self.decision is not None:
+            return SliceMetrics(
+                examples=self.decision.examples,
+                candidate=self.decision.metrics,
+                baseline=self.decision.baseline_metrics,
+                difference=self.decision.differences,
+            )
+        return self.evaluation.overall if self.evaluation else SliceMetrics()

@@ -1,0 +1,33 @@
+"""The choice of a backend, and what each needs to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from yt8m.components.trainer.kubernetes_config import JobSetBackend, TFJobBackend
+from yt8m.components.trainer.tf_config import find_processes_problem
+from yt8m.schemas.config_tree import ConfigNode, require
+
+
+@dataclass(frozen=True, kw_only=True)
+class InProcessBackend(ConfigNode):
+    """In the calling process; TF_CONFIG says whether it is part of a cluster."""
+
+    name: Literal["in_process"] = "in_process"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalProcessesBackend(ConfigNode):
+    """A cluster of processes on this machine, over loopback."""
+
+    name: Literal["local"] = "local"
+    processes: str = "chief=1,worker=1"  # how many of each role
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        problem = find_processes_problem(self.processes)
+        require(not problem, "processes", self.processes, f"as in chief=1,worker=2 ({problem})")
+
+
+BackendConfig = InProcessBackend | LocalProcessesBackend | TFJobBackend | JobSetBackend

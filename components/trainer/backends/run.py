@@ -1,0 +1,83 @@
+"""`run_fn`, which TFX's Trainer calls by its dotted path."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from yt8m.components import storage
+from yt8m.components.artifacts.manifest import FILE_NAME, Manifest
+from yt8m.components.artifacts.saved_model import MODEL_FILE
+from yt8m.components.artifacts.tuner_results import tuned_values
+from yt8m.components.records.vocabulary import vocabulary_digest
+from yt8m.components.trainer.backends.backend import create_backend
+from yt8m.components.trainer.config import TrainerConfig
+from yt8m.components.trainer.hyperparameters import with_values
+from yt8m.components.trainer.job import TrainingJob, run_key
+from yt8m.components.trainer.state.warm_start import weights_digest
+from yt8m.components.trainer.teacher import teacher_digest
+from yt8m.schemas.config_tree import from_dict
+from yt8m.schemas.errors import UserError
+from yt8m.schemas.features import FeatureConfig, Level
+
+
+def run_fn(fn_args: Any) -> None:  # Any: TFX's FnArgs is an attrs class without types
+    """Train, and export to `fn_args.serving_model_dir`."""
+    job = job_of(fn_args)
+    create_backend(job.trainer.backend).run(job, os.environ)
+
+
+def job_of(fn_args: Any) -> TrainingJob:
+    """The job that TFX's arguments and `custom_config` (see component.py) describe."""
+    custom: Mapping[str, Any] = fn_args.custom_config
+    trainer = from_dict(TrainerConfig, custom["config"], path="trainer")
+    if fn_args.hyperparameters:  # a Tuner came before
+        trainer = with_values(trainer, tuned_values(fn_args.hyperparameters["values"]))
+    features = from_dict(FeatureConfig, custom["features"], path="features")
+    level = Level(custom["level"])
+    manifest = _find_manifest(fn_args.train_files)
+    vocabulary = custom.get("vocabulary", "")
+    base_model = _existing_model(fn_args.base_model) if trainer.start_from_base else ""
+    key = run_key(
+        trainer,
+        features=features,
+        level=level,
+        data_digest=_data_digest(manifest),
+        base_model=weights_digest(trainer.warm_start or base_model),
+        vocabulary=vocabulary_digest(vocabulary) if trainer.learns_verticals else "",
+        teacher=teacher_digest(trainer.teacher),
+        code_version=custom["code_version"] + custom.get("transform", ""),
+    )
+    return TrainingJob(
+        manifest=manifest,
+        checkpoint_dir=f"{custom['checkpoint_root']}/{key}",
+        log_dir=fn_args.model_run_dir,
+        export_dir=fn_args.serving_model_dir,
+        transform_graph=fn_args.transform_output or "",
+        transform=custom.get("transform", ""),
+        vocabulary=vocabulary,
+        base_model=base_model,
+        code_version=custom["code_version"],
+        level=level,
+        features=features,
+        trainer=trainer,
+    )
+
+
+def _find_manifest(train_files: list[str]) -> str:
+    """The manifest above the patterns of files that TFX passes."""
+    for pattern in train_files:
+        path = f"{pattern.rpartition('/')[0].rpartition('/')[0]}/{FILE_NAME}"
+        if storage.exists(path):
+            return path
+    raise UserError(f"no {FILE_NAME} above {train_files}; yt8m's ExampleGen writes one")
+
+
+def _data_digest(manifest: str) -> str:
+    return Manifest.from_json(storage.read_text(manifest)).digest
+
+
+def _existing_model(path: str | None) -> str:
+    """Baseline's artifact is empty while no model was blessed; TFX hands its path over anyway."""
+    return path if path and storage.exists(f"{path}/{MODEL_FILE}") else ""

@@ -1,0 +1,1 @@
+"""The processes of one training: who they are, whether they are there."""

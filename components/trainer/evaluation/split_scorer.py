@@ -1,0 +1,152 @@
+"""Scores a network on a split, outside any strategy; used in training and by the evaluator."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from yt8m.components.metrics.accumulator import MetricAccumulator
+from yt8m.components.metrics.batch import Batch, BrokenPredictions
+from yt8m.components.models.heads import Head, targets
+from yt8m.components.models.network import Network
+from yt8m.schemas.errors import ConfigError
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitScores:
+    """What a pass over a split found; NaN where the network predicts what is no number."""
+
+    loss: float  # weighted over the heads that count
+    gap: float  # of the first head that counts, as are the others
+    hit_at_1: float
+    perr: float
+    loss_by_head: Mapping[str, float]
+    videos: int
+
+    @property
+    def is_finite(self) -> bool:
+        return math.isfinite(self.gap) and math.isfinite(self.loss)
+
+    def to_dict(self) -> dict[str, Any]:
+        losses = {f"loss_{name}": value for name, value in self.loss_by_head.items()}
+        names = ("loss", "gap", "hit_at_1", "perr", "videos")
+        return {**{name: getattr(self, name) for name in names}, **losses}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitPart:
+    """What a pass over a part of a split found; parts of all processes are joined."""
+
+    losses: Mapping[str, tuple[float, float]]  # by head: their sum, and what it is divided by
+    metrics: MetricAccumulator
+    is_broken: bool = False  # the network predicts what is no number
+
+    def to_bytes(self) -> bytes:
+        """For other processes; `parse_part` gives an equal part."""
+        facts = json.dumps({"losses": self.losses, "is_broken": self.is_broken}).encode()
+        return b"%d\n%b%b" % (len(facts), facts, self.metrics.to_bytes())
+
+
+def parse_part(data: bytes) -> SplitPart:
+    """The inverse of `SplitPart.to_bytes`."""
+    size, _, rest = data.partition(b"\n")
+    facts = json.loads(rest[: int(size)])
+    return SplitPart(
+        losses={name: tuple(found) for name, found in facts["losses"].items()},
+        metrics=MetricAccumulator.from_bytes(rest[int(size) :]),
+        is_broken=facts["is_broken"],
+    )
+
+
+class SplitScorer:
+    """A network of its own, whose weights are set before each pass."""
+
+    def __init__(self, network: Network, *, excluded_heads: Sequence[str] = ()) -> None:
+        known = [head.name for head in network.heads]
+        for name in excluded_heads:
+            if name not in known:
+                raise ConfigError(f"trainer.validation.excluded_heads: no head {name!r} in {known}")
+        self.network = network
+        self._heads = [head for head in network.heads if head.name not in excluded_heads]
+        if not self._heads:
+            raise ConfigError("trainer.validation.excluded_heads: no head is left to validate")
+        self._forward = tf.function(self._call, autograph=False, reduce_retracing=True)
+
+    def score(self, batches: Iterable[Mapping[str, tf.Tensor]]) -> SplitScores:
+        """One pass over `batches`."""
+        return self.join([self.part(batches)])
+
+    def part(self, batches: Iterable[Mapping[str, tf.Tensor]]) -> SplitPart:
+        """One pass over `batches`, which are a part of the split."""
+        sums = dict.fromkeys([head.name for head in self._heads], (0.0, 0.0))
+        metrics = MetricAccumulator.empty(self._heads[0].num_classes)
+        for batch in batches:
+            numeric = {k: v for k, v in batch.items() if v.dtype != tf.string}
+            scores, parts = self._forward(numeric)
+            try:
+                metrics.update(metrics_batch(self._heads[0], batch, scores))
+            except BrokenPredictions as error:
+                _log.warning("validation: %s", error)
+                return SplitPart(losses=sums, metrics=metrics, is_broken=True)
+            for head, (total, count) in zip(self._heads, parts, strict=True):
+                before = sums[head.name]
+                sums[head.name] = (before[0] + float(total), before[1] + float(count))
+        return SplitPart(losses=sums, metrics=metrics)
+
+    def join(self, parts: Sequence[SplitPart]) -> SplitScores:
+        """The scores of a split that `parts` make up."""
+        if any(part.is_broken for part in parts):
+            return self._broken()
+        metrics = MetricAccumulator.empty(self._heads[0].num_classes)
+        for part in parts:
+            metrics.merge(part.metrics)
+        losses = {}
+        for head in self._heads:
+            total, count = (sum(part.losses[head.name][i] for part in parts) for i in (0, 1))
+            losses[head.name] = total / count if count else 0.0
+        found = metrics.result()
+        return SplitScores(
+            loss=sum(head.weight * losses[head.name] for head in self._heads),
+            gap=found.gap,
+            hit_at_1=found.hit_at_1 or 0.0,
+            perr=found.perr or 0.0,
+            loss_by_head=losses,
+            videos=found.videos,
+        )
+
+    def _broken(self) -> SplitScores:
+        nan = math.nan
+        by_head = {head.name: nan for head in self._heads}
+        return SplitScores(
+            loss=nan, gap=nan, hit_at_1=nan, perr=nan, loss_by_head=by_head, videos=0
+        )
+
+    def _call(self, batch: Mapping[str, tf.Tensor]) -> Any:
+        outputs = self.network(batch, training=False)
+        network = self.network
+        parts = [
+            (network.head_loss(head, batch, outputs[head.name]), network.normaliser(head, batch))
+            for head in self._heads
+        ]
+        return outputs[self._heads[0].name], parts
+
+
+def metrics_batch(head: Head, batch: Mapping[str, tf.Tensor], scores: tf.Tensor) -> Batch:
+    """What the metrics take, of `head`'s scores for `batch`."""
+    wanted = targets(head, batch)
+    weights = None
+    if wanted.counted is not None:  # segments: classes that nobody rated do not count
+        rated = tf.one_hot(wanted.counted, head.num_classes)
+        weights = np.asarray(tf.reduce_max(rated, axis=1))
+    return Batch(
+        predictions=np.asarray(scores), labels=np.asarray(wanted.ids), label_weights=weights
+    )

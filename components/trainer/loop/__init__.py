@@ -1,0 +1,1 @@
+"""Steps, checkpoints and what steers them, in one process."""

@@ -1,0 +1,153 @@
+"""What a person and a machine see of a training; the chief alone has one of these."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorboard.compat.proto.summary_pb2 import Summary
+from tensorboard.plugins.histogram.metadata import create_summary_metadata
+from tensorboard.plugins.scalar.summary_v2 import scalar_pb
+from tensorboard.util.tensor_util import make_tensor_proto
+
+from yt8m.components.artifacts.training_curve import TRAINING
+from yt8m.components.console.progress import Progress as Bar
+from yt8m.components.metrics.accumulator import MetricAccumulator, MetricValues
+from yt8m.components.metrics.batch import BrokenPredictions
+from yt8m.components.models.heads import Head
+from yt8m.components.trainer.config import LogConfig
+from yt8m.components.trainer.evaluation.split_scorer import metrics_batch
+from yt8m.components.trainer.loop.step import StepResult
+from yt8m.components.trainer.state.curve import CurveWriter
+
+_BUCKETS = 30  # of a histogram, as TensorBoard's own
+
+
+class TrainingLog:
+    """A progress bar, JSON lines and TensorBoard, fed by the loop."""
+
+    def __init__(
+        self,
+        config: LogConfig,
+        *,
+        directory: str,
+        curve_directory: str,
+        heads: Sequence[Head],
+        step: int,
+        max_steps: int,
+    ) -> None:
+        self._config, self._heads = config, heads
+        self._curve = CurveWriter(f"{curve_directory}/{TRAINING}", step=step)
+        self._board = (
+            tf.summary.create_file_writer(f"{directory}/train") if config.tensorboard else None
+        )
+        self._bar = Bar("train", total=max_steps, unit="steps", done=step)
+        self._bar.__enter__()
+        self._step = step
+        self._since = time.monotonic()
+        self._started = self._since
+        self._rows = 0
+
+    def close(self) -> None:
+        self._bar.__exit__(None, None, None)
+        self._curve.close()
+        if self._board is not None:
+            self._board.close()
+
+    def advanced(self, step: int, rows: int) -> None:
+        """`step` is reached, with `rows` more rows than at the last call."""
+        self._rows += rows
+        self._bar.advance(step - self._step)
+        self._step = step
+
+    def train(self, step: int, result: StepResult, *, rate: float, examples: int) -> set[str]:
+        """Figures of the newest step; speed is that since the last call. The heads with NaN."""
+        now = time.monotonic()
+        speed = self._rows / max(now - self._since, 1e-9)
+        self._since, self._rows = now, 0
+        losses = result.losses
+        by_head = {h.name: float(v) for h, v in zip(self._heads, losses.by_head, strict=True)}
+        loss = sum(head.weight * by_head[head.name] for head in self._heads)
+        metrics = shown_metrics(self._heads[0], result)
+        row = {
+            "examples": examples,
+            "seconds": now - self._started,
+            "examples_per_s": speed,
+            "loss": loss,
+            "regularisation": float(losses.regularisation),
+            "gradient_norm": float(losses.gradient_norm),
+            "learning_rate": rate,
+            "hit_at_1": metrics and metrics.hit_at_1,
+            "perr": metrics and metrics.perr,
+            "gap": metrics and metrics.gap,
+            **{f"loss_{name}": value for name, value in by_head.items() if len(by_head) > 1},
+        }
+        self._curve.add("train", step, row)
+        self.scalars(step, row)
+        note = f"loss {loss:.3f} {speed:,.0f} examples/s"
+        if metrics is not None:
+            note += f" Hit@1 {metrics.hit_at_1 or 0:.3f} GAP {metrics.gap:.3f}"
+        self._bar.advance(0, note=note)
+        broken = {name for name, value in by_head.items() if not math.isfinite(value)}
+        return broken if metrics is not None else broken | {self._heads[0].name}
+
+    def event(self, kind: str, step: int, values: Mapping[str, Any]) -> None:
+        """A validation or a checkpoint."""
+        self._curve.add(kind, step, values)
+        numbers = {f"{kind}/{k}": v for k, v in values.items() if isinstance(v, int | float)}
+        self.scalars(step, numbers)
+
+    def scalars(self, step: int, values: Mapping[str, Any]) -> None:
+        if self._board is None:
+            return
+        self._write(
+            step, [scalar_pb(k, v) for k, v in values.items() if isinstance(v, int | float)]
+        )
+
+    def histograms(self, step: int, variables: Sequence[Any]) -> None:
+        """The distribution of every weight."""
+        if self._board is not None:
+            self._write(step, [histogram_pb(v.name, v.numpy()) for v in variables])
+
+    def _write(self, step: int, summaries: Sequence[Summary]) -> None:
+        if self._board is None:
+            return
+        together = b"".join(one.SerializeToString() for one in summaries)  # one summary of all
+        with self._board.as_default():  # one write, for each waits on TensorFlow
+            tf.summary.experimental.write_raw_pb(together, step=step)
+
+    def flush(self) -> None:
+        if self._board is not None:
+            self._board.flush()
+
+    def reset_timer(self) -> None:
+        """What came since the last figures (a validation, say) is not training's time."""
+        self._since, self._rows = time.monotonic(), 0
+
+
+def histogram_pb(tag: str, values: np.ndarray) -> Summary:
+    """As `tf.summary.histogram` has it, which takes 240 bytes a number: a gigabyte for a layer."""
+    finite = values[np.isfinite(values)]  # of a diverged training, what can be shown
+    counts, edges = np.histogram(finite.astype(np.float64), bins=_BUCKETS)
+    buckets = np.stack([edges[:-1], edges[1:], counts], axis=1)
+    summary = Summary()
+    summary.value.add(
+        tag=tag,
+        tensor=make_tensor_proto(buckets, np.float64),
+        metadata=create_summary_metadata(display_name=None, description=None),
+    )
+    return summary
+
+
+def shown_metrics(head: Head, result: StepResult) -> MetricValues | None:
+    """Hit@1, PERR and GAP of the rows that the step handed out; None if scores are no numbers."""
+    metrics = MetricAccumulator.empty(head.num_classes)
+    try:
+        metrics.update(metrics_batch(head, result.shown, result.scores))
+    except BrokenPredictions:
+        return None
+    return metrics.result()

@@ -1,0 +1,315 @@
+"""The whole state of a training in one checkpoint: weights, optimiser, step, plateau, position.
+
+The data's order is a function of (seed, position), so a number of rows is the position in the data.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import tensorflow as tf
+
+from yt8m.components import storage
+from yt8m.components.inputs.config import Order
+from yt8m.components.trainer.state.plateau import PlateauState, parse_state
+from yt8m.components.trainer.state.warm_start import list_checkpoints
+from yt8m.schemas.config_tree import flatten
+from yt8m.schemas.errors import ConfigError, UserError
+
+_STATE_FILE = "checkpoint"  # TensorFlow's: names the newest checkpoint and those before it
+_MODEL_FILE = "model.json"
+_SETTINGS_FILE = "settings.json"
+_DONE_FILE = "DONE"
+_BEST = "best"  # of the validations within training
+_BEST_EVALUATED = "best_evaluated"
+_PREFIX = "ckpt"
+# Not the checkpoint's fault: another process has gone, or the storage cannot be reached.
+_ELSEWHERE = (
+    tf.errors.AbortedError,
+    tf.errors.CancelledError,
+    tf.errors.DeadlineExceededError,
+    tf.errors.PermissionDeniedError,
+    tf.errors.UnauthenticatedError,
+    tf.errors.UnavailableError,
+)
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingProgress:
+    """How far a training has come."""
+
+    step: int = 0
+    plateau: PlateauState = field(default_factory=PlateauState)
+    examples: int = 0  # rows seen, over all replicas: the position in the data
+    order: Order = Order.SLOTS  # of the rows; it stays what it was when training began
+
+
+class _HostState(tf.train.experimental.PythonState):
+    """`TrainingProgress` as a part of the checkpoint."""
+
+    def __init__(self) -> None:
+        self.progress = TrainingProgress()
+
+    def serialize(self) -> str:
+        p = self.progress
+        state = {"step": p.step, "examples": p.examples, "order": p.order.value}
+        return json.dumps({**state, "plateau": p.plateau.to_json()})
+
+    def deserialize(self, text: str) -> None:
+        data = json.loads(text)
+        self.progress = TrainingProgress(
+            step=data["step"],
+            examples=data["examples"],
+            plateau=parse_state(data["plateau"]),
+            order=Order(data.get("order", Order.DEALT)),
+        )
+
+
+class Checkpoints:
+    """Saves and restores one training. Every process calls each method; the chief alone writes.
+
+    It needs nobody for that: by `variable_scope` no variable is summed when it is read.
+    """
+
+    def __init__(
+        self,
+        directory: str,
+        *,
+        network: Any,
+        optimizer: Any,  # tf_keras publishes no types
+        keep: int,
+        is_writer: bool,
+    ) -> None:
+        self.directory = directory
+        self._host = _HostState()
+        self._is_writer = is_writer
+        self._all = tf.train.Checkpoint(network=network, optimizer=optimizer, host=self._host)
+        self._weights = tf.train.Checkpoint(network=network, optimizer=optimizer)
+        self._newest = tf.train.CheckpointManager(
+            self._all, directory, max_to_keep=keep, checkpoint_name=_PREFIX
+        )
+        # Two, so that the one which an older checkpoint's plateau names is still there.
+        self._best = tf.train.CheckpointManager(
+            self._weights, f"{directory}/{_BEST}", max_to_keep=2, checkpoint_name=_PREFIX
+        )
+
+    def restore(self) -> TrainingProgress:
+        """Continue from the newest checkpoint, if there is one; from one before it if it is torn.
+
+        A kill while a checkpoint is written again, under the name it had, may leave it torn.
+        """
+        paths = list(reversed(self._newest.checkpoints))
+        for path in paths:
+            try:
+                self._all.restore(path).assert_existing_objects_matched()
+            except (tf.errors.OpError, IndexError) as error:
+                if isinstance(error, _ELSEWHERE):
+                    raise
+                _log.warning("%s cannot be read (%s)", path, str(error).partition("\n")[0])
+                continue
+            return self._host.progress
+        if paths:
+            raise UserError(
+                f"{self.directory}: none of its checkpoints can be read ({', '.join(paths)}). Wipe "
+                "them with trainer.start_new_model: true, or put an undamaged copy there"
+            )
+        return TrainingProgress()
+
+    def save(self, progress: TrainingProgress) -> str:
+        """Write all state; returns the path."""
+        self._host.progress = progress
+        return self._save(self._newest, progress.step)
+
+    @property
+    def newest(self) -> str:
+        """The path of the newest checkpoint, empty where there is none."""
+        return newest_checkpoint(self.directory) or ""
+
+    def save_best(self, step: int) -> None:
+        """Keep the weights and the optimiser of `step` to come back to."""
+        self._save(self._best, step)
+
+    def restore_best(self, step: int) -> None:
+        """Weights and optimiser as `save_best(step)` found them; progress stays as it is."""
+        path = f"{self.directory}/{_BEST}/{_PREFIX}-{step}"
+        self._weights.restore(path).assert_existing_objects_matched()
+
+    def _save(self, manager: Any, step: int) -> str:
+        path = f"{manager.directory}/{_PREFIX}-{step}"
+        return str(manager.save(checkpoint_number=step)) if self._is_writer else path
+
+
+def prepare(
+    directory: str,
+    model: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    *,
+    start_new: bool,
+    is_writer: bool,
+    exports: str = "",
+) -> None:
+    """Refuse a directory of another training's checkpoints; the chief notes its own there.
+
+    `model` is what checkpoints continue: the model itself, and the data that positions count in.
+    `settings` may change from one start to the next, which is logged.
+    With `start_new` they are wiped, and with them `exports`, what exporters made of them.
+    """
+    path = f"{directory}/{_MODEL_FILE}"
+    if start_new:
+        for old in (directory, exports) if is_writer else ():
+            if old:
+                storage.remove_tree(old)
+    elif storage.exists(path):
+        there = json.loads(storage.read_text(path))
+        _check_same_model(there, json.loads(json.dumps(model)), directory)
+    if not is_writer:
+        return
+    storage.make_dirs(directory)
+    _restore_state_file(directory)
+    _log_changed_settings(directory, json.loads(json.dumps(settings)))
+    storage.write_text(path, json.dumps(model, indent=1))
+    storage.write_text(f"{directory}/{_SETTINGS_FILE}", json.dumps(settings, indent=1))
+    if storage.exists(f"{directory}/{_DONE_FILE}"):
+        storage.remove(f"{directory}/{_DONE_FILE}")
+
+
+def _restore_state_file(directory: str) -> None:
+    """Without its `checkpoint` file TensorFlow sees no checkpoint, and would begin at step 0."""
+    there = list_checkpoints(directory)
+    if not there or _has_state_file(directory):
+        return
+    names = [path.rpartition("/")[2] for path in there]
+    lines = [f'model_checkpoint_path: "{names[-1]}"']
+    for name in names:  # TensorFlow forgets those without a time
+        lines += [f'all_model_checkpoint_paths: "{name}"']
+        lines += [f"all_model_checkpoint_timestamps: {time.time()}"]
+    storage.write_text(f"{directory}/{_STATE_FILE}", "\n".join([*lines, ""]))
+    _log.warning(
+        "%s: the file `%s`, which names the checkpoints, is missing or damaged; it is written "
+        "again from the checkpoints that are there: %s",
+        directory,
+        _STATE_FILE,
+        ", ".join(names),
+    )
+
+
+def _has_state_file(directory: str) -> bool:
+    """Whether it can be read; that a checkpoint it names is torn or gone, `restore` finds out."""
+    try:
+        return tf.train.get_checkpoint_state(directory) is not None
+    except ValueError:  # it is empty
+        return False
+
+
+def _log_changed_settings(directory: str, wanted: Mapping[str, Any]) -> None:
+    path = f"{directory}/{_SETTINGS_FILE}"
+    if not storage.exists(path) or not list_checkpoints(directory):
+        return
+    rows = _differences(json.loads(storage.read_text(path)), wanted, prefix="trainer.")
+    if rows:
+        _log.warning(
+            "%s: training continues with other settings than at its last start. Rates follow the "
+            "new ones from here on; another seed or batch size also changes which records an epoch "
+            "has seen:\n%s",
+            directory,
+            "\n".join(rows),
+        )
+
+
+def _differences(
+    there: Mapping[str, Any], wanted: Mapping[str, Any], *, prefix: str = ""
+) -> list[str]:
+    """One line for each value that is not the same in both trees."""
+    old, new = flatten(there), flatten(wanted)
+    differing = [k for k in sorted({*old, *new}) if old.get(k, "-") != new.get(k, "-")]
+    width = max((len(key) for key in differing), default=0) + len(prefix)
+    return [
+        f"  {prefix + k:<{width}}  there: {old.get(k, '-')}  now: {new.get(k, '-')}"
+        for k in differing
+    ]
+
+
+def _check_same_model(there: Mapping[str, Any], wanted: Mapping[str, Any], directory: str) -> None:
+    there = {**wanted, **there}  # of what an older version did not note, nothing is known
+    if there == wanted:
+        return
+    rows = _differences(there, wanted)
+    raise ConfigError(
+        f"{directory} holds checkpoints of another model, or of other data:\n"
+        + "\n".join(rows)
+        + f"\n  there: {json.dumps(there)}\n  now:   {json.dumps(wanted)}\n"
+        "Train in another directory, where trainer.warm_start can take over what matches, or wipe "
+        "this one with trainer.start_new_model: true."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """The marker of a training that has ended; ps, workers and evaluator end by it."""
+
+    step: int
+    stopping_criteria: str  # as configured: with others the same directory is trained on
+    id: str = ""  # distinguishes it from that of an earlier training
+
+
+def mark_done(directory: str, done: Done) -> None:
+    """Tell the other processes that the last checkpoint is written."""
+    text = {"step": done.step, "limits": done.stopping_criteria, "id": uuid.uuid4().hex}
+    storage.write_text(f"{directory}/{_DONE_FILE}", json.dumps(text))
+
+
+def read_done(directory: str) -> Done | None:
+    """The marker, if training has ended."""
+    path = f"{directory}/{_DONE_FILE}"
+    if not storage.exists(path):
+        return None
+    data = json.loads(storage.read_text(path))
+    return Done(step=data["step"], stopping_criteria=data["limits"], id=data.get("id", ""))
+
+
+def save_best_evaluated(directory: str, network: Any, step: int) -> None:
+    """Keep the weights of `step`; the evaluator does, whose network holds what it has scored."""
+    # Two, for the chief may be about to read the one before.
+    manager = tf.train.CheckpointManager(
+        tf.train.Checkpoint(network=network),
+        f"{directory}/{_BEST_EVALUATED}",
+        max_to_keep=2,
+        checkpoint_name=_PREFIX,
+    )
+    manager.save(checkpoint_number=step)
+
+
+def restore_best_evaluated(directory: str, network: Any, step: int) -> None:
+    """The weights that `save_best_evaluated` kept."""
+    checkpoint = tf.train.Checkpoint(network=network)
+    path = f"{directory}/{_BEST_EVALUATED}/{_PREFIX}-{step}"
+    checkpoint.restore(path).expect_partial().assert_existing_objects_matched()
+
+
+def has_best_evaluated(directory: str, step: int) -> bool:
+    """Whether the weights of `step` were kept; an earlier version kept none."""
+    return storage.exists(f"{directory}/{_BEST_EVALUATED}/{_PREFIX}-{step}.index")
+
+
+def newest_checkpoint(directory: str) -> str | None:
+    """The path of the newest checkpoint that TensorFlow's state file names, if there is one."""
+    try:
+        path: str | None = tf.train.latest_checkpoint(directory)
+    except ValueError:  # an empty or damaged file; the chief writes it again when it starts
+        return None
+    return path
+
+
+def step_of(path: str) -> int:
+    """The step in a checkpoint's name."""
+    number = path.rpartition("-")[2]
+    if not number.isdigit():
+        raise UserError(f"{path}: not a checkpoint of this trainer ({_PREFIX}-<step>)")
+    return int(number)

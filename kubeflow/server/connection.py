@@ -1,0 +1,178 @@
+"""How to reach a Kubeflow Pipelines server and prove who asks: flags, environment, file.
+
+Secrets are kept in `Secret`, which shows itself as stars, and are read when a request is made:
+the kubelet renews a service account's token every hour.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+from yt8m.schemas.config_tree import from_dict
+from yt8m.schemas.errors import UserError
+
+SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubeflow/pipelines/token"
+_PREFIX = "YT8M_KUBEFLOW_"
+_DEFAULT_FILE = "~/.config/yt8m/kubeflow.yaml"
+_FLAGS = {
+    "host": ("URL", "address of Kubeflow Pipelines, e.g. http://localhost:8080"),
+    "ui-host": ("URL", "address for the printed links, where it is another"),
+    "namespace": ("NAME", "your profile's namespace, on a multi-user installation"),
+    "token": ("TOKEN", "bearer token (other users can see it in `ps`; --token-file is better)"),
+    "token-file": ("FILE", "file with the bearer token, read for every request"),
+    "cookie": ("COOKIE", "login cookie, e.g. authservice_session=... (better: --cookie-file)"),
+    "cookie-file": ("FILE", "file with the cookie"),
+    "ca-file": ("FILE", "certificate authority of the server"),
+}
+
+
+class Secret:
+    """A text that never prints itself; read from a file each time when it has one."""
+
+    def __init__(self, value: str = "", *, file: str = "", what: str = "secret") -> None:
+        self._value, self._file, self._what = value, file, what
+
+    def read(self) -> str:
+        if not self._file:
+            return self._value
+        try:
+            text = Path(self._file).expanduser().read_text(encoding="utf-8").strip()
+        except OSError as error:
+            raise UserError(f"the {self._what} file {self._file}: {error.strerror}") from error
+        if not text:
+            raise UserError(f"the {self._what} file {self._file} is empty")
+        return text
+
+    def __repr__(self) -> str:
+        return "Secret(***)"
+
+    __str__ = __repr__
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connection:
+    """Where the server is and how to log in; every text may come from flag, environment or file."""
+
+    host: str = ""
+    ui_host: str = ""  # for the printed links, where it differs from host
+    namespace: str = ""  # the profile, on a multi-user installation
+    experiment: str = ""
+    token: str = ""
+    token_file: str = ""
+    cookie: str = ""
+    cookie_file: str = ""
+    service_account: bool = False  # the projected token that Kubeflow mounts into a pod
+    ca_file: str = ""
+
+    def __repr__(self) -> str:  # the generated one would print the secrets
+        return f"Connection(host={self.host!r}, namespace={self.namespace!r})"
+
+    def bearer(self) -> Secret | None:
+        if self.service_account:
+            path = self.token_file or SERVICE_ACCOUNT_TOKEN
+            return Secret(file=path, what="service account token")
+        if self.token_file or self.token:
+            return Secret(self.token, file=self.token_file, what="token")
+        return None
+
+    def cookies(self) -> Secret | None:
+        if self.cookie_file or self.cookie:
+            return Secret(self.cookie, file=self.cookie_file, what="cookie")
+        return None
+
+
+def load_connection(
+    flags: Mapping[str, str | bool | None], environ: Mapping[str, str], file: str = ""
+) -> Connection:
+    """Flags over environment over file; a wrong key in the file is an error."""
+    connection = _read_file(file or environ.get(f"{_PREFIX}CONFIG", ""))
+    connection = _over(connection, _from_environment(environ))
+    connection = _over(connection, {k: v for k, v in flags.items() if v})
+    if not connection.host:
+        raise UserError(
+            "no Kubeflow Pipelines server named: give --host http://localhost:8080, "
+            f"or set {_PREFIX}HOST, or write `host:` into {_DEFAULT_FILE}"
+        )
+    if not connection.host.startswith(("http://", "https://")):
+        raise UserError(f"--host {connection.host}: write it with http:// or https://")
+    return replace(connection, host=connection.host.rstrip("/"))
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, str | bool]:
+    found: dict[str, str | bool] = {}
+    for field in fields(Connection):
+        text = environ.get(_PREFIX + field.name.upper(), "")
+        if text:
+            is_switch = field.name == "service_account"
+            found[field.name] = text.lower() in ("1", "true", "yes") if is_switch else text
+    return found
+
+
+def _over(connection: Connection, values: Mapping[str, str | bool]) -> Connection:
+    """A token in one source replaces a token file of a weaker one, and so for cookies."""
+    cleared: dict[str, str | bool] = {}
+    for secret in ("token", "cookie"):
+        if values.get(secret) or values.get(f"{secret}_file"):
+            cleared |= {secret: "", f"{secret}_file": ""}
+    return replace(connection, **{**cleared, **values})  # type: ignore[arg-type]
+
+
+def _read_file(name: str) -> Connection:
+    path = Path(name or _DEFAULT_FILE).expanduser()
+    if not path.exists():
+        if name:
+            raise UserError(f"the connection file {name} does not exist")
+        return Connection()
+    import yaml
+
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except yaml.YAMLError as error:
+        # The message of the parser quotes the line, which may hold a token.
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        raise UserError(f"the connection file {path}{line} is not YAML") from None
+    if isinstance(data, dict):  # a number would be refused with its value, which is a secret
+        data = {k: str(v) if k in ("token", "cookie") else v for k, v in data.items()}
+    return from_dict(Connection, data, path=str(path))
+
+
+def add_connection_arguments(parser: argparse.ArgumentParser) -> None:
+    """--host and how to log in."""
+    group = parser.add_argument_group(
+        "connection (or YT8M_KUBEFLOW_HOST and so on, or ~/.config/yt8m/kubeflow.yaml)"
+    )
+    for name, (metavar, text) in _FLAGS.items():
+        group.add_argument(f"--{name}", metavar=metavar, help=text)
+    group.add_argument(
+        "--service-account",
+        action="store_true",
+        help=f"inside a pod: the token mounted at {SERVICE_ACCOUNT_TOKEN}",
+    )
+    group.add_argument("--connection", metavar="FILE", default="", help="a file of these settings")
+
+
+def add_experiment_argument(
+    parser: argparse.ArgumentParser, text: str = "experiment (default yt8m)"
+) -> None:
+    parser.add_argument("--experiment", metavar="NAME", help=text)
+
+
+def read_connection(args: argparse.Namespace) -> Connection:
+    names = [name.replace("-", "_") for name in _FLAGS] + ["service_account", "experiment"]
+    flags = {name: getattr(args, name, None) for name in names}
+    return load_connection(flags, os.environ, args.connection)
+
+
+def link(connection: Connection, kind: str, identifier: str) -> str:
+    """The page of a run, a recurring run or a pipeline version in the user interface."""
+    pages = {
+        "run": "runs/details",
+        "schedule": "recurringrun/details",
+        "pipeline": "pipelines/details",
+    }
+    return f"{(connection.ui_host or connection.host).rstrip('/')}/#/{pages[kind]}/{identifier}"

@@ -1,0 +1,252 @@
+"""Requests to the v2beta1 API: their errors explained, and which of them are tried again.
+
+A request that may have been carried out (a time-out, a dropped connection, a 5xx) is repeated
+blindly only when repeating it changes nothing. A create is looked for before it is sent again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import kfp_server_api
+import urllib3
+from kfp_server_api.exceptions import ApiException, ApiTypeError, ApiValueError
+
+from yt8m.components.storage.retry import Backoff
+from yt8m.kubeflow.server.connection import Connection
+from yt8m.schemas.errors import UserError, Yt8mError
+
+T = TypeVar("T")
+_API = "/apis/v2beta1"
+# A pair, because the generated client silently ignores a single float.
+_TIMEOUT_S = (10.0, 60.0)
+_LONGEST_TEXT = 500
+_INTERNAL_ERROR = 500
+
+
+class ServerError(Yt8mError):
+    """The server could not be asked, or answered with an error; `unsure` if it may have acted."""
+
+    def __init__(
+        self, message: str, *, status: int = 0, unsure: bool, wait_s: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status, self.unsure, self.wait_s = status, unsure, wait_s
+
+    @property
+    def again(self) -> bool:
+        """True where the same request may succeed later."""
+        return self.status in (0, 429) or self.status >= 500
+
+
+class RefusedError(UserError):
+    """The server understood and declined: a wrong id, no permission, already there."""
+
+    def __init__(self, message: str, *, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class RetryPolicy(Backoff):
+    """Repeats requests, and looks before it repeats a create."""
+
+    attempts: int = 5
+
+    def repeat(self, action: Callable[[], T]) -> T:
+        """`action` until it succeeds; for requests that may be carried out twice."""
+        return self._run(action, look_up=None)
+
+    def create(self, action: Callable[[], T], look_up: Callable[[], T | None]) -> T:
+        """`action` at most once in effect: what an unsure attempt left is found by `look_up`.
+
+        A 500 is looked up too, but never repeated: the API server answers it after it has made
+        objects in the cluster which no list shows.
+        """
+        return self._run(action, look_up=look_up)
+
+    def _run(self, action: Callable[[], T], look_up: Callable[[], T | None] | None) -> T:
+        unsure = False
+        for attempt in range(self.attempts):
+            try:
+                return action()
+            except RefusedError as error:
+                found = look_up() if look_up and error.status == 409 and unsure else None
+                if found is None:
+                    raise
+                return found
+            except ServerError as error:
+                if not error.again:
+                    raise
+                # Waiting before looking: the server may still be writing.
+                if attempt + 1 < self.attempts or (look_up and error.unsure):
+                    self.sleep(self.wait_s(attempt, error.wait_s))
+                if look_up and error.unsure:
+                    unsure = True
+                    found = look_up()
+                    if found is not None:
+                        return found
+                is_half_done = look_up is not None and error.status == _INTERNAL_ERROR
+                if is_half_done or attempt + 1 == self.attempts:
+                    raise
+        raise AssertionError("attempts must be 1 or more")
+
+
+class HttpTransport:
+    """The generated client without its method names, which differ from version to version."""
+
+    def __init__(
+        self, connection: Connection, *, timeout_s: tuple[float, float] = _TIMEOUT_S
+    ) -> None:
+        self._host, self._timeout_s = connection.host, timeout_s
+        self._cookie = connection.cookies()
+        self._token = connection.bearer()
+        configuration = kfp_server_api.Configuration(host=connection.host)
+        # urllib3's own retries would repeat a POST unseen, and follow a redirect to a login page.
+        configuration.retries = urllib3.Retry(0, redirect=0)
+        if connection.ca_file:
+            configuration.ssl_ca_cert = connection.ca_file
+        if self._token is not None:
+            configuration.api_key_prefix["authorization"] = "Bearer"
+            configuration.api_key["authorization"] = "read when a request is made"
+            configuration.refresh_api_key_hook = self._refresh
+        self._client = kfp_server_api.ApiClient(configuration)
+
+    def _refresh(self, configuration: Any) -> None:
+        if self._token is not None:
+            configuration.api_key["authorization"] = self._token.read()
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        answer: str,
+        *,
+        query: Mapping[str, str | int | None] | None = None,
+        body: Any = None,
+        file: str = "",
+    ) -> Any:
+        """The answer as the model named `answer` ("object" where nothing is expected)."""
+        pairs = [(k, v) for k, v in (query or {}).items() if v not in (None, "")]
+        headers = {"Accept": "application/json", "Content-Type": "application/json"}
+        if file:
+            headers["Content-Type"] = "multipart/form-data"
+        if self._cookie is not None:
+            headers["Cookie"] = self._cookie.read()
+        try:
+            data: Any = self._client.call_api(
+                _API + path,
+                method,
+                query_params=pairs,
+                header_params=headers,
+                body=body,
+                post_params=_upload(file) if file else None,
+                response_type=answer,
+                auth_settings=["Bearer"],
+                _return_http_data_only=True,
+                _request_timeout=self._timeout_s,
+            )
+            self._expect_json()
+        except ApiException as error:
+            raise self._explain(error, method, path) from None
+        except urllib3.exceptions.HTTPError as error:
+            raise self._unreachable(error, method, path) from None
+        except (ApiTypeError, ApiValueError, ValueError, AttributeError) as error:
+            raise ServerError(
+                f"{method} {self._host}{_API}{path}: the answer is not that of Kubeflow Pipelines "
+                f"v2 ({_short(str(error))}); is --host its address?",
+                status=200,
+                unsure=True,
+            ) from None
+        return data
+
+    def _expect_json(self) -> None:
+        """The generated client makes an empty model of a page of HTML, which is a login page."""
+        if not isinstance(json.loads(self._client.last_response.data or "{}"), dict):
+            raise ValueError("not a JSON object")
+
+    def _explain(self, error: ApiException, method: str, path: str) -> ServerError | RefusedError:
+        status = int(error.status or 0)
+        where = f"{method} {self._host}{_API}{path}"
+        said = _said(error.body)
+        if status in (301, 302, 303, 307, 308, 401):
+            return self._login(status)
+        if status == 403:
+            return RefusedError(
+                f"{where}: permission denied ({said}); on a multi-user installation give "
+                "--namespace with your profile, and a token that may use it",
+                status=status,
+            )
+        if status == 0:  # how the generated client tells of TLS
+            return self._distrusted(str(error.reason), where)
+        if status == 429 or status >= 500:
+            wait = _seconds((error.headers or {}).get("Retry-After"))
+            unsure = status != 429
+            return ServerError(
+                f"{where}: {status} {said}", status=status, unsure=unsure, wait_s=wait
+            )
+        return RefusedError(f"{where}: {status} {said}", status=status)
+
+    def _login(self, status: int) -> RefusedError:
+        return RefusedError(
+            f"{self._host} asks for a login (status {status}): give --token-file or --cookie-file, "
+            "or --service-account inside a pod; a token may also have run out",
+            status=401,
+        )
+
+    def _distrusted(self, detail: str, where: str) -> RefusedError:
+        return RefusedError(
+            f"{where}: {_short(detail)}; if the server's certificate is signed by an authority of "
+            "your own, give that with --ca-file",
+            status=0,
+        )
+
+    def _unreachable(self, error: Exception, method: str, path: str) -> ServerError | RefusedError:
+        before = (
+            urllib3.exceptions.NewConnectionError,
+            urllib3.exceptions.ConnectTimeoutError,
+        )
+        error = getattr(error, "reason", None) or error  # what urllib3 wrapped as MaxRetryError
+        if isinstance(error, urllib3.exceptions.ResponseError):
+            return self._login(302)
+        if isinstance(error, urllib3.exceptions.SSLError):
+            return self._distrusted(str(error), f"{method} {self._host}{_API}{path}")
+        never_sent = isinstance(error, before)
+        detail = re.sub(r"^<[^>]*>: ", "", str(error))
+        return ServerError(
+            f"{method} {self._host}{_API}{path}: {_short(detail)}"
+            + ("; is the server up, and --host its address?" if never_sent else ""),
+            unsure=not never_sent,
+        )
+
+
+def _upload(file: str) -> list[tuple[str, tuple[str, bytes, str]]]:
+    """The server takes a file for YAML by its name alone."""
+    return [("uploadfile", ("pipeline.yaml", Path(file).read_bytes(), "application/yaml"))]
+
+
+def _said(body: Any) -> str:
+    """The server's own message, without the stack of Go errors that follows it."""
+    text = body.decode("utf-8", "replace") if isinstance(body, bytes) else str(body or "")
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return _short(text)
+    if isinstance(data, dict):
+        text = str(data.get("error_message") or data.get("message") or data.get("error") or text)
+    return _short(text)
+
+
+def _short(text: str) -> str:
+    lines: Sequence[str] = text.strip().splitlines()
+    first = lines[0] if lines else "(no message)"
+    return first if len(first) <= _LONGEST_TEXT else first[:_LONGEST_TEXT] + "..."
+
+
+def _seconds(text: str | None) -> float | None:
+    return float(text) if text and text.isdigit() else None

@@ -1,0 +1,181 @@
+"""A run from what a person says (`--param span=3`) to its end, task by task."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from yt8m.components.evaluator.config import GateConfig
+from yt8m.components.evaluator.thresholds import resolve_gate
+from yt8m.kubeflow.server.client import (
+    KfpClient,
+    Launch,
+    PipelineRun,
+    Task,
+    find_pipeline,
+    newest_version,
+)
+from yt8m.kubeflow.server.http import ServerError
+from yt8m.kubeflow.spec.lint import root_problem
+from yt8m.kubeflow.spec.spec_file import Spec, server_spec
+from yt8m.schemas.errors import EXIT_UNKNOWN, UserError, Yt8mError
+
+DEFAULT_EXPERIMENT = "yt8m"
+# Parameter of the run -> component, and the field of its configuration, which it may be left to.
+_NEEDED = {"data_root": ("ExampleGen", "root"), "push_dir": ("Pusher", "push_dir")}
+_MOST_NAMED = 10
+# The driver of each task and the graph itself are tasks too; people ask about their own.
+_MACHINERY = ("-driver", "executor", "root")
+
+
+class UnknownOutcomeError(Yt8mError):
+    """The run may have succeeded or failed: the server cannot be asked."""
+
+    exit_code = EXIT_UNKNOWN
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaunchOptions:
+    """A run or a schedule as asked for."""
+
+    pipeline: str
+    name: str
+    version: str = ""
+    experiment: str = DEFAULT_EXPERIMENT
+    root: str = ""
+    parameters: Sequence[str] = ()
+    service_account: str = ""
+
+
+def resolve(client: KfpClient, options: LaunchOptions, *, dry_run: bool = False) -> Launch:
+    """Look up pipeline, version and experiment, and check the parameters against the spec."""
+    pipeline = find_pipeline(client, options.pipeline)
+    if pipeline is None:
+        known = _name_some(options.pipeline, [p.name for p in client.pipelines()])
+        raise UserError(
+            f"no pipeline {options.pipeline!r} on the server (there: {known}); "
+            "`yt8m kubeflow upload pipeline.yaml` puts it there"
+        )
+    version = newest_version(client, pipeline, options.version)
+    spec = server_spec(version.spec)
+    root = options.root or spec.root
+    if not root:
+        raise UserError(
+            "no pipeline root: give --root s3://bucket/path (a compiled YAML cannot carry it "
+            "to the server unless it was compiled with --root)"
+        )
+    if problem := root_problem(root):
+        raise UserError(f"--root {root}: {problem}")
+    parameters = spec.parse_parameters(options.parameters)
+    _check_values(spec, parameters)
+    return Launch(
+        name=options.name,
+        pipeline_id=pipeline.id,
+        version_id=version.id,
+        experiment_id=client.experiment_id(options.experiment, create=not dry_run),
+        pipeline_root=root,
+        parameters=parameters,
+        service_account=options.service_account,
+    )
+
+
+def _check_values(spec: Spec, parameters: Mapping[str, Any]) -> None:
+    """What the pipeline's components would refuse, some of them only after the training."""
+    for name, (component, field) in _NEEDED.items():
+        default = spec.parameters.get(name, {}).get("defaultValue")
+        compiled = spec.component_config(component).get(field)
+        if name in spec.parameters and not (parameters.get(name) or default or compiled):
+            raise UserError(f"--param {name}=...: give one, for none was compiled into {spec.name}")
+    thresholds = {
+        name: str(parameters[name])
+        for name in ("gap_threshold", "gap_change_threshold")
+        if name in parameters
+    }
+    resolve_gate(GateConfig(), **thresholds)
+
+
+@dataclass(frozen=True)
+class Polling:
+    """How often the server is asked, and for how long at most (0: for ever)."""
+
+    every_s: float = 10.0
+    timeout_s: float = 0.0
+    patience_s: float = 600.0  # with a server that does not answer
+    sleep: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.monotonic
+
+
+def wait(
+    client: KfpClient, run_id: str, *, say: Callable[[str], None], polling: Polling
+) -> PipelineRun:
+    """The finished run; `say` hears each change of a task's state once.
+
+    A server that is away for less than `polling.patience_s` is waited for: the run goes on without
+    it. UnknownOutcomeError where it stays away.
+    """
+    deadline = polling.clock() + polling.timeout_s if polling.timeout_s else None
+    last_state: dict[str, str] = {}
+    away_since: float | None = None
+    while True:
+        run = None
+        try:
+            run = client.run(run_id)
+            away_since = None
+        except ServerError as error:
+            if not error.again:
+                raise
+            if away_since is None:
+                away_since = polling.clock()
+                say(f"{error}; asking again for {polling.patience_s / 60:.0f} min")
+            elif polling.clock() - away_since >= polling.patience_s:
+                raise UnknownOutcomeError(
+                    f"{error}; the run goes on without the server, and "
+                    f"`yt8m kubeflow wait {run_id}` follows it again"
+                ) from None
+        else:
+            for task in own_tasks(run):
+                if last_state.get(task.name) != task.state:
+                    last_state[task.name] = task.state
+                    say(_line(task))
+            if run.is_over:
+                return run
+        if deadline is not None and polling.clock() >= deadline:
+            state = run.state if run else "not known, for the server is away"
+            raise Yt8mError(
+                f"run {run_id}: still {state} after {polling.timeout_s:.0f} s (--timeout); "
+                f"it goes on; `yt8m kubeflow wait {run_id}` follows it again"
+            )
+        polling.sleep(polling.every_s)
+
+
+def own_tasks(run: PipelineRun) -> list[Task]:
+    """The pipeline's own steps, oldest first."""
+    tasks = [
+        t
+        for t in run.tasks
+        if not t.name.endswith(_MACHINERY) and t.name != run.name and not _is_workflow(t)
+    ]
+    return sorted(tasks, key=lambda t: (t.started.timestamp() if t.started else 9e12, t.name))
+
+
+def _is_workflow(task: Task) -> bool:
+    """The Workflow itself is listed as a task; its nodes are called after it and numbered."""
+    return any(re.fullmatch(rf"{re.escape(task.name)}-\d+", node) for node in task.nodes)
+
+
+def _name_some(asked: str, names: list[str]) -> str:
+    """The names nearest to what was asked for, or a few of them, and how many more there are."""
+    if len(names) <= _MOST_NAMED:
+        return ", ".join(sorted(names)) or "none"
+    some = difflib.get_close_matches(asked, names, n=3) or sorted(names)[:_MOST_NAMED]
+    return f"{', '.join(some)} and {len(names) - len(some)} others"
+
+
+def _line(task: Task) -> str:
+    pod = f" (pod {task.pod})" if task.pod else ""
+    why = f": {task.error}" if task.error else ""
+    return f"{task.name}: {task.state}{why}{pod if task.state == 'FAILED' else ''}"

@@ -1,0 +1,93 @@
+"""Recurring runs by name, although Kubeflow's names are not unique and nothing can be updated.
+
+A changed schedule is created switched off, the old one is deleted, and then the new one is
+switched on: interrupted at any point, two never run side by side, and the same command repairs it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from yt8m.kubeflow.server.client import KfpClient, Launch, Schedule, Timing
+from yt8m.schemas.errors import UserError
+
+
+class Change(enum.Enum):
+    """What was done to a schedule, or would be."""
+
+    NONE = "already there"
+    CREATED = "created"
+    REPLACED = "replaced"
+    ENABLED = "enabled"
+    DISABLED = "disabled"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scheduled:
+    """The schedule as it is now, and the ids of those it took the place of."""
+
+    schedule: Schedule
+    change: Change
+    removed: tuple[str, ...] = ()
+
+
+def schedule(
+    client: KfpClient, launch: Launch, timing: Timing, *, enabled: bool, dry_run: bool = False
+) -> Scheduled:
+    """Exactly one schedule of this name, as wanted, in the experiment."""
+    if not 1 <= timing.max_concurrency <= 10:
+        raise UserError(f"--max-concurrency {timing.max_concurrency}: Kubeflow takes 1 to 10")
+    named = _named(client, launch)
+    same = [s for s in named if _same(s, launch, timing)]
+    keep = next((s for s in same if s.enabled == enabled), same[0] if same else None)
+    others = [s for s in named if keep is None or s.id != keep.id]
+    change = _change(keep, others, enabled)
+    if dry_run:
+        planned = keep or Schedule(id="", launch=launch, timing=timing, enabled=enabled)
+        return _scheduled(replace(planned, enabled=enabled), change, others)
+    kept = keep or client.create_schedule(launch, timing, enabled=False)
+    for other in others:
+        client.delete_schedule(other.id)
+    if keep is None or kept.enabled != enabled:
+        client.set_enabled(kept.id, enabled)
+    return _scheduled(replace(kept, enabled=enabled), change, others)
+
+
+def unschedule(
+    client: KfpClient, experiment_id: str, name: str, *, dry_run: bool = False
+) -> tuple[Schedule, ...]:
+    """Delete every schedule of this name (or id); those that were there."""
+    if not experiment_id:  # no such experiment; asked without one, the server would list all
+        return ()
+    found = [s for s in client.schedules(experiment_id) if name in (s.launch.name, s.id)]
+    for one in [] if dry_run else found:
+        client.delete_schedule(one.id)
+    return tuple(found)
+
+
+def _named(client: KfpClient, launch: Launch) -> list[Schedule]:
+    if not launch.experiment_id:  # a dry run, and the experiment is not there yet
+        return []
+    return [s for s in client.schedules(launch.experiment_id) if s.launch.name == launch.name]
+
+
+def _same(existing: Schedule, launch: Launch, timing: Timing) -> bool:
+    there = existing.launch
+    # The server may fill in a service account of its own.
+    if not launch.service_account:
+        there = replace(there, service_account="")
+    return there == launch and existing.timing == timing
+
+
+def _change(keep: Schedule | None, others: Sequence[Schedule], enabled: bool) -> Change:
+    if keep is None:
+        return Change.REPLACED if others else Change.CREATED
+    if keep.enabled != enabled:
+        return Change.ENABLED if enabled else Change.DISABLED
+    return Change.REPLACED if others else Change.NONE
+
+
+def _scheduled(schedule: Schedule, change: Change, others: Sequence[Schedule]) -> Scheduled:
+    return Scheduled(schedule=schedule, change=change, removed=tuple(o.id for o in others))

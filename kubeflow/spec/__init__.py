@@ -1,0 +1,1 @@
+"""The compiled pipeline: made, changed for Kubeflow, checked, read."""

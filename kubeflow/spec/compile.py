@@ -1,0 +1,214 @@
+"""The pipeline as Kubeflow reads it: schema 2.1 YAML that the open-source backend really runs."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from yt8m.components import storage
+from yt8m.components.evaluator.thresholds import check_gate
+from yt8m.components.example_gen.config import Ingest
+from yt8m.components.trainer.kubernetes_config import KubernetesBackend
+from yt8m.kubeflow.config import OWN_MODULES_VARIABLE, PlatformConfig
+from yt8m.kubeflow.container.visualizations import add_visualizations
+from yt8m.kubeflow.spec.lint import lint
+from yt8m.kubeflow.spec.platform import add_platform
+from yt8m.kubeflow.spec.spec_file import Spec
+from yt8m.pipeline.config import PipelineConfig
+from yt8m.schemas.errors import ConfigError, Yt8mError
+
+if TYPE_CHECKING:
+    from tfx.orchestration.pipeline import Pipeline
+
+ENTRY_POINT = ("python", "-m", "yt8m.kubeflow.container.entrypoint")
+# Without a shared volume: what is kept here is lost with the pod.
+POD_WORK_DIR = "/tmp/yt8m"
+# They look at the world outside, which a cached result does not show: last night's data again.
+UNCACHED = ("ExampleGen", "Baseline")
+# Parameter of the run -> the component parameters that take it.
+RUN_PARAMETERS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "data_root": (("ExampleGen", "data_root"),),
+    "span": (("ExampleGen", "span"),),
+    "push_dir": (("Baseline", "push_dir"), ("Pusher", "push_dir")),
+    "gap_threshold": (("Evaluator", "gap_threshold"),),
+    "gap_change_threshold": (("Evaluator", "gap_change_threshold"),),
+}
+_HEADER = """\
+# Pipeline {name}, compiled by `yt8m kubeflow compile` for {image}.
+# Runs take: {parameters}.
+# Upload it with `yt8m kubeflow upload`.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """What to compile for."""
+
+    image: str
+    root: str  # of the artifacts, in an object store
+    platform: PlatformConfig
+
+
+def compile_config(config: PipelineConfig, target: Target) -> Spec:
+    """The documents for `config`; nothing is looked up outside, and no network is used."""
+    # Evaluator would refuse it as well, but after the training.
+    problems = check_gate(config.gate, config.evaluator)
+    if problems:
+        raise ConfigError(problems)
+
+    from yt8m.pipeline.cache_keys import ExternalInputs
+    from yt8m.pipeline.graph import create_pipeline
+
+    pipeline = create_pipeline(adapt(config, target), ExternalInputs())
+    return compile_pipeline(pipeline, _with_own_modules(target, config.own_modules))
+
+
+def _with_own_modules(target: Target, modules: Sequence[tuple[str, str]]) -> Target:
+    """Every task looks for the user's own code, so that the first says what the image lacks."""
+    if not modules:
+        return target
+    environment = {OWN_MODULES_VARIABLE: json.dumps(modules), **target.platform.environment}
+    return replace(target, platform=replace(target.platform, environment=environment))
+
+
+def adapt(config: PipelineConfig, target: Target) -> PipelineConfig:
+    """The configuration as it has to be where every component has a machine of its own.
+
+    A directory of links would be uploaded by the launcher as copies of all data, so the examples
+    stay where they are and are referred to. `root` is left with what outlives a run (checkpoints,
+    what was verified before), which lies on a shared volume; artifacts go to `target.root`.
+    """
+    _check_backend(config, target)
+    data = config.data
+    if data.ingest is Ingest.LINK:
+        data = replace(data, ingest=Ingest.REFERENCE)
+    root = target.platform.work_dir or POD_WORK_DIR
+    return replace(config, name=config.name.replace("_", "-"), root=root, data=data)
+
+
+def _check_backend(config: PipelineConfig, target: Target) -> None:
+    backend = config.trainer.backend
+    if not isinstance(backend, KubernetesBackend):
+        return
+    if not (backend.work_dir or target.platform.work_dir):
+        raise ConfigError(
+            f"trainer.backend: {backend.name} needs a directory that all pods share; set work_dir "
+            "in the --platform file, and mount its volume with trainer.backend.mounts"
+        )
+
+
+def compile_pipeline(pipeline: Pipeline, target: Target) -> Spec:
+    """TFX's compiler, then everything that the open-source backend needs besides."""
+    from tfx.orchestration.kubeflow.v2.kubeflow_v2_dag_runner import (
+        KubeflowV2DagRunner,
+        KubeflowV2DagRunnerConfig,
+    )
+
+    if not target.image:
+        raise ConfigError("--image: name the container image (`make image` builds it)")
+    runner = KubeflowV2DagRunner(
+        config=KubeflowV2DagRunnerConfig(
+            default_image=target.image,
+            default_commands=list(ENTRY_POINT),
+            use_pipeline_spec_2_1=True,
+        )
+    )
+    try:
+        spec: dict[str, Any] = runner.run(pipeline, write_out=False)["pipelineSpec"]
+    except ValueError as error:
+        raise ConfigError(f"TFX cannot compile this pipeline: {error}") from error
+    spec["defaultPipelineRoot"] = target.root
+    # For the trainer's Kubernetes backends, which start pods of their own.
+    own = {"YT8M_IMAGE": target.image, "YT8M_WORK_DIR": target.platform.work_dir}
+    environment = {**{k: v for k, v in own.items() if v}, **target.platform.environment}
+    promote(spec)
+    _pass_output_types(spec)
+    add_visualizations(spec)  # after the types: TFX is to know nothing of them
+    _set_caching(spec)
+    platform = add_platform(spec, replace(target.platform, environment=environment))
+    lint(spec, platform)
+    return Spec(pipeline=spec, platform=platform)
+
+
+def write_spec(spec: Spec, path: str) -> None:
+    """Write the YAML documents to `path`, all or nothing."""
+    if not Path(path).absolute().parent.is_dir():
+        raise ConfigError(f"--out {path}: no such directory")
+    try:
+        storage.write_text(path, to_yaml(spec))
+    except OSError as error:
+        raise ConfigError(f"--out {path}: {error.strerror}") from error
+
+
+def to_yaml(spec: Spec) -> str:
+    """The text of the file; the same content gives the same text."""
+    import yaml
+
+    executors = spec.pipeline["deploymentSpec"]["executors"].values()
+    images = {e["container"]["image"] for e in executors if "container" in e}
+    header = _HEADER.format(
+        name=spec.name, image=", ".join(sorted(images)), parameters=", ".join(RUN_PARAMETERS)
+    )
+    documents = [_plain(spec.pipeline)] + ([_plain(spec.platform)] if spec.platform else [])
+    text = io.StringIO()
+    yaml.safe_dump_all(documents, text, sort_keys=True, width=100)
+    return header + text.getvalue()
+
+
+def promote(spec: dict[str, Any]) -> None:
+    """Make every one of RUN_PARAMETERS an input of the pipeline in `spec`.
+
+    `create_pipeline` knows nothing of Kubeflow and compiles them as constants; the constant becomes
+    the default of the input.
+    """
+    inputs = spec["root"].setdefault("inputDefinitions", {}).setdefault("parameters", {})
+    tasks = spec["root"]["dag"]["tasks"]
+    for name, uses in RUN_PARAMETERS.items():
+        places = [_place(tasks, task, parameter) for task, parameter in uses]
+        defaults = {str(place["runtimeValue"]["constant"]) for place in places}
+        if len(defaults) != 1:
+            raise Yt8mError(f"{name} is compiled with different values: {sorted(defaults)}")
+        inputs[name] = {"parameterType": "STRING", "defaultValue": defaults.pop()}
+        for place in places:
+            place.clear()
+            place["componentInputParameter"] = name
+
+
+def _place(tasks: Mapping[str, Any], task: str, parameter: str) -> dict[str, Any]:
+    try:
+        place: dict[str, Any] = tasks[task]["inputs"]["parameters"][parameter]
+    except KeyError:
+        raise Yt8mError(
+            f"the pipeline has no parameter {parameter!r} of {task}, which a run may set"
+        ) from None
+    if not isinstance(place.get("runtimeValue", {}).get("constant"), str):
+        raise Yt8mError(f"{task}.{parameter} is not a text that a run could replace: {place}")
+    return place
+
+
+def _pass_output_types(spec: Mapping[str, Any]) -> None:
+    """Tell our entry point the types of outputs too; kfp's local runner hides them as well."""
+    import json
+
+    for component in spec["components"].values():
+        executor = spec["deploymentSpec"]["executors"].get(component.get("executorLabel"), {})
+        outputs = component.get("outputDefinitions")
+        if "container" in executor and outputs:
+            executor["container"]["args"] += ["--outputs_spec", json.dumps(outputs, sort_keys=True)]
+
+
+def _set_caching(spec: Mapping[str, Any]) -> None:
+    for name, task in spec["root"]["dag"]["tasks"].items():
+        if name in UNCACHED:
+            task["cachingOptions"] = {"enableCache": False}
+
+
+def _plain(value: Any) -> Any:
+    """Without anchors: YAML would write an object that is used twice as a reference."""
+    if isinstance(value, Mapping):
+        return {key: _plain(below) for key, below in value.items()}
+    return [_plain(below) for below in value] if isinstance(value, list) else value

@@ -1,1 +1,0 @@
-"""Commands that run, repeat and look at pipelines."""

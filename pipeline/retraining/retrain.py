@@ -1,0 +1,275 @@
+"""Retraining: is there new data, with which spans; and the schedule of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from yt8m.components.artifacts.run_record import RunRecord, Verdict
+from yt8m.components.console.console import Console
+from yt8m.components.example_gen.sources import Sources, resolve_sources
+from yt8m.components.registry.versions import newest
+from yt8m.components.storage.retry import Backoff
+from yt8m.pipeline.config import PipelineConfig, RetrainConfig
+from yt8m.pipeline.metadata import Lineage, open_store
+from yt8m.pipeline.run.finish import notify, summary
+from yt8m.pipeline.run.retrain_status import RetrainStatus, write_status
+from yt8m.pipeline.run.signals import GRACE_S, Interrupted, signals_as_errors
+from yt8m.pipeline.run_record import read_run_records
+from yt8m.pipeline.workspace import Layout, run_lock
+from yt8m.schemas.cron import Cron
+from yt8m.schemas.errors import (
+    EXIT_DONE,
+    EXIT_HELD_BACK,
+    EXIT_INTERRUPTED,
+    EXIT_NOTHING_NEW,
+    EXIT_TERMINATED,
+    EXIT_USER,
+    Terminated,
+)
+
+_SETTLED = (EXIT_DONE, EXIT_HELD_BACK, EXIT_NOTHING_NEW)
+_NOT_RETRIED = (*_SETTLED, EXIT_USER)  # what was given is wrong, and stays wrong a minute later
+_PROGRAM = (sys.executable, "-m", "yt8m")
+_ENDED_BY_SIGNAL = (EXIT_INTERRUPTED, EXIT_TERMINATED)
+_ONE_SCHEDULE = "it retrains on a schedule: a root has one, so stop it first, or use another --root"
+_CLOCK_CHECK_S = 30.0  # the machine may sleep, and its clock may be set
+_CHILD_ENDS_WITHIN_S = GRACE_S + 3
+_DAY_S = 86400.0
+_NEWEST_SPAN = ("", "latest")
+
+
+@dataclass(frozen=True)
+class NewData:
+    """Whether there are new data, in words; `is_new` False ends a retraining at once."""
+
+    is_new: bool
+    text: str
+
+
+def windowed(config: PipelineConfig) -> PipelineConfig:
+    """`config` on the newest `retrain.window` spans, unless it names its spans itself."""
+    if config.data.span not in _NEWEST_SPAN:
+        return config
+    window = f"last:{config.retrain.window}"
+    return dataclasses.replace(config, data=dataclasses.replace(config.data, span=window))
+
+
+def retraining_config(config: PipelineConfig) -> PipelineConfig:
+    """`config` as a retraining runs it: on the window, and from the newest blessed model."""
+    warm = config.retrain.warm_start or config.trainer.start_from_base
+    trainer = dataclasses.replace(config.trainer, start_from_base=warm)
+    return dataclasses.replace(windowed(config), trainer=trainer)
+
+
+def find_new_data(config: PipelineConfig) -> NewData:
+    """Compare what is there with what complete runs, and the newest model, were made from."""
+    sources = resolve_sources(config.data)
+    processed = _complete_runs(config)
+    if sources.digest in processed:
+        return NewData(
+            False,
+            f"nothing new: {processed[sources.digest]} was made from {_named(sources)} already; "
+            "after a change of the configuration, use `yt8m run`",
+        )
+    known = _newest_known_span(config)
+    if sources.spans and known is not None and not processed and max(sources.spans) <= known:
+        return NewData(False, f"nothing new: the registry's newest model has seen span {known}")
+    return NewData(True, f"retraining on {_named(sources)}")
+
+
+def _complete_runs(config: PipelineConfig) -> dict[str, str]:
+    """Digest of the data to the run that was made from them, and what came of it, in words."""
+    database = Layout(Path(config.root)).database
+    if config.metadata.mysql is None and not database.exists():
+        return {}
+    lineage = Lineage(open_store(config.metadata, database))
+    return {
+        str(notes.get("source_digest", "")): f"run {run_id} ({notes['verdict']})"
+        for run_id, notes in lineage.notes()
+        if Verdict(notes.get("verdict", Verdict.FAILED.value)).is_complete
+    }
+
+
+def _newest_known_span(config: PipelineConfig) -> int | None:
+    """Where this root has no history (a new machine, a CronJob's empty disk), the registry has."""
+    if not config.pusher.push_dir:
+        return None
+    version = newest(config.pusher.push_dir)
+    return max(version.record.data.spans, default=None) if version else None
+
+
+def _named(sources: Sources) -> str:
+    if not sources.spans:
+        return f"{len(sources.shards)} shards (digest {sources.digest})"
+    spans = ", ".join(map(str, sources.spans))
+    return f"span {spans}" if len(sources.spans) == 1 else f"spans {spans}"
+
+
+def stale_data(config: PipelineConfig, layout: Layout, *, now: float) -> str:
+    """The alarm that nothing new came for more than `retrain.alarm_days`; empty while it did."""
+    days = config.retrain.alarm_days
+    since = _last_made(config, layout)
+    if days is None or since is None or now - since <= days * _DAY_S:
+        return ""
+    return (
+        f"no new data for {(now - since) / _DAY_S:.1f} days (retrain.alarm_days = {days:g}): look "
+        f"whether spans still arrive below {config.data.root}"
+    )
+
+
+def _last_made(config: PipelineConfig, layout: Layout) -> float | None:
+    """When a model was last made from new data; on an empty root the registry knows."""
+    known = next(read_run_records(layout), None)
+    if known is not None:
+        return known.started
+    version = newest(config.pusher.push_dir) if config.pusher.push_dir else None
+    if version is None or not version.record.created:
+        return None
+    return datetime.datetime.fromisoformat(version.record.created).timestamp()
+
+
+def backoff(config: RetrainConfig, retry: int) -> float:
+    """Seconds to wait before retry number `retry`, counted from 0."""
+    waits = Backoff(
+        first_wait_s=config.backoff_s, longest_wait_s=config.backoff_max_s, jitter=lambda: 1.0
+    )
+    return waits.wait_s(retry)
+
+
+def run_with_retries(
+    attempt: Callable[[], int], config: RetrainConfig, *, sleep: Callable[[float], None]
+) -> int:
+    """The last exit code of `attempt`, which is called until one is settled or retries run out."""
+    code = attempt()
+    for retry in range(config.retries):
+        if code in _NOT_RETRIED:
+            break
+        sleep(backoff(config, retry))
+        code = attempt()
+    return code
+
+
+def _utc_now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC)
+
+
+class RetrainScheduler:
+    """Runs `command`, a `yt8m retrain ...` without a schedule, at each time of `cron`.
+
+    Each run is a process of its own, so that nothing builds up here. One runs at a time, in the
+    thread that signals arrive in; times that pass meanwhile, or while the machine sleeps, make one
+    run together.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        config: PipelineConfig,
+        cron: Cron,
+        console: Console,
+        *,
+        now: Callable[[], datetime.datetime] = _utc_now,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._command, self._config = list(command), config
+        self._cron, self._console = cron, console
+        self._layout = Layout(Path(config.root))
+        self._now, self._sleep = now, sleep
+        self._status = RetrainStatus(cron=cron.label(), started=now().timestamp())
+
+    def run_forever(self) -> None:
+        """Until a signal comes, which is raised as what it is."""
+        lock = run_lock(self._layout.schedule_lock, advice=_ONE_SCHEDULE)
+        with lock, signals_as_errors() as signals:
+            self._console.info(f"retraining at {self._cron.explain(self._now())}")
+            try:
+                self._run_when_due()
+            except KeyboardInterrupt:
+                raise (signals.received or Interrupted("interrupted")) from None
+            finally:
+                self._update(next_run=None)
+
+    def _run_when_due(self) -> None:
+        after = self._now()
+        while True:
+            due = self._cron.next_times(after, 1)[0]
+            self._update(next_run=due.timestamp())
+            while (left := (due - self._now()).total_seconds()) > 0:
+                self._sleep(min(left, _CLOCK_CHECK_S))
+            after = max(self._now(), due)  # all times until now are answered by this run
+            self.run_once()
+
+    def run_once(self) -> None:
+        """One retraining, with its retries; a failure that remains is reported."""
+        before = self._newest_run()
+        self._update(last_run=self._now().timestamp(), last_end=None, next_run=None)
+        code = run_with_retries(self._attempt, self._config.retrain, sleep=self._pause)
+        after = self._newest_run()
+        failed = code not in _SETTLED
+        self._update(
+            last_end=self._now().timestamp(),
+            last_exit_code=code,
+            failures=self._status.failures + 1 if failed else 0,
+        )
+        if after is not None and after != before:
+            self._notify(summary(after))
+        elif failed:
+            reason = "the run could not start; its message is in the schedule's output"
+            self._notify({"verdict": Verdict.FAILED.value, "reason": reason})
+        if failed:
+            self._console.warn("retraining failed; the next scheduled run tries again")
+        if code == EXIT_NOTHING_NEW:
+            self._raise_alarm()
+
+    def _attempt(self) -> int:
+        """The exit code of one run."""
+        with subprocess.Popen([*_PROGRAM, *self._command]) as process:
+            try:
+                code = process.wait()
+            except KeyboardInterrupt:
+                _end(process)
+                raise
+        if code in _ENDED_BY_SIGNAL:
+            raise Terminated("the retraining under way was ended by a signal")
+        return code
+
+    def _pause(self, seconds: float) -> None:
+        self._console.warn(f"retraining failed; trying again in {seconds:g} s")
+        self._sleep(seconds)
+
+    def _raise_alarm(self) -> None:
+        if alarm := stale_data(self._config, self._layout, now=self._now().timestamp()):
+            self._console.warn(alarm)
+            self._notify({"verdict": "alarm", "reason": alarm})
+
+    def _newest_run(self) -> RunRecord | None:
+        return next(read_run_records(self._layout), None)
+
+    def _notify(self, outcome: Mapping[str, Any]) -> None:
+        if problem := notify(self._config.notify, outcome):
+            self._console.warn(problem)
+
+    def _update(self, **values: Any) -> None:
+        self._status = dataclasses.replace(self._status, **values)
+        try:
+            write_status(self._layout, self._status, self._config.retrain.metrics_file)
+        except OSError as error:  # a full disk must not end the schedule
+            self._console.warn(f"the schedule's status is not up to date: {error}")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """It saves what it has; on Ctrl-C the terminal has signalled it already."""
+    process.terminate()
+    try:
+        process.wait(timeout=_CHILD_ENDS_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

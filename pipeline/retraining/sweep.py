@@ -1,0 +1,103 @@
+"""A sweep: one run for each combination of some values, on one root, so that they share caches.
+
+Every run is compared with the same thing, which is nothing: there is no baseline, and models go
+into a registry of the sweep's own. What has run is found again by its run key.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from yt8m.components.artifacts.run_record import RunRecord
+from yt8m.components.baseline.config import BaselineChoice
+from yt8m.pipeline.cache_keys import resolve_external_inputs
+from yt8m.pipeline.config import PipelineConfig
+from yt8m.pipeline.run_record import read_run_records
+from yt8m.pipeline.workspace import Layout
+from yt8m.schemas.errors import UserError, Yt8mError
+
+MODELS = "models"  # below the root
+_OPEN, _CLOSE = "[{", "]}"
+
+Point = Mapping[str, str]  # one combination: the values as text, by dotted path
+
+
+def points_of(settings: Sequence[str]) -> tuple[list[str], list[Point]]:
+    """The settings of one value, and every combination of the others'."""
+    fixed, swept = [], {}
+    for setting in settings:
+        path, _, text = setting.partition("=")
+        values = _values(text)
+        if len(values) > 1:
+            swept[path] = values
+        else:
+            fixed.append(setting)
+    if not swept:
+        raise UserError(
+            "nothing to sweep over: give several values to a setting, such as "
+            "--set trainer.optimizer.learning_rate=0.001,0.003"
+        )
+    combinations = itertools.product(*swept.values())
+    return fixed, [dict(zip(swept, values, strict=True)) for values in combinations]
+
+
+def _values(text: str) -> list[str]:
+    """Split at the commas that are in no list or mapping."""
+    values, depth = [""], 0
+    for letter in text:
+        depth += (letter in _OPEN) - (letter in _CLOSE)
+        if letter == "," and not depth:
+            values.append("")
+        else:
+            values[-1] += letter
+    return [value.strip() for value in values]
+
+
+def prepared(config: PipelineConfig) -> PipelineConfig:
+    """`config` as a sweep runs it: no baseline, and a registry below its root."""
+    return dataclasses.replace(
+        config,
+        baseline=dataclasses.replace(config.baseline, version=BaselineChoice.NONE),
+        pusher=dataclasses.replace(config.pusher, push_dir=str(Path(config.root) / MODELS)),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """One combination and what came of it."""
+
+    point: Point
+    record: RunRecord | None = None
+    problem: str = ""
+
+
+def sweep(
+    configs: Sequence[tuple[Point, PipelineConfig]],
+    start: Callable[[PipelineConfig], RunRecord],
+    say: Callable[[str], None],
+) -> Iterator[Trial]:
+    """Run what has not run; one combination that fails does not end the others."""
+    for number, (point, config) in enumerate(configs, start=1):
+        name = ", ".join(f"{path}={value}" for path, value in point.items())
+        known = _known(config)
+        if known is not None:
+            say(f"{number} of {len(configs)}: {name}: run {known.run_id} is there")
+            yield Trial(point=point, record=known)
+            continue
+        say(f"{number} of {len(configs)}: {name}")
+        try:
+            yield Trial(point=point, record=start(config))
+        except Yt8mError as error:
+            yield Trial(point=point, problem=str(error))
+
+
+def _known(config: PipelineConfig) -> RunRecord | None:
+    """The run that made this very model, where it came to its end."""
+    layout = Layout(Path(config.root))
+    key = resolve_external_inputs(config, layout).run_key
+    complete = (r for r in read_run_records(layout) if r.verdict.is_complete)
+    return next((record for record in complete if record.run_key == key), None)

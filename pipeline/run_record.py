@@ -1,0 +1,120 @@
+"""The records of the runs of a root: written at every event, listed, and marked where killed."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from yt8m.components import storage
+from yt8m.components.artifacts.run_record import FILE_NAME, RunRecord, State, Verdict
+from yt8m.components.storage.lock import is_held
+from yt8m.pipeline.workspace import Layout
+from yt8m.schemas.errors import ConfigError
+
+_RUN_ID = "%Y%m%d-%H%M%S-%f"
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """How the run ended; `is_new` is False where an earlier run is up to date."""
+
+    record: RunRecord
+    is_new: bool = True
+
+
+def next_run_id(layout: Layout, now: datetime.datetime) -> str:
+    """From the time, and after every run there is: their order must outlive a clock set back."""
+    wanted = now.strftime(_RUN_ID)
+    newest = (
+        max((p.name for p in layout.runs.iterdir()), default="") if layout.runs.is_dir() else ""
+    )
+    if wanted > newest:
+        return wanted
+    try:
+        last = datetime.datetime.strptime(newest, _RUN_ID)
+    except ValueError:  # somebody else's directory
+        return wanted
+    return (last + datetime.timedelta(microseconds=1)).strftime(_RUN_ID)
+
+
+def display_status(verdict: str, reason: str) -> str:
+    """The outcome in words; what ended badly says so itself."""
+    if not reason:
+        return verdict
+    match Verdict(verdict):
+        case Verdict.FAILED | Verdict.INTERRUPTED | Verdict.TERMINATED:
+            return reason
+        case Verdict.KILLED:
+            return f"{verdict} {reason}"  # in a component
+        case _:
+            return f"{verdict}: {reason}"
+
+
+def write_record(layout: Layout, record: RunRecord) -> None:
+    """Replace the run's record, in one rename."""
+    path = layout.run(record.run_id) / FILE_NAME
+    storage.write_text(str(path), record.to_json())
+
+
+def begin_record(layout: Layout, record: RunRecord) -> None:
+    """Write the first record of a run, and make it the newest run."""
+    write_record(layout, record)
+    partial = layout.newest.with_name(f".{layout.newest.name}")
+    partial.unlink(missing_ok=True)
+    # Relative, so that it holds where the root is moved or mounted elsewhere.
+    partial.symlink_to(layout.run(record.run_id).relative_to(layout.root))
+    partial.replace(layout.newest)
+
+
+def read_record(layout: Layout, run_id: str) -> RunRecord | None:
+    """The record of `run_id`; None when there is none that can be read."""
+    try:
+        return RunRecord.from_json((layout.run(run_id) / FILE_NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError, ConfigError):
+        return None
+
+
+def read_run_records(layout: Layout) -> Iterator[RunRecord]:
+    """All runs of the root, the newest first."""
+    if not layout.runs.is_dir():
+        return
+    for path in sorted(layout.runs.iterdir(), reverse=True):
+        record = read_record(layout, path.name)
+        if record is not None:
+            yield record
+
+
+def list_runs(layout: Layout) -> list[RunRecord]:
+    """All runs of the root, the newest first; those without a process are marked killed."""
+    held = is_held(layout.lock)
+    records = list(read_run_records(layout))
+    held = held or is_held(layout.lock)  # one may have begun meanwhile
+    return records if held else [mark_killed(record) for record in records]
+
+
+def mark_killed(record: RunRecord) -> RunRecord:
+    """What is to be said of `record`, whose run is known to be over."""
+    if record.verdict is not Verdict.RUNNING:
+        return record
+    nodes = tuple(
+        dataclasses.replace(node, state=State.KILLED) if node.state is State.RUNNING else node
+        for node in record.nodes
+    )
+    return dataclasses.replace(
+        record,
+        verdict=Verdict.KILLED,
+        nodes=nodes,
+        reason=f"{_where(record)} (kill -9, out of memory, power loss)",
+    )
+
+
+def _where(record: RunRecord) -> str:
+    running = [node.name for node in record.nodes if node.state is State.RUNNING]
+    if running:
+        return f"while {running[0]} was running"
+    ended = [node for node in record.nodes if node.state is not State.WAITING]
+    if not ended:
+        return "before its first component"
+    return f"after {max(ended, key=lambda node: node.started).name}"

@@ -1,0 +1,99 @@
+"""List the pushed versions, the newest first: when, from which data, GAP, soundness.
+
+A version is sound when its record can be read and all its files have the sizes that they were
+pushed with; `yt8m models verify` compares the contents too. Another maker's model, which has no
+record, is foreign: nothing here changes or removes it. Imported models that were never scored are
+baselines that are not served.
+
+examples:
+  yt8m models list --push /srv/models
+  yt8m models list --push /srv/models --json
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from yt8m.cli.shared_arguments import add_push_argument
+from yt8m.components.console.console import Console
+
+_STATES = {
+    "DamagedVersionError": "damaged",
+    "ForeignVersionError": "foreign",
+    "UnreadableVersionError": "unreadable",
+}
+_COLUMNS = ("version", "pushed", "origin", "GAP", "interval", "spans", "state")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    add_push_argument(parser)
+
+
+def run(args: argparse.Namespace, console: Console) -> None:
+    """Print a line for each version."""
+    from yt8m.components.registry.versions import (
+        in_service,
+        list_baselines,
+        list_versions,
+        newest,
+        require_registry,
+    )
+
+    require_registry(args.push)
+    numbers = sorted((*list_versions(args.push), *list_baselines(args.push)), reverse=True)
+    served = in_service(args.push).version
+    rows = [_row(args.push, number) | {"served": number == served} for number in numbers]
+    found = newest(args.push)
+    baseline = found.number if found else None
+    value = {"push_dir": args.push, "baseline": baseline, "versions": rows}
+    if not rows:
+        console.result(value, f"no versions in {args.push}")
+        return
+    lines = [_line(row) for row in rows]
+    said = f"version {baseline}" if baseline is not None else "none"
+    console.result(value, f"{console.table(_COLUMNS, lines)}\n\nthe next run's baseline: {said}")
+
+
+def _row(push_dir: str, number: int) -> dict[str, Any]:
+    from yt8m.components.registry.versions import (
+        UnusableVersionError,
+        load_version,
+    )
+
+    try:
+        record = load_version(push_dir, number).record
+    except UnusableVersionError as error:
+        return {"version": number, "state": _STATES[type(error).__name__], "problem": str(error)}
+    gap = record.metrics.get("gap")
+    return {
+        "version": number,
+        "state": "blessed" if record.blessed else "not blessed",
+        "created": record.created,
+        "origin": record.origin.value,
+        "origin_version": record.origin_version,
+        "gap": gap.value if gap else None,
+        "gap_lower": gap.lower if gap else None,
+        "gap_upper": gap.upper if gap else None,
+        "spans": list(record.data.spans),
+        "run_key": record.run_key,
+    }
+
+
+def _line(row: dict[str, Any]) -> list[object]:
+    state = f"{row['state']}{', served' if row['served'] else ''}"
+    if "problem" in row:
+        return [row["version"], "-", "-", "-", "-", "-", state]
+    origin = row["origin"]
+    if row["origin_version"]:
+        origin += f" to {row['origin_version']}"
+    return [
+        row["version"],
+        row["created"].replace("+00:00", "Z"),
+        origin,
+        "-" if row["gap"] is None else f"{row['gap']:.4f}",
+        "-" if row["gap_lower"] is None else f"{row['gap_lower']:.4f} to {row['gap_upper']:.4f}",
+        ", ".join(map(str, row["spans"])) or "-",
+        state,
+    ]

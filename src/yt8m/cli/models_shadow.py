@@ -1,0 +1,132 @@
+"""Score a candidate beside the model in service, on logged or fresh records.
+
+Both models score the same records. Of all rows it is said how often the models agree and which rows
+and classes they differ most in; of rows with labels, if there are any, also the metrics of both and
+their paired difference, with intervals. Nothing is changed. At segment level rated segments count.
+
+examples:
+  yt8m models shadow run/export --push /srv/models --data 'fresh/*.tfrecord'
+  yt8m models shadow /srv/models/4 --push /srv/models --data 'logged/*.tfrecord' --json
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from yt8m.cli.shared_arguments import (
+    add_push_argument,
+    add_scoring_arguments,
+    positive_int,
+)
+from yt8m.components.console.console import Console
+from yt8m.components.console.quiet import quiet_tensorflow
+from yt8m.components.storage.temporary import own_temporary_directory
+from yt8m.schemas.errors import UserError
+
+if TYPE_CHECKING:
+    from yt8m.components.evaluator.shadow import Answer, ShadowComparison
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("model", metavar="DIR", help="the candidate, a SavedModel")
+    add_push_argument(parser)
+    add_scoring_arguments(parser)
+    parser.add_argument(
+        "--shown", type=positive_int, default=10, help="rows and classes that are shown (10)"
+    )
+
+
+@own_temporary_directory()
+@quiet_tensorflow()
+def run(args: argparse.Namespace, console: Console) -> None:
+    """Score both, and say where they differ."""
+    from yt8m.components.evaluator.model_evaluation import evaluator_config, features_of
+    from yt8m.components.evaluator.scoring import check_models, create_plan
+    from yt8m.components.evaluator.shadow import compare
+    from yt8m.components.inputs.shards import group_shards
+    from yt8m.components.records.find import find_level, find_shards
+    from yt8m.components.registry.find_model import find_model
+    from yt8m.components.registry.versions import in_service, require_registry
+
+    require_registry(args.push)
+    served = in_service(args.push)
+    if not served.version:
+        raise UserError(f"{args.push}: no version is in service, so there is nothing to compare")
+    shards = find_shards(args.data)
+    config = evaluator_config(top_k=args.top_k, replicates=args.replicates)
+    candidate = find_model(args.model)
+    plan = create_plan(
+        config,
+        model=candidate,
+        baseline=find_model(args.push),
+        level=find_level(shards),
+        features=features_of(candidate),
+    )
+    for note in check_models(plan):
+        console.warn(note)
+    with console.progress("shadow", total=len(shards), unit="shards") as progress:
+        found = compare(
+            plan,
+            group_shards(shards),
+            config,
+            shown=args.shown,
+            advance=progress.advance,
+        )
+    value = {"candidate": plan.model, "in_service": served.version, **_value(found)}
+    console.result(value, _text(found, served.version, console))
+
+
+def _value(found: ShadowComparison) -> dict[str, Any]:
+    from yt8m.schemas.config_tree import to_dict
+
+    value: dict[str, Any] = to_dict(found)
+    value.pop("evaluation")
+    overall = found.evaluation.overall if found.evaluation else None
+    value["metrics"] = overall and {
+        "candidate": to_dict(overall.candidate),
+        "in_service": to_dict(overall.baseline),
+        "difference": to_dict(overall.difference),
+    }
+    return value
+
+
+def _text(found: ShadowComparison, version: int, console: Console) -> str:
+    from yt8m.components.artifacts.estimate import estimate_text
+
+    served = f"version {version}"
+    parts = [
+        f"{found.rows:,} rows, {found.labelled:,} with labels; the best class is the same in "
+        f"{found.same_best:.1%}, of the top classes {found.overlap:.1%} are in both, scores of a "
+        f"row differ by {found.mean_difference:.4f} in all"
+    ]
+    if found.evaluation is not None:
+        overall = found.evaluation.overall
+        rows = [
+            [
+                name,
+                estimate_text(estimate),
+                estimate_text(overall.baseline[name]),
+                estimate_text(overall.difference[name], sign="+"),
+            ]
+            for name, estimate in overall.candidate.items()
+        ]
+        parts.append(console.table(["metric", "candidate", served, "difference"], rows))
+    rows = [
+        [f"{row.difference:.4f}", row.name, _shown(row.candidate), _shown(row.in_service)]
+        + ([" ".join(map(str, row.labels))] if found.labelled else [])
+        for row in found.differing_rows
+    ]
+    columns = ["differs by", "row", "candidate", served, *(["labels"] if found.labelled else [])]
+    parts.append(console.table(columns, rows))
+    means = [
+        [c.class_id, f"{c.candidate:.4f}", f"{c.in_service:.4f}"] for c in found.differing_classes
+    ]
+    parts.append(console.table(["class", "mean of candidate", f"mean of {served}"], means))
+    return "\n\n".join(parts)
+
+
+def _shown(answer: Answer) -> str:
+    pairs = zip(answer.classes, answer.scores, strict=True)
+    return ", ".join(f"{c} {score:.2f}" for c, score in pairs)

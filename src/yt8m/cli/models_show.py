@@ -1,0 +1,77 @@
+"""Show one version: metrics, decision, data, lineage; every file's content is verified.
+
+examples:
+  yt8m models show 3 --push /srv/models
+  yt8m models show 3 --push /srv/models --json
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from yt8m.cli.shared_arguments import add_push_argument
+from yt8m.components.console.console import Console
+
+if TYPE_CHECKING:
+    from yt8m.components.artifacts.estimate import Estimate
+    from yt8m.components.artifacts.version_record import VersionRecord
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("version", type=int, metavar="V", help="the number of the version")
+    add_push_argument(parser)
+
+
+def run(args: argparse.Namespace, console: Console) -> None:
+    """Print the record."""
+    from yt8m.components.registry.versions import load_version, require_version
+    from yt8m.schemas.config_tree import to_dict
+
+    require_version(args.push, args.version)
+    version = load_version(args.push, args.version, verify=True)
+    value = {"path": version.path, **to_dict(version.record)}
+    console.result(value, _text(version.path, version.record))
+
+
+def _text(path: str, record: VersionRecord) -> str:
+    size = sum(file.bytes for file in record.files.values())
+    lines = [
+        f"version {record.version}, {path}",
+        f"  pushed     {record.created}, {_origin(record)}",
+        f"  decision   {'blessed' if record.blessed else 'not blessed'}: {record.reason or '-'}",
+        f"  baseline   {record.baseline_version or 'none'}",
+        f"  data       {_data(record)}",
+        f"  files      {len(record.files)}, {size:,} bytes, contents verified",
+        f"  served     {record.infra_check.get('reason', '').removeprefix('infra check: ') or '-'}",
+        f"  code       {record.code_version or '-'}, run {record.run_key or '-'}",
+    ]
+    lines += ["", "metrics"] if record.metrics else []
+    lines += [f"  {name:<10} {_metric(metric)}" for name, metric in record.metrics.items()]
+    lines += ["", "made from"] if record.lineage else []
+    lines += [f"  {name:<15} {uri}" for name, uri in record.lineage.items()]
+    return "\n".join(lines)
+
+
+def _origin(record: VersionRecord) -> str:
+    if record.origin_version:
+        return f"a rollback to version {record.origin_version}"
+    return f"imported from {record.origin_path}" if record.origin_path else "by a pipeline run"
+
+
+def _data(record: VersionRecord) -> str:
+    data = record.data
+    if not data.manifest_digest:
+        return "-"
+    spans = f", spans {', '.join(map(str, data.spans))}" if data.spans else ""
+    counts = ", ".join(f"{count:,} {split}" for split, count in data.examples.items())
+    return f"{data.level} level{spans}; {counts}; digest {data.manifest_digest}"
+
+
+def _metric(metric: Estimate) -> str:
+    if metric.value is None:
+        return "undefined"
+    if metric.lower is None or metric.upper is None:
+        return f"{metric.value:.4f}"
+    return f"{metric.value:.4f} [{metric.lower:.4f}, {metric.upper:.4f}]"

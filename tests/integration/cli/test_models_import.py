@@ -1,0 +1,113 @@
+"""What the starter code left says here what its own TensorFlow 1 session says."""
+
+import shutil
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from records import make_dataset, read_all
+from sources import SIZES
+from starter_models import logistic, moe, unknown, write_starter_model
+
+from yt8m.cli.models_import import as_export
+from yt8m.components.artifacts.export_info import MEAN_FRAMES
+from yt8m.components.export.load import load_export
+from yt8m.schemas.errors import UserError
+from yt8m.schemas.features import Level
+
+CLASSES = 20
+MODELS = {
+    "LogisticModel": (logistic, False),
+    "MoeModel": (moe, False),
+    "FrameLevelLogisticModel": (logistic, True),
+}
+
+
+def write(place, name="LogisticModel", network=None, *, sizes=SIZES):
+    known, frames = MODELS.get(name, (network, False))
+    data = make_dataset(
+        place / "data", level="frame" if frames else "video", train=5, shards=1, sizes=sizes
+    )
+    records = read_all(data / "train0000.tfrecord")
+    model = write_starter_model(
+        place / "old",
+        network or known,
+        records,
+        name=name,
+        sizes=sizes,
+        classes=CLASSES,
+        frames=frames,
+    )
+    return model, tf.constant(records)
+
+
+def refusal(source, **said):
+    with pytest.raises(UserError) as caught, as_export(str(source), **said):
+        pass
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_checkpoint_gives_the_scores_of_its_own_session(name, tmp_path):
+    model, records = write(tmp_path, name)
+    with as_export(str(model.train_dir)) as place:
+        export = load_export(place)
+        found = export.score_records(records)
+        np.testing.assert_allclose(found.scores.numpy(), model.scores, rtol=1e-4, atol=1e-6)
+        assert found.ids.tolist() == model.ids
+        assert export.info.features.size_by_name == SIZES
+        of_means = {MEAN_FRAMES} if name == "FrameLevelLogisticModel" else set()
+        assert set(export.loaded.signatures) == {"serving_default", "scores", "features"} | of_means
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_saved_model_gives_the_scores_of_its_own_session(name, tmp_path):
+    model, records = write(tmp_path, name)
+    is_frame = name == "FrameLevelLogisticModel"
+    with as_export(str(model.export)) as place:
+        export = load_export(place)
+        found = export.score_records(records)
+        np.testing.assert_allclose(found.scores.numpy(), model.scores, rtol=1e-5)
+        assert found.ids.tolist() == model.ids
+        assert is_frame or export.info.features.size_by_name == SIZES
+        assert export.level is (Level.FRAME if is_frame else Level.VIDEO)
+        served = export.serve(examples=records)["class_ids"][:, 0].numpy()
+        np.testing.assert_array_equal(served, model.scores.argmax(axis=1))
+
+
+def test_without_its_flags_a_checkpoint_is_known_by_its_variables(tmp_path):
+    model, records = write(tmp_path, sizes={"rgb": 1024, "audio": 128})
+    (model.train_dir / "model_flags.json").unlink()
+    with as_export(str(model.train_dir / "model.ckpt-17")) as place:
+        found = load_export(place).score_records(records)
+        np.testing.assert_allclose(found.scores.numpy(), model.scores, rtol=1e-4, atol=1e-6)
+
+
+def test_other_models_are_left_as_they_are(tmp_path):
+    with as_export(str(tmp_path)) as place:
+        assert place == str(tmp_path)
+
+
+def test_a_checkpoint_of_another_model_is_refused_by_what_it_holds(tmp_path):
+    model, _ = write(tmp_path, "DeepModel", unknown)
+    message = refusal(model.train_dir)
+    assert "LogisticModel, MoeModel and FrameLevelLogisticModel" in message
+    assert "hidden1/weights [24, 4]" in message
+    assert "Adam" not in message
+
+
+def test_flags_that_do_not_fit_and_damage_are_refused(tmp_path):
+    model, _ = write(tmp_path)
+    place, flags = model.train_dir, model.train_dir / "model_flags.json"
+    assert "trained on video-level records" in refusal(place, level=Level.FRAME)
+    flags.write_text(flags.read_text().replace("16, 8", "16, 9"))
+    assert "takes 24 numbers a video" in refusal(place)
+    flags.write_text("{}")
+    assert "not what the starter code writes there" in refusal(place)
+    flags.unlink()
+    assert "rgb and audio have 1024 and 128" in refusal(place)
+    index = place / "model.ckpt-17.index"
+    index.write_bytes(index.read_bytes()[:40])
+    assert "is damaged" in refusal(place)
+    shutil.rmtree(model.export / "variables")
+    assert "is damaged" in refusal(model.export)

@@ -1,0 +1,89 @@
+"""`yt8m retrain --cron` and `yt8m status`, as they are typed: refusals, and health."""
+
+import json
+
+import pytest
+from records import make_dataset
+
+from yt8m.cli.main import run
+from yt8m.pipeline.run.retrain_status import RetrainStatus, write_status
+from yt8m.pipeline.workspace import Layout, run_lock
+
+
+@pytest.fixture
+def words(tmp_path):
+    """A command line that is right, but for what comes behind it."""
+    make_dataset(tmp_path / "data")
+    places = {"--data": "data", "--root": "root", "--push": "push"}
+    given = [word for name, place in places.items() for word in (name, str(tmp_path / place))]
+    return ["retrain", "smoke", *given]
+
+
+def test_everything_that_a_run_would_refuse_is_refused_when_the_schedule_starts(capsys, tmp_path):
+    """It sat there, and failed at three in the night."""
+    words = ["retrain", "smoke", "--cron", "0 3 * * *", "--data", str(tmp_path / "nothing")]
+    assert run([*words, "--root", str(tmp_path / "root")]) == 2
+    said = capsys.readouterr().err
+    assert "the run cannot start, 2 problems" in said
+    assert "no records below" in said
+    assert "--push DIR" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--cron", ""], "has 0 fields"),
+        (["--cron", "0 3 * *"], "has 4 fields"),
+        (["--cron", "0 3 * * 8"], "Sunday is 0 or 7"),
+        (["--cron", "0 3 30 2 *"], "never comes"),
+        (["--cron", "0 3 * * 1", "--timezone", "Europe/Brusels"], "did you mean Europe/Brussels?"),
+        (["--cron", "0 3 * * 1", "--set", "retrain.timezone=Nowhere"], "no time zone 'Nowhere'"),
+    ],
+)
+def test_a_wrong_schedule_is_refused_as_what_it_is(words, options, said, capsys):
+    assert run([*words, *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_second_schedule_on_a_root_is_refused(words, tmp_path, capsys):
+    (tmp_path / "root").mkdir()
+    settings = ["--set", "features.num_classes=20", "--set", "gate.mode=none"]
+    with run_lock(Layout(tmp_path / "root").schedule_lock):
+        assert run([*words, "--cron", "0 3 * * *", *settings]) == 1
+    said = capsys.readouterr().err
+    assert "is in use: process" in said
+    assert "a root has one, so stop it first" in said
+
+
+STATUS = RetrainStatus(
+    cron="0 0 3 * * * (UTC)",
+    started=1.0,
+    last_run=1772334000.0,
+    last_end=1772334100.0,
+    last_exit_code=4,
+    next_run=1772420400.0,
+)
+
+
+def test_status_tells_the_health_of_a_schedule_before_there_is_any_run(tmp_path, capsys):
+    layout = Layout(tmp_path)
+    write_status(layout, STATUS)
+    with run_lock(layout.schedule_lock):
+        assert run(["status", "--root", str(tmp_path)]) == 0
+        text = capsys.readouterr().out
+        assert run(["status", "--root", str(tmp_path), "--json"]) == 0
+    assert "schedule 0 0 3 * * * (UTC): running" in text
+    assert "(exit code 4)" in text
+    assert "next run 2026-03-02" in text
+    found = json.loads(capsys.readouterr().out)["schedule"]
+    assert found["running"] is True
+    assert found["next_run"] == STATUS.next_run
+    assert run(["status", "--root", str(tmp_path)]) == 0  # the process has died
+    dead = capsys.readouterr().out
+    assert "NOT running" in dead
+    assert "next run" not in dead
+
+
+def test_without_a_run_and_without_a_schedule_status_says_so(tmp_path, capsys):
+    assert run(["status", "--root", str(tmp_path)]) == 2
+    assert "no run was started there" in capsys.readouterr().err
