@@ -44,18 +44,6 @@ class ConfigNode:
             raise ConfigError(problems)
 
 
-class JsonFile:
-    """Base of dataclasses that are kept as JSON, in a file or on the way to another process."""
-
-    def to_json(self) -> str:
-        return json.dumps(to_dict(self), indent=1, allow_nan=False)
-
-    @classmethod
-    def from_json(cls: type[T], text: str) -> T:
-        """The inverse of `to_json`; ConfigError says what is wrong with values or keys."""
-        return from_dict(cls, json.loads(text))
-
-
 def require(condition: bool, field: str, value: object, allowed: str) -> None:
     """For `__post_init__`: refuse `value` of `field`, saying what is allowed."""
     if not condition:

@@ -25,7 +25,7 @@ import enum
 from dataclasses import dataclass, field
 
 from yt8m.components.artifacts.estimate import Estimate, estimate_text
-from yt8m.schemas.config_tree import JsonFile
+from yt8m.schemas.json_file import JsonFile
 
 FILE_NAME = "decision.json"
 

@@ -27,8 +27,8 @@ from dataclasses import dataclass, field
 
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.metrics.curves import CalibrationBin, CurvePoint
-from yt8m.schemas.config_tree import JsonFile
 from yt8m.schemas.features import Level
+from yt8m.schemas.json_file import JsonFile
 
 FILE_NAME = "metrics.json"
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from yt8m.components import storage
-from yt8m.schemas.config_tree import JsonFile
 from yt8m.schemas.errors import ConfigError, UserError
 from yt8m.schemas.features import FeatureConfig, Level
+from yt8m.schemas.json_file import JsonFile
 
 FILE_NAME = "assets.extra/yt8m_export.json"
 

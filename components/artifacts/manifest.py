@@ -10,8 +10,8 @@ import hashlib
 import json
 from dataclasses import dataclass
 
-from yt8m.schemas.config_tree import JsonFile
 from yt8m.schemas.features import Level
+from yt8m.schemas.json_file import JsonFile
 
 FILE_NAME = "manifest.json"
 QUARANTINE_FILE = "quarantine.json"  # beside it: the bad records that were left out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from yt8m.components.artifacts.version_record import VersionRecord
-from yt8m.schemas.config_tree import JsonFile
+from yt8m.schemas.json_file import JsonFile
 
 FILE_NAME = "pushed.json"
 

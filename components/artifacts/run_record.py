@@ -7,7 +7,6 @@ import enum
 from dataclasses import dataclass, field
 from typing import Any
 
-from yt8m.schemas.config_tree import JsonFile
 from yt8m.schemas.errors import (
     EXIT_DONE,
     EXIT_FAILED,
@@ -16,6 +15,7 @@ from yt8m.schemas.errors import (
     EXIT_TERMINATED,
     EXIT_USER,
 )
+from yt8m.schemas.json_file import JsonFile
 
 FILE_NAME = "run.json"
 

@@ -12,13 +12,11 @@ from typing import Any
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.json_file import NewerFormatError, fields_of, to_text
 
 RECORD_FILE = "assets.extra/yt8m_record.json"
 STATISTICS_DIR = "assets.extra/statistics"
-# 1: without a checksum, as yt8m wrote it first; it is still read.
-_FORMAT = 2
-_READ = (1, _FORMAT)
-_FORMAT_KEY, _CHECKSUM_KEY = "format", "checksum"
+_CHECKSUM_KEY = "checksum"
 
 
 class BrokenRecordError(ValueError):
@@ -80,8 +78,7 @@ class VersionRecord:
 
     def to_json(self) -> str:
         fields = to_dict(self)
-        head = {_FORMAT_KEY: _FORMAT, _CHECKSUM_KEY: _checksum(fields)}
-        return json.dumps({**head, **fields}, indent=1, allow_nan=False)
+        return to_text({_CHECKSUM_KEY: _checksum(fields), **fields})
 
 
 def tree_digest(sha256_by_name: Mapping[str, str]) -> str:
@@ -101,18 +98,12 @@ def tree_digest(sha256_by_name: Mapping[str, str]) -> str:
 def parse_record(text: str) -> VersionRecord:
     """The inverse of `VersionRecord.to_json`; BrokenRecordError says what is wrong."""
     try:
-        data = json.loads(text)
+        fields = fields_of(text)
+    except NewerFormatError as error:
+        raise BrokenRecordError(f"its record cannot be read: {error}") from error
     except ValueError as error:
         raise BrokenRecordError(f"its record is not JSON ({error})") from error
-    if not isinstance(data, Mapping):
-        raise BrokenRecordError("its record is not a JSON object")
-    fields = dict(data)
-    form = fields.pop(_FORMAT_KEY, None)
-    if form not in _READ:
-        raise BrokenRecordError(
-            f"its record has format {form!r}, and this yt8m reads up to {_FORMAT}: update yt8m"
-        )
-    if form != 1 and fields.pop(_CHECKSUM_KEY, None) != _checksum(fields):
+    if fields.pop(_CHECKSUM_KEY, None) != _checksum(fields):
         raise BrokenRecordError("its record is not what was pushed (wrong checksum)")
     try:
         return from_dict(VersionRecord, fields)

@@ -8,7 +8,8 @@ rows means that step k is still in window k // N, so that a resumed run finds it
 from __future__ import annotations
 
 import numpy as np
-import tensorflow as tf
+
+from yt8m.components.inputs.order import BATCHES, permutation
 
 
 def cut_window(
@@ -21,11 +22,10 @@ def cut_window(
     order = np.argsort(lengths, kind="stable")
     units = len(lengths) // multiple
     # Length of the longest row in each unit of `multiple` rows: what padding makes of all of them.
-    longest = lengths[order[multiple - 1 :: multiple]].astype(np.float32)
-    # In float32, one after the other: other sums would cut other batches than earlier versions.
+    longest = lengths[order[multiple - 1 :: multiple]].astype(np.int64)
     work = np.cumsum(longest)
     number = np.arange(1, batches)
-    goals = work[-1] * number.astype(np.float32) / np.float32(batches)
+    goals = work[-1] * number / batches
     cuts = np.searchsorted(work, goals) + 1
     # At least one unit to each batch, on both sides of every cut.
     cuts = np.minimum(np.maximum(cuts, number), units - batches + number)
@@ -40,9 +40,5 @@ def cut_into_batches(
     The batches come in an order that `seed` and the window's first position decide.
     """
     order, cuts = cut_window(lengths, batches=batches, multiple=multiple)
-    # By TensorFlow, so that trainings of earlier versions are continued to the same batches.
-    with tf.init_scope(), tf.device("/cpu:0"):
-        key = tf.constant([seed, first_position], tf.int64)
-        numbers = tf.random.experimental.stateless_shuffle(tf.range(batches), key)
     cut = np.split(order, cuts)
-    return [cut[number] for number in numbers.numpy().tolist()]
+    return [cut[number] for number in permutation(seed, BATCHES, first_position, batches).tolist()]

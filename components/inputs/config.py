@@ -24,13 +24,6 @@ class InputConfig(ConfigNode):
     prefetch: PositiveInt = 4  # batches that are made ahead
 
 
-class Order(enum.Enum):
-    """How rows come into an order; the value is what checkpoints say."""
-
-    DEALT = 1  # up to version 0.1: a worker has every n-th row of a block that all shuffle
-    SLOTS = 2
-
-
 class FrameChoice(enum.Enum):
     """Which frames of a video are taken."""
 
@@ -72,7 +65,6 @@ class BatchSlice:
     start_step: int = 0
     num_workers: int = 1
     worker_index: int = 0
-    order: Order = Order.SLOTS
 
     @property
     def slots(self) -> range:

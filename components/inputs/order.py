@@ -20,13 +20,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
 from yt8m.components.artifacts.manifest import Shard
-from yt8m.components.inputs.config import BatchSlice, Order
+from yt8m.components.inputs.config import BatchSlice
 
 _MB = 1 << 20
-_SHARDS, _ROWS = 1, 2  # what is drawn
+_SHARDS, _ROWS, BATCHES = 1, 2, 3  # what is drawn
 
 
 class Part(NamedTuple):
@@ -43,7 +42,6 @@ class BlockOrder:
     rows: tuple[int, ...]
     seed: int
     shards_per_block: int
-    order: Order = Order.SLOTS
 
     @property
     def rows_per_epoch(self) -> int:
@@ -71,10 +69,7 @@ class BlockOrder:
     def part(self, number: int, taken: BatchSlice) -> Part:
         """What `taken`'s worker has of block `number`."""
         start, end = self.span(number)
-        if self.order is Order.DEALT:
-            positions, ranks = self._dealt(number, start, end, taken)
-        else:
-            positions, ranks = self._by_slot(start, end, taken)
+        positions, ranks = self._by_slot(start, end, taken)
         return Part(positions, self._rows_at(number, ranks))
 
     def _by_slot(self, start: int, end: int, taken: BatchSlice) -> tuple[np.ndarray, np.ndarray]:
@@ -90,25 +85,6 @@ class BlockOrder:
         first = _below_slot(end, size, own.start) - _below_slot(start, size, own.start)
         ranks[handed_out] = first + np.arange(len(positions))
         return positions, ranks
-
-    def _dealt(
-        self, number: int, start: int, end: int, taken: BatchSlice
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """As earlier versions did it, by TensorFlow's own shuffle, for trainings begun with them.
-
-        Each worker has every n-th row of the whole block.
-        """
-        with tf.init_scope(), tf.device("/cpu:0"):
-            seed = tf.random.stateless_uniform(
-                [], [self.seed, number], minval=None, maxval=None, dtype=tf.int64
-            )
-            ranks = tf.data.Dataset.range(end - start).shuffle(
-                end - start, seed=seed, reshuffle_each_iteration=False
-            )
-            shuffled = ranks.batch(end - start).get_single_element().numpy()
-        first = start + (taken.worker_index - start) % taken.num_workers
-        positions = np.arange(first, end, taken.num_workers, dtype=np.int64)
-        return positions, shuffled[positions - start]
 
     def _rows_at(self, number: int, ranks: np.ndarray) -> np.ndarray:
         """The rows at `ranks` of a block's shards, one after the other."""
@@ -135,21 +111,16 @@ class _Epoch(NamedTuple):
 @functools.lru_cache(maxsize=16)
 def _epoch(order: BlockOrder, number: int) -> _Epoch:
     rows = np.asarray(order.rows, np.int64)
-    shards = _permutation(order.seed, number, len(rows), order.order)
+    shards = permutation(order.seed, _SHARDS, number, len(rows))
     counts, base = rows[shards], (np.cumsum(rows) - rows)[shards]
     starts = np.arange(0, len(rows), order.shards_per_block)
     return _Epoch(counts, base, np.cumsum(np.add.reduceat(counts, starts)).tolist())
 
 
-def _permutation(seed: int, epoch: int, count: int, order: Order) -> np.ndarray:
-    if order is not Order.DEALT:
-        drawn = _random(seed, _SHARDS, (np.int64(epoch) << 32) + np.arange(count, dtype=np.int64))
-        return np.argsort(drawn, kind="stable")
-    with tf.init_scope(), tf.device("/cpu:0"):
-        numbers = tf.range(count, dtype=tf.int64)
-        key = tf.constant([seed, epoch], tf.int64)
-        shuffled: np.ndarray = tf.random.experimental.stateless_shuffle(numbers, key).numpy()
-    return shuffled
+def permutation(seed: int, what: int, number: int, count: int) -> np.ndarray:
+    """The `number`th permutation of `count` things of the kind `what`."""
+    drawn = _random(seed, what, (np.int64(number) << 32) + np.arange(count, dtype=np.int64))
+    return np.argsort(drawn, kind="stable")
 
 
 def _random(seed: int, what: int, numbers: np.ndarray) -> np.ndarray:
@@ -185,8 +156,7 @@ def create_order(
     """
     mean = max(1, sum(shard.bytes for shard in shards) // len(shards))
     per_block = max(1, shuffle_mb * _MB // mean)
-    if taken.order is not Order.DEALT:
-        per_block = max(per_block, -(-taken.global_batch_size * len(rows) // max(1, sum(rows))))
+    per_block = max(per_block, -(-taken.global_batch_size * len(rows) // max(1, sum(rows))))
     per_block = min(per_block, len(shards))
     # Blocks of about equal size, so that no epoch ends in a small, badly shuffled one.
     blocks = -(-len(shards) // per_block)
@@ -194,5 +164,4 @@ def create_order(
         rows=rows,
         seed=taken.seed,
         shards_per_block=-(-len(shards) // blocks),
-        order=taken.order,
     )

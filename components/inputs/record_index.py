@@ -97,7 +97,7 @@ def _load(uri: str) -> Mapping[str, ShardIndex]:
     try:
         return parse_index(storage.read_bytes(uri))
     except FileNotFoundError:
-        _log.info("%s is not there: ExampleGen of an earlier version wrote none", uri)
+        _log.info("%s is not there; the shards are walked instead", uri)
     except ValueError as error:
         _log.warning("%s: %s; the shards are walked instead", uri, error)
     return {}

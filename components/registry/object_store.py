@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -28,6 +27,7 @@ from yt8m.components.registry.versions import (
     list_versions,
     next_number,
 )
+from yt8m.schemas.json_file import fields_of, to_text
 
 HEAD_FILE = ".head"
 UPLOADS_DIR = ".uploads"
@@ -98,7 +98,7 @@ class ObjectStore:
             check()
             if in_service(self._root).version > number:
                 return False
-            data = json.dumps({"version": number}).encode()
+            data = to_text({"version": number}).encode()
             if storage.write_if(storage.join(self._root, HEAD_FILE), data, tag=tag):
                 break
             _log.info("another push into %s finished first: trying again", self._root)
@@ -128,7 +128,7 @@ class ObjectStore:
         if found is None:
             return 0, None
         data, tag = found
-        return int(json.loads(data)["version"]), tag
+        return int(fields_of(data.decode())["version"]), tag
 
     def _path(self, number: int) -> str:
         return storage.join(self._root, str(number))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from yt8m.components.report.parts.evaluation_views import (
@@ -15,6 +14,7 @@ from yt8m.components.report.parts.evaluation_views import (
 )
 from yt8m.components.report.parts.model import DataSummary, RunReport
 from yt8m.schemas.config_tree import to_dict
+from yt8m.schemas.json_file import to_text
 
 _CHECK_KEYS = ("metric", "needed", "observed", "passed", "applied", "note")
 
@@ -24,7 +24,7 @@ def summary_json(report: RunReport) -> str:
     found = to_dict(report)
     del found["decision"], found["shown"]
     found |= {"evaluation": _evaluation(report), "data": _data(report.data)}
-    return json.dumps(found, indent=1, allow_nan=False)
+    return to_text(found)
 
 
 def _evaluation(report: RunReport) -> dict[str, Any]:

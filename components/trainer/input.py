@@ -18,7 +18,6 @@ from yt8m.components.inputs.config import (
     BatchSlice,
     FrameChoice,
     FrameSampling,
-    Order,
     Source,
     source_of,
 )
@@ -80,7 +79,7 @@ class TrainingData:
         The graph is the same for all workers; each must have called `serve`.
         """
         taken = self._taken(rows, examples)
-        numbers = [taken.global_batch_size, taken.num_workers, taken.order.value]
+        numbers = [taken.global_batch_size, taken.num_workers]
 
         def read(step: tf.Tensor, columns: Columns) -> list[tf.Tensor]:
             types = [column.dtype for column in columns.values()]
@@ -94,13 +93,12 @@ class TrainingData:
         """Let this process read what `batches_of_worker` asks it for."""
 
         @functools.lru_cache(maxsize=1)
-        def reader(worker: int, size: int, workers: int, order: int) -> StepReader:
+        def reader(worker: int, size: int, workers: int) -> StepReader:
             taken = BatchSlice(
                 global_batch_size=size,
                 seed=self.job.trainer.seed,
                 num_workers=workers,
                 worker_index=worker,
-                order=Order(order),
             )
             return create_step_reader(
                 self.train, taken, sampling=self.sampling, config=self.job.trainer.inputs

@@ -9,9 +9,10 @@ from typing import Any
 
 from yt8m.components.inputs.config import check_buckets
 from yt8m.components.trainer.config import TrainerConfig
-from yt8m.schemas.config_tree import JsonFile, to_dict
+from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import FeatureConfig, Level
+from yt8m.schemas.json_file import JsonFile
 
 FILE_NAME = "job.json"  # where a backend hands it to its processes
 _SETTINGS = (

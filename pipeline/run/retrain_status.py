@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from yt8m.pipeline.run_record import read_run_records
 from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.json_file import fields_of, to_text
 
 _METRICS = {
     "last_run": ("last_run_timestamp_seconds", "when the last retraining was started"),
@@ -66,7 +66,7 @@ def _gauge(metric: str, meaning: str, value: float | None) -> str:
 
 def write_status(layout: Layout, status: RetrainStatus, metrics_file: str = "") -> None:
     """Replace both files; Prometheus' is `metrics_file`, or below the root."""
-    storage.write_text(str(layout.schedule_status), json.dumps(to_dict(status), indent=1))
+    storage.write_text(str(layout.schedule_status), to_text(to_dict(status)))
     write_metrics(layout, metrics_file)
 
 
@@ -86,7 +86,7 @@ def read_status(layout: Layout) -> RetrainStatus | None:
     """The status of the root's schedule; None where there never was one."""
     try:
         text = layout.schedule_status.read_text(encoding="utf-8")
-        return from_dict(RetrainStatus, json.loads(text))
+        return from_dict(RetrainStatus, fields_of(text))
     except (OSError, ValueError, ConfigError):
         return None
 

@@ -20,6 +20,7 @@ from yt8m.components.records.tfrecord import write_records
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import Level
+from yt8m.schemas.json_file import fields_of, to_text
 from yt8m.schemas.vocabulary import FILE_NAME as VOCABULARY_FILE
 
 SPEC_FILE = "dataset.json"
@@ -92,7 +93,7 @@ def generate(
 def read_dataset_spec(out: Path) -> DatasetSpec | None:
     """The spec of the data set that was generated in `out`, None if there is none."""
     try:
-        return from_dict(DatasetSpec, json.loads((out / SPEC_FILE).read_text()))
+        return from_dict(DatasetSpec, fields_of((out / SPEC_FILE).read_text()))
     except FileNotFoundError:
         return None
     except json.JSONDecodeError as error:
@@ -119,7 +120,7 @@ def _claim(out: Path, spec: DatasetSpec) -> None:
             f"{out}: holds a data set generated with different {', '.join(changed)}; "
             "generate into a new directory, or remove this one"
         )
-    storage.write_text(str(out / SPEC_FILE), json.dumps(to_dict(spec), indent=1) + "\n")
+    storage.write_text(str(out / SPEC_FILE), to_text(to_dict(spec)) + "\n")
 
 
 def _extends(spec: DatasetSpec, before: DatasetSpec) -> bool:

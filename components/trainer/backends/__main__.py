@@ -19,6 +19,7 @@ from yt8m.components.trainer.backends.in_process import run_job
 from yt8m.components.trainer.job import TrainingJob, parse_job
 from yt8m.schemas.config_layers import overlay, parse_overrides
 from yt8m.schemas.errors import EXIT_DONE, EXIT_INTERRUPTED, UserError, Yt8mError
+from yt8m.schemas.json_file import fields_of, to_text
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -46,8 +47,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _read(path: str, settings: Sequence[str]) -> str:
     """The job's JSON, with `settings` on top."""
-    import json
-
     try:
         text = _read_text(path)
     except OSError as error:
@@ -55,7 +54,7 @@ def _read(path: str, settings: Sequence[str]) -> str:
     if not settings:
         return text
     try:
-        return json.dumps(overlay(TrainingJob, json.loads(text), parse_overrides(settings)))
+        return to_text(overlay(TrainingJob, fields_of(text), parse_overrides(settings)))
     except ValueError as error:
         raise UserError(f"--config {path}: not JSON ({error})") from error
 

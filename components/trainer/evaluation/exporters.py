@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,6 +12,7 @@ from yt8m.components.trainer.config import (
     FinalExporterConfig,
     LatestExporterConfig,
 )
+from yt8m.schemas.json_file import fields_of, to_text
 
 # Writes the evaluated model into a directory, complete or not at all.
 Write = Callable[[str], None]
@@ -59,12 +59,12 @@ class Exporter:
 
     def _best(self) -> float | None:
         path = f"{self.directory}/{_BEST_FILE}"
-        return float(json.loads(storage.read_text(path))["value"]) if storage.exists(path) else None
+        return float(fields_of(storage.read_text(path))["value"]) if storage.exists(path) else None
 
     def _remember(self, step: int, metrics: Mapping[str, Any]) -> None:
         assert isinstance(self._config, BestExporterConfig)
         metric = self._config.metric.value
-        text = json.dumps({"step": step, "metric": metric, "value": metrics[metric]})
+        text = to_text({"step": step, "metric": metric, "value": metrics[metric]})
         storage.write_text(f"{self.directory}/{_BEST_FILE}", text)
 
     def _forget_old(self, newest: int) -> None:

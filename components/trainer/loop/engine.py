@@ -232,9 +232,7 @@ class ParameterServers:
     def _iterators(self, data: TrainingData, progress: TrainingProgress) -> Any:
         """An iterator on each worker, over its own rows of what all workers read together."""
         count = self._workers
-        taken = BatchSlice(
-            global_batch_size=self.rows * count, num_workers=count, order=progress.order
-        )
+        taken = BatchSlice(global_batch_size=self.rows * count, num_workers=count)
 
         @tf.autograph.experimental.do_not_convert
         def create() -> tf.data.Dataset:

@@ -223,7 +223,6 @@ class _Training:
             global_batch_size=rows,
             num_workers=processes,
             worker_index=_process(self._cluster),
-            order=progress.order,
         )
         return Synchronous(
             step,

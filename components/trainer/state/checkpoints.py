@@ -16,11 +16,11 @@ from typing import Any
 import tensorflow as tf
 
 from yt8m.components import storage
-from yt8m.components.inputs.config import Order
 from yt8m.components.trainer.state.plateau import PlateauState, parse_state
 from yt8m.components.trainer.state.warm_start import list_checkpoints
 from yt8m.schemas.config_tree import flatten
 from yt8m.schemas.errors import ConfigError, UserError
+from yt8m.schemas.json_file import fields_of, to_text
 
 _STATE_FILE = "checkpoint"  # TensorFlow's: names the newest checkpoint and those before it
 _MODEL_FILE = "model.json"
@@ -48,7 +48,6 @@ class TrainingProgress:
     step: int = 0
     plateau: PlateauState = field(default_factory=PlateauState)
     examples: int = 0  # rows seen, over all replicas: the position in the data
-    order: Order = Order.SLOTS  # of the rows; it stays what it was when training began
 
 
 class _HostState(tf.train.experimental.PythonState):
@@ -59,7 +58,7 @@ class _HostState(tf.train.experimental.PythonState):
 
     def serialize(self) -> str:
         p = self.progress
-        state = {"step": p.step, "examples": p.examples, "order": p.order.value}
+        state = {"step": p.step, "examples": p.examples}
         return json.dumps({**state, "plateau": p.plateau.to_json()})
 
     def deserialize(self, text: str) -> None:
@@ -68,7 +67,6 @@ class _HostState(tf.train.experimental.PythonState):
             step=data["step"],
             examples=data["examples"],
             plateau=parse_state(data["plateau"]),
-            order=Order(data.get("order", Order.DEALT)),
         )
 
 
@@ -167,15 +165,14 @@ def prepare(
             if old:
                 storage.remove_tree(old)
     elif storage.exists(path):
-        there = json.loads(storage.read_text(path))
-        _check_same_model(there, json.loads(json.dumps(model)), directory)
+        _check_same_model(_read(path), fields_of(to_text(model)), directory)
     if not is_writer:
         return
     storage.make_dirs(directory)
     _restore_state_file(directory)
-    _log_changed_settings(directory, json.loads(json.dumps(settings)))
-    storage.write_text(path, json.dumps(model, indent=1))
-    storage.write_text(f"{directory}/{_SETTINGS_FILE}", json.dumps(settings, indent=1))
+    _log_changed_settings(directory, fields_of(to_text(settings)))
+    storage.write_text(path, to_text(model))
+    storage.write_text(f"{directory}/{_SETTINGS_FILE}", to_text(settings))
     if storage.exists(f"{directory}/{_DONE_FILE}"):
         storage.remove(f"{directory}/{_DONE_FILE}")
 
@@ -212,7 +209,7 @@ def _log_changed_settings(directory: str, wanted: Mapping[str, Any]) -> None:
     path = f"{directory}/{_SETTINGS_FILE}"
     if not storage.exists(path) or not list_checkpoints(directory):
         return
-    rows = _differences(json.loads(storage.read_text(path)), wanted, prefix="trainer.")
+    rows = _differences(_read(path), wanted, prefix="trainer.")
     if rows:
         _log.warning(
             "%s: training continues with other settings than at its last start. Rates follow the "
@@ -221,6 +218,10 @@ def _log_changed_settings(directory: str, wanted: Mapping[str, Any]) -> None:
             directory,
             "\n".join(rows),
         )
+
+
+def _read(path: str) -> dict[str, Any]:
+    return fields_of(storage.read_text(path))
 
 
 def _differences(
@@ -237,7 +238,6 @@ def _differences(
 
 
 def _check_same_model(there: Mapping[str, Any], wanted: Mapping[str, Any], directory: str) -> None:
-    there = {**wanted, **there}  # of what an older version did not note, nothing is known
     if there == wanted:
         return
     rows = _differences(there, wanted)
@@ -262,7 +262,7 @@ class Done:
 def mark_done(directory: str, done: Done) -> None:
     """Tell the other processes that the last checkpoint is written."""
     text = {"step": done.step, "limits": done.stopping_criteria, "id": uuid.uuid4().hex}
-    storage.write_text(f"{directory}/{_DONE_FILE}", json.dumps(text))
+    storage.write_text(f"{directory}/{_DONE_FILE}", to_text(text))
 
 
 def read_done(directory: str) -> Done | None:
@@ -270,8 +270,8 @@ def read_done(directory: str) -> Done | None:
     path = f"{directory}/{_DONE_FILE}"
     if not storage.exists(path):
         return None
-    data = json.loads(storage.read_text(path))
-    return Done(step=data["step"], stopping_criteria=data["limits"], id=data.get("id", ""))
+    data = _read(path)
+    return Done(step=data["step"], stopping_criteria=data["limits"], id=data["id"])
 
 
 def save_best_evaluated(directory: str, network: Any, step: int) -> None:
@@ -294,7 +294,7 @@ def restore_best_evaluated(directory: str, network: Any, step: int) -> None:
 
 
 def has_best_evaluated(directory: str, step: int) -> bool:
-    """Whether the weights of `step` were kept; an earlier version kept none."""
+    """Whether the weights of `step` were kept: the evaluator keeps the two best alone."""
     return storage.exists(f"{directory}/{_BEST_EVALUATED}/{_PREFIX}-{step}.index")
 
 

@@ -28,7 +28,7 @@ from yt8m.kubeflow.server.schedule import Change, schedule, unschedule
 from yt8m.schemas.errors import UserError, Yt8mError
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kubeflow"
-COMPILED = GOLDEN / "compiled_by_742dd83.yaml"
+COMPILED = GOLDEN / "smoke.yaml"
 RECORDED = json.loads((GOLDEN / "records" / "server_answers.json").read_text())
 SPEC = {
     "pipelineInfo": {"name": "yt8m-test"},

@@ -15,7 +15,7 @@ from yt8m.kubeflow.container.entrypoint import main
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kubeflow"
 RECORDS = json.loads((GOLDEN / "records" / "executor_inputs.json").read_text())
-COMPILED = yaml.safe_load((GOLDEN / "compiled_by_742dd83.yaml").read_text())
+COMPILED = yaml.safe_load((GOLDEN / "smoke.yaml").read_text())
 POD_USER = 10001
 
 

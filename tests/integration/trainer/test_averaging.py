@@ -1,7 +1,5 @@
 """Averages of the weights: kept in the checkpoint, validated, evaluated and exported."""
 
-import json
-
 import numpy as np
 import pytest
 from checkpoint_values import assert_bitwise_equal, read_values
@@ -105,13 +103,3 @@ def test_averaging_cannot_begin_or_end_under_a_checkpoint(tmp_path, data):
     train(tmp_path, data)
     with pytest.raises(ConfigError, match="adam, averaging"):
         train(tmp_path, data, ema_momentum=0.9)
-
-
-def test_a_checkpoint_of_an_earlier_version_continues_without_a_word(tmp_path, data, caplog):
-    job = train(tmp_path, data, max_steps=2)
-    noted = json.loads((tmp_path / "checkpoints/settings.json").read_text())
-    assert "ema_momentum" not in noted
-    with caplog.at_level("WARNING"):
-        train(tmp_path, data, max_steps=4)
-    assert "other settings" not in caplog.text
-    assert job.model["optimizer"] == "adam"

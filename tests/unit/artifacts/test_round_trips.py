@@ -18,6 +18,7 @@ from yt8m.schemas.features import Level
 def test_comparisons_are_two_lists_by_name() -> None:
     found = Comparisons(drift=(Divergence(feature="labels", distance=0.02, threshold=0.05),))
     assert json.loads(found.to_json()) == {
+        "format": 1,
         "drift": [{"feature": "labels", "distance": 0.02, "threshold": 0.05}],
         "skew": [],
     }
@@ -28,7 +29,7 @@ def test_a_push_outcome_holds_the_whole_record() -> None:
     record = VersionRecord(version=4, metrics={"gap": Estimate(value=0.7, lower=0.6, upper=0.8)})
     outcome = PushOutcome(pushed=True, destination="/models/4", record=record)
     written = json.loads(outcome.to_json())
-    assert list(written) == ["pushed", "destination", "up_to_date", "record"]
+    assert list(written) == ["format", "pushed", "destination", "up_to_date", "record"]
     assert written["record"]["metrics"]["gap"] == {"value": 0.7, "lower": 0.6, "upper": 0.8}
     assert PushOutcome.from_json(outcome.to_json()) == outcome
 

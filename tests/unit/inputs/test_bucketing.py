@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -41,19 +39,3 @@ def test_longer_rows_come_fewer_to_a_batch_and_padding_shrinks() -> None:
     groups = np.split(lengths[order], cuts)
     padded = sum(len(group) * group.max() for group in groups)
     assert padded < 0.85 * len(lengths) * lengths.max()
-
-
-@pytest.mark.parametrize("units", [5, 40, 3000])  # the last sum has no exact float32
-def test_a_window_is_cut_where_tensorflow_cut_it_in_earlier_versions(units: int) -> None:
-    rng = np.random.default_rng(units)
-    for batches, multiple in ((2, 1), (3, 8), (5, 16)):
-        lengths = rng.integers(50_000, 400_000, units * multiple)
-        order = tf.argsort(tf.constant(lengths, tf.int32), stable=True).numpy()
-        work = tf.cumsum(tf.constant(lengths[order][multiple - 1 :: multiple], tf.float32))
-        goals = work[-1] * tf.range(1, batches, dtype=tf.float32) / float(batches)
-        number = np.arange(1, batches)
-        cuts = np.maximum(tf.searchsorted(work, goals).numpy() + 1, number)
-        cuts = np.minimum(cuts, units - batches + number)
-        found = cut_window(lengths, batches=batches, multiple=multiple)
-        np.testing.assert_array_equal(found[0], order)
-        np.testing.assert_array_equal(found[1], cuts * multiple)

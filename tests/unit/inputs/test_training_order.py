@@ -22,13 +22,11 @@ from yt8m.components.inputs.config import (
     FrameChoice,
     FrameSampling,
     InputConfig,
-    Order,
     Source,
 )
 from yt8m.components.inputs.dataset import create_step_reader, dataset_for_training
 from yt8m.components.inputs.order import create_order
 from yt8m.components.inputs.record_index import index_of
-from yt8m.components.inputs.step_reader import columns_of
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import Level
 
@@ -161,13 +159,12 @@ def test_a_batch_has_rows_of_all_parts_of_its_block_and_no_epoch_is_like_the_las
     per_slot=st.integers(1, 3),
     shuffle_mb=st.integers(1, 70),
     seed=st.integers(-(2**63), 2**63 - 1),
-    order=st.sampled_from([Order.SLOTS, Order.SLOTS, Order.DEALT]),
     workers=st.sampled_from([2, 16, 64]),
 )
 def test_the_order_is_the_same_for_every_number_of_workers_and_has_each_row_once_an_epoch(
-    rows: list[int], per_slot: int, shuffle_mb: int, seed: int, order: Order, workers: int
+    rows: list[int], per_slot: int, shuffle_mb: int, seed: int, workers: int
 ) -> None:
-    whole = BatchSlice(global_batch_size=64 * per_slot, seed=seed, order=order)
+    whole = BatchSlice(global_batch_size=64 * per_slot, seed=seed)
     blocks = create_order(
         shards_of(len(rows), bytes=1 << 20), tuple(rows), whole, shuffle_mb=shuffle_mb
     )
@@ -187,7 +184,7 @@ def test_the_order_is_the_same_for_every_number_of_workers_and_has_each_row_once
             part = blocks.part(block, taken)
             assert not found.keys() & set(part.positions)
             found |= zip(*part, strict=True)
-            if order is Order.SLOTS and len(part.rows):  # one stretch of the block
+            if len(part.rows):  # one stretch of the block
                 assert set(part.positions % whole.global_batch_size) <= set(taken.slots)
     assert found == at
 
@@ -263,18 +260,6 @@ def test_a_worker_may_have_no_row_of_a_block(level: Level, tmp_path: Path) -> No
         had_none |= any(not len(order.part(n, taken).rows) for n in range(order.blocks_per_epoch))
     assert had_none
     assert sorted(np.concatenate(found).tolist()) == list(range(rows // size * size))
-
-
-def test_a_worker_has_what_an_earlier_version_gave_it(sources: dict[Level, Source]) -> None:
-    """Rows of the order before slots, as 742dd83 read them."""
-    taken = BatchSlice(
-        global_batch_size=8, seed=5, start_step=2, num_workers=2, worker_index=1, order=Order.DEALT
-    )
-    reader = create_step_reader(
-        sources[Level.VIDEO], taken, sampling=None, config=InputConfig(shuffle_mb=64)
-    )
-    columns = dict(zip(columns_of(sources[Level.VIDEO]), reader.arrays(2), strict=True))
-    assert columns["position"].tolist() == [17, 19, 21, 23]
 
 
 def shards_of(count: int, *, bytes: int) -> list[Shard]:

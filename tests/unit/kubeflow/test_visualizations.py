@@ -107,7 +107,7 @@ def test_what_is_not_there_is_not_drawn_and_is_no_error(drawn):
     assert set(drawn("report", "report.html", "", ("ui_report",))) == {"report"}
 
 
-def test_a_spec_of_an_earlier_version_which_asks_for_none_gets_none(drawn):
+def test_a_spec_that_asks_for_none_gets_none(drawn):
     assert set(drawn("blessing", "decision.json", DECISION.to_json(), ())) == {"blessing"}
 
 

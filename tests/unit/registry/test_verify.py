@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -103,8 +104,10 @@ def test_data_that_changed_are_found_and_data_that_are_gone_are_said(
 
 
 def rewrite(version: Path, change: Callable[[dict], None]) -> None:
-    """Change the record as format 1 has it, which carries no checksum."""
+    """Change the record, with the checksum that goes with it."""
     content = json.loads((version / RECORD_FILE).read_text())
-    content.pop("checksum", None)
+    del content["checksum"], content["format"]
     change(content)
-    (version / RECORD_FILE).write_text(json.dumps({**content, "format": 1}))
+    checksum = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    head = {"format": 1, "checksum": checksum}
+    (version / RECORD_FILE).write_text(json.dumps({**head, **content}))
