@@ -10,7 +10,6 @@ import base64
 import datetime
 import hashlib
 import http.server
-import ipaddress
 import os
 import shutil
 import ssl
@@ -39,12 +38,12 @@ pytestmark = [
 
 
 def certificate(name: str, signed_by: tuple | None = None) -> tuple:
-    """(certificate, key) of an authority, or of a server at 127.0.0.1 that one has signed."""
+    """(certificate, key) of an authority, or of a server at localhost that one has signed."""
     key = ec.generate_private_key(ec.SECP256R1())
     issuer, issuer_key = signed_by or (None, key)
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.datetime.now(datetime.UTC)
-    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    address = x509.DNSName("localhost")
     signed = (
         x509.CertificateBuilder()
         .subject_name(subject)
@@ -136,7 +135,7 @@ def index(tmp_path: Path, checkout: Path, authority: tuple) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             pass
 
-    signed, key = certificate("127.0.0.1", authority)
+    signed, key = certificate("localhost", authority)
     chain = tmp_path / "server.pem"
     unprotected = serialization.NoEncryption()
     form = serialization.PrivateFormat.PKCS8
@@ -148,7 +147,7 @@ def index(tmp_path: Path, checkout: Path, authority: tuple) -> Iterator[str]:
     context.load_cert_chain(chain)
     server.socket = context.wrap_socket(server.socket, server_side=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"https://127.0.0.1:{server.server_port}/simple"
+    yield f"https://localhost:{server.server_port}/simple"
     server.shutdown()
     server.server_close()
 

@@ -57,7 +57,9 @@ def test_every_source_file_is_inside_and_nothing_that_is_not_on_disk(names):
         for layer in LAYERS
         for path in (ROOT / layer).rglob("*.py")
     }
-    on_disk.add("yt8m/__init__.py")
+    package = ROOT / "src" / "yt8m"
+    on_disk |= {f"yt8m/{path.relative_to(package)}" for path in package.glob("*.py")}
+    on_disk |= {f"yt8m/{path.relative_to(package)}" for path in package.glob("cli/*.py")}
     assert {name for name in names if name.endswith(".py")} == on_disk
 
 
