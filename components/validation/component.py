@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tensorflow_data_validation as tfdv
 from tfx import types
 from tfx.components import ExampleValidator
 from tfx.dsl.components.base import base_beam_component, base_component, executor_spec
@@ -11,16 +10,13 @@ from tfx.types import standard_artifacts
 from yt8m.components.declaration import Declaration, channels, parameters
 from yt8m.components.validation.config import ValidationConfig
 from yt8m.components.validation.executor import SchemaGenExecutor, ValidationGateExecutor
+from yt8m.components.validation.statistics import statistics_options
 from yt8m.components.validation.statistics_executor import StatisticsGenExecutor
 from yt8m.schemas.code_version import code_version
 from yt8m.schemas.config_tree import to_parameter
 from yt8m.schemas.features import FeatureConfig, Level
 
 _EXECUTORS = SchemaGenExecutor.__module__
-# Bins run from a sample's smallest value to its largest, so no two samples have the same ones.
-# With TFDV's 10 that alone put samples of one distribution 0.03 apart, of whatever size.
-_BINS = 100
-_RANKED = 5000  # labels that are counted by class; the published vocabulary has 3,862
 
 
 class SchemaGenSpec(Declaration):
@@ -68,8 +64,7 @@ class StatisticsGen(base_beam_component.BaseBeamComponent):
         Distinct values are counted in sketches, whose size is bounded: up to 5,000 classes and
         16,384 ids exactly, of more ids there is an estimate.
         """
-        options = tfdv.StatsOptions(num_histogram_buckets=_BINS, num_rank_histogram_buckets=_RANKED)
-        options.use_sketch_based_topk_uniques = True
+        options = statistics_options()
         # Read back field by field: TFX 1.16 misses this one in what TFX 1.21 has compiled.
         vars(options).setdefault("_slice_sqls", None)
         super().__init__(

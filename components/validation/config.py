@@ -20,12 +20,21 @@ class OnDrift(enum.Enum):
 class ValidationConfig(ConfigNode):
     """Which differences between data sets stop a run.
 
-    Thresholds are Jensen-Shannon divergences, from 0 (equal) to 1; null switches one off. What
-    samples of this size differ by chance is allowed for on top.
+    Drift is train against the data of the model in production, skew is train against eval. A
+    difference counts where it is above its limit and above what chance does to samples of this
+    size; null switches a limit off.
     """
 
-    label_drift: PositiveFraction | None = 0.1  # train against the data of the model in production
-    feature_drift: PositiveFraction | None = 0.02  # the same, of the features' values
-    label_skew: PositiveFraction | None = 0.1  # train against eval
-    feature_skew: PositiveFraction | None = 0.02  # the same, of the features' values
+    label_drift: PositiveFraction | None = 0.1  # Jensen-Shannon divergence (0 to 1) of the labels
+    feature_drift: PositiveFraction | None = 0.02  # Jensen-Shannon divergence of a feature's values
+    share_drift: PositiveFraction | None = 0.05  # change of one class's share of the examples
+    mean_drift: PositiveFraction | None = (
+        0.05  # change of a feature's mean over its root mean square
+    )
+    spread_drift: PositiveFraction | None = 0.05  # relative change of a feature's root mean square
+    label_skew: PositiveFraction | None = 0.1  # as label_drift, between train and eval
+    feature_skew: PositiveFraction | None = 0.02  # as feature_drift, between train and eval
+    share_skew: PositiveFraction | None = 0.05  # as share_drift, between train and eval
+    mean_skew: PositiveFraction | None = 0.05  # as mean_drift, between train and eval
+    spread_skew: PositiveFraction | None = 0.05  # as spread_drift, between train and eval
     on_drift: OnDrift = OnDrift.STOP

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from yt8m.components.artifacts.comparisons import Comparisons, Divergence
+from yt8m.components.artifacts.comparisons import Comparisons, Difference
 from yt8m.components.artifacts.decision import Check, Decision
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.evaluation import (
@@ -313,10 +313,10 @@ def _data() -> DataSummary:
         ),
         comparisons=Comparisons(
             drift=(
-                Divergence(feature="labels", distance=0.0213, threshold=0.05),
-                Divergence(feature="mean_rgb", distance=0.0713, threshold=0.05),
+                Difference(feature="labels", distance=0.0213, threshold=0.05),
+                Difference(feature="mean_rgb", distance=0.0713, threshold=0.05),
             ),
-            skew=(Divergence(feature="labels", distance=0.0, threshold=0.05),),
+            skew=(Difference(feature="labels", distance=0.0, threshold=0.05),),
         ),
     )
 

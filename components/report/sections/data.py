@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from yt8m.components.artifacts.comparisons import Divergence
+from yt8m.components.artifacts.comparisons import Difference
 from yt8m.components.report.parts import formatting
 from yt8m.components.report.parts.charts import Axis, Series, line_chart
 from yt8m.components.report.parts.markup import Markup, element
@@ -27,7 +27,8 @@ _CHANGES = (
 )
 _DRIFT = (
     Column(title="Feature"),
-    Column(title="Divergence", numeric=True),
+    Column(title="Measure"),
+    Column(title="Distance", numeric=True),
     Column(title="Limit", numeric=True),
 )
 
@@ -105,20 +106,21 @@ def _labels(data: DataSummary) -> Markup | None:
     )
 
 
-def _apart(caption: str, measured: Sequence[Divergence]) -> Markup | None:
+def _apart(caption: str, measured: Sequence[Difference]) -> Markup | None:
     if not measured:
         return None
     return table(_DRIFT, [_drift_row(one) for one in measured], caption=caption, bars=True)
 
 
-def _drift_row(one: Divergence) -> tuple[object, ...]:
+def _drift_row(one: Difference) -> tuple[object, ...]:
     limit = one.threshold
     scale = max(one.distance, limit) * 1.15 or 1.0
     distance: object = f"{one.distance:.4f}"
-    if one.distance > limit:
+    if one.is_found:
         distance = element("span", distance, class_="fail")
     return (
         element("span", one.feature, meter(one.distance / scale, mark=limit / scale)),
+        one.measure.title,
         distance,
         f"{limit:.4f}",
     )

@@ -150,8 +150,10 @@ def test_samples_of_one_distribution_are_near_whatever_their_extremes(tmp_path: 
     validation = Path(output(tmp_path, "ValidationGate", "validation")["uri"])
     skew = json.loads((validation / "comparisons.json").read_text())["skew"]
     vectors = [one for one in skew if one["feature"] in ("mean_rgb", "mean_audio")]
-    assert len(vectors) == 2
-    assert all(one["distance"] < config.feature_skew / 5 for one in vectors)
+    assert len(vectors) == 6  # by three measures each
+    assert all(one["distance"] < one["threshold"] / 2 for one in vectors)
+    shapes = [one["distance"] for one in vectors if one["measure"] == "divergence"]
+    assert max(shapes) < config.feature_skew / 5
 
 
 def test_labels_that_drifted_stop_the_run(data: Path, relabelled: Path, tmp_path: Path) -> None:
@@ -170,7 +172,7 @@ def test_drift_is_a_warning_when_the_configuration_says_so(
     past = gate.statistics("past", train=data / "train*")
     config = ValidationConfig(on_drift=OnDrift.WARN)
     out = gate.run(now, _baseline(tmp_path, past), config)
-    assert out.get_int_custom_property("anomalies") == 1
+    assert out.get_int_custom_property("anomalies") == 2  # divergence, and share of one class
     assert "labels" in (tmp_path / "validation" / "anomalies.txt").read_text()
 
 
@@ -181,11 +183,13 @@ def test_skew_between_train_and_eval_stops_and_a_null_threshold_does_not(
     now = gate.statistics("now", train=relabelled / "train*", eval=data / "validate*")
     with pytest.raises(StoppedError, match="train against eval: labels: skew: Jensen") as stop:
         gate.run(now, None, ValidationConfig())
-    assert "(validation.label_skew = 0.1, plus sampling noise)" in str(stop.value)
+    said = "(validation.label_skew = 0.1, or what chance does to samples of this size)"
+    assert said in str(stop.value)
     assert "validation.on_drift=warn" in str(stop.value)
     stop.value.keep(str(tmp_path / "kept"))
     measured = json.loads((tmp_path / "kept" / "comparisons.json").read_text())["skew"]
-    labels = next(one for one in measured if one["feature"] == "labels")
-    assert labels["distance"] > labels["threshold"]
-    out = gate.run(now, None, ValidationConfig(label_skew=None))
+    labels = [one for one in measured if one["feature"] == "labels"]
+    assert {one["measure"] for one in labels} == {"divergence", "share"}
+    assert all(one["distance"] > one["threshold"] for one in labels)
+    out = gate.run(now, None, ValidationConfig(label_skew=None, share_skew=None))
     assert out.get_int_custom_property("anomalies") == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from yt8m.components.artifacts.comparisons import Comparisons, Divergence
+from yt8m.components.artifacts.comparisons import Comparisons, Difference
 from yt8m.components.artifacts.estimate import Estimate, estimate_text
 from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
 from yt8m.components.artifacts.push_outcome import PushOutcome
@@ -16,10 +16,12 @@ from yt8m.schemas.features import Level
 
 
 def test_comparisons_are_two_lists_by_name() -> None:
-    found = Comparisons(drift=(Divergence(feature="labels", distance=0.02, threshold=0.05),))
+    found = Comparisons(drift=(Difference(feature="labels", distance=0.02, threshold=0.05),))
     assert json.loads(found.to_json()) == {
         "format": 1,
-        "drift": [{"feature": "labels", "distance": 0.02, "threshold": 0.05}],
+        "drift": [
+            {"feature": "labels", "measure": "divergence", "distance": 0.02, "threshold": 0.05}
+        ],
         "skew": [],
     }
     assert Comparisons.from_json(found.to_json()) == found
