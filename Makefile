@@ -12,7 +12,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --max-worker-restart 1 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-unit test-slow test-real chaos lane-b test-lane-b check format \
+.PHONY: help install demo test test-unit test-arithmetic test-slow test-real chaos lane-b test-lane-b check format \
 	bench golden golden-lanes reference mlflow size lock audit sbom image fake-gcs-server control-plane \
 	test-control-plane test-kubeflow flink spark prism test-engines clean
 
@@ -43,6 +43,16 @@ test-unit: install  ## unit tests alone (one minute)
 
 test-slow: install  ## endurance tests: more kill points, longer runs
 	$(PYTEST) --dist load -m "slow and not real"
+
+# As on processors without AVX-512, and without oneDNN's kernels: sums come in other orders there.
+OLDER_PROCESSOR := ONEDNN_MAX_CPU_ISA=AVX2 OPENBLAS_CORETYPE=Haswell \
+  NPY_DISABLE_CPU_FEATURES="AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL"
+ARITHMETIC := tests/unit/models tests/unit/trainer tests/unit/metrics tests/unit/synthetic \
+  tests/integration/models tests/integration/trainer
+
+test-arithmetic: install  ## tests of models and trainer with other kernels' rounding (5 min)
+	TF_ENABLE_ONEDNN_OPTS=0 $(PYTEST) -q -m "not slow and not real" $(ARITHMETIC)
+	TF_ENABLE_ONEDNN_OPTS=1 $(OLDER_PROCESSOR) $(PYTEST) -q -m "not slow and not real" $(ARITHMETIC)
 
 chaos: install  ## kill, cut, fill, corrupt: all of it (hours); the table goes to docs/reliability.md
 	PYTHONPATH=tests/support $(BIN)/python -W ignore -m chaos --write

@@ -36,6 +36,7 @@ def test_the_registry_holds_a_sound_model_with_its_record(left, record, capsys):
 
 
 def test_the_model_gives_the_same_scores(left):
+    # A logit is a sum of 24 products in float32, which every processor rounds its own way.
     with np.load(left / EXPECTED) as expected:
         np.testing.assert_allclose(scores(left), expected["scores"], rtol=1e-5, atol=1e-7)
 
@@ -70,8 +71,11 @@ def test_the_training_is_continued_to_the_same_weights(left, caplog):
     assert "step 4 of 6" in caplog.text
     with np.load(left / EXPECTED) as expected:
         assert weights.keys() == set(expected.files) - {"scores"}
+        # Adam moves a weight by about its rate, .01, in each of two steps, by the ratio of sums that
+        # every processor rounds its own way: to a thousandth where gradients nearly cancel. A step
+        # more, or less, or of other rows is a thousand times that.
         for name in weights:
-            np.testing.assert_allclose(weights[name], expected[name], rtol=1e-5, atol=1e-7)
+            np.testing.assert_allclose(weights[name], expected[name], rtol=1e-5, atol=2e-5)
 
 
 def test_the_compiled_pipeline_runs_and_pushes(left):
