@@ -71,9 +71,9 @@ def test_the_training_is_continued_to_the_same_weights(left, caplog):
     assert "step 4 of 6" in caplog.text
     with np.load(left / EXPECTED) as expected:
         assert weights.keys() == set(expected.files) - {"scores"}
-        # Adam moves a weight by about its rate, .01, in each of two steps, by the ratio of sums that
-        # every processor rounds its own way: to a thousandth where gradients nearly cancel. A step
-        # more, or less, or of other rows is a thousand times that.
+        # Adam moves a weight by about its rate, .01, in each of two steps, by the ratio of sums
+        # that every processor rounds its own way: to a thousandth where gradients nearly cancel.
+        # A step more, or less, or of other rows is a thousand times that.
         for name in weights:
             np.testing.assert_allclose(weights[name], expected[name], rtol=1e-5, atol=2e-5)
 
