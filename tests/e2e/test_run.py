@@ -155,6 +155,7 @@ def test_changed_code_reruns_exactly_the_components_that_use_it(place, tmp_path)
     package = tmp_path / "site" / "yt8m"
     for layer in ("schemas", "components", "pipeline"):
         shutil.copytree(REPOSITORY / layer, package / layer)
+    shutil.copytree(REPOSITORY / "src" / "yt8m" / "cli", package / "cli")
     shutil.copy(REPOSITORY / "src" / "yt8m" / "__init__.py", package)
     place.env, place.cold = environment(PYTHONPATH=str(tmp_path / "site")), True
     try:
