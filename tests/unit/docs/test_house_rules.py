@@ -12,7 +12,7 @@ from docs_blocks import ROOT
 
 SOURCES = {
     path: ast.parse(path.read_text(encoding="utf-8"))
-    for layer in ("schemas", "components", "pipeline", "kubeflow")
+    for layer in ("schemas", "components", "pipeline", "kubeflow", "src/yt8m/cli")
     for path in sorted((ROOT / layer).rglob("*.py"))
 }
 # TFX's convention: each step's action has this name, and the step's folder tells which it is. The
