@@ -30,6 +30,7 @@ _CELLS = 10
 _RANKED = 10  # classes whose share is compared; a rarer one that became frequent is among them
 _CHANCE = 2e-4  # that one measure of two samples of one distribution is above its allowance
 _Z = NormalDist().inv_cdf(1 - _CHANCE / 2)
+_FEWEST = 10  # examples, below which nothing is known of how they differ
 
 
 @dataclass(frozen=True)
@@ -215,13 +216,23 @@ def _of_moments(
     one, other = moments_of(a), moments_of(b)
     if one is None or other is None or not one.square or not other.square:
         return
+    fewest = min(one.examples, other.examples)
+    if fewest < _FEWEST:
+        return
+    t = _student(fewest - 1)
     scale = (one.square + other.square) / 2
     noise = one.mean_variance / one.examples + other.mean_variance / other.examples
     apart = abs(one.mean - other.mean) / math.sqrt(scale)
-    yield Measure.MEAN, apart, _Z * math.sqrt(noise / scale)
+    yield Measure.MEAN, apart, t * math.sqrt(noise / scale)
     parts = (x.square_variance / x.square**2 / x.examples for x in (one, other))
     ratio = abs(math.log(one.square / other.square)) / 2
-    yield Measure.SPREAD, ratio, _Z * math.sqrt(sum(parts)) / 2
+    yield Measure.SPREAD, ratio, t * math.sqrt(sum(parts)) / 2
+
+
+def _student(free: float) -> float:
+    """The quantile of Student's t, by Fisher's series: the variance is of the same few examples."""
+    z = _Z
+    return z + (z**3 + z) / (4 * free) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * free**2)
 
 
 def _anomaly(kind: _Kind, one: Difference, setting: str, limit: float) -> Anomaly:
