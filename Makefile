@@ -45,6 +45,8 @@ test-slow: install  ## endurance tests: more kill points, longer runs
 	$(PYTEST) --dist load -m "slow and not real"
 
 # As on processors without AVX-512, and without oneDNN's kernels: sums come in other orders there.
+# TensorFlow asks the processor, and not this setting, whether oneDNN has products in bfloat16, and
+# ends the process where it has none after all: those tests run in the other half.
 OLDER_PROCESSOR := ONEDNN_MAX_CPU_ISA=AVX2 OPENBLAS_CORETYPE=Haswell \
   NPY_DISABLE_CPU_FEATURES="AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL"
 ARITHMETIC := tests/unit/models tests/unit/trainer tests/unit/metrics tests/unit/synthetic \
@@ -52,7 +54,7 @@ ARITHMETIC := tests/unit/models tests/unit/trainer tests/unit/metrics tests/unit
 
 test-arithmetic: install  ## tests of models and trainer with other kernels' rounding (5 min)
 	TF_ENABLE_ONEDNN_OPTS=0 $(PYTEST) -q -m "not slow and not real" $(ARITHMETIC)
-	TF_ENABLE_ONEDNN_OPTS=1 $(OLDER_PROCESSOR) $(PYTEST) -q -m "not slow and not real" $(ARITHMETIC)
+	TF_ENABLE_ONEDNN_OPTS=1 $(OLDER_PROCESSOR) $(PYTEST) -q -m "not slow and not real" -k "not bfloat16" $(ARITHMETIC)
 
 chaos: install  ## kill, cut, fill, corrupt: all of it (hours); the table goes to docs/reliability.md
 	PYTHONPATH=tests/support $(BIN)/python -W ignore -m chaos --write

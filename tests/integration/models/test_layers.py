@@ -40,4 +40,6 @@ def test_a_normalisation_taken_apart_gives_values_gradients_and_averages_of_the_
         return [np.array(part) for part in (values, *gradients, *norm.weights)]
 
     for whole, apart in zip(result(apart=False), result(apart=True), strict=True):
-        np.testing.assert_allclose(apart, whole, rtol=1e-4, atol=1e-5)
+        # Sums over 28 frames of terms as large as the largest come in another order: their rounding
+        # is a share of that, whatever is left of a sum that almost cancels.
+        np.testing.assert_allclose(apart, whole, rtol=1e-4, atol=1e-5 * np.abs(whole).max())
