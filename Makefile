@@ -13,7 +13,7 @@ WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --max-worker-restart 1 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help install demo test test-unit test-arithmetic test-slow test-real chaos lane-b test-lane-b check format \
-	bench golden golden-lanes reference mlflow size lock audit sbom image fake-gcs-server control-plane \
+	bench golden golden-lanes reference measures mlflow size lock audit sbom image fake-gcs-server control-plane \
 	test-control-plane test-kubeflow flink spark prism test-engines clean
 
 help:  ## this list
@@ -98,6 +98,9 @@ golden-lanes: install  ## write what this lane and lane B leave behind anew, for
 
 reference: install  ## write the reference in docs/configuration.md anew, from the code
 	PYTHONPATH=tests/support $(BIN)/python tests/support/config_reference.py
+
+measures: install  ## sizes of the code, as docs/architecture.md has them
+	PYTHONPATH=tests/support $(BIN)/python tests/support/measures.py
 
 UV := .venv/uv/bin/uv
 # Beside what is installed, of which nothing changes: TFX holds back what MLflow shares with it.
