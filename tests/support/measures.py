@@ -45,7 +45,7 @@ class Module:
 
     @property
     def late_imports(self) -> int:
-        """Number of imports inside functions, and of those by name (`__getattr__` of a module too)."""
+        """Number of imports inside functions or by name."""
         functions = [node for node in ast.walk(self.tree) if isinstance(node, _Function)]
         inside = {
             id(node): node
