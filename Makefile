@@ -56,14 +56,18 @@ test-arithmetic: install  ## tests of models and trainer with other kernels' rou
 	TF_ENABLE_ONEDNN_OPTS=0 $(PYTEST) -q -m "not slow and not real" $(ARITHMETIC)
 	TF_ENABLE_ONEDNN_OPTS=1 $(OLDER_PROCESSOR) $(PYTEST) -q -m "not slow and not real" -k "not bfloat16" $(ARITHMETIC)
 
+# As pytest finds them: the folders of its `pythonpath`.
+ROOMS := $(filter-out %/chaos %/__pycache__,$(patsubst %/,%,$(wildcard tests/testbed/*/)))
+TESTBED := $(subst $(subst ,, ),:,tests/support tests/testbed $(ROOMS))
+
 chaos: install  ## kill, cut, fill, corrupt: all of it (hours); the table goes to docs/reliability.md
-	PYTHONPATH=tests/support $(BIN)/python -W ignore -m chaos --write
+	PYTHONPATH=$(TESTBED) $(BIN)/python -W ignore -m chaos $(or $(CHAOS),--write)
 
 test-real: install  ## opt-in: against real YouTube-8M shards and golden metric values
 	$(BIN)/pytest -m real -rs
 
 # A Debian 13 root where this machine's glibc is too old for TFX 1.21's wheels; root makes it.
-LANE_B := $(BIN)/python tests/support/lane_b.py
+LANE_B := PYTHONPATH=$(TESTBED) $(BIN)/python tests/testbed/lanes/lane_b.py
 
 lane-b: install  ## on TFX 1.21 and Python 3.13: demo, unit tests, the other lane's files, the gate, Prism (5 min)
 	-$(MAKE) --no-print-directory prism
@@ -92,9 +96,9 @@ golden: install  ## write the expected Kubeflow specs anew; look at the diff bef
 	PYTHONPATH=tests/support $(BIN)/python tests/support/golden_specs.py
 
 golden-lanes: install  ## write what this lane and lane B leave behind anew, for each other's tests
-	PYTHONPATH=tests/support $(BIN)/python tests/support/golden_lanes.py tests/golden/lanes
-	$(LANE_B) --share $(CURDIR)/tests/golden/lanes env PYTHONPATH=tests/support \
-	  python tests/support/golden_lanes.py $(CURDIR)/tests/golden/lanes
+	PYTHONPATH=$(TESTBED) $(BIN)/python tests/testbed/lanes/golden_lanes.py tests/golden/lanes
+	$(LANE_B) --share $(CURDIR)/tests/golden/lanes env PYTHONPATH=$(TESTBED) \
+	  python tests/testbed/lanes/golden_lanes.py $(CURDIR)/tests/golden/lanes
 
 reference: install  ## write the reference in docs/configuration.md anew, from the code
 	PYTHONPATH=tests/support $(BIN)/python tests/support/config_reference.py
@@ -147,21 +151,21 @@ bench: install  ## one table of every benchmark, in build/benchmarks (quiet mach
 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/yt8m
 
-fake-gcs-server:  ## the server that tests of gs:// run against, built from tests/support/fake_gcs
-	cd tests/support/fake_gcs && GOBIN=$(CACHE)/bin GOFLAGS="-p=1 -mod=readonly" \
+fake-gcs-server:  ## the server that tests of gs:// run against, built from tests/testbed/servers/fake_gcs
+	cd tests/testbed/servers/fake_gcs && GOBIN=$(CACHE)/bin GOFLAGS="-p=1 -mod=readonly" \
 	  go install github.com/fsouza/fake-gcs-server
 
 CONTROL_PLANE := $(CACHE)/control-plane
 
 control-plane:  ## etcd, Kubernetes' API server and controllers, JobSet, KServe's definition: for tests
-	cd tests/support/control_plane && export CGO_ENABLED=0 GOFLAGS=-mod=readonly && \
+	cd tests/testbed/control_plane && export CGO_ENABLED=0 GOFLAGS=-mod=readonly && \
 	  go build -o $(CONTROL_PLANE)/etcd go.etcd.io/etcd/server/v3 && \
 	  go build -o $(CONTROL_PLANE)/ k8s.io/kubernetes/cmd/kube-apiserver \
 	    k8s.io/kubernetes/cmd/kube-controller-manager sigs.k8s.io/jobset && \
 	  jobset=$$(go list -m -f '{{.Dir}}' sigs.k8s.io/jobset)/config/components && \
 	  install -m 644 -D -t $(CONTROL_PLANE)/manifests $$jobset/webhook/manifests.yaml \
 	    $$jobset/crd/bases/jobset.x-k8s.io_jobsets.yaml
-	cd tests/support/control_plane/kserve && kserve=$$(go mod download -json github.com/kserve/kserve \
+	cd tests/testbed/control_plane/kserve && kserve=$$(go mod download -json github.com/kserve/kserve \
 	    | sed -n 's/^\t"Dir": "\(.*\)",$$/\1/p') && install -m 644 -D -t $(CONTROL_PLANE)/manifests \
 	    $$kserve/config/crd/full/serving.kserve.io_inferenceservices.yaml
 
@@ -174,7 +178,7 @@ test-kubeflow: install $(if $(KFP_DRIVER),control-plane)  ## against your KFP_DR
 	  tests/integration/kubeflow/test_endpoint.py
 
 FLINK := $(CACHE)/flink
-ENGINES := tests/support/beam_engines
+ENGINES := tests/testbed/engines
 
 # Beam's Java side comes by Maven, without what Flink has itself.
 flink: install  ## Flink and Beam's job server for it, for tests (Maven and a JDK; 300 MB, two minutes)

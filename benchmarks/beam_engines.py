@@ -21,7 +21,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))  # as the tests start it
+sys.path.extend(  # as the tests start it
+    str(Path(__file__).parents[1] / "tests" / room)
+    for room in ("support", "testbed/engines", "testbed/processes")
+)
 
 from flink_cluster import Flink, flink_cluster, task_manager, worker_pool
 

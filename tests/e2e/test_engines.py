@@ -32,7 +32,7 @@ pytestmark = [
     pytest.mark.engines,
     pytest.mark.skipif(
         not is_of_the_installed_beam(),
-        reason="Beam of another version than the job server's, tests/support/beam_engines/pom.xml",
+        reason="Beam of another version than the job server's, tests/testbed/engines/pom.xml",
     ),
     pytest.mark.needs("flink", "java", "network namespaces", "ip"),
 ]

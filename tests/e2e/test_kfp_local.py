@@ -19,7 +19,7 @@ from records import make_dataset
 from yt8m.cli.main import run
 
 pytestmark = [pytest.mark.e2e, pytest.mark.real]
-SCRIPT = Path(__file__).parents[1] / "support" / "kfp_local_run.py"
+SCRIPT = Path(__file__).parents[1] / "testbed" / "kubeflow" / "kfp_local_run.py"
 CLASSES = 20
 
 

@@ -22,7 +22,7 @@ from pod_network import network_namespace
 from requirements import prism_program, spark_programs
 from yt8m_runs import QUICK, Place, run_in_process, yt8m
 
-_PARTS = Path(__file__).parents[1] / "support" / "beam_engines"
+_PARTS = Path(__file__).parents[1] / "testbed" / "engines"
 JOBS, OTHERS, POOL = 8099, 8098, 50000
 SETTINGS = (
     *QUICK,

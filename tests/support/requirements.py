@@ -48,18 +48,18 @@ def chromium_program() -> str | None:
 
 
 def fake_gcs_program() -> str | None:
-    """As `make fake-gcs-server` builds it: of the version in tests/support/fake_gcs/go.mod."""
+    """As `make fake-gcs-server` builds it, of tests/testbed/servers/fake_gcs/go.mod."""
     return shutil.which("fake-gcs-server", path=str(_built() / "bin"))
 
 
 def control_plane_programs() -> Path | None:
-    """Where `make control-plane` puts them; tests/support/control_plane/go.mod has the versions."""
+    """Where `make control-plane` puts them; tests/testbed/control_plane/go.mod has the versions."""
     place = _built() / "control-plane"
     return place if all((place / name).exists() for name in CONTROL_PLANE) else None
 
 
 def flink_programs() -> Path | None:
-    """Where `make flink` puts Flink and Beam's job server, of tests/support/beam_engines."""
+    """Where `make flink` puts Flink and Beam's job server, of tests/testbed/engines."""
     place = _built() / "flink"
     return place if (place / "unlisted-jars.jar").exists() else None  # made last
 
@@ -71,7 +71,7 @@ def spark_programs() -> Path | None:
 
 
 def prism_program() -> str | None:
-    """As `make prism` builds it: of the version in tests/support/beam_engines/prism/go.mod."""
+    """As `make prism` builds it: of the version in tests/testbed/engines/prism/go.mod."""
     return shutil.which("prism", path=str(_built() / "bin"))
 
 

@@ -1,6 +1,6 @@
 """A Flink cluster and Beam's job server before it: the real programs, for tests.
 
-`make flink` brings them, of the versions in tests/support/beam_engines. Every task manager is in a
+`make flink` brings them, of the versions in tests/testbed/engines. Every task manager is in a
 pod, which has a network of its own, with the worker pool beside it: as on machines of their own,
 each finds its pool at the same address. Job server and pools listen on all interfaces, whatever
 they are told; none of those leads out here (`pod_network`).
@@ -31,7 +31,7 @@ JOB_SERVER, JOB_MANAGER = "job server", "job manager"
 _JOB_PORT, _ARTIFACT_PORT, _REST_PORT, _POOL_PORT = 8099, 8098, 8081, 50000
 # Java that starts four times on two cores, which others keep busy.
 _PATIENCE_S = 600.0
-_PARTS = Path(__file__).parent / "beam_engines"
+_PARTS = Path(__file__).parent
 # Flink's own start scripts open these of Java 17 to it; its packages for Python bring no scripts.
 _OPENED = (
     "java.base/java.lang",

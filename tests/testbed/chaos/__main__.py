@@ -1,8 +1,8 @@
 """Everything at once, or a piece of it.
 
-python -m chaos                       all of it, afresh, and the tables (an hour or two)
-python -m chaos lives --more --minutes 5 --seed 3     a piece, added to what was tried before
-python -m chaos --write               the tables of what was tried, into docs/reliability.md
+make chaos                            all of it, afresh, and the tables (an hour or two)
+make chaos CHAOS="lives --more --minutes 5 --seed 3"  a piece, added to what was tried before
+make chaos CHAOS="--tables --write"   the tables of what was tried, into docs/reliability.md
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Runs a command on lane B (TFX 1.21, Python 3.13) where the machine's glibc is too old for it.
 
-    python tests/support/lane_b.py make demo test-unit
-    python tests/support/lane_b.py --share /some/folder yt8m history --root /some/folder/run
+    python tests/testbed/lanes/lane_b.py make demo test-unit
+    python tests/testbed/lanes/lane_b.py --share /some/folder yt8m history --root /some/folder/run
 
 The command runs in a Debian 13 root, in a copy of this checkout, with `make install` done there.
 The root is made once, by debootstrap from the mirror that this machine's own apt uses, and is kept
@@ -25,7 +25,7 @@ from pathlib import Path
 
 from requirements import REQUIRE_ALL, missing, remedy
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+CHECKOUT = Path(__file__).resolve().parents[3]
 NEEDS = ("root", "debootstrap", "tmpfs mounts")
 GLIBC = "2.39"  # of lane B's wheels
 SUITE = "trixie"

@@ -22,7 +22,7 @@ from chaos.trials import KILL, Trial
 
 _CODE = """
 import sys
-sys.path.insert(0, {support!r})
+sys.path[:0] = {path!r}
 from chaos.checkpoints import write
 write({there!r})
 """
@@ -36,7 +36,7 @@ def checkpoints(work: Path, chance: random.Random, *, kills: int = 120) -> Itera
     shutil.rmtree(there, ignore_errors=True)
     there.mkdir(parents=True)
     written = 0
-    code = _CODE.format(support=str(Path(__file__).parents[1]), there=str(there))
+    code = _CODE.format(path=sys.path, there=str(there))
     for _ in range(kills):
         lost = []
         with (there / "said.txt").open("w+") as out:

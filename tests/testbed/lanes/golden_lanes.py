@@ -1,6 +1,6 @@
 """`make golden-lanes`: what a run on this lane leaves, small, for the other lane's tests to read.
 
-    python tests/support/golden_lanes.py tests/golden/lanes
+    python tests/testbed/lanes/golden_lanes.py tests/golden/lanes
 
 Writes a folder named after the lane: the records, what a run of the whole pipeline left in its root
 and in the registry, a training to be continued, and the compiled pipeline. Where it was is written
@@ -31,7 +31,7 @@ from yt8m.components.trainer.backends.in_process import run_job
 from yt8m.components.trainer.state.warm_start import read_weights
 from yt8m.schemas.features import FeatureConfig
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "lanes"
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "lanes"
 LANES = ("tfx-1.16", "tfx-1.21")
 CLASSES = 5
 HERE = "ROOT"

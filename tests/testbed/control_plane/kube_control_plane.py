@@ -1,6 +1,6 @@
 """etcd, kube-apiserver, kube-controller-manager and JobSet: the real programs, for tests.
 
-`make control-plane` builds them, of the versions in tests/support/control_plane/go.mod. They run in
+`make control-plane` builds them, of the versions in tests/testbed/control_plane/go.mod. They run in
 a network namespace of their own (`pod_network`), where pods are processes (`process_kubelet`).
 
 with control_plane(directory, claims={"yt8m": directory / "volume"}) as cluster:
