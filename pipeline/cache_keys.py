@@ -21,9 +21,8 @@ from yt8m.components.trainer.teacher import teacher_digest
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.run_record import read_run_records
 from yt8m.pipeline.workspace import Layout
-from yt8m.schemas.code_version import code_version
+from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.config_tree import to_dict
-from yt8m.schemas.own_code import module_of, own_code_version
 
 _MODEL_CODE = (
     "yt8m.components.example_gen.executor",
@@ -73,7 +72,7 @@ def resolve_external_inputs(config: PipelineConfig, layout: Layout) -> ExternalI
 def fingerprint(config: PipelineConfig, external: ExternalInputs) -> str:
     """Equal for two runs exactly when the second would find everything in the cache."""
     libraries = {name: version(name) for name in _LIBRARIES}
-    code = code_version(_ALL_CODE) + own_code_version(*config.evaluator.own_modules)
+    code = code_digest(_ALL_CODE, *config.evaluator.own_modules)
     return _digest(to_dict(config), to_dict(external), code, libraries)
 
 
@@ -85,9 +84,8 @@ def _run_key(config: PipelineConfig, *world: str) -> str:
     given = to_dict(config).items()
     nodes = {key: node for key, node in given if key in _MODEL_NODES and node is not None}
     paths = (config.trainer.network, config.data.rewrite.keep, config.transform.function)
-    own = own_code_version(*map(module_of, paths))
-    code = (*_MODEL_CODE, *([_TUNER_CODE] if config.tuner else []))
-    return _digest(nodes, *world, code_version(*code), *([own] if own else []))
+    code = (*_MODEL_CODE, *([_TUNER_CODE] if config.tuner else []), *paths)
+    return _digest(nodes, *world, code_digest(*code))
 
 
 def _digest(*parts: Any) -> str:

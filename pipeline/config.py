@@ -20,6 +20,7 @@ from yt8m.components.transform.config import TransformConfig
 from yt8m.components.tuner.config import TunerConfig
 from yt8m.components.tuner.space import check_space
 from yt8m.components.validation.config import ValidationConfig
+from yt8m.schemas.code_digest import module_of
 from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.limits import (
@@ -31,7 +32,6 @@ from yt8m.schemas.limits import (
     matches,
     not_empty,
 )
-from yt8m.schemas.own_code import module_of
 
 BeamOption = Annotated[
     str,

@@ -9,7 +9,7 @@ from tfx.types import standard_artifacts
 from yt8m.components.baseline.config import BaselineConfig
 from yt8m.components.baseline.executor import Executor
 from yt8m.components.declaration import Declaration, channels, parameters
-from yt8m.schemas.code_version import code_version
+from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.config_tree import to_parameter
 
 
@@ -40,6 +40,6 @@ class Baseline(base_component.BaseComponent):
                 push_dir=push_dir,
                 config=to_parameter(config),
                 registry_digest=registry_digest,
-                code_version=code_version(Executor.__module__),
+                code_version=code_digest(Executor.__module__),
             )
         )

@@ -9,7 +9,7 @@ from tfx.types import standard_artifacts
 from yt8m.components.bulk_inferrer.config import BulkInferrerConfig
 from yt8m.components.bulk_inferrer.executor import Executor
 from yt8m.components.declaration import Declaration, channels, parameters
-from yt8m.schemas.code_version import code_version
+from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.config_tree import to_parameter
 
 
@@ -42,7 +42,7 @@ class BulkInferrer(base_beam_component.BaseBeamComponent):
         super().__init__(
             BulkInferrerSpec(
                 config=to_parameter(config),
-                code_version=code_version(Executor.__module__),
+                code_version=code_digest(Executor.__module__),
                 examples=examples,
                 model=model,
                 model_blessing=model_blessing,

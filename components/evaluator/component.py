@@ -11,10 +11,9 @@ from yt8m.components.declaration import Declaration, channels, parameters
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
 from yt8m.components.evaluator.executor import Executor
 from yt8m.components.evaluator.tfma_user_metrics import parse_user_metrics
-from yt8m.schemas.code_version import code_version
+from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.config_tree import to_parameter
 from yt8m.schemas.features import FeatureConfig
-from yt8m.schemas.own_code import own_code_version
 
 
 class EvaluatorSpec(Declaration):
@@ -71,8 +70,7 @@ class Evaluator(base_beam_component.BaseBeamComponent):
                 gap_threshold=gap_threshold,
                 gap_change_threshold=gap_change_threshold,
                 vocabulary_digest=vocabulary_digest,
-                code_version=code_version(Executor.__module__)
-                + own_code_version(*config.own_modules),
+                code_version=code_digest(Executor.__module__, *config.own_modules),
                 examples=examples,
                 model=model,
                 baseline_model=baseline_model,

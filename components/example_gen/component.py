@@ -9,10 +9,9 @@ from tfx.types import standard_artifacts
 from yt8m.components.declaration import Declaration, channels, parameters
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.example_gen.executor import Executor
-from yt8m.schemas.code_version import code_version
+from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.config_tree import to_parameter
 from yt8m.schemas.features import FeatureConfig
-from yt8m.schemas.own_code import module_of, own_code_version
 
 
 class ExampleGenSpec(Declaration):
@@ -58,7 +57,6 @@ class ExampleGen(base_beam_component.BaseBeamComponent):
                 span=span,
                 cache_dir=cache_dir,
                 source_digest=source_digest,
-                code_version=code_version(Executor.__module__)
-                + own_code_version(module_of(config.rewrite.keep)),
+                code_version=code_digest(Executor.__module__, config.rewrite.keep),
             )
         )

@@ -22,7 +22,7 @@ from yt8m.components.example_gen.ingest import Ingested, cache_policy, ingest
 from yt8m.components.example_gen.sources import Sources, SourceShard, resolve_sources
 from yt8m.components.example_gen.verification_cache import VerifiedCache
 from yt8m.components.example_gen.verify import ShardReport, verify_shards
-from yt8m.schemas.code_version import code_version
+from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.config_tree import from_parameter
 from yt8m.schemas.features import FeatureConfig, Level
 
@@ -99,7 +99,7 @@ def _cache(directory: str, config: DataConfig, features: FeatureConfig) -> Verif
     if not directory:
         return None
     policy = cache_policy(config, features)
-    return VerifiedCache(directory, policy=policy, code_version=code_version(_VERIFYING))
+    return VerifiedCache(directory, policy=policy, code_version=code_digest(_VERIFYING))
 
 
 def _describe(

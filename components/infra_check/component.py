@@ -9,7 +9,7 @@ from tfx.types import standard_artifacts
 from yt8m.components.declaration import Declaration, channels, parameters
 from yt8m.components.infra_check.config import InfraCheckConfig, ServingLimits
 from yt8m.components.infra_check.executor import Executor
-from yt8m.schemas.code_version import code_version
+from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.config_tree import to_parameter
 
 
@@ -50,7 +50,7 @@ class InfraCheck(base_component.BaseComponent):
                 config=to_parameter(config),
                 limits=to_parameter(limits),
                 split=split,
-                code_version=code_version(Executor.__module__),
+                code_version=code_digest(Executor.__module__),
                 model=model,
                 examples=examples,
                 model_blessing=model_blessing,

@@ -11,7 +11,7 @@ from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.predictions.plan import PredictionPlan
 from yt8m.components.registry.digests import model_digest
-from yt8m.schemas.code_version import code_version
+from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.config_tree import to_dict
 
 _WRITER = "yt8m.components.predictions.formats"
@@ -22,7 +22,7 @@ def work_key(plan: PredictionPlan, groups: Sequence[Sequence[Shard]]) -> str:
     decisive = [
         to_dict(plan) | {"model": model_digest(plan.model)},
         [[(shard.uri, shard.digest) for shard in group] for group in groups],
-        code_version(_WRITER),
+        code_digest(_WRITER),
     ]
     return hashlib.sha256(json.dumps(decisive).encode()).hexdigest()[:16]
 

@@ -15,7 +15,7 @@ from tfx.types import standard_artifacts
 from yt8m.components.declaration import Declaration, channels, parameters
 from yt8m.components.pusher.config import PusherConfig
 from yt8m.components.pusher.executor import Executor
-from yt8m.schemas.code_version import code_version
+from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.config_tree import to_parameter
 
 # The nodes that decide which model comes out and whether it is shipped. Others are not on record,
@@ -92,7 +92,7 @@ class Pusher(TfxPusher):
             config=to_parameter(config),
             run_key=run_key,
             configuration=json.dumps(decisive, sort_keys=True),
-            code_version=code_version(Executor.__module__),
+            code_version=code_digest(Executor.__module__),
             model=model,
             model_blessing=model_blessing,
             baseline=baseline,

@@ -13,7 +13,7 @@ from tfx.types import artifact, standard_artifacts
 from yt8m.components.declaration import Declaration, channels, parameters
 from yt8m.components.report.config import ReportConfig
 from yt8m.components.report.executor import Executor
-from yt8m.schemas.code_version import code_version
+from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.config_tree import to_parameter
 
 
@@ -92,7 +92,7 @@ class Report(base_component.BaseComponent):
                 configuration=json.dumps(configuration or {}, sort_keys=True),
                 pipeline=pipeline,
                 run_file=run_file,
-                code_version=code_version(Executor.__module__),
+                code_version=code_digest(Executor.__module__),
                 examples=examples,
                 statistics=statistics,
                 anomalies=anomalies,

@@ -10,10 +10,9 @@ from tfx.components import Trainer
 from tfx.proto import trainer_pb2
 
 from yt8m.components.trainer.config import TrainerConfig
-from yt8m.schemas.code_version import code_version
+from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.features import FeatureConfig, Level
-from yt8m.schemas.own_code import module_of, own_code_version
 
 RUN_FN = "yt8m.components.trainer.backends.run.run_fn"
 
@@ -67,6 +66,5 @@ def training_config(  # noqa: PLR0913  (what the channels do not tell)
         "teacher_digest": teacher_digest,
         "checkpoint_root": checkpoint_root,
         # A dotted path is hashed as text: this is what makes TFX's cache see the code.
-        "code_version": code_version(RUN_FN.rpartition(".")[0])
-        + own_code_version(module_of(config.network), module_of(transform)),
+        "code_version": code_digest(RUN_FN, config.network, transform),
     }

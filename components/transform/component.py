@@ -6,10 +6,9 @@ from tfx import types
 from tfx.components import Transform
 
 from yt8m.components.transform.config import TransformConfig
-from yt8m.schemas.code_version import code_version
+from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.features import FeatureConfig, Level
-from yt8m.schemas.own_code import module_of, own_code_version
 
 PREPROCESSING_FN = "yt8m.components.transform.preprocessing.preprocessing_fn"
 
@@ -35,7 +34,6 @@ def create_transform(
             "features": to_dict(features),
             "function": config.function,
             # A dotted path is hashed as text: this is what makes TFX's cache see the code.
-            "code_version": code_version(PREPROCESSING_FN.rpartition(".")[0])
-            + own_code_version(module_of(config.function)),
+            "code_version": code_digest(PREPROCESSING_FN, config.function),
         },
     )

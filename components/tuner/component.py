@@ -11,7 +11,7 @@ from tfx.proto import trainer_pb2
 
 from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.tuner.config import TunerConfig
-from yt8m.schemas.code_version import code_version
+from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.config_tree import to_dict
 
 TUNER_FN = "yt8m.components.tuner.run.tuner_fn"
@@ -39,6 +39,6 @@ def create_tuner(
         custom_config={
             **custom_config,
             "tuner": to_dict(config),
-            "tuner_code_version": code_version(TUNER_FN.rpartition(".")[0]),
+            "tuner_code_version": code_digest(TUNER_FN),
         },
     )

@@ -12,7 +12,7 @@ from yt8m.components.validation.config import ValidationConfig
 from yt8m.components.validation.executor import SchemaGenExecutor, ValidationGateExecutor
 from yt8m.components.validation.statistics import statistics_options
 from yt8m.components.validation.statistics_executor import StatisticsGenExecutor
-from yt8m.schemas.code_version import code_version
+from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.config_tree import to_parameter
 from yt8m.schemas.features import FeatureConfig, Level
 
@@ -70,7 +70,7 @@ class StatisticsGen(base_beam_component.BaseBeamComponent):
         super().__init__(
             StatisticsGenSpec(
                 stats_options_json=options.to_json(),
-                code_version=code_version(StatisticsGenExecutor.__module__),
+                code_version=code_digest(StatisticsGenExecutor.__module__),
                 examples=sample,
                 schema=schema,
             )
@@ -111,7 +111,7 @@ class ValidationGate(base_component.BaseComponent):
         super().__init__(
             ValidationGateSpec(
                 config=to_parameter(config),
-                code_version=code_version(_EXECUTORS),
+                code_version=code_digest(_EXECUTORS),
                 statistics=statistics,
                 schema=schema,
                 anomalies=anomalies,
@@ -134,4 +134,4 @@ def _schema_version(level: Level) -> str:
     from yt8m.schemas.load import load_schema
 
     content = load_schema(level).SerializeToString(deterministic=True)
-    return f"{code_version(_EXECUTORS)}-{hashlib.sha256(content).hexdigest()[:8]}"
+    return f"{code_digest(_EXECUTORS)}-{hashlib.sha256(content).hexdigest()[:8]}"

@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from yt8m.schemas.code_version import code_version
+from yt8m.schemas.code_digest import code_digest
 
 # What takes long, or would give other bytes for the same inputs. The others look outside, or are
 # done in no time.
@@ -124,7 +124,7 @@ def find_cached_result(
         {key: digest_tree(Path(a["artifacts"][0]["uri"])) for key, a in artifacts.items()},
         [digest_tree(Path(str(path))) for path in outside],
         sorted(executor_input["outputs"].get("artifacts", {})),
-        code_version(_CODE),
+        code_digest(_CODE),
         {library: version(library) for library in _LIBRARIES},
     ]
     key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]

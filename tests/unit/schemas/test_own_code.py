@@ -9,7 +9,7 @@ import pytest
 from yt8m.pipeline.presets import load_config
 from yt8m.pipeline.run.preflight import preflight
 from yt8m.schemas.errors import ConfigError
-from yt8m.schemas.own_code import load_named, missing_module, module_of, own_code_version
+from yt8m.schemas.own_code import load_named, missing_module
 
 OWN_METRIC = 'metrics_specs { metrics { class_name: "A" module: "own_m" } }'
 
@@ -31,27 +31,6 @@ def package(tmp_path, monkeypatch):
     yield tmp_path
     for name in [n for n in sys.modules if n.partition(".")[0] in ("my_parts", "beside")]:
         del sys.modules[name]
-
-
-@pytest.mark.parametrize(
-    ("file", "counts"),
-    [
-        ("my_parts/networks.py", True),
-        ("my_parts/layers.py", True),
-        ("my_parts/__init__.py", True),
-        ("beside.py", True),
-        ("my_parts/unused.py", False),
-    ],
-)
-def test_a_change_of_what_is_imported_changes_the_digest_and_no_other(package, file, counts):
-    before = own_code_version("my_parts.networks")
-    (package / file).write_text("# changed\n" + (package / file).read_text())
-    assert (own_code_version("my_parts.networks") != before) is counts
-
-
-def test_no_module_is_no_digest_and_a_missing_one_counts_by_its_name():
-    assert own_code_version("", "") == ""
-    assert own_code_version("not.there") != own_code_version("not.here") != ""
 
 
 def test_what_a_path_names_is_loaded_or_the_message_says_where_it_must_be(package):
@@ -88,7 +67,6 @@ def test_the_code_is_in_the_key_of_the_run(package, setting):
     from yt8m.pipeline.cache_keys import _run_key
 
     config = load_config("smoke", [f"{setting}=my_parts.networks.Net"])
-    assert module_of("my_parts.networks.Net") == "my_parts.networks"
     before = _run_key(config)
     plain = load_config("smoke")
     unchanged = _run_key(plain)

@@ -1,0 +1,115 @@
+"""A digest of code: of what dotted paths name, and of all that it imports from beside itself.
+
+TFX keys its cache on execution properties, and a dotted path such as `run_fn` is hashed as text.
+Each step therefore carries the digest of its own code and of the user's that its configuration
+names: changed code reruns what depends on it, and nothing else. Sources are read, never imported:
+that could cost seconds, and the user's code may be present in an image alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import importlib.machinery
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+from yt8m.schemas.errors import ConfigError
+
+_OURS = __name__.partition(".")[0]
+_SHARED = ("site-packages", "dist-packages")  # folders that hold packages of many projects
+_SUFFIXES = importlib.machinery.all_suffixes()  # ".py" first; compiled modules count, too
+_DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
+
+
+def code_digest(*paths: str) -> str:
+    """Compute the digest of the code that dotted paths name; "" of none.
+
+    A path names a module, or something in one. The order of the paths does not count. Code that is
+    not here, of a package that only an image has, counts by its path.
+    """
+    named = sorted({path for path in paths if path})
+    modules: dict[str, bytes] = {}
+    for path in named:
+        modules |= sources(path)
+    digest = hashlib.sha256(json.dumps(named).encode())
+    for module, source in sorted(modules.items()):
+        digest.update(module.encode() + b"\0" + source + b"\0")
+    return digest.hexdigest()[:16] if named else ""
+
+
+def sources(path: str) -> dict[str, bytes]:
+    """Read the module of a dotted path and those it imports, directly or not, from beside itself.
+
+    Beside a module are its package and, in a project's own folder, that folder's other packages.
+    """
+    top = path.partition(".")[0]
+    homes = _homes(top)
+    is_shared = any(folder in home.parts for home in homes for folder in _SHARED)
+    found: dict[str, bytes] = {}
+    waiting = [path, module_of(path)]
+    while waiting:
+        name = waiting.pop()
+        if name in found or (is_shared and name.partition(".")[0] != top):
+            continue
+        # Our package's `__init__` loads nothing; it names all of `import yt8m` as texts.
+        file = _file(name, homes) if name != _OURS else None
+        if file is not None:
+            found[name] = file.read_bytes()
+            package = name if file.name == "__init__.py" else module_of(name)
+            waiting += [module_of(name), *_imports(package, found[name], str(file))]
+    return found
+
+
+def find_source(module: str) -> Path | None:
+    """Find the file of a module without importing it or its package; None where there is none."""
+    return _file(module, _homes(module.partition(".")[0]))
+
+
+def module_of(path: str) -> str:
+    """The module of a dotted path to something in it, the package of a module; "" of none."""
+    return path.rpartition(".")[0]
+
+
+def _homes(top: str) -> tuple[Path, ...]:
+    """The folders in which a top-level package or module lies; a namespace may have several."""
+    try:
+        spec = importlib.util.find_spec(top)
+    except (ImportError, ValueError):
+        return ()
+    if spec is None:
+        return ()
+    if spec.submodule_search_locations is not None:
+        return tuple(Path(place).parent for place in spec.submodule_search_locations)
+    return (Path(spec.origin).parent,) if spec.has_location and spec.origin else ()
+
+
+def _file(module: str, homes: tuple[Path, ...]) -> Path | None:
+    relative = Path(*module.split("."))
+    names = [relative.with_suffix(suffix) for suffix in _SUFFIXES] if module else []
+    files = (home / name for home in homes for name in [relative / "__init__.py", *names])
+    return next((file for file in files if file.is_file()), None)
+
+
+@functools.cache
+def _imports(package: str, source: bytes, file: str) -> tuple[str, ...]:
+    """Everything that a module of `package` may import: statements, and dotted paths in texts."""
+    names: list[str] = []
+    try:
+        tree = ast.parse(source if file.endswith(".py") else b"")
+    except SyntaxError as error:
+        raise ConfigError(f"{file}, line {error.lineno}: {error.msg}") from error
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import():
+                names += [alias.name for alias in node.names]
+            case ast.ImportFrom() if package or not node.level:
+                relative = "." * node.level + (node.module or "")
+                base = importlib.util.resolve_name(relative, package)
+                names += [base, *(f"{base}.{alias.name}" for alias in node.names)]
+            case ast.Constant(value=str(text)) if _DOTTED.fullmatch(text):
+                names += [text, module_of(text)]
+    return tuple(names)
