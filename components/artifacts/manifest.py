@@ -49,6 +49,11 @@ class Manifest(JsonFile):
     def split_names(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(shard.split for shard in self.shards))
 
+    @property
+    def spans(self) -> tuple[int, ...]:
+        """The spans that the shards are of, in order."""
+        return tuple(sorted({shard.span for shard in self.shards if shard.span is not None}))
+
     def examples(self, split: str) -> int:
         """Number of records in `split`."""
         return sum(shard.records for shard in self.split(split))

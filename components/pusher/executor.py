@@ -14,6 +14,7 @@ from tfx.types import artifact_utils
 from yt8m.components import storage
 from yt8m.components.artifacts import push_outcome
 from yt8m.components.artifacts.push_outcome import PushOutcome
+from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.console.signals import signal_received
 from yt8m.components.declaration import Artifacts
@@ -39,7 +40,7 @@ class Executor(tfx_pusher.Executor):
         blessed = self.CheckBlessing(input_dict)
         record = create_record(
             model_dir=model_dir,
-            uri_by_input=uris,
+            outputs=RunOutputs(uris),
             blessed=blessed,
             run_key=exec_properties.get("run_key") or "",
             code=exec_properties["code_version"],

@@ -7,12 +7,7 @@ from __future__ import annotations
 
 from yt8m.components import storage
 from yt8m.components.artifacts.saved_model import MODEL_FILE, SERVING_DIR
-from yt8m.components.artifacts.version_record import (
-    RECORD_FILE,
-    STATISTICS_DIR,
-    VersionRecord,
-    parse_record,
-)
+from yt8m.components.artifacts.version_record import STATISTICS_DIR
 from yt8m.components.registry.versions import InService
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.json_file import fields_of, to_text
@@ -30,12 +25,6 @@ def baseline_statistics(artifact_uri: str) -> str | None:
     """The directory of the statistics that the baseline was pushed with, or None."""
     path = storage.join(artifact_uri, SERVING_DIR, STATISTICS_DIR)
     return path if storage.is_dir(path) else None
-
-
-def baseline_record(artifact_uri: str) -> VersionRecord | None:
-    """The baseline's record, or None when there is no baseline."""
-    path = storage.join(artifact_uri, SERVING_DIR, RECORD_FILE)
-    return parse_record(storage.read_text(path)) if storage.exists(path) else None
 
 
 def write_in_service(artifact_uri: str, found: InService) -> None:

@@ -6,11 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from yt8m.components import storage
-from yt8m.components.artifacts import comparisons
 from yt8m.components.artifacts.comparisons import Comparisons
-from yt8m.components.artifacts.manifest import FILE_NAME, Manifest
-from yt8m.components.artifacts.read import read_if_present
-from yt8m.components.report.inputs import ReportInputs
+from yt8m.components.artifacts.manifest import Manifest
+from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.report.parts.model import AnomalyRow, Curve, DataSummary, SplitSummary
 from yt8m.schemas.features import LABELS, SEGMENT_LABELS
 
@@ -21,29 +19,24 @@ _SPLITS = ("train", "eval", "test")
 _LABEL_FEATURES = (LABELS, SEGMENT_LABELS)
 
 
-def collect_data(inputs: ReportInputs) -> DataSummary:
+def collect_data(outputs: RunOutputs) -> DataSummary:
     """Records, labels, anomalies and drift, as far as the run came."""
-    manifest = read_if_present(inputs.examples, FILE_NAME, Manifest.from_json)
-    labels = _label_statistics(inputs.statistics)
+    manifest, anomalies = outputs.manifest, outputs.uri("anomalies")
+    labels = _label_statistics(outputs.uri("statistics"))
     counts = _label_counts(labels)
-    compared = read_if_present(inputs.validation, comparisons.FILE_NAME, Comparisons.from_json)
     return DataSummary(
         level=manifest.level.value if manifest else "",
         verified=manifest.verify if manifest else "",
         digest=manifest.digest if manifest else "",
-        spans=_spans(manifest) if manifest else (),
+        spans=manifest.spans if manifest else (),
         splits=tuple(_splits(manifest)) if manifest else (),
         labels_per_record=_labels_per_record(labels),
         label_histogram=_histogram(counts),
         label_counts=counts,
-        validated=bool(inputs.anomalies),
-        anomalies=tuple(_anomalies(inputs.anomalies)) if inputs.anomalies else (),
-        comparisons=compared or Comparisons(),
+        validated=bool(anomalies),
+        anomalies=tuple(_anomalies(anomalies)) if anomalies else (),
+        comparisons=outputs.comparisons or Comparisons(),
     )
-
-
-def _spans(manifest: Manifest) -> tuple[int, ...]:
-    return tuple(sorted({s.span for s in manifest.shards if s.span is not None}))
 
 
 def _splits(manifest: Manifest) -> Iterator[SplitSummary]:

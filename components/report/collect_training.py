@@ -1,29 +1,15 @@
-"""Training curves from the trainer's log directory."""
+"""Training curves from the rows of a training."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from yt8m.components import storage
-from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_curve
 from yt8m.components.report.parts.model import Curve, TrainingCurves
 
 _TRAIN, _VALIDATION = "train", ("validation", "evaluation")
 _SHOWN = ("loss", "learning_rate", "gap", "hit_at_1", "perr", "examples_per_s")
 _MOST_POINTS = 2000  # of a curve; of longer ones every n-th is kept
-
-
-def collect_training(directory: str) -> TrainingCurves:
-    """The curves; empty where there is no such directory."""
-    return curves_of(
-        [
-            row
-            for name in (TRAINING, EVALUATION)
-            if directory
-            for row in read_curve(storage.join(directory, name))
-        ]
-    )
 
 
 def curves_of(rows: Sequence[Mapping[str, Any]]) -> TrainingCurves:

@@ -24,7 +24,7 @@ class ReportArtifact(artifact.Artifact):
 
 
 class ReportSpec(Declaration):
-    """What passes in and out; the inputs are named as in `inputs.ReportInputs`."""
+    """What passes in and out; the inputs are named as in `artifacts.run_outputs`."""
 
     PARAMETERS = parameters("config", "configuration", "pipeline", "code_version") | parameters(
         "run_file", optional=True
@@ -45,14 +45,6 @@ class ReportSpec(Declaration):
         baseline=standard_artifacts.Model,
     )
     OUTPUTS = channels(report=ReportArtifact)
-
-
-def connected_outputs(report: base_component.BaseComponent) -> dict[str, tuple[str, str]]:
-    """What the graph connects to Report: by the name of its input, the component and its output."""
-    return {  # pyright: ignore[reportReturnType]  # TFX: None is possible; what is connected has both
-        name: (channel.producer_component_id, channel.output_key)
-        for name, channel in report.inputs.items()
-    }
 
 
 class Report(base_component.BaseComponent):

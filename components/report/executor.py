@@ -9,10 +9,10 @@ from typing import Any
 from tfx.dsl.components.base import base_executor
 from tfx.types import artifact_utils
 
+from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.declaration import Artifacts
 from yt8m.components.report.collect import collect
 from yt8m.components.report.config import ReportConfig
-from yt8m.components.report.inputs import ReportInputs
 from yt8m.components.report.page import write_report
 from yt8m.schemas.config_tree import from_parameter
 
@@ -27,14 +27,13 @@ class Executor(base_executor.BaseExecutor):
     ) -> None:
         self._log_startup(input_dict, output_dict, exec_properties)
         uris = {key: artifacts[0].uri for key, artifacts in input_dict.items() if artifacts}
-        inputs = ReportInputs(
-            **uris,
+        found = collect(
+            RunOutputs(uris),
+            from_parameter(ReportConfig, exec_properties["config"], path="report"),
             configuration=json.loads(exec_properties.get("configuration") or "{}"),
             run_file=exec_properties.get("run_file") or "",
             pipeline=exec_properties.get("pipeline") or "yt8m",
         )
-        config = from_parameter(ReportConfig, exec_properties["config"], path="report")
-        found = collect(inputs, config)
         for problem in found.problems:
             _log.warning("%s", problem)
         report = artifact_utils.get_single_instance(output_dict["report"])

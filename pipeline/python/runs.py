@@ -152,7 +152,7 @@ class Run:
         """By metric: value, lower, upper; with a baseline its value, and the difference."""
         import pandas as pd
 
-        decision = self.findings.decision
+        decision = self.findings.outputs.decision
         rows = {}
         for name, estimate in self.findings.metrics.items():
             rows[name] = estimate_columns(estimate)
@@ -166,7 +166,7 @@ class Run:
         """Average precision by class."""
         import pandas as pd
 
-        found = self.findings.evaluation
+        found = self.findings.outputs.evaluation
         frame = pd.DataFrame([to_dict(one) for one in found.classes] if found else [])
         return frame.set_index("class_id") if len(frame) else frame
 
@@ -175,7 +175,7 @@ class Run:
         """GAP by slice."""
         import pandas as pd
 
-        found = self.findings.evaluation
+        found = self.findings.outputs.evaluation
         rows = [
             {
                 "slice": f"{part.column}={part.value}",
@@ -192,7 +192,7 @@ class Run:
         """The training curve: a row for each `kind` (train, validation, evaluation) and step."""
         import pandas as pd
 
-        return pd.DataFrame(self.findings.curve)
+        return pd.DataFrame(self.findings.outputs.curve)
 
     @property
     def artifacts(self) -> pd.DataFrame:
@@ -212,9 +212,9 @@ class Run:
         """The model that it trained, pushed or not."""
         from yt8m.pipeline.python.models import load_model
 
-        if "model" not in self.findings.uris:
+        if not (place := self.findings.outputs.uri("model")):
             raise UserError(f"run {self.id} has no model: {self._outcome()}")
-        return load_model(self.findings.uris["model"])
+        return load_model(place)
 
     def _outcome(self) -> str:
         return display_status(self.verdict, self.record.reason)
@@ -224,16 +224,17 @@ class Run:
         return f"<Run {self.id}: {self.verdict}{gap}>"
 
     def _repr_html_(self) -> str:
-        from yt8m.components.report.collect_training import collect_training
+        from yt8m.components.report.collect_training import curves_of
         from yt8m.components.report.parts.markup import element
         from yt8m.components.report.parts.model import RunReport
         from yt8m.components.report.sections.metrics import metrics
         from yt8m.components.report.sections.training import training
 
+        outputs = self.findings.outputs
         found = RunReport(
-            decision=self.findings.decision,
-            evaluation=self.findings.evaluation,
-            training=collect_training(self.findings.uris.get("model_run", "")),
+            decision=outputs.decision,
+            evaluation=outputs.evaluation,
+            training=curves_of(outputs.curve),
         )
         head = element("h2", f"Run {self.id}"), element("p", self._outcome())
         return frame(*head, metrics(found), training(found.training), height=640)

@@ -120,7 +120,7 @@ def _metrics(a: ModelResults, b: ModelResults) -> list[MetricComparison]:
 
 def _paired(a: ModelResults, b: ModelResults) -> Mapping[str, Estimate]:
     """The differences that b's gate has measured video by video, where `a` was its baseline."""
-    decision = b.decision
+    decision = b.outputs.decision
     was_baseline = decision and a.version and decision.baseline == f"version {a.version}"
     return decision.differences if decision and was_baseline else {}
 
@@ -154,7 +154,7 @@ def _classes(a: ModelResults, b: ModelResults, support: int) -> tuple[ClassCompa
 
 
 def _evaluated(one: ModelResults) -> tuple[ClassMetrics, ...]:
-    return one.evaluation.classes if one.evaluation else ()
+    return evaluation.classes if (evaluation := one.outputs.evaluation) else ()
 
 
 def _spans(one: ModelResults) -> str:
@@ -162,7 +162,7 @@ def _spans(one: ModelResults) -> str:
 
 
 def _model(one: ModelResults, otherwise: str) -> str:
-    return one.uris.get("model", otherwise)
+    return one.outputs.uri("model") or otherwise
 
 
 def _notes(a: ModelResults, b: ModelResults) -> list[str]:
@@ -177,7 +177,7 @@ def _notes(a: ModelResults, b: ModelResults) -> list[str]:
                 "each column is of that model's own evaluation; the differences are of both models "
                 "on the videos of b's, where a was the baseline"
             )
-    videos = [e.videos if (e := one.evaluation) else None for one in (a, b)]
+    videos = [e.videos if (e := one.outputs.evaluation) else None for one in (a, b)]
     if None not in videos and videos[0] != videos[1]:
         notes.append(
             f"they were evaluated on {videos[0]:,} and {videos[1]:,} videos: unlike data tell "
@@ -186,7 +186,7 @@ def _notes(a: ModelResults, b: ModelResults) -> list[str]:
     notes += [
         f"{one.name}: its evaluation is not there (any more), so classes cannot be compared"
         for one in (a, b)
-        if one.evaluation is None
+        if one.outputs.evaluation is None
     ]
     if not _paired(a, b):
         notes.append(

@@ -112,7 +112,7 @@ def _settings(comparison: ResultsComparison) -> Markup:
 
 def _curves(comparison: ResultsComparison) -> list[Markup]:
     """Training and validation of both, each plot with what both or either has."""
-    both = [curves_of(one.curve) for one in (comparison.a, comparison.b)]
+    both = [curves_of(one.outputs.curve) for one in (comparison.a, comparison.b)]
     found = []
     for kind in ("training", "validation"):
         for name in _CURVES:

@@ -136,7 +136,8 @@ def _tags(layout: Layout, record: RunRecord) -> dict[str, Any]:
 def _metrics(layout: Layout, record: RunRecord) -> Iterator[tuple[str, Any, int]]:
     """Name, value and step: the evaluation with its intervals, each component, the curve."""
     results = results_of_run(layout, record)
-    differences = results.decision.differences if results.decision else {}
+    decision = results.outputs.decision
+    differences = decision.differences if decision else {}
     for suffix, estimates in (("", results.metrics), ("_difference", differences)):
         for name, one in estimates.items():
             yield f"{name}{suffix}", one.value, 0
@@ -146,7 +147,7 @@ def _metrics(layout: Layout, record: RunRecord) -> Iterator[tuple[str, Any, int]
     for node in record.nodes:
         yield f"components/{node.name}/seconds", node.seconds or None, 0
         yield f"components/{node.name}/peak_mib", node.peak_mib or None, 0
-    for row in results.curve:
+    for row in results.outputs.curve:
         for name, value in row.items():
             if name not in _NO_VALUES:
                 yield f"{row['kind']}/{name}", value, row["step"]

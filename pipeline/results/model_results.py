@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
-from yt8m.components import storage
-from yt8m.components.artifacts import decision as decision_file
-from yt8m.components.artifacts import evaluation as evaluation_file
-from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.estimate import Estimate
-from yt8m.components.artifacts.evaluation import Evaluation
-from yt8m.components.artifacts.read import read_if_present
+from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.run_record import RunRecord
-from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_curve
 from yt8m.components.registry.versions import load_version
 from yt8m.pipeline.config import MetadataConfig
 from yt8m.pipeline.metadata import ExecutionFacts, Lineage, open_store
@@ -30,58 +23,30 @@ class ModelResults:
     name: str
     configuration: Mapping[str, Any]
     version: int = 0  # that it is, or that the run has pushed
-    uris: Mapping[str, str] = field(default_factory=dict)  # of artifacts, by Report's names
+    outputs: RunOutputs = field(default_factory=RunOutputs)
     recorded: Mapping[str, Estimate] = field(default_factory=dict)  # where no file is left
     spans: tuple[int, ...] = ()  # of the data that it was made from
-
-    @cached_property
-    def evaluation(self) -> Evaluation | None:
-        place = self.uris.get("evaluation", "")
-        return read_if_present(place, evaluation_file.FILE_NAME, Evaluation.from_json)
-
-    @cached_property
-    def decision(self) -> Decision | None:
-        place = self.uris.get("model_blessing", "")
-        return read_if_present(place, decision_file.FILE_NAME, Decision.from_json)
 
     @property
     def metrics(self) -> Mapping[str, Estimate]:
         """With their intervals."""
-        if self.evaluation is not None:
-            return self.evaluation.overall.candidate
-        return self.decision.metrics if self.decision else self.recorded
-
-    @cached_property
-    def curve(self) -> list[dict[str, Any]]:
-        """The rows of the training curve and of continuous evaluation."""
-        place = self.uris.get("model_run", "")
-        names = (TRAINING, EVALUATION) if place else ()
-        return [row for name in names for row in read_curve(storage.join(place, name))]
-
-
-# Of a component's outputs, by the names of the report's inputs, which a version's record has too.
-_OUTPUTS = {
-    ("ExampleGen", "examples"): "examples",
-    ("Trainer", "model"): "model",
-    ("Trainer", "model_run"): "model_run",
-    ("Evaluator", "evaluation"): "evaluation",
-    ("Evaluator", "blessing"): "model_blessing",
-}
+        if (evaluation := self.outputs.evaluation) is not None:
+            return evaluation.overall.candidate
+        return decision.metrics if (decision := self.outputs.decision) else self.recorded
 
 
 def results_of_run(layout: Layout, record: RunRecord) -> ModelResults:
     """What a run of this root came to."""
-    by_name = {
-        _OUTPUTS[execution.node, output.key]: output.uri
+    uris = {
+        (execution.node, output.key): output.uri
         for execution in executions_of(layout, record)
         for output in execution.outputs
-        if (execution.node, output.key) in _OUTPUTS
     }
     return ModelResults(
         name=f"run {record.run_id}",
         configuration=record.config,
         version=record.version,
-        uris=by_name,
+        outputs=RunOutputs.from_components(uris),
         recorded={"gap": Estimate(value=record.gap)} if record.gap is not None else {},
         spans=record.spans,
     )
@@ -94,7 +59,7 @@ def results_of_version(push_dir: str, number: int) -> ModelResults:
         name=f"version {number}",
         configuration=record.configuration,
         version=number,
-        uris=record.lineage,
+        outputs=RunOutputs(record.lineage),
         recorded=record.metrics,
         spans=record.data.spans,
     )

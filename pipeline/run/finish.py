@@ -9,17 +9,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from yt8m.components.artifacts import push_outcome
-from yt8m.components.artifacts.push_outcome import PushOutcome
-from yt8m.components.artifacts.report import PAGE_FILE
+from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.console.console import Console
 from yt8m.pipeline.config import NotifyConfig, PipelineConfig
-from yt8m.pipeline.metadata import ArtifactFacts, Lineage, open_store
+from yt8m.pipeline.metadata import Lineage, open_store
 from yt8m.pipeline.run.garbage_collection import find_waste, remove
 from yt8m.pipeline.run.retrain_status import write_metrics
 from yt8m.pipeline.run_record import RunResult
 from yt8m.pipeline.workspace import Layout, run_lock
+from yt8m.schemas.errors import Yt8mError
 
 
 def finish_run(
@@ -84,39 +83,24 @@ _FIRST_LINES = {
 
 _GAP = "gap"
 
-Outputs = Mapping[str, tuple[ArtifactFacts, ...]]
 
-
-def read_outcome(outputs: Outputs) -> dict[str, Any]:
+def read_outcome(outputs: RunOutputs) -> dict[str, Any]:
     """The fields of a RunRecord that a run which came to its end knows."""
-    place = Path(_uri(outputs["Pusher"]), push_outcome.FILE_NAME)
-    outcome = PushOutcome.from_json(place.read_text(encoding="utf-8"))
-    record = outcome.record
-    gap = record.metrics.get(_GAP)
+    push, decision = outputs.push, outputs.decision
+    if push is None:
+        raise Yt8mError(f"{outputs.uri('pushed_model') or 'Pusher'}: no outcome of the push")
+    gap = push.record.metrics.get(_GAP)
+    difference = decision.differences.get(_GAP) if decision else None
     return {
-        "verdict": Verdict.PUSHED if outcome.pushed else Verdict.HELD_BACK,
-        "reason": record.reason,
-        "version": record.version if outcome.pushed else 0,
-        "baseline_version": record.baseline_version,
-        "gap": None if gap is None else gap.value,
-        "gap_difference": _difference(record.decision),
-        "spans": record.data.spans,
-        "report": _report(outputs),
+        "verdict": Verdict.PUSHED if push.pushed else Verdict.HELD_BACK,
+        "reason": push.record.reason,
+        "version": push.record.version if push.pushed else 0,
+        "baseline_version": push.record.baseline_version,
+        "gap": gap.value if gap else None,
+        "gap_difference": difference.value if difference else None,
+        "spans": push.record.data.spans,
+        "report": outputs.page,
     }
-
-
-def _difference(decision: Mapping[str, Any]) -> float | None:
-    value = (decision.get("differences", {}).get(_GAP) or {}).get("value")
-    return None if value is None else float(value)
-
-
-def _report(outputs: Outputs) -> str:
-    found = [Path(o.uri, PAGE_FILE) for o in outputs.get("Report", ())]
-    return next((str(path) for path in found if path.is_file()), "")
-
-
-def _uri(outputs: tuple[ArtifactFacts, ...]) -> str:
-    return outputs[0].uri
 
 
 def notify(config: NotifyConfig, outcome: Mapping[str, Any]) -> str:

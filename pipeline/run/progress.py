@@ -11,8 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
+from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State
-from yt8m.components.artifacts.training_curve import TRAINING, read_curve
 from yt8m.pipeline.metadata import ArtifactFacts
 
 _COLOURS = {
@@ -129,7 +129,6 @@ _FORMATS = (
     ("verdict", "{}"),
 )
 _NO_VERSION = ("", "0")
-_MODEL_RUN = "model_run"
 
 
 def key_metric(outputs: Iterable[ArtifactFacts]) -> str:
@@ -140,8 +139,7 @@ def key_metric(outputs: Iterable[ArtifactFacts]) -> str:
         if name in properties:
             return _shown(form, properties, name)
     # TFX's own Trainer gives its artifacts no properties; its log has the last loss.
-    curves = [read_curve(f"{o.uri}/{TRAINING}") for o in outputs if o.key == _MODEL_RUN]
-    return next((_last_loss(curve) for curve in curves if curve), "")
+    return _last_loss(RunOutputs({o.key: o.uri for o in outputs}).curve)
 
 
 def _shown(form: str, properties: dict[str, Any], name: str) -> str:

@@ -7,8 +7,9 @@ import logging
 import time
 from typing import Any
 
+from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
-from yt8m.pipeline.metadata import ArtifactFacts, Lineage
+from yt8m.pipeline.metadata import Lineage
 from yt8m.pipeline.run.capture import Capture
 from yt8m.pipeline.run.progress import ProgressTable, cpu_seconds, key_metric, peak_mib, reset_peak
 from yt8m.pipeline.run.signals import Interrupted, Signals
@@ -38,8 +39,7 @@ class Recorder:
     ) -> None:
         self.record = record
         self.error: BaseException | None = None  # as the component raised it
-        self.report_inputs: dict[str, tuple[str, str]] = {}  # component and output, by input
-        self.outputs: dict[str, tuple[ArtifactFacts, ...]] = {}
+        self._uris: dict[tuple[str, str], str] = {}  # of artifacts, by component and output
         self._layout, self._capture, self._table = layout, capture, table
         self._lineage, self._signals = lineage, signals
         self._told = 0.0
@@ -56,7 +56,7 @@ class Recorder:
 
     def finished(self, node: str, *, execution_id: int, cached: bool) -> None:
         outputs = self._lineage.outputs([execution_id])
-        self.outputs[node] = outputs
+        self._uris |= {(node, output.key): output.uri for output in outputs}
         self._end(
             node,
             state=State.CACHED if cached else State.DONE,
@@ -90,6 +90,11 @@ class Recorder:
                 stopped = dataclasses.replace(node, state=State.STOPPED, error=str(error))
                 self.update(nodes=self.record.with_node(stopped).nodes)
         print(f"error: {error} ({where})", file=self._capture.terminal, flush=True)
+
+    @property
+    def outputs(self) -> RunOutputs:
+        """What the components have put out so far."""
+        return RunOutputs.from_components(self._uris)
 
     @property
     def seconds(self) -> float:

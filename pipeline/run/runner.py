@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from yt8m.components import storage
+from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.run_record import FILE_NAME, NodeRecord, RunRecord, Verdict
 from yt8m.components.console.console import Console
 from yt8m.components.console.progress import progress_heard_by
 from yt8m.components.report.collect import collect
-from yt8m.components.report.inputs import ReportInputs
 from yt8m.components.report.page import write_report
 from yt8m.components.storage.temporary import own_temporary_directory
 from yt8m.components.validation.errors import StoppedError
@@ -157,33 +157,31 @@ class _Run:
     def _early_report(self, recorder: Recorder) -> str:
         """A run that ended early has a report too; what prevents it must not hide why it ended."""
         folder = self.layout.run(recorder.record.run_id)
-        uris = {(node, o.key): o.uri for node, found in recorder.outputs.items() for o in found}
+        outputs = recorder.outputs
         try:
             if isinstance(recorder.error, StoppedError):
                 kept = str(folder / "validation")
                 recorder.error.keep(kept)
-                uris["ValidationGate", "validation"] = kept
-            inputs = ReportInputs(
-                **{name: uris.get(key, "") for name, key in recorder.report_inputs.items()},
+                outputs = RunOutputs({**outputs.uris, "validation": kept})
+            report = collect(
+                outputs,
+                self.config.report,
                 configuration=to_dict(self.config),
                 pipeline=self.config.name,
                 run_file=str(folder / FILE_NAME),
             )
-            return write_report(collect(inputs, self.config.report), str(folder))
+            return write_report(report, str(folder))
         except Exception as error:  # a full disk, half an artifact: the run's own failure counts
             _log.warning("there is no report: %s", error)
             return ""
 
     def _run_components(self, recorder: Recorder, connection: object) -> None:
         with _nothing_collected():
-            from yt8m.components.report.component import Report, connected_outputs
             from yt8m.pipeline.graph import create_pipeline
             from yt8m.pipeline.run.engine import Engine, run_pipeline
 
         pipeline = create_pipeline(self.config, self.external)
         pipeline.metadata_connection_config = connection
-        (report,) = (c for c in pipeline.components if isinstance(c, Report))
-        recorder.report_inputs = connected_outputs(report)
         names = [component.id for component in pipeline.components]
         recorder.update(nodes=tuple(NodeRecord(name=name) for name in names))
         run_pipeline(

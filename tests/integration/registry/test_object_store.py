@@ -13,11 +13,11 @@ from registry_models import blessed_record, fake_model
 from s3_server import s3_server
 
 from yt8m.components import storage
+from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.baseline.select import copy_to_artifact
 from yt8m.components.registry import object_store
 from yt8m.components.registry.baseline_artifact import (
     baseline_model,
-    baseline_record,
     baseline_statistics,
 )
 from yt8m.components.registry.push import push, rollback
@@ -132,7 +132,7 @@ def test_a_baseline_comes_from_the_store_with_all_its_files(tmp_path: Path, regi
     assert (Path(model) / "saved_model.pb").read_bytes() == b"model"
     assert statistics is not None
     assert (Path(statistics) / "Split-train" / "FeatureStats.pb").read_bytes() == b"stats"
-    assert baseline_record(str(tmp_path / "artifact")) == version.record
+    assert RunOutputs({"baseline": str(tmp_path / "artifact")}).baseline == version.record
 
 
 def test_no_baseline_is_an_empty_artifact(tmp_path: Path) -> None:
@@ -140,4 +140,4 @@ def test_no_baseline_is_an_empty_artifact(tmp_path: Path) -> None:
     assert list((tmp_path / "artifact").iterdir()) == []
     assert baseline_model(str(tmp_path / "artifact")) is None
     assert baseline_statistics(str(tmp_path / "artifact")) is None
-    assert baseline_record(str(tmp_path / "artifact")) is None
+    assert RunOutputs({"baseline": str(tmp_path / "artifact")}).baseline is None

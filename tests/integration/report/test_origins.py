@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
-from yt8m.components.report.component import Report, connected_outputs
-from yt8m.components.report.inputs import ReportInputs
+from yt8m.components.artifacts.run_outputs import OUTPUTS
+from yt8m.components.report.component import Report
 from yt8m.pipeline.cache_keys import ExternalInputs
 from yt8m.pipeline.graph import create_pipeline
 from yt8m.pipeline.presets import load_config
 
 
-def test_every_artifact_of_a_report_is_connected_in_the_graph(tmp_path: Path) -> None:
+def test_the_graph_connects_every_artifact_to_the_report_under_its_name(tmp_path: Path) -> None:
     settings = [
         f"root={tmp_path}/root",
         f"data.root={tmp_path}",
@@ -20,10 +19,22 @@ def test_every_artifact_of_a_report_is_connected_in_the_graph(tmp_path: Path) ->
         "tuner={space: {trainer.optimizer.learning_rate: {log: [1e-4, 1e-2]}}}",
     ]
     config = load_config("smoke", settings)
-    pipeline = create_pipeline(config, ExternalInputs())
-    (report,) = (c for c in pipeline.components if isinstance(c, Report))
-    connected = connected_outputs(report)
-    given = {"configuration", "pipeline", "run_file"}
-    assert set(connected) == {f.name for f in dataclasses.fields(ReportInputs)} - given
-    assert connected["model_blessing"] == ("Evaluator", "blessing")
-    assert {name for name, _ in connected.values()} <= {c.id for c in pipeline.components}
+    components = create_pipeline(config, ExternalInputs()).components
+    (report,) = (c for c in components if isinstance(c, Report))
+    connected = {
+        name: (channel.producer_component_id, channel.output_key)
+        for name, channel in report.inputs.items()
+    }
+    own = {"report": (report.id, *report.outputs)}
+    assert connected | own == OUTPUTS
+
+
+def test_pusher_calls_its_inputs_as_the_table_does(tmp_path: Path) -> None:
+    config = load_config("smoke", [f"root={tmp_path}/root", f"data.root={tmp_path}"])
+    components = create_pipeline(config, ExternalInputs()).components
+    (pusher,) = (c for c in components if c.id == "Pusher")
+    connected = {
+        name: (channel.producer_component_id, channel.output_key)
+        for name, channel in pusher.inputs.items()
+    }
+    assert connected.items() <= OUTPUTS.items()

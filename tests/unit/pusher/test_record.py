@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from registry_models import fake_model, push_fake
 
+from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.manifest import Manifest, Shard
+from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.version_record import VersionRecord, parse_record
 from yt8m.components.pusher.config import PusherConfig
-from yt8m.components.pusher.record import create_record, metric_records
+from yt8m.components.pusher.record import create_record
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import Level
@@ -22,7 +24,7 @@ from yt8m.schemas.features import Level
 def record_of(model: str, configuration: dict | None = None, **uris: str) -> VersionRecord:
     return create_record(
         model_dir=model,
-        uri_by_input=uris,
+        outputs=RunOutputs(uris),
         configuration=configuration or {},
         blessed=True,
         run_key="k",
@@ -33,8 +35,9 @@ def record_of(model: str, configuration: dict | None = None, **uris: str) -> Ver
 def test_everything_known_goes_on_record(tmp_path: Path) -> None:
     model = fake_model(tmp_path / "model")
     (tmp_path / "blessing").mkdir()
-    decision = '{"reason": "good", "metrics": {"gap": {"value": 0.5}, "loss": {"value": NaN}}}'
-    (tmp_path / "blessing" / "decision.json").write_text(decision)
+    metrics = {"gap": Estimate(value=0.5), "loss": Estimate()}
+    decision = Decision(blessed=True, reason="good", metrics=metrics, model_digest="d")
+    (tmp_path / "blessing" / "decision.json").write_text(decision.to_json())
     shards = tuple(
         Shard(uri="u", split=split, records=records, bytes=1, digest=split, span=span)
         for split, records, span in (("train", 7, 4), ("train", 5, 3), ("eval", 2, 4))
@@ -54,8 +57,8 @@ def test_everything_known_goes_on_record(tmp_path: Path) -> None:
     )
 
     assert record.reason == "good"
-    assert record.metrics["gap"].value == 0.5
-    assert record.metrics["loss"].value is None
+    assert record.metrics == metrics
+    assert record.decision["model_digest"] == "d"
     assert record.baseline_version == 1
     assert record.data.level == "frame"
     assert record.data.spans == (3, 4)
@@ -81,15 +84,6 @@ def test_an_empty_baseline_is_none(tmp_path: Path) -> None:
     (tmp_path / "baseline").mkdir()
     model = fake_model(tmp_path / "model")
     assert record_of(model, baseline=str(tmp_path / "baseline")).baseline_version == 0
-
-
-def test_what_is_no_number_is_recorded_as_undefined() -> None:
-    found = metric_records({"a": float("inf"), "b": {"value": 1, "lower": "x"}, "c": True})
-    assert found == {
-        "a": Estimate(value=None),
-        "b": Estimate(value=1.0),
-        "c": Estimate(value=None),
-    }
 
 
 def test_one_version_alone_is_too_few_to_keep() -> None:

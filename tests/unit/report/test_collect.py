@@ -13,13 +13,13 @@ from tensorflow_metadata.proto.v0 import anomalies_pb2, statistics_pb2
 
 from yt8m.components.artifacts.evaluation import ClassMetrics, Evaluation, SliceMetrics
 from yt8m.components.artifacts.manifest import Manifest, Shard
+from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.artifacts.version_record import DataRecord, VersionRecord
 from yt8m.components.registry.push import push
 from yt8m.components.report.collect import collect
 from yt8m.components.report.config import ReportConfig
 from yt8m.components.report.data_changes import compared, previous_data
-from yt8m.components.report.inputs import ReportInputs
 from yt8m.components.report.page import render, write_report
 from yt8m.components.report.parts.evaluation_views import best_and_worst, gained_and_lost
 from yt8m.components.report.parts.model import (
@@ -38,6 +38,11 @@ def write(path: Path, content: object) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(content if isinstance(content, str) else json.dumps(content))
     return str(path.parent)
+
+
+def left(**uris: str) -> RunOutputs:
+    """What a run left, by the artifacts' names."""
+    return RunOutputs(uris)
 
 
 def decision(**changes: Any) -> dict[str, Any]:
@@ -91,7 +96,7 @@ def metrics() -> dict[str, Any]:
 
 
 def test_nothing_at_all_gives_a_report_that_says_so(tmp_path: Path) -> None:
-    report = collect(ReportInputs())
+    report = collect(RunOutputs())
     assert report.verdict.outcome is Outcome.UNFINISHED
     assert report.problems == ()
     page = Path(write_report(report, str(tmp_path / "report")))
@@ -102,7 +107,7 @@ def test_nothing_at_all_gives_a_report_that_says_so(tmp_path: Path) -> None:
 
 def test_a_pushed_run_is_reported_with_its_decision(tmp_path: Path) -> None:
     record = {"version": 4, "reason": "gap 0.7 >= 0.6"}
-    sources = ReportInputs(
+    sources = left(
         model_blessing=write(tmp_path / "blessing" / "decision.json", decision()),
         evaluation=write(tmp_path / "evaluation" / "metrics.json", metrics()),
         pushed_model=write(
@@ -136,20 +141,20 @@ def test_a_pushed_run_is_reported_with_its_decision(tmp_path: Path) -> None:
 
 def test_few_classes_are_not_listed_twice(tmp_path: Path) -> None:
     evaluation = write(tmp_path / "metrics.json", metrics())
-    found = collect(ReportInputs(evaluation=evaluation), ReportConfig(classes=50, support=1))
+    found = collect(left(evaluation=evaluation), ReportConfig(classes=50, support=1))
     best, worst = best_and_worst(found)
     assert sorted(c.class_id for c in (*best, *worst)) == list(range(7))
 
 
 def test_an_evaluation_without_a_decision_is_shown_by_its_own_metrics(tmp_path: Path) -> None:
-    found = collect(ReportInputs(evaluation=write(tmp_path / "metrics.json", metrics())))
+    found = collect(left(evaluation=write(tmp_path / "metrics.json", metrics())))
     assert found.overall.candidate["gap"].value == 0.7
     assert found.evaluated is found.evaluation
 
 
 def test_a_model_that_was_held_back(tmp_path: Path) -> None:
     blessing = write(tmp_path / "decision.json", decision(blessed=False, reason="gap too low"))
-    report = collect(ReportInputs(model_blessing=blessing))
+    report = collect(left(model_blessing=blessing))
     assert report.verdict.outcome is Outcome.HELD_BACK
     assert report.verdict.reason == "gap too low"
 
@@ -165,7 +170,7 @@ def test_the_component_that_failed_is_the_verdict(
         {"name": node, "state": "failed", "error": "the reason\nand more"},
     ]
     write(tmp_path / "run.json", {"run_id": "r1", "started": 0.0, "nodes": nodes})
-    report = collect(ReportInputs(run_file=str(tmp_path / "run.json")))
+    report = collect(RunOutputs(), run_file=str(tmp_path / "run.json"))
     assert report.run_id == "r1"
     assert (report.verdict.outcome, report.verdict.failed_component) == (outcome, node)
     assert report.verdict.reason == "the reason"
@@ -175,13 +180,13 @@ def test_the_component_that_failed_is_the_verdict(
 def test_the_component_that_writes_the_report_tells_its_time_so_far(tmp_path: Path) -> None:
     node = {"name": "Report", "state": "running", "started": time.time() - 60, "seconds": 0.0}
     write(tmp_path / "run.json", {"run_id": "r1", "started": 0.0, "nodes": [node]})
-    (report,) = collect(ReportInputs(run_file=str(tmp_path / "run.json"))).components
+    (report,) = collect(RunOutputs(), run_file=str(tmp_path / "run.json")).components
     assert report.state == "writing this"
     assert report.seconds >= 60
 
 
 def test_a_broken_part_is_named_and_the_others_are_shown(tmp_path: Path) -> None:
-    sources = ReportInputs(
+    sources = left(
         model_blessing=write(tmp_path / "blessing" / "decision.json", decision()),
         examples=write(tmp_path / "examples" / "manifest.json", "{broken"),
         model_run=write(tmp_path / "model_run" / "training.jsonl", '{"kind": "train"}\n'),
@@ -201,7 +206,7 @@ def test_training_curves_pass_over_gaps_and_a_line_cut_off(tmp_path: Path) -> No
         {"kind": "checkpoint", "step": 20},
     ]
     text = "".join(json.dumps(row) + "\n" for row in rows) + '{"kind": "tra'
-    found = collect(ReportInputs(model_run=write(tmp_path / "training.jsonl", text)))
+    found = collect(left(model_run=write(tmp_path / "training.jsonl", text)))
     assert found.problems == ()
     training = found.training
     assert (training.steps, training.examples) == (20, 640)
@@ -235,7 +240,7 @@ def test_data_labels_and_anomalies(tmp_path: Path) -> None:
         path.write_bytes(proto.SerializeToString())
 
     report = collect(
-        ReportInputs(
+        left(
             examples=write(tmp_path / "examples" / "manifest.json", manifest.to_json()),
             statistics=str(tmp_path / "statistics"),
             anomalies=str(tmp_path / "anomalies"),
@@ -259,13 +264,12 @@ def test_a_run_that_ended_early_is_reported_from_what_it_had_put_out(tmp_path: P
         tmp_path / "run.json",
         {"run_id": "r1", "started": 0.0, "reason": "interrupted", "nodes": []},
     )
-    inputs = ReportInputs(
+    inputs = left(
         model_blessing=write(tmp_path / "b" / "decision.json", decision()),
         evaluation=write(tmp_path / "e" / "metrics.json", metrics()),
-        configuration={"a": 1},
-        run_file=str(tmp_path / "run.json"),
     )
-    page = write_report(collect(inputs), str(tmp_path / "report"))
+    report = collect(inputs, configuration={"a": 1}, run_file=str(tmp_path / "run.json"))
+    page = write_report(report, str(tmp_path / "report"))
     found = json.loads((Path(page).parent / "report.json").read_text())
     assert found["verdict"]["outcome"] == Outcome.UNFINISHED.value
     assert found["verdict"]["reason"] == "interrupted"
@@ -283,7 +287,7 @@ def test_differences_are_those_to_the_version_compared_with(tmp_path: Path) -> N
     version = push(fake_model(tmp_path / "model"), str(tmp_path / "push"), record)
     shutil.copytree(version.path, tmp_path / "baseline" / "Format-Serving")
     now = {"trainer": {"steps": 7, "rate": 0.1, "new": 2}, "report": {"classes": 3}}
-    report = collect(ReportInputs(baseline=str(tmp_path / "baseline"), configuration=now))
+    report = collect(left(baseline=str(tmp_path / "baseline")), configuration=now)
     assert report.compared_with_version == 1
     assert [(d.key, d.before, d.now) for d in report.differences] == [
         ("trainer.new", "–", "2"),
@@ -383,12 +387,12 @@ def test_the_trials_of_a_search_are_shown_with_what_was_trained_with(tmp_path: P
         "config": trained,
     }
     write(tmp_path / "model/Format-Serving/assets.extra/yt8m_export.json", export)
-    inputs = ReportInputs(
+    inputs = left(
         tuner_results=write(tmp_path / "results/tuner_results.json", rows),
         model=str(tmp_path / "model"),
-        configuration={"tuner": {"objective": "gap"}, "trainer": {"batch_size": 8}},
     )
-    report = collect(inputs)
+    configuration = {"tuner": {"objective": "gap"}, "trainer": {"batch_size": 8}}
+    report = collect(inputs, configuration=configuration)
     assert report.problems == ()
     assert [(one.score, one.values) for one in report.trials] == [
         (0.75, {rate: 0.003}),
@@ -399,4 +403,4 @@ def test_the_trials_of_a_search_are_shown_with_what_was_trained_with(tmp_path: P
     page = render(report)
     assert page.index("0.7500") < page.index("0.2500")
     assert rate in page
-    assert 'id="tuner"' not in render(collect(ReportInputs()))
+    assert 'id="tuner"' not in render(collect(RunOutputs()))

@@ -9,6 +9,7 @@ from run_reports import estimate
 from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.evaluation import ClassMetrics, Evaluation, SliceMetrics
+from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.pipeline.results.comparison import compare
 from yt8m.pipeline.results.comparison_views import as_page, as_text
 from yt8m.pipeline.results.model_results import ModelResults
@@ -41,7 +42,7 @@ def results(tmp_path, name, *, gap, aps, steps, version=0, decision=None):
         name=f"run {name}",
         configuration={"trainer": {"max_steps": steps}, "root": str(tmp_path / name)},
         version=version,
-        uris={"evaluation": place, "model_blessing": place, "model_run": place},
+        outputs=RunOutputs({"evaluation": place, "model_blessing": place, "model_run": place}),
     )
 
 
