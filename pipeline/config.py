@@ -32,6 +32,7 @@ from yt8m.schemas.limits import (
     matches,
     not_empty,
 )
+from yt8m.schemas.roles import Bookkeeping, Judging, OutputPath, Placement
 
 BeamOption = Annotated[
     str,
@@ -96,7 +97,8 @@ class RetrainConfig(ConfigNode):
     alarm_days: PositiveFloat | None = (
         None  # an alarm where nothing new came for longer; null: never
     )
-    metrics_file: str = ""  # for Prometheus, after every run; empty: retrain.prom below the root
+    # For Prometheus, after every run; empty: retrain.prom below the root.
+    metrics_file: Annotated[str, OutputPath()] = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -133,28 +135,28 @@ class RetentionConfig(ConfigNode):
 class PipelineConfig(ConfigNode):
     """One run, completely described. `create_pipeline` needs nothing else."""
 
-    name: str = "yt8m"  # the pipeline's name in metadata and on Kubeflow
-    root: str = ""  # artifacts, metadata, checkpoints, logs
+    name: Annotated[str, Bookkeeping()] = "yt8m"  # the pipeline's name in metadata and on Kubeflow
+    root: Annotated[str, OutputPath()] = ""  # artifacts, metadata, checkpoints, logs
     data: DataConfig = field(default_factory=DataConfig)
     features: FeatureConfig = field(default_factory=FeatureConfig)
-    validation: ValidationConfig = field(default_factory=ValidationConfig)
+    validation: Annotated[ValidationConfig, Judging()] = field(default_factory=ValidationConfig)
     transform: TransformConfig = field(default_factory=TransformConfig)
     baseline: BaselineConfig = field(default_factory=BaselineConfig)
     # Search the trainer's configuration for better values first; null: no such step.
     tuner: TunerConfig | None = None
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
-    evaluator: EvaluatorConfig = field(default_factory=EvaluatorConfig)
-    gate: GateConfig = field(default_factory=GateConfig)
-    infra_check: InfraCheckConfig = field(default_factory=InfraCheckConfig)
-    pusher: PusherConfig = field(default_factory=PusherConfig)
+    evaluator: Annotated[EvaluatorConfig, Judging()] = field(default_factory=EvaluatorConfig)
+    gate: Annotated[GateConfig, Judging()] = field(default_factory=GateConfig)
+    infra_check: Annotated[InfraCheckConfig, Judging()] = field(default_factory=InfraCheckConfig)
+    pusher: Annotated[PusherConfig, Judging()] = field(default_factory=PusherConfig)
     # Predict a split by the blessed model; null: no such step.
-    bulk_inferrer: BulkInferrerConfig | None = None
-    report: ReportConfig = field(default_factory=ReportConfig)
-    beam: BeamConfig = field(default_factory=BeamConfig)
-    metadata: MetadataConfig = field(default_factory=MetadataConfig)
-    retrain: RetrainConfig = field(default_factory=RetrainConfig)
-    notify: NotifyConfig = field(default_factory=NotifyConfig)
-    retention: RetentionConfig = field(default_factory=RetentionConfig)
+    bulk_inferrer: Annotated[BulkInferrerConfig | None, Judging()] = None
+    report: Annotated[ReportConfig, Judging()] = field(default_factory=ReportConfig)
+    beam: Annotated[BeamConfig, Placement()] = field(default_factory=BeamConfig)
+    metadata: Annotated[MetadataConfig, Placement()] = field(default_factory=MetadataConfig)
+    retrain: Annotated[RetrainConfig, Bookkeeping()] = field(default_factory=RetrainConfig)
+    notify: Annotated[NotifyConfig, Bookkeeping()] = field(default_factory=NotifyConfig)
+    retention: Annotated[RetentionConfig, Bookkeeping()] = field(default_factory=RetentionConfig)
 
     def __post_init__(self) -> None:
         """What holds between nodes."""

@@ -23,7 +23,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from yt8m.schemas.config_tree import members_by_tag, to_dict, type_hints
+from yt8m.schemas.config_tree import bare, members_by_tag, to_dict, type_hints
+from yt8m.schemas.limits import Limit
 
 NODE = "mapping"  # the type of a value that is a node
 _TAG = "name"
@@ -125,6 +126,7 @@ def _implied_meaning(cls: type, field: dataclasses.Field[Any], hint: Any) -> str
     """For a field without a comment: what its type says, or the class where one was computed."""
     if field.name == _TAG and typing.get_origin(hint) is Literal:
         return _first_paragraph(cls)
+    hint = bare(hint)
     if isinstance(hint, type) and hint.__module__ != "builtins":
         return _first_paragraph(hint)
     named = next(filter(None, map(_named_type, typing.get_args(hint))), None)
@@ -172,7 +174,7 @@ def limits_text(hint: Any) -> str:
     """What `Annotated` allows, also for what lists and mappings hold; empty for anything."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
-        own = [limit.allowed for limit in args[1:]]
+        own = [marker.allowed for marker in args[1:] if isinstance(marker, Limit)]
         return " and ".join(filter(None, [*own, limits_text(args[0])]))
     texts = [text for part in args if (text := limits_text(part))]
     each = "each " if texts and origin in (tuple, dict) else ""

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from yt8m.schemas.config_tree import members_by_tag, type_hints
+from yt8m.schemas.config_tree import bare, members_by_tag, type_hints
 from yt8m.schemas.errors import ConfigError
 
 _TAG = "name"
@@ -21,6 +21,7 @@ def overlay(hint: Any, base: Mapping[str, Any], over: Mapping[str, Any]) -> dict
     Mappings merge key by key and lists are replaced. Where `over` names another member of a union
     (another model, say), the keys below are those of that member, and nothing of `base` stays.
     """
+    hint = bare(hint)
     members = members_by_tag(hint)
     if members:
         tag = over.get(_TAG, base.get(_TAG))
@@ -72,7 +73,7 @@ def _hints(hint: Any) -> dict[str, Any]:
 
 
 def _is_node(hint: Any) -> bool:
-    """Whether it is a dataclass; the limits of an `Annotated` type are instances of such."""
+    """Whether it is a dataclass, and no instance of one."""
     return isinstance(hint, type) and dataclasses.is_dataclass(hint)
 
 

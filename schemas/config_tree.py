@@ -2,7 +2,8 @@
 
 Types understood: bool, int, float, str, Enum, Literal, X | None, tuple[X, ...], dict[str, X],
 nested dataclasses, unions of dataclasses distinguished by their Literal field `name`, and any of
-these as `Annotated[X, limit, ...]` with the limits of `schemas/limits.py`.
+these as `Annotated[X, limit, ...]` with the limits of `schemas/limits.py` and the roles of
+`schemas/roles.py`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, TypeVar
 
 from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.limits import Limit
 
 T = TypeVar("T")
 _TAG = "name"
@@ -150,6 +152,11 @@ def type_hints(cls: type) -> dict[str, Any]:
     return typing.get_type_hints(cls, include_extras=True)
 
 
+def bare(hint: Any) -> Any:
+    """A type without its limits and roles."""
+    return typing.get_args(hint)[0] if typing.get_origin(hint) is Annotated else hint
+
+
 def is_union(hint: Any) -> bool:
     """Whether it is X | Y, however that is written."""
     return typing.get_origin(hint) in _UNIONS
@@ -163,7 +170,8 @@ def members_by_tag(hint: Any) -> dict[str, type]:
 
 
 def _limited(args: tuple[Any, ...], value: Any, path: str, problems: list[str]) -> Any:
-    hint, *limits = args
+    hint, *markers = args
+    limits = [marker for marker in markers if isinstance(marker, Limit)]
     before = len(problems)
     converted = _value(hint, value, path, problems)
     if len(problems) == before and not all(limit.holds(converted) for limit in limits):

@@ -20,6 +20,7 @@ from yt8m.schemas.limits import (
     matches,
     not_empty,
 )
+from yt8m.schemas.roles import Content, OwnCode, SourcePath
 
 GAP = "gap"
 KNOWN_METRICS = (GAP, "map", "perr", "hit_at_1", "loss")  # those with intervals
@@ -84,6 +85,12 @@ class EvaluatedSpans(enum.Enum):
     ALL = "all"
 
 
+def _metric_modules(eval_config: str) -> tuple[str, ...]:
+    """The modules that a tfma.EvalConfig takes metrics from, TFMA's own apart."""
+    named = re.findall(r"""\bmodule\s*:\s*["']([\w.]+)["']""", eval_config)
+    return tuple(name for name in named if not name.startswith("tensorflow_model_analysis"))
+
+
 @dataclass(frozen=True, kw_only=True)
 class EvaluatorConfig(ConfigNode):
     """What is scored, by which slices, and how sure the metrics are."""
@@ -93,17 +100,17 @@ class EvaluatorConfig(ConfigNode):
     batch_size: PositiveInt | None = None  # None: 1024 videos, or 64 where records hold frames
     top_k: PositiveInt = 20  # predictions of a video that GAP counts
     slices: tuple[SliceConfig, ...] = ()  # metrics are computed for each of these too
-    vocabulary: str = ""  # a vocabulary.csv: names the classes; slices by vertical need it
+    # A vocabulary.csv: names the classes; slices by vertical need it.
+    vocabulary: Annotated[str, SourcePath(Content.FILE)] = ""
     bootstrap: BootstrapConfig = field(default_factory=BootstrapConfig)
     # A tfma.EvalConfig as protobuf text: its metrics are computed beside ours, by TFMA itself,
     # and its thresholds count. Slower: TFMA looks at every example on its own.
-    eval_config: str = ""
+    eval_config: Annotated[str, OwnCode(_metric_modules)] = ""
 
     @property
     def own_modules(self) -> tuple[str, ...]:
         """The modules that `eval_config` takes metrics from, TFMA's own apart."""
-        named = re.findall(r"""\bmodule\s*:\s*["']([\w.]+)["']""", self.eval_config)
-        return tuple(name for name in named if not name.startswith("tensorflow_model_analysis"))
+        return _metric_modules(self.eval_config)
 
     def __post_init__(self) -> None:
         super().__post_init__()

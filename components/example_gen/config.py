@@ -17,6 +17,7 @@ from yt8m.schemas.limits import (
     PositiveInt,
     matches,
 )
+from yt8m.schemas.roles import Content, OwnCode, Placement, SourcePath
 
 Span = Annotated[
     str,
@@ -82,7 +83,7 @@ class RewriteConfig(ConfigNode):
     compression: Compression = Compression.NONE
     shuffle_seed: int = 0  # of the order in which records are written
     # Dotted path of a function from a serialized record to bool; false leaves the record out.
-    keep: OptionalDottedPath = ""
+    keep: Annotated[OptionalDottedPath, OwnCode()] = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +91,8 @@ class DataConfig(ConfigNode):
     """Where the records come from, how they are split, taken in and verified."""
 
     level: Level = Level.VIDEO
-    root: str = ""  # the directory or bucket of the records; `yt8m run --data` sets it
+    # The directory or bucket of the records; `yt8m run --data` sets it.
+    root: Annotated[str, SourcePath(Content.RECORDS)] = ""
     # Patterns below `root`, with {SPAN} {VERSION} {YYYY} {MM} {DD} as TFX reads them. A split
     # with an empty list is left out.
     splits: dict[str, tuple[str, ...]] = field(
@@ -112,7 +114,8 @@ class DataConfig(ConfigNode):
     # Per split: what statistics and Transform read; smaller splits whole. 0 takes all records,
     # null 64 at video level and 256 where there are frames.
     sample_mb: NonNegativeInt | None = None
-    workers: NonNegativeInt = 0  # shards verified at a time; 0 takes the number of processors
+    # Shards verified at a time; 0 takes the number of processors.
+    workers: Annotated[NonNegativeInt, Placement()] = 0
 
     @property
     def sample_bytes(self) -> int | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import Annotated
 
 from yt8m.components.artifacts.manifest import Manifest, Shard
 from yt8m.schemas.config_tree import ConfigNode
 from yt8m.schemas.errors import ConfigError, DataError
 from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.limits import PositiveInt
+from yt8m.schemas.roles import Placement
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +23,7 @@ class InputConfig(ConfigNode):
     # batch. 1 leaves the batches as they come.
     bucket_batches: PositiveInt = 1
     bucket_multiple: PositiveInt = 8  # that their sizes are multiples of; the workers divide it
-    prefetch: PositiveInt = 4  # batches that are made ahead
+    prefetch: Annotated[PositiveInt, Placement()] = 4  # batches that are made ahead
 
 
 class FrameChoice(enum.Enum):

@@ -38,6 +38,14 @@ from yt8m.schemas.limits import (
     matches,
     not_empty,
 )
+from yt8m.schemas.roles import (
+    Bookkeeping,
+    Content,
+    OfExport,
+    OwnCode,
+    Placement,
+    SourcePath,
+)
 
 DirectoryName = Annotated[str, matches(r"[^/]+", "one plain directory name")]
 
@@ -68,7 +76,7 @@ class Switch(enum.Enum):
     OFF = "off"
 
 
-class Placement(enum.Enum):
+class DevicePlacement(enum.Enum):
     """How a process without a cluster uses its devices."""
 
     AUTO = "auto"  # mirrored where there are several GPUs
@@ -95,9 +103,10 @@ class ValidationMetric(enum.Enum):
 class CheckpointConfig(ConfigNode):
     """When the state is saved; it always is at the end, at SIGTERM and with a validation."""
 
-    every_s: PositiveFloat = 900.0  # after so many seconds
-    every_steps: PositiveInt | None = None  # and after so many steps
-    keep: PositiveInt = 3  # the newest checkpoints that stay
+    every_s: Annotated[PositiveFloat, Bookkeeping()] = 900.0  # after so many seconds
+    # And after so many steps.
+    every_steps: Annotated[PositiveInt | None, Bookkeeping(in_step=True)] = None
+    keep: Annotated[PositiveInt, Bookkeeping()] = 3  # the newest checkpoints that stay
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,15 +188,17 @@ ExporterConfig = LatestExporterConfig | BestExporterConfig | FinalExporterConfig
 class EvaluationConfig(ConfigNode):
     """Continuous evaluation of checkpoints, by the evaluator role or locally (EvalSpec)."""
 
-    enabled: bool = True  # false: no evaluation while the model trains
-    name: str = ""  # a suffix of the log directory
+    # False: no evaluation while the model trains.
+    enabled: Annotated[bool, Bookkeeping()] = True
+    name: Annotated[str, Bookkeeping()] = ""  # a suffix of the log directory
     steps: PositiveInt | None = 100  # batches; None: the whole split
-    start_delay_s: NonNegativeFloat = 120.0  # before the first evaluation
-    throttle_s: NonNegativeFloat = 600.0  # between the beginnings of two
+    start_delay_s: Annotated[NonNegativeFloat, Bookkeeping()] = 120.0  # before the first evaluation
+    throttle_s: Annotated[NonNegativeFloat, Bookkeeping()] = 600.0  # between the beginnings of two
     # An evaluator that sees no new checkpoint for so long gives up; None: four times
     # checkpoint.every_s, and time enough for the others to begin.
-    idle_limit_s: float | None = None
-    exporters: tuple[ExporterConfig, ...] = ()  # what is exported of evaluated checkpoints
+    idle_limit_s: Annotated[float | None, Bookkeeping()] = None
+    # What is exported of evaluated checkpoints.
+    exporters: Annotated[tuple[ExporterConfig, ...], OfExport()] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -199,17 +210,20 @@ class EvaluationConfig(ConfigNode):
 class LogConfig(ConfigNode):
     """What is written while training, by the chief alone."""
 
-    every_steps: PositiveInt = 10  # steps between two lines of the log
-    metric_rows: PositiveInt = 128  # rows of the last batch that Hit@1, PERR and GAP are taken from
-    histograms_every_steps: PositiveInt | None = 500  # of the weights; None: none
-    tensorboard: bool = True  # write TensorBoard's event files
+    # Steps between two lines of the log.
+    every_steps: Annotated[PositiveInt, Bookkeeping(in_step=True)] = 10
+    # Rows of the last batch that Hit@1, PERR and GAP are taken from.
+    metric_rows: Annotated[PositiveInt, Bookkeeping(in_step=True)] = 128
+    # Of the weights; None: none.
+    histograms_every_steps: Annotated[PositiveInt | None, Bookkeeping(in_step=True)] = 500
+    tensorboard: Annotated[bool, Bookkeeping()] = True  # write TensorBoard's event files
 
 
 @dataclass(frozen=True, kw_only=True)
 class DistributionConfig(ConfigNode):
     """How processes find and wait for one another."""
 
-    placement: Placement = Placement.AUTO
+    placement: DevicePlacement = DevicePlacement.AUTO
     peer_timeout_s: PositiveFloat = 300.0  # then an unreachable peer ends the process with an error
     worker_stagger_s: NonNegativeFloat = 5.0  # asynchronous: worker i begins i + 1 times this later
     worker_stagger_max_s: PositiveFloat = 60.0  # and never later than this
@@ -225,7 +239,9 @@ class TeacherConfig(ConfigNode):
 
     # A SavedModel with the signature `features`, or a push directory, whose version in service is
     # taken when training begins.
-    saved_model: Annotated[str, not_empty("a SavedModel or a push directory")]
+    saved_model: Annotated[
+        str, not_empty("a SavedModel or a push directory"), SourcePath(Content.MODEL)
+    ]
     weight: Fraction = 0.5  # of what the teacher says; the labels have the rest
     # Both models' log-odds are divided by it, so that the teacher's doubts count for more.
     temperature: PositiveFloat = 1.0
@@ -237,7 +253,7 @@ class TrainerConfig(ConfigNode):
 
     model: ModelConfig = field(default_factory=LogisticConfig)  # which network, and its sizes
     # Dotted path of a subclass of yt8m.components.models.network.Network, for losses of one's own.
-    network: OptionalDottedPath = ""
+    network: Annotated[OptionalDottedPath, OwnCode()] = ""
     heads: tuple[HeadConfig, ...] = ()  # empty: the level's own head
     sharing: Sharing = Sharing.TRUNK
     batch_size: PositiveInt = 1024  # rows a replica takes at once
@@ -256,24 +272,30 @@ class TrainerConfig(ConfigNode):
     normalize_gradients: bool = True  # false: the gradient of sums, not of means (Nabu)
     precision: Precision = Precision.AUTO
     xla: Switch = Switch.AUTO  # compile with XLA; auto and on: all but parameter servers
-    steps_per_loop: PositiveInt | None = None  # steps in one call of TensorFlow; None: chosen
+    # Steps in one call of TensorFlow; None: chosen.
+    steps_per_loop: Annotated[PositiveInt | None, Placement(in_step=True)] = None
     train_split: str = "train"  # what is learned from
     validation_split: str = "eval"  # what validations and continuous evaluation score
-    warm_start: str = ""  # an export or a checkpoint whose matching weights are taken over
+    # An export or a checkpoint whose matching weights are taken over.
+    warm_start: Annotated[str, SourcePath(Content.WEIGHTS)] = ""
     start_from_base: bool = False  # take over the baseline's weights: retraining
     teacher: TeacherConfig | None = None  # what is learned from beside the labels; null: nothing
     # Nearest neighbours in the exported model, beside the network; null: the network alone.
-    retrieval: RetrievalConfig | None = None
-    start_new_model: bool = False  # wipe the checkpoints of an earlier model
+    retrieval: Annotated[RetrievalConfig | None, OfExport()] = None
+    # Wipe the checkpoints of an earlier model.
+    start_new_model: Annotated[bool, Bookkeeping()] = False
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
     validation: InTrainingValidationConfig = field(default_factory=InTrainingValidationConfig)
     # What ends training before max_steps and num_epochs do.
     early_stopping: EarlyStopping = field(default_factory=NoEarlyStopping)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
     log: LogConfig = field(default_factory=LogConfig)
-    distribution: DistributionConfig = field(default_factory=DistributionConfig)
+    distribution: Annotated[DistributionConfig, Placement()] = field(
+        default_factory=DistributionConfig
+    )
     inputs: InputConfig = field(default_factory=InputConfig)
-    backend: BackendConfig = field(default_factory=InProcessBackend)  # where training runs
+    # Where training runs.
+    backend: Annotated[BackendConfig, Placement()] = field(default_factory=InProcessBackend)
 
     def __post_init__(self) -> None:
         super().__post_init__()

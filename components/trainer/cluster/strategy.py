@@ -12,13 +12,13 @@ from typing import Any
 import tensorflow as tf
 
 from yt8m.components.compat import count_parameter_servers, place_next_variable
-from yt8m.components.trainer.config import Placement, Precision
+from yt8m.components.trainer.config import DevicePlacement, Precision
 from yt8m.components.trainer.tf_config import VARIABLE, Cluster, ClusterKind, Role
 
 _BF16_FLAGS = ("avx512_bf16", "amx_bf16")
 
 
-def create_strategy(cluster: Cluster, placement: Placement) -> tf.distribute.Strategy:
+def create_strategy(cluster: Cluster, placement: DevicePlacement) -> tf.distribute.Strategy:
     """The strategy for `cluster`; peers must be reachable by now."""
     if cluster.kind is ClusterKind.PARAMETER_SERVER:
         return tf.distribute.ParameterServerStrategy(_resolver(cluster))
@@ -27,9 +27,9 @@ def create_strategy(cluster: Cluster, placement: Placement) -> tf.distribute.Str
         os.environ[VARIABLE] = json.dumps(cluster.to_tensorflow())
         return tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=_resolver(cluster))
     devices = tf.config.list_logical_devices("GPU")
-    if not devices and placement is Placement.MIRRORED:
+    if not devices and placement is DevicePlacement.MIRRORED:
         devices = tf.config.list_logical_devices("CPU")
-    if placement is not Placement.ONE_DEVICE and len(devices) > 1:
+    if placement is not DevicePlacement.ONE_DEVICE and len(devices) > 1:
         return tf.distribute.MirroredStrategy([device.name for device in devices])
     return tf.distribute.get_strategy()
 

@@ -121,7 +121,9 @@ def limited(hint: Any, path: str) -> Iterator[tuple[str, Any, tuple[Limit, ...],
     """Path, type and limits of all that a type limits, and what leads to it: keys and places."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
-        yield path, args[0], args[1:], ()
+        limits = tuple(marker for marker in args[1:] if isinstance(marker, Limit))
+        if limits:
+            yield path, args[0], limits, ()
         args = args[:1]
         origin, args = typing.get_origin(args[0]), typing.get_args(args[0])
     if origin is tuple:
