@@ -35,7 +35,7 @@ def pieces_of(sizes: Mapping[str, int], *, least_bytes: int | None = None) -> It
     wanted = max(least_bytes or _LEAST_BYTES, sum(sizes.values()) // _PIECES)
     for uri, size in sizes.items():
         # A seek in an object store is a request.
-        number = math.ceil(size / wanted) if storage.is_local(uri) else 1
+        number = math.ceil(size / wanted) if storage.local_path(uri) is not None else 1
         yield from _cut(uri, size / number) if number > 1 else [Piece(uri)]
 
 

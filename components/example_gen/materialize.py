@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.example_gen.config import Ingest
+from yt8m.components.example_gen.sources import can_be_linked
 from yt8m.components.example_gen.verify import ShardReport
 from yt8m.components.records.shard_reader import open_shard, scan
 from yt8m.components.records.tfrecord import write_records
@@ -59,9 +59,7 @@ def materialize_sample(
             if shard.bytes > limit_bytes:
                 _write_head(shard.uri, target.removesuffix(".gz"), limit_bytes)
             else:
-                _place(
-                    shard.uri, target, Ingest.LINK if storage.is_local(shard.uri) else Ingest.COPY
-                )
+                _place(shard.uri, target, Ingest.LINK if can_be_linked(shard.uri) else Ingest.COPY)
             used += shard.bytes
     return tuple(splits)
 
@@ -72,8 +70,7 @@ def _place(source: str, target: str, ingest: Ingest) -> str:
         storage.copy(source, target)
         return target
     if ingest is Ingest.LINK:
-        Path(target).unlink(missing_ok=True)  # a link of an earlier try into the same directory
-        Path(target).symlink_to(Path(source).resolve())
+        storage.link(source, target)
     return source
 
 

@@ -10,7 +10,6 @@ import hashlib
 import json
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from yt8m.components import storage
 from yt8m.components.example_gen.config import DataConfig, Ingest
@@ -109,16 +108,12 @@ def _patterns(config: DataConfig) -> dict[str, tuple[str, ...]]:
 
 def _absolute(root: str, patterns: dict[str, tuple[str, ...]]) -> str:
     """`root` as links and manifests need it; it may be missing where no pattern is relative."""
-    if root and storage.is_local(root):
-        return str(Path(root.removeprefix("file://")).absolute())
-    if root and not root.partition("://")[2].strip("/"):
-        raise UserError(f"data.root {root} names no bucket: write {root.rstrip('/')}//bucket/path")
     relative = [
         text for texts in patterns.values() for text in texts if storage.join("/", text) != text
     ]
     if not root and relative:
         raise UserError("data.root is not set: say where the records are (--data DIR)")
-    return root
+    return storage.absolute(root) if root else root
 
 
 def _find(root: str, texts: tuple[str, ...]) -> list[_Found]:
@@ -219,8 +214,13 @@ def _divide(shards: list[SourceShard], buckets: dict[str, int], root: str) -> li
     return divided
 
 
+def can_be_linked(uri: str) -> bool:
+    """Whether a symbolic link can lead to the shard."""
+    return storage.local_path(uri) is not None
+
+
 def _check_local(config: DataConfig, shards: list[SourceShard]) -> None:
-    remote = next((shard.uri for shard in shards if not storage.is_local(shard.uri)), None)
+    remote = next((shard.uri for shard in shards if not can_be_linked(shard.uri)), None)
     if config.ingest is Ingest.LINK and remote:
         raise UserError(f"{remote} cannot be linked: set data.ingest=reference, or copy")
 

@@ -13,7 +13,6 @@ import json
 import logging
 import time
 import zipfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,9 +37,8 @@ class VerifiedCache:
         path = self._path(shard)
         try:
             figures = unpack_figures(storage.read_bytes(path))
-            if storage.is_local(path):
-                with contextlib.suppress(PermissionError):  # another user's: its time stays
-                    Path(path).touch()  # its time is that of the last use
+            with contextlib.suppress(PermissionError):  # another user's: its time stays
+                storage.touch(path)  # its time is that of the last use
             return figures
         except FileNotFoundError:
             return None
@@ -60,13 +58,12 @@ class VerifiedCache:
 
     def forget_unused(self) -> int:
         """Remove what no run has used for long (of any policy); returns how many that were."""
-        if not storage.is_local(self._directory):
-            return 0
         oldest, removed = time.time() - _KEPT_S, 0
-        for path in Path(self._directory).glob("??/*.npz"):
-            with contextlib.suppress(OSError):
-                if path.stat().st_mtime < oldest:
-                    path.unlink()
+        kept = storage.find(storage.join(storage.escape(self._directory), "??/*.npz"))
+        for path, found in kept.items():
+            if found.mtime < oldest:
+                with contextlib.suppress(OSError):
+                    storage.remove(path)
                     removed += 1
         return removed
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
@@ -77,12 +74,7 @@ def save_module(
 
     `warm_up` adds requests for model servers; a model that cannot read them would not be served.
     """
-    local = storage.is_local(directory)
-    parent = Path(directory).absolute().parent if local else None
-    if parent is not None:
-        parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".export-", dir=parent) as staging:
-        saved = os.path.join(staging, "model")  # noqa: PTH118  (tf.saved_model takes a text)
+    with storage.atomic_tree(directory, last=MODEL_FILE) as saved:
         # Nobody trains on from an export's graph, and gradients of loops cannot be saved.
         options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
         tf.saved_model.save(module, saved, signatures=signatures, options=options)
@@ -93,11 +85,6 @@ def save_module(
         batching = batching_parameters(info.level)
         if batching is not None:
             storage.write_text(storage.join(saved, BATCHING_FILE), batching)
-        storage.remove_tree(directory)
-        if local:
-            storage.rename(saved, directory)
-        else:
-            storage.copy_tree(saved, directory, last=MODEL_FILE)
 
 
 def _info(network: Network, spec: ExportSpec) -> ExportInfo:

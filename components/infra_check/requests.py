@@ -32,7 +32,9 @@ def warm_up_requests_of(model_dir: str) -> list[Request]:
 
     found = []
     try:
-        for data in tf.data.TFRecordDataset(path.removeprefix("file://")).as_numpy_iterator():
+        for data in tf.data.TFRecordDataset(
+            str(storage.local_path(path) or path)
+        ).as_numpy_iterator():
             request = PredictionLog.FromString(data).predict_log.request
             found.append(
                 Request(

@@ -195,7 +195,12 @@ class RecordReader:
 
 
 def _path(shard: Shard) -> str:
-    return shard.uri.removeprefix("file://")
+    return _cached_path(shard.uri)
+
+
+@functools.cache
+def _cached_path(uri: str) -> str:
+    return str(storage.local_path(uri))
 
 
 def _pread(file: _File, start: int, end: int) -> bytes:

@@ -26,7 +26,7 @@ _WITHIN_A_GRAPH = "Graph execution error:"
 
 def read_shards(shards: Sequence[Shard]) -> tf.data.Dataset:
     """Serialized records of `shards`, one after the other."""
-    uris = tf.constant([shard.uri.removeprefix("file://") for shard in shards])
+    uris = tf.constant([str(storage.local_path(shard.uri) or shard.uri) for shard in shards])
     compressions = tf.constant([shard.compression for shard in shards])
     files = tf.data.Dataset.from_tensor_slices((uris, compressions))
     if any(is_remote(shard.uri) for shard in shards):
@@ -96,8 +96,8 @@ def tf_reason(error: Exception) -> str:
 
 
 def is_remote(uri: str) -> bool:
-    """Whether `uri` is read through a local copy: TensorFlow has no s3://, and no retries."""
-    return not storage.is_local(uri)
+    """Whether `uri` is read through a local copy: TensorFlow has few schemes, and no retries."""
+    return storage.local_path(uri) is None
 
 
 def local_path(uri: str) -> str:

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from pathlib import Path
 
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
@@ -111,12 +110,12 @@ def _until(stop: threading.Event, batches: Iterator[ScoredRows]) -> Iterator[Sco
 @contextlib.contextmanager
 def _alone(work: WorkDirectory, out: str) -> Iterator[None]:
     """The only one that writes `out`, where this machine can tell."""
-    if not storage.is_local(out):
+    lock = storage.local_path(work.lock)
+    if lock is None:
         yield
         return
     if storage.is_dir(out):
         raise UserError(f"--out {out}: a directory; name a file in it")
-    lock = Path(work.lock.removeprefix("file://"))
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
         with file_lock(lock, holder=str(os.getpid())):

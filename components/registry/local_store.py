@@ -34,8 +34,8 @@ _log = logging.getLogger(__name__)
 class LocalStore:
     """Adds and removes versions; only one process at a time does."""
 
-    def __init__(self, push_dir: str) -> None:
-        self._root = Path(push_dir.removeprefix("file://"))
+    def __init__(self, root: Path) -> None:
+        self._root = root
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:

@@ -116,7 +116,8 @@ def version_of_model(push_dir: str, record: VersionRecord) -> Version | None:
 
 def open_registry(push_dir: str) -> LocalStore | ObjectStore:
     """The store that `push_dir` is in."""
-    return LocalStore(push_dir) if storage.is_local(push_dir) else ObjectStore(push_dir)
+    local = storage.local_path(push_dir)
+    return LocalStore(local) if local is not None else ObjectStore(push_dir)
 
 
 def rollback(

@@ -24,7 +24,8 @@ _MOST = 20  # such classes
 
 def previous_data(run_file: str, baseline: VersionRecord | None) -> tuple[str, Mapping[str, Any]]:
     """The name of the run before (else of the baseline), and its data as its summary has them."""
-    found = _previous_run(run_file) if run_file and storage.is_local(run_file) else None
+    local = storage.local_path(run_file) if run_file else None
+    found = _previous_run(local) if local is not None else None
     if found is not None:
         return found
     if baseline is None or not baseline.data.examples:
@@ -35,8 +36,8 @@ def previous_data(run_file: str, baseline: VersionRecord | None) -> tuple[str, M
     return f"version {baseline.version}", {**known, "splits": splits}
 
 
-def _previous_run(run_file: str) -> tuple[str, Mapping[str, Any]] | None:
-    this = Path(run_file).resolve().parent  # the path may lead through the link to the newest run
+def _previous_run(run_file: Path) -> tuple[str, Mapping[str, Any]] | None:
+    this = run_file.resolve().parent  # the path may lead through the link to the newest run
     for folder in sorted(this.parent.iterdir(), reverse=True):
         if folder.name >= this.name:
             continue

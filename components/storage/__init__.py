@@ -1,22 +1,28 @@
-"""Files by URI (local paths, gs://, s3://) through one set of functions: `storage.read_text(uri)`.
+"""Files by URI through one set of functions: `storage.read_text(uri)`.
 
 Writing is atomic everywhere: a file is complete or absent. Nothing here follows a symbolic link
-when it removes. `tf.data` reads local paths itself; for the others see `cache.py`.
+when it removes. The schemes are a table in `schemes.py`. `tf.data` reads local paths itself; for
+the others see `cache.py`.
 """
 
 from yt8m.components.storage.backend import Stat
 from yt8m.components.storage.files import (
+    absolute,
+    append,
+    atomic_tree,
     atomic_write,
     copy,
     copy_tree,
     escape,
     exists,
     find,
+    free_bytes,
     glob,
     is_dir,
-    is_local,
     join,
+    link,
     list_dir,
+    local_path,
     make_dirs,
     open_file,
     read_bytes,
@@ -27,25 +33,34 @@ from yt8m.components.storage.files import (
     remove_tree,
     rename,
     stat,
+    touch,
+    unwritable,
     walk_files,
     write_bytes,
     write_if,
     write_text,
 )
+from yt8m.components.storage.schemes import KNOWN
 
 __all__ = [
+    "KNOWN",
     "Stat",
+    "absolute",
+    "append",
+    "atomic_tree",
     "atomic_write",
     "copy",
     "copy_tree",
     "escape",
     "exists",
     "find",
+    "free_bytes",
     "glob",
     "is_dir",
-    "is_local",
     "join",
+    "link",
     "list_dir",
+    "local_path",
     "make_dirs",
     "open_file",
     "read_bytes",
@@ -56,6 +71,8 @@ __all__ = [
     "remove_tree",
     "rename",
     "stat",
+    "touch",
+    "unwritable",
     "walk_files",
     "write_bytes",
     "write_if",

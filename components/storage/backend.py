@@ -1,8 +1,11 @@
-"""What a kind of storage must be able to do; one module each for local, gs:// and s3://."""
+"""Interface of a storage backend: one module each for local files, gs:// and s3://."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import BinaryIO, Protocol
 
 
@@ -24,19 +27,47 @@ class Backend(Protocol):
 
     atomic_rename: bool  # whether a tree appears under its new name at once
 
+    def local_path(self, path: str) -> Path | None:
+        """The file's path on this machine; None in a store that programs cannot open files of."""
+        ...
+
+    def absolute(self, path: str) -> str:
+        """The same place, named so that it does not depend on the working directory."""
+        ...
+
+    def unwritable(self, directory: str) -> str:
+        """Why nothing can be written there, "" where something can; a missing one is created."""
+        ...
+
+    def free_bytes(self, directory: str) -> int | None:
+        """Free space; None where the store has no limit of its own."""
+        ...
+
     def open(self, path: str) -> BinaryIO:
         """A seekable file to read from."""
         ...
 
-    def put(self, local_path: str, path: str) -> None:
-        """Make `path` hold what the local file holds, all at once."""
+    def write(self, path: str) -> AbstractContextManager[BinaryIO]:
+        """A file that becomes `path` when the block ends well, and vanishes otherwise."""
+        ...
+
+    def append(self, path: str) -> BinaryIO:
+        """A file that grows; readers see what was flushed, of an object seconds later."""
+        ...
 
     def stat(self, path: str) -> Stat:
         """Size and time of a file or a directory."""
         ...
 
+    def touch(self, path: str) -> None:
+        """Renew the file's time where that is cheap; an object keeps that of its writing."""
+
     def list_dir(self, path: str) -> list[str]:
         """Names in a directory, sorted."""
+        ...
+
+    def walk(self, path: str) -> Iterator[str]:
+        """All files below a directory, relative to it, sorted in each directory."""
         ...
 
     def glob(self, pattern: str) -> list[str]:
@@ -60,4 +91,4 @@ class Backend(Protocol):
         """One file or link, never what a link points to."""
 
     def remove_tree(self, path: str) -> None:
-        """A directory with everything in it, links as links."""
+        """A directory with everything in it, links as links. Nothing there is no error."""

@@ -26,8 +26,8 @@ class ReadCache:
 
     def path(self, uri: str) -> str:
         """`uri` itself where TensorFlow reads it, else the path of a local copy."""
-        if files.is_local(uri):
-            return uri.removeprefix("file://")
+        if (local := files.local_path(uri)) is not None:
+            return str(local)
         found = files.stat(uri)
         known = f"{uri} {found.size} {found.mtime} {found.tag}"
         name = f"{hashlib.sha256(known.encode()).hexdigest()[:24]}-{uri.rpartition('/')[2]}"

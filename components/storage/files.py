@@ -2,46 +2,50 @@
 
 from __future__ import annotations
 
-import functools
-import os
 import re
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import BinaryIO, cast
 
-from yt8m.components.storage.backend import Backend, Stat
-from yt8m.components.storage.local import LocalBackend, replacing
+from yt8m.components.storage.backend import Stat
 from yt8m.components.storage.objects import ObjectBackend
+from yt8m.components.storage.schemes import backend_of, has_scheme
 from yt8m.schemas.errors import UserError
 
-_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://")
-_KNOWN = "a local path, gs:// or s3://"
+
+def local_path(uri: str) -> Path | None:
+    """The path of `uri` on this machine, for libraries and system calls; None where it has none."""
+    return backend_of(uri).local_path(_path(uri))
 
 
-def is_local(uri: str) -> bool:
-    """Whether `uri` is a path on this machine."""
-    return scheme(uri) == ""
+def absolute(uri: str) -> str:
+    """The same place, named so that it does not depend on the working directory."""
+    return backend_of(uri).absolute(_path(uri))
 
 
-def scheme(uri: str) -> str:
-    """The kind of storage: the empty text for this machine's files, else gs or s3."""
-    match = _SCHEME.match(uri)
-    name = match.group(1) if match else ""
-    return "" if name == "file" else name
+def unwritable(directory: str) -> str:
+    """Why nothing can be written there, "" where something can; a missing one is created."""
+    return backend_of(directory).unwritable(_path(directory))
+
+
+def free_bytes(directory: str) -> int | None:
+    """Free space; None where there is no limit, or no directory."""
+    return backend_of(directory).free_bytes(_path(directory))
 
 
 def join(base: str, *parts: str) -> str:
     """`base/part/part`, with exactly one slash between them; an absolute part starts again."""
     for part in parts:
-        absolute = part.startswith("/") or _SCHEME.match(part) is not None
-        base = part if absolute or not base else f"{base.rstrip('/')}/{part}"
+        starts_again = part.startswith("/") or has_scheme(part)
+        base = part if starts_again or not base else f"{base.rstrip('/')}/{part}"
     return base
 
 
 def open_file(uri: str) -> BinaryIO:
     """A seekable binary file to read; for writing see `atomic_write`."""
-    return _backend(uri).open(_path(uri))
+    return backend_of(uri).open(_path(uri))
 
 
 def read_range(uri: str, start: int, end: int) -> bytes:
@@ -54,7 +58,7 @@ def read_range(uri: str, start: int, end: int) -> bytes:
 
 def stat(uri: str) -> Stat:
     """Size and time; FileNotFoundError where there is nothing."""
-    return _backend(uri).stat(_path(uri))
+    return backend_of(uri).stat(_path(uri))
 
 
 def exists(uri: str) -> bool:
@@ -76,17 +80,17 @@ def is_dir(uri: str) -> bool:
 
 def list_dir(uri: str) -> list[str]:
     """Names in the directory, sorted."""
-    return _backend(uri).list_dir(_path(uri))
+    return backend_of(uri).list_dir(_path(uri))
 
 
 def glob(pattern: str) -> list[str]:
     """URIs that match `*`, `?` and `[...]`, sorted; a star does not cross a slash."""
-    return _backend(pattern).glob(_path(pattern))
+    return backend_of(pattern).glob(_path(pattern))
 
 
 def find(pattern: str) -> dict[str, Stat]:
     """What `glob` gives, each with its size and time."""
-    return _backend(pattern).find(_path(pattern))
+    return backend_of(pattern).find(_path(pattern))
 
 
 def escape(uri: str) -> str:
@@ -96,26 +100,37 @@ def escape(uri: str) -> str:
 
 def make_dirs(uri: str) -> None:
     """Create the directory and those above it."""
-    _backend(uri).make_dirs(_path(uri))
+    backend_of(uri).make_dirs(_path(uri))
 
 
 def remove(uri: str) -> None:
     """One file or link; never what a link points to."""
-    _backend(uri).remove(_path(uri))
+    backend_of(uri).remove(_path(uri))
 
 
 def remove_tree(uri: str) -> None:
     """A directory and all in it; links go, their targets stay. Nothing there is no error."""
-    if is_local(uri) and not os.path.lexists(_path(uri)):
-        return
-    if is_local(uri) or exists(uri):
-        _backend(uri).remove_tree(_path(uri))
+    backend_of(uri).remove_tree(_path(uri))
+
+
+def touch(uri: str) -> None:
+    """Renew the file's time where that is cheap; an object keeps that of its writing."""
+    backend_of(uri).touch(_path(uri))
+
+
+def link(source: str, target: str) -> None:
+    """Make `target` a symbolic link to the file `source`, in place of one that is there."""
+    there, here = local_path(source), local_path(target)
+    if there is None or here is None:
+        raise UserError(f"{source if there is None else target}: cannot be linked")
+    here.unlink(missing_ok=True)
+    here.symlink_to(there.resolve())
 
 
 def copy(source: str, target: str) -> None:
     """One file, to any kind of storage from any other; complete or absent at the target."""
-    if scheme(source) == scheme(target):
-        _backend(source).copy(_path(source), _path(target))
+    if backend_of(source) is backend_of(target):
+        backend_of(source).copy(_path(source), _path(target))
         return
     with open_file(source) as reader, atomic_write(target) as writer:
         while block := reader.read(1 << 20):
@@ -136,11 +151,11 @@ def rename(source: str, target: str, *, last: str | None = None) -> None:
     one, and `last`, the path below `source` by which readers recognise completeness, after all
     the others.
     """
-    if scheme(source) != scheme(target):
+    if backend_of(source) is not backend_of(target):
         raise ValueError(f"rename {source} to {target}: two kinds of storage; copy instead")
     if exists(target):
         raise FileExistsError(f"{target} exists already")
-    backend = _backend(source)
+    backend = backend_of(source)
     if backend.atomic_rename or not is_dir(source):
         backend.rename(_path(source), _path(target))
         return
@@ -148,30 +163,39 @@ def rename(source: str, target: str, *, last: str | None = None) -> None:
     backend.remove_tree(_path(source))
 
 
-def walk_files(uri: str, *, _above: tuple[str, ...] = ()) -> Iterator[str]:
+def walk_files(uri: str) -> Iterator[str]:
     """Paths of all files below a directory, relative to it, sorted in each directory."""
-    above = (*_above, os.path.realpath(_path(uri)) if is_local(uri) else uri)
-    if above[-1] in _above:
-        raise UserError(f"{uri}: a link to a directory above it; remove it")
-    for name in list_dir(uri):
-        path = join(uri, name)
-        if is_dir(path):
-            yield from (f"{name}/{below}" for below in walk_files(path, _above=above))
-        else:
-            yield name
+    return backend_of(uri).walk(_path(uri))
+
+
+def atomic_write(uri: str) -> AbstractContextManager[BinaryIO]:
+    """A binary file that becomes `uri` when the block ends well, and vanishes otherwise."""
+    return backend_of(uri).write(_path(uri))
+
+
+def append(uri: str) -> BinaryIO:
+    """A binary file that grows; readers see what was flushed, of an object seconds later."""
+    return backend_of(uri).append(_path(uri))
 
 
 @contextmanager
-def atomic_write(uri: str) -> Iterator[BinaryIO]:
-    """A binary file that becomes `uri` when the block ends well, and vanishes otherwise."""
-    if is_local(uri):
-        with replacing(_path(uri)) as file:
-            yield file
-        return
-    with tempfile.NamedTemporaryFile(prefix="yt8m-") as file:
-        yield cast(BinaryIO, file)
-        file.flush()
-        _backend(uri).put(file.name, uri)
+def atomic_tree(uri: str, *, last: str | None = None) -> Iterator[str]:
+    """A local path for a library to write a directory to, which becomes `uri`, over what is there.
+
+    `last` is as in `rename`.
+    """
+    target = local_path(uri)
+    parent = target.absolute().parent if target is not None else None
+    if parent is not None:
+        parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".yt8m-tree-", dir=parent) as staging:
+        tree = join(staging, "tree")
+        yield tree
+        remove_tree(uri)
+        if parent is not None:
+            rename(tree, uri)
+        else:
+            copy_tree(tree, uri, last=last)
 
 
 def read_bytes(uri: str) -> bytes:
@@ -214,26 +238,7 @@ def _path(uri: str) -> str:
 
 
 def _objects(uri: str) -> ObjectBackend:
-    backend = _backend(uri)
+    backend = backend_of(uri)
     if not isinstance(backend, ObjectBackend):
         raise TypeError(f"{uri}: not in an object store")
     return backend
-
-
-def _backend(uri: str) -> Backend:
-    return _backend_of(scheme(uri))
-
-
-@functools.cache
-def _backend_of(name: str) -> Backend:
-    if name == "":
-        return LocalBackend()
-    if name == "gs":
-        from yt8m.components.storage.gcs import GcsBackend
-
-        return GcsBackend()
-    if name == "s3":
-        from yt8m.components.storage.s3 import S3Backend
-
-        return S3Backend()
-    raise UserError(f"{name}:// is not a storage that yt8m supports; use {_KNOWN}")

@@ -7,9 +7,10 @@ import glob
 import os
 import shutil
 import stat
+import tempfile
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -29,19 +30,47 @@ class LocalBackend:
 
     atomic_rename = True
 
+    def local_path(self, path: str) -> Path | None:
+        return Path(path)
+
+    def absolute(self, path: str) -> str:
+        return str(Path(path).absolute()) if path else path
+
+    def unwritable(self, directory: str) -> str:
+        try:
+            Path(directory).mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=directory) as file:
+                file.write(b"?")
+        except FileExistsError:
+            return "is a file, not a directory"
+        except OSError as error:
+            return f"cannot be written ({error.strerror}); choose another, or fix its permissions"
+        return ""
+
+    def free_bytes(self, directory: str) -> int | None:
+        return shutil.disk_usage(directory).free if Path(directory).is_dir() else None
+
     def open(self, path: str) -> BinaryIO:
         _check_kind(path, Path(path).stat())  # opening a named pipe would wait for a writer
         return Path(path).open("rb")
 
-    def put(self, local_path: str, path: str) -> None:
-        with Path(local_path).open("rb") as source, replacing(path) as target:
-            shutil.copyfileobj(source, target, 1 << 20)
+    def write(self, path: str) -> AbstractContextManager[BinaryIO]:
+        return _replacing(path)
+
+    def append(self, path: str) -> BinaryIO:
+        return Path(path).open("ab")
 
     def stat(self, path: str) -> Stat:
         return _stat_of(Path(path).stat())
 
+    def touch(self, path: str) -> None:
+        Path(path).touch()
+
     def list_dir(self, path: str) -> list[str]:
         return sorted(entry.name for entry in os.scandir(path))
+
+    def walk(self, path: str) -> Iterator[str]:
+        return _walk(Path(path), ())
 
     def glob(self, pattern: str) -> list[str]:
         return sorted(glob.glob(pattern))
@@ -56,7 +85,8 @@ class LocalBackend:
         Path(path).mkdir(parents=True, exist_ok=True)
 
     def copy(self, source: str, target: str) -> None:
-        self.put(source, target)
+        with Path(source).open("rb") as reader, _replacing(target) as writer:
+            shutil.copyfileobj(reader, writer, 1 << 20)
 
     def rename(self, source: str, target: str) -> None:
         Path(target).parent.mkdir(parents=True, exist_ok=True)
@@ -69,8 +99,20 @@ class LocalBackend:
         # shutil.rmtree unlinks links inside the tree, and refuses one at its top.
         if Path(path).is_symlink():
             Path(path).unlink()
-        else:
+        elif os.path.lexists(path):
             shutil.rmtree(path)
+
+
+def _walk(directory: Path, above: tuple[Path, ...]) -> Iterator[str]:
+    here = (*above, directory.resolve())
+    if here[-1] in above:
+        raise UserError(f"{directory}: a link to a directory above it; remove it")
+    for name in sorted(entry.name for entry in os.scandir(directory)):
+        path = directory / name
+        if path.is_dir():
+            yield from (f"{name}/{below}" for below in _walk(path, here))
+        else:
+            yield name
 
 
 def _stat_of(found: os.stat_result) -> Stat:
@@ -96,7 +138,7 @@ def _check_kind(path: str, status: os.stat_result) -> None:
 
 
 @contextmanager
-def replacing(path: str) -> Iterator[BinaryIO]:
+def _replacing(path: str) -> Iterator[BinaryIO]:
     """A file beside `path` that takes its place when the block ends well."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -7,16 +7,22 @@ either; what such stores have is a write that succeeds only if the object is sti
 from __future__ import annotations
 
 import io
+import math
 import re
+import tempfile
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from yt8m.components.storage.backend import Stat
 from yt8m.schemas.errors import UserError
 
 _READ_BYTES = 8 << 20
+_APPENDED_S = 10.0  # a file that grows is sent again so often at most
 _WILDCARD = re.compile(r"[*?\[]")
 
 
@@ -26,7 +32,8 @@ class ObjectBackend(ABC):
     atomic_rename = False
 
     @abstractmethod
-    def put(self, local_path: str, path: str) -> None: ...
+    def put(self, local_path: str, path: str) -> None:
+        """Make `path` hold what the local file holds, all at once."""
 
     @abstractmethod
     def stat(self, path: str) -> Stat: ...
@@ -59,11 +66,51 @@ class ObjectBackend(ABC):
     def _listed(self, path: str, prefix: str) -> Iterable[tuple[str, Stat]]:
         """Every object of `path`'s bucket whose name begins with `prefix`."""
 
+    def local_path(self, path: str) -> Path | None:
+        return None
+
+    def absolute(self, path: str) -> str:
+        split(path)
+        return path
+
+    def unwritable(self, directory: str) -> str:
+        split(directory)
+        return ""
+
+    def free_bytes(self, directory: str) -> int | None:
+        return None
+
+    def touch(self, path: str) -> None:  # noqa: B027  (the same in every store)
+        """Nothing: a new time would be a new object."""
+
+    @contextmanager
+    def write(self, path: str) -> Iterator[BinaryIO]:
+        with tempfile.NamedTemporaryFile(prefix="yt8m-") as file:
+            yield cast(BinaryIO, file)
+            file.flush()
+            self.put(file.name, path)
+
+    def append(self, path: str) -> BinaryIO:
+        try:
+            with self.open(path) as file:
+                before = file.read()
+        except FileNotFoundError:
+            before = b""
+        return cast(BinaryIO, _Growing(before, lambda local: self.put(local, path)))
+
     def open(self, path: str) -> BinaryIO:
         found = self.stat(path)
         if found.is_dir:
             raise IsADirectoryError(f"{path} is a directory")
         return cast(BinaryIO, io.BufferedReader(self._file(path, found), buffer_size=_READ_BYTES))
+
+    def walk(self, path: str) -> Iterator[str]:
+        prefix = folder(split(path)[1])
+        below = (key.removeprefix(prefix) for key, _ in self._listed(path, prefix))
+        names = sorted((name for name in below if not name.endswith("/")), key=_in_directories)
+        if not names and not self.list_dir(path):
+            raise FileNotFoundError(f"{path} does not exist")
+        yield from names
 
     def glob(self, pattern: str) -> list[str]:
         return sorted(self.find(pattern))
@@ -88,6 +135,32 @@ class ObjectBackend(ABC):
     def rename(self, source: str, target: str) -> None:
         self.copy(source, target)
         self.remove(source)
+
+
+class _Growing(io.BytesIO):
+    """A file that grows, of which each flush may send the whole, for objects cannot."""
+
+    def __init__(self, content: bytes, put: Callable[[str], None]) -> None:
+        super().__init__()
+        self.write(content)
+        self._put, self._sent_at, self._sent_bytes = put, -math.inf, len(content)
+
+    def flush(self) -> None:
+        if time.monotonic() - self._sent_at >= _APPENDED_S:
+            self._send()
+
+    def close(self) -> None:
+        if not self.closed:
+            self._send()
+        super().close()
+
+    def _send(self) -> None:
+        if self.tell() != self._sent_bytes:
+            with tempfile.NamedTemporaryFile(prefix="yt8m-") as file:
+                file.write(self.getvalue())
+                file.flush()
+                self._put(file.name)
+            self._sent_at, self._sent_bytes = time.monotonic(), self.tell()
 
 
 class ObjectFile(io.RawIOBase):
@@ -123,6 +196,11 @@ class ObjectFile(io.RawIOBase):
 
     def tell(self) -> int:
         return self._at
+
+
+def _in_directories(name: str) -> list[str]:
+    """The order of a walk through directories, where `a/b` comes before `a.b`."""
+    return name.split("/")
 
 
 def split(path: str) -> tuple[str, str]:

@@ -1,7 +1,7 @@
-"""s3:// for TFX's own file IO: importing this module registers it.
+"""Remote schemes for TFX's own file IO: importing this module registers them.
 
 What TensorFlow itself writes (SavedModels, checkpoints, events) does not go through TFX's file
-IO; write it locally and copy it with `storage.copy_tree`.
+IO; let it write to `storage.atomic_tree`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ from typing import Any
 from tfx.dsl.io import filesystem, filesystem_registry
 
 from yt8m.components.storage import files
+from yt8m.components.storage.schemes import REMOTE
 
-_PRIORITY = -1  # before the plugin that hands every scheme to TensorFlow, which has no S3
+# Before the plugin that hands every scheme to TensorFlow, which has no s3:// and takes a failing
+# network for an empty directory.
+_PRIORITY = -1
 
 
-class S3Filesystem(filesystem.Filesystem):
+class RemoteFilesystem(filesystem.Filesystem):
     """TFX's interface over our functions."""
 
-    SUPPORTED_SCHEMES = ["s3://"]  # noqa: RUF012  (TFX's way)
+    SUPPORTED_SCHEMES = list(REMOTE)  # noqa: RUF012  (TFX's way)
 
     @staticmethod
     def open(name: Any, mode: str = "r") -> Any:
@@ -100,7 +103,7 @@ class S3Filesystem(filesystem.Filesystem):
         if topdown:
             yield row
         for name in folders:
-            yield from S3Filesystem.walk(files.join(_text(top), name), topdown, onerror)
+            yield from RemoteFilesystem.walk(files.join(_text(top), name), topdown, onerror)
         if not topdown:
             yield row
 
@@ -140,4 +143,4 @@ def _text(path: Any) -> str:
     return path.decode() if isinstance(path, bytes) else str(path)
 
 
-filesystem_registry.DEFAULT_FILESYSTEM_REGISTRY.register(S3Filesystem, priority=_PRIORITY)
+filesystem_registry.DEFAULT_FILESYSTEM_REGISTRY.register(RemoteFilesystem, priority=_PRIORITY)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -65,14 +64,14 @@ def preflight(config: PipelineConfig, environ: Mapping[str, str]) -> None:
 def _root(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     if not config.root:
         yield "root is not set: say where to keep artifacts, metadata and logs (--root DIR)"
-    elif not storage.is_local(config.root):
+    elif storage.local_path(config.root) is None:
         yield f"root {config.root}: must be a local directory; data and push may be remote"
     elif wild := _WILDCARDS & set(config.root):
         yield (
             f"root {config.root}: TFX and Beam look for files by patterns, in which "
             f"{' '.join(sorted(wild))} would stand for others; choose a directory without"
         )
-    elif problem := _unwritable(Path(config.root)):
+    elif problem := storage.unwritable(config.root):
         yield f"root {config.root}: {problem}"
 
 
@@ -80,26 +79,13 @@ def _push(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     push_dir = config.pusher.push_dir
     if not push_dir:
         yield "pusher.push_dir is not set: say where models go (--push DIR)"
-    elif storage.is_local(push_dir) and (problem := _unwritable(Path(push_dir))):
+    elif problem := storage.unwritable(push_dir):
         yield f"pusher.push_dir {push_dir}: {problem}"
 
 
 def _registry(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     check_registry(config.baseline, config.pusher.push_dir)
     return iter(())
-
-
-def _unwritable(directory: Path) -> str:
-    """Why nothing can be written there; a missing directory is made."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=directory) as file:
-            file.write(b"?")
-    except FileExistsError:
-        return "is a file, not a directory"
-    except OSError as error:
-        return f"cannot be written ({error.strerror}); choose another, or fix its permissions"
-    return ""
 
 
 def _data(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
@@ -126,15 +112,21 @@ def _span_problem(config: PipelineConfig, sources: Sources) -> str:
 
 def _places_of_records(config: PipelineConfig, sources: Sources) -> Iterator[str]:
     """Where records lie nothing else is written: the next run might take it for records."""
-    taken = {Path(s.uri).parent.resolve() for s in sources.shards if storage.is_local(s.uri)}
-    if config.data.root and storage.is_local(config.data.root):
-        taken.add(Path(config.data.root).resolve())
+    taken = {_same_name(shard.uri.rpartition("/")[0] or "/") for shard in sources.shards}
+    if config.data.root:
+        taken.add(_same_name(config.data.root))
     for name, option, place in (
         ("root", "--root", config.root),
         ("pusher.push_dir", "--push", config.pusher.push_dir),
     ):
-        if place and storage.is_local(place) and Path(place).resolve() in taken:
+        if place and _same_name(place) in taken:
             yield f"{name} {place}: it holds the records; choose another directory ({option} DIR)"
+
+
+def _same_name(place: str) -> str:
+    """One name for a directory that has several."""
+    local = storage.local_path(place)
+    return place.rstrip("/") if local is None else str(local.resolve())
 
 
 def _other_data(config: PipelineConfig, sources: Sources) -> Iterator[str]:
@@ -206,10 +198,8 @@ def _disk(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
         with contextlib.suppress(UserError):  # _data says what is wrong there
             needed += sum(shard.size for shard in resolve_sources(config.data).shards)
     for name, place in (("root", config.root), ("pusher.push_dir", config.pusher.push_dir)):
-        if not place or not storage.is_local(place) or not Path(place).is_dir():
-            continue
-        free = shutil.disk_usage(place).free
-        if free < needed:
+        free = storage.free_bytes(place) if place else None
+        if free is not None and free < needed:
             yield (
                 f"{name} {place}: {free / _GB:.1f} GB free, and the run may need "
                 f"{needed / _GB:.1f} GB; make room (yt8m gc), or use another disk"
@@ -262,7 +252,7 @@ def _evaluated(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
         shards = choose_shards(config.evaluator, resolve_sources(config.data).shards).shards
         found = 0
         for shard in shards:
-            if found >= gate.min_examples or not storage.is_local(shard.uri):
+            if found >= gate.min_examples or storage.local_path(shard.uri) is None:
                 return
             found += count_records(shard.uri)[0]
         if shards and found < gate.min_examples:

@@ -92,21 +92,18 @@ def run(config: PipelineConfig, options: RunOptions, console: Console) -> RunRes
 
 def with_absolute_paths(config: PipelineConfig) -> PipelineConfig:
     """The same with absolute paths, so that it means the same from every directory."""
-    root = _absolute(config.root)
+    root = storage.absolute(config.root)
     nodes = {
         node: dataclasses.replace(
-            getattr(config, node), **{field: _absolute(getattr(getattr(config, node), field))}
+            getattr(config, node),
+            **{field: storage.absolute(getattr(getattr(config, node), field))},
         )
         for node, field in _PATHS
     }
     if (teacher := config.trainer.teacher) is not None:
-        teacher = dataclasses.replace(teacher, saved_model=_absolute(teacher.saved_model))
+        teacher = dataclasses.replace(teacher, saved_model=storage.absolute(teacher.saved_model))
         nodes["trainer"] = dataclasses.replace(nodes["trainer"], teacher=teacher)
     return dataclasses.replace(config, root=root, **nodes)
-
-
-def _absolute(path: str) -> str:
-    return str(Path(path).absolute()) if path and storage.is_local(path) else path
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from yt8m.components import storage
 from yt8m.components.console.signals import handling_signals
 from yt8m.components.storage.temporary import system_temporary_directory
 from yt8m.components.trainer.backend_config import LocalProcessesBackend
@@ -64,8 +65,8 @@ class LocalProcesses:
         self._config = config
 
     def run(self, job: TrainingJob, environ: Mapping[str, str]) -> None:
-        is_remote = "://" in job.log_dir
-        logs = None if is_remote else Path(job.log_dir) / "processes"
+        log_dir = storage.local_path(job.log_dir)
+        logs = log_dir / "processes" if log_dir is not None else None
         run_cluster(job, self._config.processes, environ=environ, log_dir=logs)
 
 

@@ -7,8 +7,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import tensorflow as tf
-
 from yt8m.components import storage
 from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_curve
 
@@ -25,11 +23,11 @@ class CurveWriter:
         kept = [row for row in read_curve(path) if row["step"] <= step]
         text = "".join(_line(row) for row in kept)
         storage.write_text(path, text)  # a disk that fills up now must not cost the rows before
-        self._file = tf.io.gfile.GFile(path, "a")  # the one file that grows: storage only replaces
+        self._file = storage.append(path)
 
     def add(self, kind: str, step: int, values: Mapping[str, Any]) -> None:
         """One more row, readable at once."""
-        self._file.write(_line({"kind": kind, "step": step, **values}))
+        self._file.write(_line({"kind": kind, "step": step, **values}).encode())
         self._file.flush()
 
     def close(self) -> None:

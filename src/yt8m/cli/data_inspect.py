@@ -1,6 +1,6 @@
 """Say what a set of shards holds, and everything that is wrong with it.
 
-PATTERN names TFRecord files, plain or gzipped, here or on gs:// or s3://; a directory stands for
+PATTERN names TFRecord files, plain or gzipped, here or in an object store; a directory stands for
 all *.tfrecord files below it. Every checksum and every record is looked at. Expected of all
 records is what the first of them has: its kind, its features and their sizes.
 

@@ -23,10 +23,10 @@ examples:
 from __future__ import annotations
 
 import argparse
-import os
 from typing import TYPE_CHECKING
 
 from yt8m.cli.shared_arguments import positive_int
+from yt8m.components import storage
 from yt8m.components.console.console import Console
 from yt8m.components.console.quiet import quiet_tensorflow
 from yt8m.components.predictions.plan import TOP_K, Format, PredictionPlan
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data", required=True, metavar="PATTERN", help="TFRecord files, e.g. 'test*.tfrecord'"
     )
-    parser.add_argument("--out", required=True, metavar="FILE", help="here, on gs:// or s3://")
+    parser.add_argument("--out", required=True, metavar="FILE", help=storage.KNOWN)
     formats = [form.value for form in Format]
     parser.add_argument("--format", required=True, choices=formats, help="of the file")
     parser.add_argument(
@@ -86,8 +86,8 @@ def run(args: argparse.Namespace, console: Console) -> None:
     from yt8m.components.records.find import find_level, find_shards
     from yt8m.components.registry.find_model import find_model
 
-    shards = find_shards(_absolute(args.data))
-    model = load_model(find_model(_absolute(args.model)))
+    shards = find_shards(storage.absolute(args.data))
+    model = load_model(find_model(storage.absolute(args.model)))
     form = Format(args.format)
     plan = PredictionPlan(
         model=model.directory,
@@ -97,7 +97,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
         classes=_classes(args.segment_classes) if args.segment_classes else None,
     )
     check_plan(plan, model)
-    done = predict(plan, shards, _absolute(args.out), run_groups=run_groups, console=console)
+    done = predict(plan, shards, storage.absolute(args.out), run_groups=run_groups, console=console)
     value = {
         "out": args.out,
         "bytes": done.bytes,
@@ -153,10 +153,3 @@ def _classes(uri: str) -> tuple[int, ...]:
         found = repr(wrong[0]) if wrong else "nothing"
         raise UserError(f"--segment-classes {uri}: {found}, where a class's number is expected")
     return tuple(sorted(set(map(int, numbers))))
-
-
-def _absolute(path: str) -> str:
-    """Workers of an engine may run elsewhere."""
-    from yt8m.components import storage
-
-    return os.path.abspath(path) if storage.is_local(path) else path  # noqa: PTH100

@@ -18,6 +18,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from yt8m.cli.shared_arguments import positive_int
+from yt8m.components import storage
 from yt8m.components.console.console import Console
 from yt8m.components.console.quiet import quiet_tensorflow
 from yt8m.components.predictions.plan import MAX_SEGMENTS
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The file, and what it is held against."""
-    parser.add_argument("--submission", required=True, metavar="FILE", help="here, gs:// or s3://")
+    parser.add_argument("--submission", required=True, metavar="FILE", help=storage.KNOWN)
     parser.add_argument(
         "--data", required=True, metavar="PATTERN", help="labelled records, e.g. 'validate*'"
     )

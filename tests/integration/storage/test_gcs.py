@@ -160,3 +160,16 @@ def test_a_network_that_fails_is_no_empty_directory(
             with pytest.raises(OSError, match="127") as caught:
                 call(f"{place}/x")
             assert not isinstance(caught.value, FileNotFoundError)
+
+
+def test_tfx_file_io_goes_the_same_way(place: str) -> None:
+    from tfx.dsl.io import fileio
+
+    import yt8m.components.storage.tfx_plugin  # noqa: F401
+
+    with fileio.open(f"{place}/dir/text", "w") as file:
+        file.write("grün")
+    assert storage.read_text(f"{place}/dir/text") == "grün"
+    assert fileio.listdir(f"{place}/dir") == ["text"]
+    with pytest.raises(fileio.NotFoundError):
+        fileio.open(f"{place}/dir/missing")

@@ -145,7 +145,9 @@ def registry_flaws(
             if number != foreign:
                 yield f"version {number} is there without its record"
         except UserError as error:
-            if storage.is_local(registry) or storage.exists(f"{registry}/{number}/{MODEL_FILE}"):
+            if storage.local_path(registry) is not None or storage.exists(
+                f"{registry}/{number}/{MODEL_FILE}"
+            ):
                 yield f"half visible: {error}"
     if foreign is not None and foreign not in list_versions(registry):
         yield "the foreign model is gone"

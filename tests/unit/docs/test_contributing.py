@@ -8,9 +8,10 @@ from docs_blocks import ROOT
 
 from yt8m.components.evaluator.thresholds import KNOWN_METRICS
 from yt8m.components.models.config import LossName, ModelConfig
+from yt8m.components.storage.schemes import BACKENDS
 from yt8m.components.trainer.backend_config import BackendConfig
 
-WAYS = ("A model", "A loss", "A metric", "A step", "A backend of the trainer")
+WAYS = ("A model", "A loss", "A metric", "A step", "A storage scheme", "A backend of the trainer")
 # Of Trainer and Transform the executor is TFX's own.
 STEPS = sorted(path.parent.name for path in (ROOT / "components").glob("*/executor.py"))
 
@@ -64,6 +65,17 @@ def test_every_step_is_in_the_files_of_its_way(step):
     assert all((ROOT / name.replace("*", step)).is_file() for name in own)
     for name in (config, graph):
         assert f"yt8m.components.{step}." in text_of(name)
+
+
+@pytest.mark.parametrize("scheme", [name for name in BACKENDS if name])
+def test_every_storage_scheme_is_in_the_files_of_its_way(scheme):
+    backends, table, tests = files_of("A storage scheme")
+    name = type(BACKENDS[scheme]).__name__
+    classes = [path for path in ROOT.glob(backends) if f"class {name}(" in path.read_text()]
+    assert len(classes) == 1
+    assert f'"{scheme}": {name}()' in text_of(table)
+    server = f"{classes[0].stem}_server"
+    assert any(server in path.read_text() for path in ROOT.glob(tests))
 
 
 @pytest.mark.parametrize("backend", typing.get_args(BackendConfig), ids=lambda b: b().name)

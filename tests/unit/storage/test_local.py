@@ -118,7 +118,7 @@ def test_what_is_missing_raises_file_not_found(tmp_path: Path) -> None:
 
 def test_a_file_uri_is_a_local_path(tmp_path: Path) -> None:
     storage.write_text(f"file://{tmp_path}/a", "1")
-    assert storage.is_local(f"file://{tmp_path}/a")
+    assert storage.local_path(f"file://{tmp_path}/a") == tmp_path / "a"
     assert (tmp_path / "a").read_text() == "1"
 
 
