@@ -35,7 +35,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from yt8m.components.metrics import TOP_K, MetricAccumulator
+from yt8m.components.metrics import METRICS as CATALOGUE
+from yt8m.components.metrics import TOP_K, MetricAccumulator, values_of
 from yt8m.components.metrics.intervals import Interval, spread_of
 from yt8m.components.metrics.rows import Rows
 
@@ -44,7 +45,7 @@ CANDIDATES = 32  # classes of a video that a model may put among its best
 MAX_LABELS = 18
 POPULATION = 100_000
 SIZES, PAIRS, QUICK_PAIRS = (500, 2_000, 10_000), 5_000, 200
-METRICS = ("gap", "map", "perr", "hit_at_1", "loss")
+METRICS = tuple(metric.name for metric in CATALOGUE)
 COVERAGE, FALSE_PROMOTIONS = (0.94, 0.96), 0.03
 
 
@@ -195,11 +196,11 @@ def simulate(
         spread = spread_of(models, max_videos=videos, seed=0)
         if spread is None:
             raise SystemExit("a pair needs two videos or more")
-        ours, theirs = (model.result() for model in models)
+        ours, theirs = (values_of(model) for model in models)
         found = {}
         for metric in METRICS:
-            value = getattr(ours, metric)
-            change = value - getattr(theirs, metric)
+            value = ours[metric]
+            change = value - theirs[metric]
             for kind, number, interval in (
                 ("value", value, spread.interval(metric, value)),
                 ("difference", change, spread.difference(metric, change)),
@@ -214,11 +215,11 @@ def measure(case: str, *, videos: int, pairs: int, seed: int) -> list[dict[str, 
     rng = np.random.default_rng(seed)
     population = CASES[case](create_videos(rng), rng)
     everything = population.metrics(np.arange(len(population.videos.counts)))
-    ours, theirs = (model.result() for model in everything)
+    ours, theirs = (values_of(model) for model in everything)
     truths: dict[tuple[str, str], float] = {}
     for metric in METRICS:
-        truths[metric, "value"] = getattr(ours, metric)
-        truths[metric, "difference"] = getattr(ours, metric) - getattr(theirs, metric)
+        truths[metric, "value"] = ours[metric]
+        truths[metric, "difference"] = ours[metric] - theirs[metric]
     found = defaultdict(list)
     start = time.perf_counter()
     draws = np.random.default_rng([seed, videos])

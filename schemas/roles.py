@@ -60,9 +60,9 @@ def _module(path: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class OwnCode(KeyRole):
-    """A name of code of the user's own: the code counts too. `modules` finds them in the value."""
+    """Names of code of the user's own: the code counts too. `modules` finds them in the value."""
 
-    modules: Callable[[str], tuple[str, ...]] = _module
+    modules: Callable[[Any], tuple[str, ...]] = _module
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -12,6 +13,18 @@ class Estimate:
     value: float | None = None
     lower: float | None = None
     upper: float | None = None
+
+
+def estimate_of(value: float | None) -> Estimate:
+    """The estimate without an interval; undefined where `value` is no number."""
+    return Estimate(value=value if value is not None and math.isfinite(value) else None)
+
+
+def paired_difference(one: Estimate, other: Estimate) -> Estimate:
+    """`one` minus `other`, without an interval."""
+    if one.value is None or other.value is None:
+        return Estimate()
+    return Estimate(value=one.value - other.value)
 
 
 def estimate_text(estimate: Estimate, *, sign: str = "") -> str:

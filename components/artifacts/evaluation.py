@@ -6,9 +6,10 @@
     videos, examples   evaluated; examples are rows: segments at segment level, else videos
     spans              that the evaluated shards are of; empty where data have none
     confidence         level of all intervals, null without
+    metrics            {name, title, is_share, lower_is_better} of each, in the order of display
     overall            {examples, videos, candidate, baseline, difference}: each of the last three
-                       maps a metric (gap, map, perr, hit_at_1, loss) to {value, lower, upper},
-                       null where undefined; baseline and difference are {} without one
+                       maps a metric's name to {value, lower, upper}, null where undefined;
+                       baseline and difference are {} without one
     slices             a list of the same, with `column` and `value`
     classes            {class_id, name, positives, candidate, baseline}: average precision of
                        every class that has positives
@@ -26,6 +27,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.metrics.catalogue import MetricInfo
 from yt8m.components.metrics.curves import CalibrationBin, CurvePoint
 from yt8m.schemas.features import Level
 from yt8m.schemas.json_file import JsonFile
@@ -86,6 +88,7 @@ class Evaluation(JsonFile):
     videos: int
     examples: int
     overall: SliceMetrics
+    metrics: tuple[MetricInfo, ...] = ()
     spans: tuple[int, ...] = ()
     confidence: float | None = None
     slices: tuple[SliceMetrics, ...] = ()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from yt8m.components.artifacts.decision import GateMode
+from yt8m.schemas.code_digest import module_of
 from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.limits import (
     Fraction,
@@ -22,8 +23,7 @@ from yt8m.schemas.limits import (
 )
 from yt8m.schemas.roles import Content, OwnCode, SourcePath
 
-GAP = "gap"
-KNOWN_METRICS = (GAP, "map", "perr", "hit_at_1", "loss")  # those with intervals
+GAP = "gap"  # what the gate's own three thresholds are on
 
 
 class SliceBy(enum.Enum):
@@ -85,6 +85,10 @@ class EvaluatedSpans(enum.Enum):
     ALL = "all"
 
 
+def _own_modules(metrics: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(module_of, metrics))
+
+
 def _metric_modules(eval_config: str) -> tuple[str, ...]:
     """The modules that a tfma.EvalConfig takes metrics from, TFMA's own apart."""
     named = re.findall(r"""\bmodule\s*:\s*["']([\w.]+)["']""", eval_config)
@@ -103,14 +107,16 @@ class EvaluatorConfig(ConfigNode):
     # A vocabulary.csv: names the classes; slices by vertical need it.
     vocabulary: Annotated[str, SourcePath(Content.FILE)] = ""
     bootstrap: BootstrapConfig = field(default_factory=BootstrapConfig)
+    # Your own metrics beside ours, each a dotted path.
+    metrics: Annotated[tuple[str, ...], OwnCode(_own_modules)] = ()
     # A tfma.EvalConfig as protobuf text: its metrics are computed beside ours, by TFMA itself,
     # and its thresholds count. Slower: TFMA looks at every example on its own.
     eval_config: Annotated[str, OwnCode(_metric_modules)] = ""
 
     @property
     def own_modules(self) -> tuple[str, ...]:
-        """The modules that `eval_config` takes metrics from, TFMA's own apart."""
-        return _metric_modules(self.eval_config)
+        """The modules that metrics are taken from, TFMA's own apart."""
+        return (*_own_modules(self.metrics), *_metric_modules(self.eval_config))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -125,7 +131,8 @@ class EvaluatorConfig(ConfigNode):
 class Threshold(ConfigNode):
     """What one metric must reach, on all data or on a slice such as `num_labels=5+`."""
 
-    metric: str  # gap, map, perr, hit_at_1, loss, or a metric of `evaluator.eval_config`
+    # Name of a metric: of ours, of `evaluator.metrics` or of `evaluator.eval_config`.
+    metric: str
     # Empty: all data.
     slice: Annotated[str, matches(r"|[^=]+=.+", "written name=value, e.g. num_labels=5+")] = ""
     minimum: float | None = None  # the metric's value, at least
@@ -141,9 +148,8 @@ class Threshold(ConfigNode):
         limits = (self.minimum, self.min_change, self.min_relative_change, *upper)
         some = any(limit is not None for limit in limits)
         require(some, "minimum", None, "given, or another limit")
-        sure = not self.confident or (self.metric in KNOWN_METRICS and upper == (None, None))
-        allowed = f"false for an upper limit and for all but {', '.join(KNOWN_METRICS)}"
-        require(sure, "confident", self.confident, allowed)
+        sure = not self.confident or upper == (None, None)
+        require(sure, "confident", self.confident, "false for an upper limit")
 
     @property
     def binds_without_baseline(self) -> bool:

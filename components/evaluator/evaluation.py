@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.artifacts.estimate import Estimate, paired_difference
 from yt8m.components.artifacts.evaluation import (
     ClassMetrics,
     ConfusedLabels,
@@ -17,10 +17,11 @@ from yt8m.components.artifacts.evaluation import (
     SliceMetrics,
     WrongVideo,
 )
-from yt8m.components.evaluator.config import KNOWN_METRICS, BootstrapConfig, EvaluatorConfig
+from yt8m.components.evaluator.config import BootstrapConfig, EvaluatorConfig
+from yt8m.components.evaluator.own_metrics import metrics_of
 from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE, ScoreTable
 from yt8m.components.evaluator.slices import MAX_VALUES, slices_of
-from yt8m.components.metrics import MetricAccumulator
+from yt8m.components.metrics import Metric, MetricAccumulator, values_of
 from yt8m.components.metrics.curves import CurvePoint, calibration, precision_recall
 from yt8m.components.metrics.intervals import Interval, spread_of
 from yt8m.components.metrics.mistakes import class_thresholds, confusions
@@ -42,12 +43,14 @@ def evaluate(
 ) -> Evaluation:
     """The figures of all data and of every slice."""
     found = [*notes, *scored.broken.values(), *_notes(scored, config.bootstrap)]
+    metrics = metrics_of(config)
     evaluation = Evaluation(
         level=level,
         top_k=config.top_k,
         videos=0 if scored.broken else scored.videos,
         examples=0 if scored.broken else len(scored),
-        overall=_undefined(scored),
+        metrics=tuple(metric.info for metric in metrics),
+        overall=_undefined(scored, metrics),
         spans=spans,
         notes=tuple(found),
         broken=dict(scored.broken),
@@ -57,12 +60,13 @@ def evaluate(
     names = _names(vocabulary)
     return replace(
         evaluation,
-        overall=_part(scored.models, config.bootstrap),
+        overall=_part(scored.models, metrics, config.bootstrap),
         confidence=config.bootstrap.level if config.bootstrap.replicates else None,
         slices=tuple(
             replace(
                 _part(
                     {name: model.select(part.chosen) for name, model in scored.models.items()},
+                    metrics,
                     config.bootstrap,
                 ),
                 column=part.column,
@@ -109,13 +113,17 @@ def _worst_videos(scored: ScoreTable, names: Callable[[int], str]) -> tuple[Wron
     )
 
 
-def _part(models: Mapping[str, MetricAccumulator], config: BootstrapConfig) -> SliceMetrics:
-    values = {name: _estimates(model) for name, model in models.items()}
+def _part(
+    models: Mapping[str, MetricAccumulator], metrics: Sequence[Metric], config: BootstrapConfig
+) -> SliceMetrics:
+    values = {name: _estimates(model, metrics) for name, model in models.items()}
     ours, theirs = values[CANDIDATE], values.get(BASELINE, {})
-    difference = {name: _minus(ours[name], theirs[name]) for name in theirs}
+    difference = {name: paired_difference(ours[name], theirs[name]) for name in theirs}
     spread = None
     if config.replicates:
-        spread = spread_of(list(models.values()), max_videos=config.max_videos, seed=config.seed)
+        spread = spread_of(
+            list(models.values()), metrics, max_videos=config.max_videos, seed=config.seed
+        )
     if spread is not None:
         for i, name in enumerate(models):
             interval = functools.partial(spread.interval, model=i, level=config.level)
@@ -131,12 +139,6 @@ def _part(models: Mapping[str, MetricAccumulator], config: BootstrapConfig) -> S
     )
 
 
-def _minus(one: Estimate, other: Estimate) -> Estimate:
-    if one.value is None or other.value is None:
-        return Estimate()
-    return Estimate(value=one.value - other.value)
-
-
 def _bounded(
     estimates: Mapping[str, Estimate], interval_of: Callable[[str, float], Interval | None]
 ) -> dict[str, Estimate]:
@@ -150,22 +152,15 @@ def _bounded(
     return found
 
 
-def _estimates(metrics: MetricAccumulator) -> dict[str, Estimate]:
-    result = metrics.result()
-    values: dict[str, float | None] = {
-        "gap": result.gap,
-        "map": result.map,
-        "perr": result.perr,
-        "hit_at_1": result.hit_at_1,
-        "loss": result.loss,
-    }
+def _estimates(metrics: MetricAccumulator, chosen: Sequence[Metric]) -> dict[str, Estimate]:
+    values = values_of(metrics, chosen)
     return {name: Estimate(value=value) for name, value in values.items()}
 
 
-def _undefined(scored: ScoreTable) -> SliceMetrics:
-    nothing: dict[str, Estimate] = dict.fromkeys(KNOWN_METRICS, Estimate())
+def _undefined(scored: ScoreTable, metrics: Sequence[Metric]) -> SliceMetrics:
+    nothing = {metric.name: Estimate() for metric in metrics}
     has_baseline = scored.baseline is not None
-    return SliceMetrics(candidate=dict(nothing), baseline=dict(nothing) if has_baseline else {})
+    return SliceMetrics(candidate=nothing, baseline=dict(nothing) if has_baseline else {})
 
 
 def _classes(scored: ScoreTable, names: Callable[[int], str]) -> tuple[ClassMetrics, ...]:

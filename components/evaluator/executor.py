@@ -37,6 +37,7 @@ from yt8m.components.evaluator.tfma_gate import (
     validate,
 )
 from yt8m.components.evaluator.tfma_output import (
+    UserMetrics,
     write_eval_config,
     write_metrics,
     write_plots,
@@ -47,9 +48,9 @@ from yt8m.components.evaluator.tfma_user_metrics import (
     add_user_metrics,
     collect_user_metrics,
     collect_user_plots,
-    gate_numbers,
     numbers_of,
     parse_user_metrics,
+    with_user_metrics,
 )
 from yt8m.components.evaluator.thresholds import check_gate, expand_thresholds, resolve_gate
 from yt8m.components.records.vocabulary import load_vocabulary
@@ -104,7 +105,11 @@ class Executor(base_beam_executor.BaseBeamExecutor):
         )
         if model_digest(job.plan.model) != digest:
             raise DataError(f"{job.plan.model}: its files changed while it was scored; run again")
-        decision = dataclasses.replace(_decide(job, evaluation), model_digest=digest)
+        user_metrics = collect_user_metrics(job.evaluation_uri)
+        write_metrics(job.evaluation_uri, parts_of(evaluation), user_metrics)
+        evaluation = with_user_metrics(evaluation, user_metrics)
+        decision = _decide(job, evaluation, user_metrics)
+        decision = dataclasses.replace(decision, model_digest=digest)
         metrics_file = storage.join(job.evaluation_uri, evaluation_file.FILE_NAME)
         storage.write_text(metrics_file, evaluation.to_json())
         _write_blessing(decision, inputs=input_dict, outputs=output_dict)
@@ -209,18 +214,12 @@ def _nodes(properties: dict[str, Any]) -> tuple[EvaluatorConfig, GateConfig, Fea
     return config, gate, features
 
 
-def _decide(job: _Job, evaluation: Evaluation) -> Decision:
+def _decide(job: _Job, evaluation: Evaluation, user_metrics: UserMetrics) -> Decision:
     """Write the evaluation as TFMA's, and decide as TFMA does."""
     uri, has_baseline = job.evaluation_uri, job.baseline is not None
-    user_metrics = collect_user_metrics(uri)
-    parts = parts_of(evaluation)
     theirs = {key: numbers_of(message) for key, message in user_metrics.items()}
-    nameable = {key: gate_numbers(numbers) for key, numbers in theirs.items()}
     verdict = validate(
-        [
-            (key, metrics_of(part) | theirs.get(key, {}) | nameable.get(key, {}))
-            for key, part in parts
-        ],
+        [(key, metrics_of(part) | theirs.get(key, {})) for key, part in parts_of(evaluation)],
         job.eval_config,
         rubber_stamp=job.gate.mode is GateMode.NONE,
     )
@@ -229,7 +228,6 @@ def _decide(job: _Job, evaluation: Evaluation) -> Decision:
     paths = [path for path in (job.plan.model, job.plan.baseline) if path is not None]
     models = dict(zip(model_names(has_baseline), paths, strict=True))
     write_eval_config(uri, job.eval_config, data=job.examples_uri, models=models)
-    write_metrics(uri, parts, user_metrics)
     write_plots(uri, evaluation, collect_user_plots(uri))
     write_validation(uri, verdict)
     return decide(
@@ -238,7 +236,6 @@ def _decide(job: _Job, evaluation: Evaluation) -> Decision:
         expand_thresholds(job.gate),
         verdict,
         baseline=job.baseline,
-        user_metrics=nameable,
     )
 
 

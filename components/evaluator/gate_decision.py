@@ -10,15 +10,10 @@ from tensorflow_model_analysis.proto import validation_result_pb2
 from yt8m.components.artifacts.decision import Check, Decision, GateMode, evidence_text
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
-from yt8m.components.evaluator.config import GAP, GateConfig
-from yt8m.components.evaluator.tfma_gate import (
-    Metrics,
-    SliceKey,
-    baseline_numbers,
-    candidate_numbers,
-    model_names,
-)
+from yt8m.components.evaluator.config import GateConfig
+from yt8m.components.evaluator.tfma_gate import baseline_numbers, candidate_numbers
 from yt8m.components.evaluator.thresholds import EXAMPLE_COUNT, GateLimit, LimitKind
+from yt8m.components.metrics.catalogue import GAP
 from yt8m.components.metrics.intervals import Interval, videos_to_decide
 
 _NO_BASELINE = "there is no baseline, so changes do not apply"
@@ -31,16 +26,11 @@ def decide(
     verdict: validation_result_pb2.ValidationResult,
     *,
     baseline: str | None,
-    user_metrics: Mapping[SliceKey, Metrics],
 ) -> Decision:
     """The decision; TFMA's verdict makes it, and the checks explain it."""
     parts = {f"{p.column}={p.value}" if p.column else "": p for p in _all_parts(evaluation)}
     failures = _failures(verdict)
-    more = {",".join(map("=".join, key)): metrics for key, metrics in user_metrics.items()}
-    checks = [
-        _check(limit, parts, failures, baseline is not None, more.get(limit.slice, {}))
-        for limit in limits
-    ]
+    checks = [_check(limit, parts, failures, baseline is not None) for limit in limits]
     checks += _user_checks(failures, limits)
     enforced = gate.mode is not GateMode.NONE
     blessed = bool(verdict.validation_ok) if enforced else not evaluation.broken
@@ -91,11 +81,10 @@ def _check(
     parts: Mapping[str, SliceMetrics],
     failures: Mapping[_Failure, list[str]],
     has_baseline: bool,
-    user_metrics: Metrics,
 ) -> Check:
     part = parts.get(limit.slice)
     applied = has_baseline or not limit.needs_baseline
-    observed = None if part is None or not applied else _observed(limit, part, user_metrics)
+    observed = None if part is None or not applied else _observed(limit, part)
     failed = (limit.number, limit.is_change, limit.slice) in failures
     if part is None:
         note = "no evaluated example is in this slice"
@@ -122,21 +111,14 @@ def _check(
     )
 
 
-def _observed(limit: GateLimit, part: SliceMetrics, user_metrics: Metrics) -> float | None:
-    candidate, *against = model_names(bool(part.baseline))
-    numbers = candidate_numbers(part) | _of_model(user_metrics, candidate)
-    value = numbers.get(limit.number, math.nan)
+def _observed(limit: GateLimit, part: SliceMetrics) -> float | None:
+    value = candidate_numbers(part).get(limit.number, math.nan)
     if limit.is_change:
-        all_theirs = baseline_numbers(part) | _of_model(user_metrics, *against)
-        theirs = all_theirs.get(limit.number, math.nan)
+        theirs = baseline_numbers(part).get(limit.number, math.nan)
         value -= theirs
         if limit.kind is LimitKind.RELATIVE_CHANGE_AT_LEAST:
             value = value / theirs if theirs else math.nan
     return None if math.isnan(value) else value
-
-
-def _of_model(metrics: Metrics, name: str = "") -> dict[str, float]:
-    return {k.name: v for k, v in metrics.items() if k.model_name == name and not k.is_diff}
 
 
 def _meets(limit: GateLimit, observed: float) -> bool:
@@ -154,7 +136,7 @@ def _videos_needed(limit: GateLimit, part: SliceMetrics, found: Estimate) -> int
     """How many videos tell the value, or the difference, from the limit."""
     bound = limit.limit
     if limit.kind is LimitKind.RELATIVE_CHANGE_AT_LEAST:
-        theirs = part.baseline[limit.metric].value if part.baseline else None
+        theirs = part.baseline.get(limit.metric, Estimate()).value
         bound *= theirs or math.nan
     if found.value is None or found.lower is None or found.upper is None or math.isnan(bound):
         return None

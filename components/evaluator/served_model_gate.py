@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from yt8m.components.artifacts.decision import Decision, GateMode
 from yt8m.components.artifacts.manifest import Shard
-from yt8m.components.evaluator.config import KNOWN_METRICS, EvaluatorConfig, GateConfig
+from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
 from yt8m.components.evaluator.evaluation import evaluate
 from yt8m.components.evaluator.gate_decision import decide
 from yt8m.components.evaluator.scoring import ShardScorer, check_models, create_plan
@@ -46,7 +46,7 @@ def decide_served_model(
     evaluation = evaluate(
         ShardScorer(plan).score(shards), config, level=level, vocabulary=vocabulary, notes=notes
     )
-    known = (*KNOWN_METRICS, EXAMPLE_COUNT)
+    known = (*evaluation.overall.candidate, EXAMPLE_COUNT)
     limits = [limit for limit in expand_thresholds(gate) if limit.metric in known]
     verdict = validate(
         [(key, metrics_of(part)) for key, part in parts_of(evaluation)],
@@ -55,7 +55,7 @@ def decide_served_model(
     )
     if evaluation.broken:
         verdict.validation_ok = False
-    decision = decide(evaluation, gate, limits, verdict, baseline=None, user_metrics={})
+    decision = decide(evaluation, gate, limits, verdict, baseline=None)
     # Of a model that gives no numbers no example is evaluated, and yet all is known.
     enough = bool(evaluation.broken) or evaluation.examples >= gate.min_examples
     return ServedModelDecision(decision=decision, has_enough_examples=enough)

@@ -8,12 +8,13 @@ In a tfma.EvalConfig:
     } }
     options { include_default_metrics { value: false } }
 
-It gives gap, map, perr and hit_at_1. TFMA passes one example at a time, which is slow; our own
+It gives all of ours but the loss. TFMA passes one example at a time, which is slow; our own
 Evaluator gives the same numbers in batches. Labels are class ids or multi-hot rows.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -24,13 +25,13 @@ from tensorflow_model_analysis.metrics import metric_types, metric_util
 from yt8m.components import metrics as core
 from yt8m.components.metrics import Batch
 
-NAMES = ("gap", "map", "perr", "hit_at_1")
+NAMES = tuple(metric.name for metric in core.METRICS if metric.name != "loss")
 _AT_ONCE = 256
 _SCORES = "scores"
 
 
 class VideoMetrics(metric_types.Metric):
-    """GAP, MAP, PERR and Hit@1 of each model."""
+    """Our metrics of each model."""
 
     def __init__(
         self, num_classes: int, top_k: int = core.TOP_K, name: str = "video_metrics"
@@ -124,12 +125,9 @@ class _Combiner(beam.CombineFn):
 
     def extract_output(self, accumulator: _Accumulator) -> dict[metric_types.MetricKey, float]:
         accumulator.flush()
-        result = accumulator.done.result()
-        values = (result.gap, result.map, result.perr, result.hit_at_1)
-        return {
-            key: float("nan") if value is None else value
-            for key, value in zip(self._keys, values, strict=True)
-        }
+        values = core.values_of(accumulator.done)
+        found = {key: values[key.name] for key in self._keys}
+        return {key: math.nan if value is None else value for key, value in found.items()}
 
 
 def _of_model(value: Any, key: metric_types.MetricKey) -> Any:

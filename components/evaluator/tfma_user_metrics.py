@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import apache_beam as beam
@@ -17,12 +17,15 @@ from tensorflow_model_analysis.slicer import slicer_lib
 from tensorflow_model_analysis.writers import metrics_plots_and_validations_writer as writer
 
 from yt8m.components import storage
+from yt8m.components.artifacts.estimate import Estimate, estimate_of, paired_difference
+from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
 from yt8m.components.evaluator.config import SliceConfig
 from yt8m.components.evaluator.score_table import CANDIDATE, ScoreTable
 from yt8m.components.evaluator.scoring import ScoredBatch
 from yt8m.components.evaluator.slices import slices_of
-from yt8m.components.evaluator.tfma_gate import Metrics, SliceKey, model_names
+from yt8m.components.evaluator.tfma_gate import Metrics, SliceKey, model_names, parts_of
 from yt8m.components.evaluator.tfma_output import UserMetrics, UserPlots
+from yt8m.components.metrics.catalogue import MetricInfo, info_of
 from yt8m.components.records.tfrecord import frame, read_records
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.vocabulary import Vocabulary
@@ -162,15 +165,50 @@ def numbers_of(message: metrics_for_slice_pb2.MetricsForSlice) -> Metrics:
     }
 
 
-def gate_numbers(metrics: Metrics) -> Metrics:
-    """Those that `gate.thresholds` can name, by the keys which the gate's thresholds have.
+def with_user_metrics(evaluation: Evaluation, user_metrics: UserMetrics) -> Evaluation:
+    """`evaluation` with those of TFMA's metrics that are one number of a model, without intervals.
 
-    A metric of one class, or of k, needs a threshold in the eval config itself.
+    A metric of one class, or of k, is in TFMA's files alone.
     """
+    by_part = {key: _numbers_by_name(message) for key, message in user_metrics.items()}
+    names = dict.fromkeys(key.name for numbers in by_part.values() for key in numbers)
+    known = {metric.name for metric in evaluation.metrics}
+    added = tuple(info_of(name) for name in names if name not in known)
+    if not added:
+        return evaluation
+    overall, *slices = (
+        _with_numbers(part, added, by_part.get(key, {})) for key, part in parts_of(evaluation)
+    )
+    return replace(
+        evaluation,
+        metrics=(*evaluation.metrics, *added),
+        overall=overall,
+        slices=tuple(slices),
+    )
+
+
+def _numbers_by_name(message: metrics_for_slice_pb2.MetricsForSlice) -> Metrics:
     return {
-        metric_types.MetricKey(
-            name=key.name, model_name=key.model_name, example_weighted=None, is_diff=key.is_diff
-        ): value
-        for key, value in metrics.items()
-        if key.sub_key is None and key.aggregation_type is None
+        key: value
+        for key, value in numbers_of(message).items()
+        if key.sub_key is None and key.aggregation_type is None and not key.is_diff
     }
+
+
+def _with_numbers(
+    part: SliceMetrics, added: Sequence[MetricInfo], numbers: Metrics
+) -> SliceMetrics:
+    candidate, *against = model_names(bool(part.baseline))
+
+    def of_model(model: str) -> dict[str, Estimate]:
+        values = {key.name: v for key, v in numbers.items() if key.model_name == model}
+        return {m.name: estimate_of(values.get(m.name)) for m in added}
+
+    ours, theirs = of_model(candidate), of_model(*against) if against else {}
+    difference = {name: paired_difference(ours[name], theirs[name]) for name in theirs}
+    return replace(
+        part,
+        candidate=part.candidate | ours,
+        baseline=part.baseline | theirs,
+        difference=part.difference | difference,
+    )

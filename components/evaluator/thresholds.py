@@ -9,17 +9,16 @@ from __future__ import annotations
 import dataclasses
 import enum
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from yt8m.components.artifacts.decision import GateMode
-from yt8m.components.evaluator.config import (
-    KNOWN_METRICS,
-    EvaluatorConfig,
-    GateConfig,
-    Threshold,
-)
+from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig, Threshold
+from yt8m.components.evaluator.own_metrics import importable_metrics
+from yt8m.components.metrics.catalogue import LOSS, Metric
+from yt8m.schemas.code_digest import module_of
 from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.own_code import missing_module
 
 EXAMPLE_COUNT = "example_count"
 _TENSORFLOW_MB = 500  # of a process that has imported it, about
@@ -113,15 +112,14 @@ def check_gate(gate: GateConfig, evaluator: EvaluatorConfig | None = None) -> li
     problems = [*_unguarded(gate), *_unservable(gate)]
     if evaluator is None:
         return problems
+    try:
+        metrics = {metric.name: metric for metric in importable_metrics(evaluator)}
+    except ConfigError as error:
+        return [*problems, str(error)]
     columns = {part.column for part in evaluator.slices}
     for i, threshold in enumerate(gate.thresholds):
         where = f"gate.thresholds[{i}]"
-        if threshold.metric not in KNOWN_METRICS and not evaluator.eval_config:
-            problems.append(
-                f"{where}.metric = {threshold.metric!r}: must be one of "
-                f"{', '.join(KNOWN_METRICS)}, or a metric that evaluator.eval_config adds"
-            )
-        problems += (f"{where}.{problem}" for problem in _futile(threshold))
+        problems += (f"{where}.{p}" for p in _metric_problems(threshold, metrics, evaluator))
         if threshold.slice and threshold.slice.partition("=")[0] not in columns:
             problems.append(
                 f"{where}.slice = {threshold.slice!r}: evaluator.slices has no such slice; "
@@ -135,11 +133,38 @@ def check_gate(gate: GateConfig, evaluator: EvaluatorConfig | None = None) -> li
     return problems
 
 
-def _futile(threshold: Threshold) -> Iterator[str]:
+def _metric_problems(
+    threshold: Threshold, metrics: Mapping[str, Metric], evaluator: EvaluatorConfig
+) -> Iterator[str]:
+    """What is wrong with the threshold, as far as its metric goes."""
+    name, metric = threshold.metric, metrics.get(threshold.metric)
+    # The names that TFMA adds are not known here, nor those of a module that an image has.
+    others = [path for path in evaluator.metrics if missing_module(module_of(path))]
+    if metric is None and not others:
+        if not evaluator.eval_config:
+            yield (
+                f"metric = {name!r}: must be one of {', '.join(metrics)}, or a metric that "
+                "evaluator.metrics or evaluator.eval_config adds"
+            )
+        elif threshold.confident:
+            yield (
+                f"confident = True: {name} has no interval, for TFMA computes it; leave confident "
+                "out, or make it a metric of evaluator.metrics"
+            )
+    if metric is not None and metric.left_out is None and threshold.confident:
+        yield (
+            f"confident = True: {name} has no interval; leave confident out, or give the Metric "
+            "its left_out"
+        )
+    if metric is not None:
+        yield from _futile(threshold, metric)
+
+
+def _futile(threshold: Threshold, metric: Metric) -> Iterator[str]:
     """Limits that every model keeps, or none: what they were meant for they do not do."""
-    if threshold.metric not in KNOWN_METRICS:
+    if not metric.is_share and metric.name != LOSS:  # whatever its range is
         return
-    best = math.inf if threshold.metric == "loss" else 1.0
+    best = 1.0 if metric.is_share else math.inf
     limits = {"minimum": threshold.minimum, "maximum": threshold.maximum}
     for name, limit in limits.items():
         if limit is None:
@@ -153,7 +178,7 @@ def _futile(threshold: Threshold) -> Iterator[str]:
             continue
         yield (
             f"{name} = {limit:g}: {what}, for {threshold.metric} is from 0 to {best:g}"
-            f"{'; ask for a maximum' if threshold.metric == 'loss' and is_minimum else ''}"
+            f"{'; ask for a maximum' if metric.lower_is_better and is_minimum else ''}"
         )
 
 

@@ -1,7 +1,7 @@
-"""Hit@1, PERR, GAP@k, MAP and loss: empty, update, merge, result.
+"""What metrics are computed from: empty, update, merge; and the average precision of it all.
 
-`MetricAccumulator` may be filled in any order, in any number of pieces, in any processes; the
-result of the merged whole is the same to the last bit.
+`MetricAccumulator` may be filled in any order, in any number of pieces, in any processes; every
+metric of the merged whole is the same to the last bit.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from yt8m.components.allocator import return_freed_memory
 from yt8m.components.metrics import average_precision, rows
 from yt8m.components.metrics.average_precision import Pairs, RankedAbove, precision_sums
 from yt8m.components.metrics.batch import Batch
@@ -19,19 +18,6 @@ from yt8m.components.metrics.rows import Rows
 
 TOP_K = 20
 _ROWS_AT_ONCE = 4096
-
-
-@dataclass(frozen=True, kw_only=True)
-class MetricValues:
-    """The metrics of a set of videos; None where there is nothing to take a mean of."""
-
-    videos: int
-    positives: int  # labels of all videos
-    hit_at_1: float | None
-    perr: float | None
-    gap: float
-    map: float | None
-    loss: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,32 +29,41 @@ class ClassPrecision:
 
 
 class MetricAccumulator:
-    """The accumulator. `update` and `merge` change it; `result` does not."""
+    """The accumulator. `update` and `merge` change it; metrics do not."""
 
-    def __init__(self, num_classes: int, top_k: int = TOP_K, parts: list[Rows] | None = None):
-        self.num_classes, self.top_k = num_classes, top_k
+    def __init__(
+        self,
+        num_classes: int,
+        top_k: int = TOP_K,
+        parts: list[Rows] | None = None,
+        top_n: int | None = None,
+    ):
+        self.num_classes, self.top_k, self.top_n = num_classes, top_k, top_n
         self._parts = parts or []
-        self._by_class: dict[int | None, ClassPrecision] = {}  # by `top_n`; requested twice
+        self._by_class: ClassPrecision | None = None  # requested twice
 
     @classmethod
-    def empty(cls, num_classes: int, *, top_k: int = TOP_K) -> MetricAccumulator:
-        """No videos yet."""
-        return cls(num_classes, top_k)
+    def empty(
+        cls, num_classes: int, *, top_k: int = TOP_K, top_n: int | None = None
+    ) -> MetricAccumulator:
+        """No videos yet; of each class its `top_n` best predictions count, where given."""
+        return cls(num_classes, top_k, top_n=top_n)
 
     def update(self, batch: Batch) -> None:
         """Take in one batch; DataError names a video with NaN, infinity or an unknown label."""
         self._parts.append(rows.rows_of(batch, num_classes=self.num_classes, k=self.top_k))
-        self._by_class.clear()
+        self._by_class = None
 
     def merge(self, other: MetricAccumulator) -> None:
         """Take in all that `other` holds."""
-        if (self.num_classes, self.top_k) != (other.num_classes, other.top_k):
-            raise ValueError(
-                f"metrics of {other.num_classes} classes at {other.top_k} do not merge with "
-                f"{self.num_classes} classes at {self.top_k}"
-            )
+        if self._facts != other._facts:
+            raise ValueError(f"metrics of {other._facts} do not merge with those of {self._facts}")
         self._parts += other._parts
-        self._by_class.clear()
+        self._by_class = None
+
+    @property
+    def _facts(self) -> dict[str, int]:
+        return {"num_classes": self.num_classes, "top_k": self.top_k, "top_n": self.top_n or 0}
 
     @property
     def rows(self) -> Rows:
@@ -86,24 +81,8 @@ class MetricAccumulator:
 
     def select(self, chosen: np.ndarray) -> MetricAccumulator:
         """The metrics of the videos where the mask `chosen` is true: a slice."""
-        return MetricAccumulator(self.num_classes, self.top_k, [rows.select(self.rows, chosen)])
-
-    def result(self, *, top_n: int | None = None) -> MetricValues:
-        """All metrics; MAP looks at each class's `top_n` best predictions only, where given."""
-        data = self.rows
-        classes = self.class_precision(top_n=top_n)
-        if len(data) >= rows.MANY:  # before GAP takes as much again
-            return_freed_memory()
-        known = classes.ap[~np.isnan(classes.ap)]
-        return MetricValues(
-            videos=len(data),
-            positives=len(data.labels),
-            hit_at_1=_mean(data.hits[:, :1].sum(axis=1)),
-            perr=_mean(data.recalled / np.maximum(data.label_counts, 1)),
-            gap=self.gap(),
-            map=float(known.mean()) if known.size else None,
-            loss=None if data.loss is None else _mean(data.loss),
-        )
+        part = rows.select(self.rows, chosen)
+        return MetricAccumulator(self.num_classes, self.top_k, [part], top_n=self.top_n)
 
     def gap(self) -> float:
         """Global average precision over every video's `top_k` best classes."""
@@ -119,34 +98,40 @@ class MetricAccumulator:
             ahead = RankedAbove(count=ahead.count + len(pairs), hits=hits)
         return total / positives
 
-    def class_precision(self, *, top_n: int | None = None) -> ClassPrecision:
-        """Average precision of each class over the predictions that made some video's top k."""
-        if top_n not in self._by_class:
-            self._by_class[top_n] = self._class_precision(top_n)
-        return self._by_class[top_n]
+    def mean_average_precision(self) -> float | None:
+        """The mean over the classes that have positives."""
+        ap = self.class_precision().ap
+        known = ap[~np.isnan(ap)]
+        return float(known.mean()) if known.size else None
 
-    def _class_precision(self, top_n: int | None) -> ClassPrecision:
+    def class_precision(self) -> ClassPrecision:
+        """Average precision of each class over the predictions that made some video's top k."""
+        if self._by_class is None:
+            self._by_class = self._class_precision()
+        return self._by_class
+
+    def _class_precision(self) -> ClassPrecision:
         data = self.rows
         positives = np.bincount(data.labels, minlength=self.num_classes).astype(np.float64)
         sums = np.zeros(self.num_classes)
         for first, last in _class_ranges(data, self.num_classes):
             index = _positions(data.classes, first - 1, last - 1)
-            pools, values = precision_sums(_pairs(data, index, by_class=True), depth=top_n)
+            pools, values = precision_sums(_pairs(data, index, by_class=True), depth=self.top_n)
             sums[pools] = values
         ap = np.full(self.num_classes, np.nan)
         seen = positives > 0
-        ap[seen] = sums[seen] / np.minimum(positives, top_n or np.inf)[seen]
+        ap[seen] = sums[seen] / np.minimum(positives, self.top_n or np.inf)[seen]
         return ClassPrecision(ap=ap, positives=positives)
 
     def to_bytes(self) -> bytes:
         """For other processes; `from_bytes` gives an equal accumulator."""
-        return rows.to_bytes(self.rows, num_classes=self.num_classes, top_k=self.top_k)
+        return rows.to_bytes(self.rows, **self._facts)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> MetricAccumulator:
         """The inverse of `to_bytes`."""
         content, facts = rows.from_bytes(data)
-        return cls(facts["num_classes"], facts["top_k"], [content])
+        return cls(facts["num_classes"], facts["top_k"], [content], facts["top_n"] or None)
 
 
 def _positions(values: np.ndarray, low: float, high: float) -> np.ndarray:
@@ -180,14 +165,14 @@ def _class_ranges(data: Rows, num_classes: int) -> Iterator[tuple[int, int]]:
     yield from zip(starts, [*starts[1:], num_classes], strict=True)
 
 
-def _mean(values: np.ndarray) -> float | None:
+def mean(values: np.ndarray) -> float | None:
     """A mean that does not depend on the order of the values."""
     return float(np.sort(values).sum()) / len(values) if len(values) else None
 
 
-def accumulate(batch: Batch, *, top_k: int = TOP_K) -> MetricAccumulator:
+def accumulate(batch: Batch, *, top_k: int = TOP_K, top_n: int | None = None) -> MetricAccumulator:
     """The metrics of any number of videos, in pieces, which bounds the memory beside the arrays."""
-    metrics = MetricAccumulator.empty(batch.predictions.shape[1], top_k=top_k)
+    metrics = MetricAccumulator.empty(batch.predictions.shape[1], top_k=top_k, top_n=top_n)
     columns = {name: column for name, column in vars(batch).items() if column is not None}
     for start in range(0, len(batch.predictions), _ROWS_AT_ONCE):
         part = slice(start, start + _ROWS_AT_ONCE)

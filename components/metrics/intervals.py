@@ -2,7 +2,7 @@
 
 A metric's standard error comes from what leaving out each video changes (`jackknife`). The
 difference of two models gets Student's interval of the paired changes. A value that is a share
-(all metrics but the loss) gets Wilson's interval at its effective sample size: the number of
+(`Metric.is_share`) gets Wilson's interval at its effective sample size: the number of
 independent yes-or-no answers that would have the same standard error. That interval leans away
 from the end of the scale, as the error of a share does, and never leaves [0, 1].
 
@@ -21,9 +21,7 @@ from statistics import NormalDist
 import numpy as np
 
 from yt8m.components.metrics.accumulator import MetricAccumulator
-from yt8m.components.metrics.jackknife import leave_one_out
-
-UNBOUNDED = frozenset({"loss"})  # every other metric is a share, from 0 to 1
+from yt8m.components.metrics.catalogue import METRICS, Metric, leave_one_out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +38,7 @@ class Spread:
 
     changes: Sequence[Mapping[str, np.ndarray]]  # by model and metric: [videos looked at]
     videos: int  # all of them
+    shares: frozenset[str]  # the metrics that are from 0 to 1
 
     def interval(
         self, metric: str, value: float, *, model: int = 0, level: float = 0.95
@@ -49,7 +48,7 @@ class Spread:
         if changes is None:
             return None
         error, factor = self._error(changes), self._factor(changes, level)
-        if metric in UNBOUNDED:
+        if metric not in self.shares:
             return Interval(lower=value - factor * error, upper=value + factor * error)
         return _wilson(value, error, factor=factor, videos=self.videos)
 
@@ -59,7 +58,7 @@ class Spread:
         if changes is None:
             return None
         reach = self._factor(changes, level) * self._error(changes)
-        limit = math.inf if metric in UNBOUNDED else 1.0
+        limit = 1.0 if metric in self.shares else math.inf
         return Interval(lower=max(value - reach, -limit), upper=min(value + reach, limit))
 
     def _paired(self, metric: str) -> np.ndarray | None:
@@ -75,7 +74,13 @@ class Spread:
         return student_quantile((1 + level) / 2, freedom=len(changes) - 1)
 
 
-def spread_of(models: Sequence[MetricAccumulator], *, max_videos: int, seed: int) -> Spread | None:
+def spread_of(
+    models: Sequence[MetricAccumulator],
+    metrics: Sequence[Metric] = METRICS,
+    *,
+    max_videos: int,
+    seed: int,
+) -> Spread | None:
     """The spread of the same videos' metrics under each model; None where there are no two."""
     videos = np.unique(models[0].rows.keys)
     if len(videos) < 2:
@@ -84,10 +89,11 @@ def spread_of(models: Sequence[MetricAccumulator], *, max_videos: int, seed: int
     if len(videos) > max_videos:
         rng = np.random.default_rng(seed)
         chosen = videos[np.sort(rng.choice(len(videos), max_videos, replace=False))]
-    left_out = [leave_one_out(model, chosen) for model in models]
+    left_out = [leave_one_out(model, chosen, metrics) for model in models]
     return Spread(
         changes=[{name: one.change for name, one in found.items()} for found in left_out],
         videos=len(videos),
+        shares=frozenset(metric.name for metric in metrics if metric.is_share),
     )
 
 

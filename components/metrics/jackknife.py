@@ -1,4 +1,4 @@
-"""What each metric would be without each of the videos: exact, in the time of a sort.
+"""What a metric would be without each of the videos: exact, in the time of a sort.
 
 GAP and MAP are no means of videos: a video's predictions also lower or raise the precision at
 every hit that ranks below them. Without a video with m pairs above a hit, a of them hits, the
@@ -13,7 +13,6 @@ with the precision at its end, here only: the differences between values matter,
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,44 +31,42 @@ class LeftOut:
     change: np.ndarray
 
 
-def leave_one_out(model: MetricAccumulator, videos: np.ndarray) -> Mapping[str, LeftOut]:
-    """By metric, in the order of the sorted distinct keys `videos`; other videos do not count.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RowsByVideo:
+    """The rows of some videos, each with the position of its video."""
 
-    Metrics that are undefined, with or without some video, are left out of the mapping.
-    """
-    rows, video = _of_videos(model.rows, videos)
-    found = {
-        "gap": _gap(rows, video, len(videos)),
-        "map": _map(rows, video, len(videos), model.num_classes),
-        "perr": _mean(rows.recalled / np.maximum(rows.label_counts, 1), video, len(videos)),
-        "hit_at_1": _mean(rows.hits[:, :1].sum(axis=1), video, len(videos)),
-    }
-    if rows.loss is not None:
-        found["loss"] = _mean(rows.loss, video, len(videos))
-    return {name: one for name, one in found.items() if np.isfinite(one.without).all()}
+    rows: Rows
+    video: np.ndarray  # [rows] a position in the videos
+    videos: int
+    num_classes: int
 
-
-def _of_videos(rows: Rows, videos: np.ndarray) -> tuple[Rows, np.ndarray]:
-    """The rows of `videos`, and the position of each row's video."""
-    place = np.searchsorted(videos, rows.keys)
-    place[place == len(videos)] = 0
-    mine = videos[place] == rows.keys
-    return (rows, place) if mine.all() else (select(rows, mine), place[mine])
+    @classmethod
+    def of(cls, metrics: MetricAccumulator, videos: np.ndarray) -> RowsByVideo:
+        """The rows of `videos`, which are sorted distinct keys."""
+        rows = metrics.rows
+        place = np.searchsorted(videos, rows.keys)
+        place[place == len(videos)] = 0
+        mine = videos[place] == rows.keys
+        if not mine.all():
+            rows, place = select(rows, mine), place[mine]
+        return cls(rows=rows, video=place, videos=len(videos), num_classes=metrics.num_classes)
 
 
 def _left_out(value: float, without: np.ndarray) -> LeftOut:
     return LeftOut(value=value, without=without, change=without - value)
 
 
-def _mean(values: np.ndarray, video: np.ndarray, videos: int) -> LeftOut:
-    """Of a mean over rows."""
-    sums = np.bincount(video, weights=values, minlength=videos)
-    counts = np.bincount(video, minlength=videos)
+def mean_left_out(values: np.ndarray, of: RowsByVideo) -> LeftOut:
+    """The mean of `values`, one a row, without each of the videos."""
+    sums = np.bincount(of.video, weights=values, minlength=of.videos)
+    counts = np.bincount(of.video, minlength=of.videos)
     total, rows = sums.sum(), len(values)
     return _left_out(_ratio(total, rows), _ratios(total - sums, rows - counts))
 
 
-def _gap(rows: Rows, video: np.ndarray, videos: int) -> LeftOut:
+def gap_left_out(of: RowsByVideo) -> LeftOut:
+    """Global average precision without each of the videos."""
+    rows, video, videos = of.rows, of.video, of.videos
     ranking = _Ranking.of(
         pool=None,
         scores=rows.scores.ravel(),
@@ -88,7 +85,9 @@ def _gap(rows: Rows, video: np.ndarray, videos: int) -> LeftOut:
     return _left_out(float(ranking.sums[0]) / total, without)
 
 
-def _map(rows: Rows, video: np.ndarray, videos: int, num_classes: int) -> LeftOut:
+def map_left_out(of: RowsByVideo) -> LeftOut:
+    """The mean of the classes' average precision without each of the videos."""
+    rows, video, videos, num_classes = of.rows, of.video, of.videos, of.num_classes
     ranking = _Ranking.of(
         pool=rows.classes.ravel(),
         scores=rows.scores.ravel(),

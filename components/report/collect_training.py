@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from yt8m.components.metrics import METRICS
 from yt8m.components.report.parts.model import Curve, TrainingCurves
 
 _TRAIN, _VALIDATION = "train", ("validation", "evaluation")
-_SHOWN = ("loss", "learning_rate", "gap", "hit_at_1", "perr", "examples_per_s")
+_SHOWN = ("learning_rate", *(metric.name for metric in METRICS), "examples_per_s")
 _MOST_POINTS = 2000  # of a curve; of longer ones every n-th is kept
 
 

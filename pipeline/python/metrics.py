@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from yt8m.components.metrics import TOP_K, Batch, MetricValues, accumulate
+from yt8m.components.metrics import METRICS, TOP_K, Batch, Metric, accumulate, values_of
 from yt8m.schemas.errors import DataError
 
 
-def gap(predictions: Any, labels: Any, *, top_k: int = TOP_K) -> float:
-    """Global average precision over every video's `top_k` best classes."""
-    return _values(predictions, labels, top_k=top_k).gap
+def metrics(
+    predictions: Any,
+    labels: Any,
+    *,
+    top_k: int = TOP_K,
+    top_n: int | None = None,
+    own: Sequence[Metric] = (),
+) -> dict[str, float | None]:
+    """The metrics of `predictions` [videos, classes], and your `own`, by name; None: undefined.
 
-
-def hit_at_1(predictions: Any, labels: Any) -> float | None:
-    """The share of videos whose best class is a label."""
-    return _values(predictions, labels).hit_at_1
-
-
-def perr(predictions: Any, labels: Any) -> float | None:
-    """Precision at equal recall rate: among a video's n best classes, n its number of labels."""
-    return _values(predictions, labels).perr
-
-
-def mean_average_precision(
-    predictions: Any, labels: Any, *, top_k: int = TOP_K, top_n: int | None = None
-) -> float | None:
-    """The mean of the classes' average precision, over each video's `top_k` best classes."""
-    return _values(predictions, labels, top_k=top_k, top_n=top_n).map
-
-
-def _values(
-    predictions: Any, labels: Any, *, top_k: int = TOP_K, top_n: int | None = None
-) -> MetricValues:
-    """Of `predictions` [videos, classes]; a label is any value above 0, or its class id.
-
-    Labels of the predictions' shape are multi-hot; integer ones of another are ids, -1 is padding.
+    A label is any value above 0, or its class id: labels of the predictions' shape are multi-hot;
+    integer ones of another are ids, -1 is padding. `top_k` best classes of each video count, and
+    in MAP `top_n` best predictions of each class.
     """
     scores, truth = np.asarray(predictions), np.asarray(labels)
     if scores.ndim != 2 or not scores.shape[1]:
@@ -50,4 +36,4 @@ def _values(
         )
     labels, multi_hot = (truth, None) if ids else (None, truth)
     batch = Batch(predictions=scores, labels=labels, multi_hot=multi_hot)
-    return accumulate(batch, top_k=top_k).result(top_n=top_n)
+    return values_of(accumulate(batch, top_k=top_k, top_n=top_n), (*METRICS, *own))

@@ -8,6 +8,7 @@ from typing import Any
 
 from yt8m.components.artifacts.estimate import Estimate, estimate_text
 from yt8m.components.console.console import text_table
+from yt8m.components.metrics.catalogue import GAP, LOSS, info_of
 from yt8m.components.report.collect_training import curves_of
 from yt8m.components.report.page import document
 from yt8m.components.report.parts import formatting
@@ -15,12 +16,11 @@ from yt8m.components.report.parts.charts import Axis, Series, line_chart
 from yt8m.components.report.parts.markup import Markup, element
 from yt8m.components.report.parts.model import Curve
 from yt8m.components.report.parts.tables import Column, notes, table
-from yt8m.components.report.sections.metrics import TITLES
 from yt8m.pipeline.results.comparison import ClassComparison, ResultsComparison
 
 _SHOWN = 10  # classes that gained most, and as many that lost most, as text
 _ABSENT = "-"
-_CURVES = ("loss", "gap", "learning_rate")
+_CURVES = (LOSS, GAP, "learning_rate")
 _STYLES = ("baseline", "candidate")  # of a and of b
 
 
@@ -84,7 +84,7 @@ def _metrics(comparison: ResultsComparison) -> Markup:
     columns += [Column(title=t, numeric=True) for t in (*_names(comparison), "Difference")]
     rows = [
         (
-            TITLES.get(m.name, m.name),
+            _title(comparison, m.name),
             _cell(m.a),
             _cell(m.b),
             _cell(m.difference, sign=True),
@@ -92,6 +92,12 @@ def _metrics(comparison: ResultsComparison) -> Markup:
         for m in comparison.metrics
     ]
     return table(columns, rows)
+
+
+def _title(comparison: ResultsComparison, name: str) -> str:
+    """The metric's title; the name where nobody knows more."""
+    evaluations = [one.outputs.evaluation for one in (comparison.b, comparison.a)]
+    return info_of(name, [m for e in evaluations if e for m in e.metrics]).title
 
 
 def _cell(estimate: Estimate, *, sign: bool = False) -> Markup:
@@ -122,7 +128,7 @@ def _curves(comparison: ResultsComparison) -> list[Markup]:
                 if (curve := getattr(curves, kind).get(name, Curve())).x
             ]
             if series:
-                title = f"{TITLES.get(name, name.replace('_', ' '))}, {kind}"
+                title = f"{_title(comparison, name).replace('_', ' ')}, {kind}"
                 found.append(line_chart(title, series, x=Axis(label="step"), y=Axis(label=name)))
     return found
 

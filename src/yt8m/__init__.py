@@ -20,10 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from yt8m.pipeline.python.data import dataset as dataset
-    from yt8m.pipeline.python.metrics import gap as gap
-    from yt8m.pipeline.python.metrics import hit_at_1 as hit_at_1
-    from yt8m.pipeline.python.metrics import mean_average_precision as mean_average_precision
-    from yt8m.pipeline.python.metrics import perr as perr
+    from yt8m.pipeline.python.metrics import metrics as metrics
     from yt8m.pipeline.python.models import evaluate as evaluate
     from yt8m.pipeline.python.models import load_model as load_model
     from yt8m.pipeline.python.models import registry as registry
@@ -40,7 +37,7 @@ os.environ.setdefault("HDF5_PLUGIN_PATH", "disable")
 
 _MODULES = {
     "yt8m.pipeline.python.data": ("dataset",),
-    "yt8m.pipeline.python.metrics": ("gap", "hit_at_1", "mean_average_precision", "perr"),
+    "yt8m.pipeline.python.metrics": ("metrics",),
     "yt8m.pipeline.python.models": ("evaluate", "load_model", "registry"),
     "yt8m.pipeline.python.runs": ("compare", "load_config", "run", "runs"),
 }

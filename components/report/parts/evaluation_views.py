@@ -7,12 +7,11 @@ from typing import NamedTuple
 
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.evaluation import ClassMetrics, Evaluation, SliceMetrics
+from yt8m.components.metrics.catalogue import GAP
 from yt8m.components.metrics.curves import CurvePoint
 from yt8m.components.report.parts.model import Curve, RunReport
 
-_GAP = "gap"
 _DRAWN = 6  # classes
-_ORDER = (_GAP, "hit_at_1", "perr", "map", "loss")
 _MODELS = ("candidate", "baseline")
 
 
@@ -26,12 +25,10 @@ class MetricRow(NamedTuple):
 
 
 def metric_rows(part: SliceMetrics) -> list[MetricRow]:
-    """Every metric, the best known first."""
-    known = [name for name in _ORDER if name in part.candidate]
-    others = [name for name in part.candidate if name not in _ORDER]
+    """Every metric, in its order."""
     return [
-        MetricRow(name, part.candidate[name], part.baseline.get(name), part.difference.get(name))
-        for name in (*known, *others)
+        MetricRow(name, estimate, part.baseline.get(name), part.difference.get(name))
+        for name, estimate in part.candidate.items()
     ]
 
 
@@ -41,12 +38,10 @@ def gap_by_slice(evaluation: Evaluation | None) -> list[tuple[SliceMetrics, Metr
     return [
         (
             part,
-            MetricRow(
-                f"{part.column} = {part.value}", part.candidate[_GAP], part.baseline.get(_GAP)
-            ),
+            MetricRow(f"{part.column} = {part.value}", part.candidate[GAP], part.baseline.get(GAP)),
         )
         for part in slices
-        if _GAP in part.candidate
+        if GAP in part.candidate
     ]
 
 

@@ -15,6 +15,7 @@ from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
 from yt8m.components.artifacts.infra_check import InfraCheckResult
 from yt8m.components.artifacts.tuner_results import TrialResult
+from yt8m.components.metrics.catalogue import MetricInfo, info_of
 from yt8m.components.report.parts.shown_classes import ShownClasses
 
 
@@ -159,3 +160,7 @@ class RunReport:
                 difference=self.decision.differences,
             )
         return self.evaluation.overall if self.evaluation else SliceMetrics()
+
+    def metric(self, name: str) -> MetricInfo:
+        """What is known of the metric, which may be the user's own."""
+        return info_of(name, self.evaluation.metrics if self.evaluation else ())

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.evaluation import SliceMetrics
+from yt8m.components.metrics.catalogue import MetricInfo
 from yt8m.components.report.parts import formatting
 from yt8m.components.report.parts.charts import (
     Axis,
@@ -25,16 +26,7 @@ from yt8m.components.report.parts.markup import Markup, element
 from yt8m.components.report.parts.model import Curve, RunReport
 from yt8m.components.report.parts.tables import Column, details, notes, table
 
-TITLES = {
-    "gap": "GAP",
-    "hit_at_1": "Hit@1",
-    "perr": "PERR",
-    "map": "MAP",
-    "loss": "Loss",
-}
-_LOWER_IS_BETTER = frozenset({"loss"})
 _FEW_VIDEOS = 100
-_RATES = ("gap", "hit_at_1", "perr", "map")
 _COLUMNS = (
     Column(title="Metric"),
     Column(title="Candidate", numeric=True),
@@ -52,10 +44,10 @@ def metrics(report: RunReport) -> Markup | None:
         "section",
         element("h2", "Metrics"),
         element("p", _about(report, rows), class_="about"),
-        element("div", *[_tile(metric) for metric in rows], class_="tiles"),
+        element("div", *[_tile(row, report.metric(row.name)) for row in rows], class_="tiles"),
         element("div", *_plots(report, rows), class_="plots"),
         notes(report.evaluated.notes) if report.evaluated else None,
-        details("As a table", _table(rows)),
+        details("As a table", _table(report, rows)),
         id="metrics",
     )
 
@@ -126,15 +118,17 @@ def _about(report: RunReport, rows: Sequence[MetricRow]) -> str:
     return text
 
 
-def _tile(metric: MetricRow) -> Markup:
+def _tile(metric: MetricRow, info: MetricInfo) -> Markup:
     found = [
-        element("div", TITLES.get(metric.name, metric.name), class_="name"),
+        element("div", info.title, class_="name"),
         element("div", formatting.metric(metric.candidate.value), class_="value"),
         _detail(formatting.interval(metric.candidate)),
     ]
     difference = metric.difference
     if difference is not None and difference.value is not None:
-        change = element("strong", formatting.signed(difference.value), class_=_direction(metric))
+        change = element(
+            "strong", formatting.signed(difference.value), class_=_direction(metric, info)
+        )
         then = metric.baseline.value if metric.baseline else None
         found.append(_detail(change, f" from {formatting.metric(then)}"))
         found.append(_detail(formatting.interval(difference, sign=True)))
@@ -145,18 +139,18 @@ def _detail(*content: object) -> Markup | None:
     return element("div", *content, class_="detail") if any(content) else None
 
 
-def _direction(metric: MetricRow) -> str | None:
+def _direction(metric: MetricRow, info: MetricInfo) -> str | None:
     change = metric.difference.value if metric.difference else None
-    if not change:
+    if not change or info.lower_is_better is None:
         return None
-    return "up" if (change > 0) != (metric.name in _LOWER_IS_BETTER) else "down"
+    return "up" if (change > 0) != info.lower_is_better else "down"
 
 
 def _plots(report: RunReport, metrics: Sequence[MetricRow]) -> list[Markup]:
     rows = [
-        IntervalRow(label=TITLES[m.name], candidate=m.candidate, baseline=m.baseline)
+        IntervalRow(label=info.title, candidate=m.candidate, baseline=m.baseline)
         for m in metrics
-        if m.name in _RATES
+        if (info := report.metric(m.name)).is_share
     ]
     found = [interval_chart("With confidence intervals", rows)] if rows else []
     if curves := precision_recall_curves(report.evaluation):
@@ -185,10 +179,10 @@ def _by_model(curves: dict[str, Curve], *, dots: bool) -> list[Series]:
     return [Series(name=name, style=name, curve=curve, dots=dots) for name, curve in curves.items()]
 
 
-def _table(metrics: Sequence[MetricRow]) -> Markup:
+def _table(report: RunReport, metrics: Sequence[MetricRow]) -> Markup:
     rows = [
         (
-            TITLES.get(m.name, m.name),
+            report.metric(m.name).title,
             _with_interval(m.candidate),
             _with_interval(m.baseline),
             _with_interval(m.difference, sign=True),

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.metrics.catalogue import LOSS, METRICS, info_of
 from yt8m.components.report.parts import formatting
 from yt8m.components.report.parts.charts import Axis, Series, line_chart
 from yt8m.components.report.parts.markup import Markup, element
 from yt8m.components.report.parts.model import Curve, TrainingCurves
 
-_LOSS = "loss"
 _TITLES = {
-    "loss": "Loss",
+    LOSS: info_of(LOSS).title,
     "learning_rate": "Learning rate",
-    "gap": "GAP",
-    "hit_at_1": "Hit@1",
-    "perr": "PERR",
+    **{metric.name: metric.title for metric in METRICS if metric.name != LOSS},
     "examples_per_s": "Examples per second",
 }
 
@@ -30,11 +28,11 @@ def training(curves: TrainingCurves, evaluated: Estimate | None = None) -> Marku
     if curves.examples_per_s:
         said.append(f"{formatting.count(curves.examples_per_s)} examples per second")
     about = ", ".join(said) + "."
-    if _LOSS in curves.training and evaluated and evaluated.value is not None:
-        last = curves.training[_LOSS].y[-1]
+    if LOSS in curves.training and evaluated and evaluated.value is not None:
+        last = curves.training[LOSS].y[-1]
         about += f" Loss: {last:.4f} at the last training step, {evaluated.value:.4f} on the "
         about += "evaluation data (cross entropy)."
-    plots = [_plot(name, curves, evaluated if name == _LOSS else None) for name in names]
+    plots = [_plot(name, curves, evaluated if name == LOSS else None) for name in names]
     return element(
         "section",
         element("h2", "Training"),
@@ -55,7 +53,7 @@ def _plot(name: str, curves: TrainingCurves, evaluated: Estimate | None) -> Mark
     if evaluated is not None and evaluated.value is not None:
         end = Curve(x=(float(curves.steps),), y=(evaluated.value,))
         series.append(Series(name="evaluation", style="baseline", curve=end, dots=True))
-    zero = name != _LOSS
+    zero = name != LOSS
     return line_chart(
         _TITLES[name],
         series,

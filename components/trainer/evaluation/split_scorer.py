@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from yt8m.components.metrics.accumulator import MetricAccumulator
 from yt8m.components.metrics.batch import Batch, BrokenPredictions
+from yt8m.components.metrics.catalogue import LOSS, METRICS, values_of
 from yt8m.components.models.heads import Head, targets
 from yt8m.components.models.network import Network
 from yt8m.schemas.errors import ConfigError
@@ -25,21 +26,18 @@ _log = logging.getLogger(__name__)
 class SplitScores:
     """What a pass over a split found; NaN where the network predicts what is no number."""
 
-    loss: float  # weighted over the heads that count
-    gap: float  # of the first head that counts, as are the others
-    hit_at_1: float
-    perr: float
+    # By name: the loss weighted over the heads that count, the others of the first of these.
+    metrics: Mapping[str, float]
     loss_by_head: Mapping[str, float]
     videos: int
 
     @property
     def is_finite(self) -> bool:
-        return math.isfinite(self.gap) and math.isfinite(self.loss)
+        return all(map(math.isfinite, self.metrics.values()))
 
     def to_dict(self) -> dict[str, Any]:
         losses = {f"loss_{name}": value for name, value in self.loss_by_head.items()}
-        names = ("loss", "gap", "hit_at_1", "perr", "videos")
-        return {**{name: getattr(self, name) for name in names}, **losses}
+        return {**self.metrics, "videos": self.videos, **losses}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,21 +111,15 @@ class SplitScorer:
         for head in self._heads:
             total, count = (sum(part.losses[head.name][i] for part in parts) for i in (0, 1))
             losses[head.name] = total / count if count else 0.0
-        found = metrics.result()
-        return SplitScores(
-            loss=sum(head.weight * losses[head.name] for head in self._heads),
-            gap=found.gap,
-            hit_at_1=found.hit_at_1 or 0.0,
-            perr=found.perr or 0.0,
-            loss_by_head=losses,
-            videos=found.videos,
-        )
+        loss = sum(head.weight * losses[head.name] for head in self._heads)
+        values = {name: value or 0.0 for name, value in values_of(metrics).items()}
+        return SplitScores(metrics={**values, LOSS: loss}, loss_by_head=losses, videos=len(metrics))
 
     def _broken(self) -> SplitScores:
-        nan = math.nan
-        by_head = {head.name: nan for head in self._heads}
         return SplitScores(
-            loss=nan, gap=nan, hit_at_1=nan, perr=nan, loss_by_head=by_head, videos=0
+            metrics={metric.name: math.nan for metric in METRICS},
+            loss_by_head={head.name: math.nan for head in self._heads},
+            videos=0,
         )
 
     def _call(self, batch: Mapping[str, tf.Tensor]) -> Any:

@@ -16,8 +16,9 @@ from tensorboard.util.tensor_util import make_tensor_proto
 
 from yt8m.components.artifacts.training_curve import TRAINING
 from yt8m.components.console.progress import Progress as Bar
-from yt8m.components.metrics.accumulator import MetricAccumulator, MetricValues
+from yt8m.components.metrics.accumulator import MetricAccumulator
 from yt8m.components.metrics.batch import BrokenPredictions
+from yt8m.components.metrics.catalogue import LOSS, METRICS, values_of
 from yt8m.components.models.heads import Head
 from yt8m.components.trainer.config import LogConfig
 from yt8m.components.trainer.evaluation.split_scorer import metrics_batch
@@ -25,6 +26,8 @@ from yt8m.components.trainer.loop.step import StepResult
 from yt8m.components.trainer.state.curve import CurveWriter
 
 _BUCKETS = 30  # of a histogram, as TensorBoard's own
+# Of a batch; its loss is the step's own.
+_SHOWN = tuple(m for m in METRICS if not m.needs_many_videos and m.name != LOSS)
 
 
 class TrainingLog:
@@ -77,23 +80,20 @@ class TrainingLog:
             "examples": examples,
             "seconds": now - self._started,
             "examples_per_s": speed,
-            "loss": loss,
+            LOSS: loss,
             "regularisation": float(losses.regularisation),
             "gradient_norm": float(losses.gradient_norm),
             "learning_rate": rate,
-            "hit_at_1": metrics and metrics.hit_at_1,
-            "perr": metrics and metrics.perr,
-            "gap": metrics and metrics.gap,
+            **metrics,
             **{f"loss_{name}": value for name, value in by_head.items() if len(by_head) > 1},
         }
         self._curve.add("train", step, row)
         self.scalars(step, row)
         note = f"loss {loss:.3f} {speed:,.0f} examples/s"
-        if metrics is not None:
-            note += f" Hit@1 {metrics.hit_at_1 or 0:.3f} GAP {metrics.gap:.3f}"
+        note += "".join(f" {m.title} {metrics[m.name] or 0:.3f}" for m in _SHOWN if metrics)
         self._bar.advance(0, note=note)
         broken = {name for name, value in by_head.items() if not math.isfinite(value)}
-        return broken if metrics is not None else broken | {self._heads[0].name}
+        return broken if metrics else broken | {self._heads[0].name}
 
     def event(self, kind: str, step: int, values: Mapping[str, Any]) -> None:
         """A validation or a checkpoint."""
@@ -143,11 +143,11 @@ def histogram_pb(tag: str, values: np.ndarray) -> Summary:
     return summary
 
 
-def shown_metrics(head: Head, result: StepResult) -> MetricValues | None:
-    """Hit@1, PERR and GAP of the rows that the step handed out; None if scores are no numbers."""
+def shown_metrics(head: Head, result: StepResult) -> dict[str, float | None]:
+    """The metrics of the rows that the step handed out; none if scores are no numbers."""
     metrics = MetricAccumulator.empty(head.num_classes)
     try:
         metrics.update(metrics_batch(head, result.shown, result.scores))
     except BrokenPredictions:
-        return None
-    return metrics.result()
+        return {}
+    return values_of(metrics, _SHOWN)

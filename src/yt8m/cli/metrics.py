@@ -23,7 +23,7 @@ from yt8m.schemas.errors import DataError, UserError
 if TYPE_CHECKING:
     import numpy as np
 
-    from yt8m.components.metrics import MetricValues
+    from yt8m.components.metrics import MetricAccumulator
 
 _NEEDED = ("predictions", "labels")
 
@@ -41,19 +41,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Print the metrics of the file."""
-    result = _result(args)
-    values = {
-        "hit_at_1": result.hit_at_1,
-        "perr": result.perr,
-        "gap": result.gap,
-        "map": result.map,
-        "videos": result.videos,
-    }
+    from yt8m.components.metrics import values_of
+    from yt8m.components.metrics.catalogue import LOSS
+
+    metrics = _accumulated(args)
+    values = {**values_of(metrics), "videos": len(metrics)}
+    del values[LOSS]  # the file has none
     rows = [[name, "undefined" if value is None else value] for name, value in values.items()]
     console.result(values, console.table(["metric", "value"], rows))
 
 
-def _result(args: argparse.Namespace) -> MetricValues:
+def _accumulated(args: argparse.Namespace) -> MetricAccumulator:
     from yt8m.components.metrics import Batch, accumulate
 
     arrays = _load(args.file)
@@ -70,7 +68,7 @@ def _result(args: argparse.Namespace) -> MetricValues:
     ids = arrays.get("ids")
     names = [str(name) for name in ids] if ids is not None else _numbers(len(predictions))
     batch = Batch(predictions=predictions, multi_hot=arrays["labels"], ids=names)
-    return accumulate(batch, top_k=args.top_k).result(top_n=args.top_n)
+    return accumulate(batch, top_k=args.top_k, top_n=args.top_n)
 
 
 def _load(path: Path) -> dict[str, np.ndarray]:

@@ -14,16 +14,17 @@ examples:
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from yt8m.cli.arguments import add_run_config_arguments, config_of
 from yt8m.components.console.console import Console
+from yt8m.components.evaluator.config import GAP
 from yt8m.schemas.errors import EXIT_DONE, EXIT_FAILED
 
 if TYPE_CHECKING:
+    from yt8m.components.artifacts.estimate import Estimate
     from yt8m.pipeline.retraining.sweep import Trial
-
-_METRICS = ("gap", "map", "hit_at_1", "loss")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,23 +47,25 @@ def run(args: argparse.Namespace, console: Console) -> int:
         given = argparse.Namespace(**{**vars(args), "set": settings})
         configs.append((point, with_absolute_paths(prepared(config_of(given)))))
     layout = Layout(Path(configs[0][1].root))
-    trials = []
+    found: list[tuple[Trial, Mapping[str, Estimate]]] = []
     for trial in sweep(
         configs, lambda config: run_pipeline(config, quiet=console.quiet).record, console.info
     ):
         if trial.problem:
             console.warn(trial.problem)
         metrics = results_of_run(layout, trial.record).metrics if trial.record else {}
-        trials.append(_row(trial, {name: metrics[name] for name in _METRICS if name in metrics}))
-    trials.sort(key=lambda row: -1.0 if row["gap"] is None else row["gap"], reverse=True)
-    console.result({"root": str(layout.root), "trials": trials}, _text(trials, console))
+        found.append((trial, metrics))
+    names = list(dict.fromkeys([GAP, *(name for _, metrics in found for name in metrics)]))
+    trials = [_row(trial, metrics, names) for trial, metrics in found]
+    trials.sort(key=lambda row: -1.0 if row[GAP] is None else row[GAP], reverse=True)
+    console.result({"root": str(layout.root), "trials": trials}, _text(trials, names, console))
     return EXIT_FAILED if any(row["problem"] for row in trials) else EXIT_DONE
 
 
-def _row(trial: Trial, metrics: dict[str, Any]) -> dict[str, Any]:
+def _row(trial: Trial, metrics: Mapping[str, Estimate], names: Sequence[str]) -> dict[str, Any]:
     record = trial.record
-    values = {name: metrics[name].value if name in metrics else None for name in _METRICS}
-    gap = metrics.get("gap")
+    values = {name: metrics[name].value if name in metrics else None for name in names}
+    gap = metrics.get(GAP)
     return {
         "settings": dict(trial.point),
         **values,
@@ -75,21 +78,21 @@ def _row(trial: Trial, metrics: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _text(trials: list[dict[str, Any]], console: Console) -> str:
+def _text(trials: list[dict[str, Any]], names: Sequence[str], console: Console) -> str:
     paths = list(trials[0]["settings"])
-    names = [path.rpartition(".")[2] for path in paths]
-    shown = names if len(set(names)) == len(names) else paths
+    keys = [path.rpartition(".")[2] for path in paths]
+    shown = keys if len(set(keys)) == len(keys) else paths
     rows = [
         [
             *row["settings"].values(),
-            *(_number(row[name]) for name in _METRICS),
+            *(_number(row[name]) for name in names),
             _interval(row),
             _number(row["seconds"], ".0f"),
             row["run_id"] or row["problem"].partition("\n")[0],
         ]
         for row in trials
     ]
-    return console.table((*shown, *_METRICS, "GAP's interval", "seconds", "run"), rows)
+    return console.table((*shown, *names, "GAP's interval", "seconds", "run"), rows)
 
 
 def _interval(row: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from yt8m.components.metrics import Batch, MetricAccumulator
+from yt8m.components.metrics import Batch, MetricAccumulator, values_of
 
 ROOT = Path(__file__).parents[3]
 FOLDER = Path(os.environ.get("YT8M_REAL_DATA", ROOT.parent / "shared" / "data")) / "metrics"
@@ -37,16 +37,18 @@ def test_equals_googles_values(name):
         pytest.skip(f"no golden values in {FOLDER}; set YT8M_REAL_DATA to where they are")
     case = json.loads((FOLDER / "golden.json").read_text())["cases"][name]
     data = np.load(FOLDER / f"{name}.npz")
-    metrics = MetricAccumulator.empty(case["num_classes"], top_k=case["top_k"])
+    metrics = MetricAccumulator.empty(case["num_classes"], top_k=case["top_k"], top_n=case["top_n"])
     for rows in np.split(np.arange(case["num_examples"]), np.cumsum(data["batch_sizes"])[:-1]):
         metrics.update(Batch(predictions=data["predictions"][rows], multi_hot=data["labels"][rows]))
-    result = metrics.result(top_n=case["top_n"])
-    assert result.hit_at_1 == pytest.approx(case["hit_at_one"], abs=1e-7)
-    assert result.perr == pytest.approx(case["perr"], abs=1e-9)
-    classes = metrics.class_precision(top_n=case["top_n"])
+    result = values_of(metrics)
+    assert result["hit_at_1"] == pytest.approx(case["hit_at_one"], abs=1e-7)
+    assert result["perr"] == pytest.approx(case["perr"], abs=1e-9)
+    classes = metrics.class_precision()
     assert int((~np.isnan(classes.ap)).sum()) == case["num_ap_classes"]
     if name != "all_zero_scores":
-        assert result.gap == pytest.approx(case["gap"], abs=1e-9)
-        assert result.map == (None if case["map"] is None else pytest.approx(case["map"], abs=1e-9))
+        assert result["gap"] == pytest.approx(case["gap"], abs=1e-9)
+        assert result["map"] == (
+            None if case["map"] is None else pytest.approx(case["map"], abs=1e-9)
+        )
         first = classes.ap[~np.isnan(classes.ap)][:10]
         np.testing.assert_allclose(first, case["aps_first10"], atol=1e-9)

@@ -7,7 +7,7 @@ from yt8m.components.evaluator import score_table as pieces
 from yt8m.components.evaluator.config import SliceBy, SliceConfig
 from yt8m.components.evaluator.score_table import CANDIDATE, ScoreTable, TextColumn, worst_rows
 from yt8m.components.evaluator.slices import MAX_VALUES, range_names, slices_of
-from yt8m.components.metrics import Batch, MetricAccumulator
+from yt8m.components.metrics import Batch, MetricAccumulator, values_of
 from yt8m.schemas.vocabulary import VERTICALS, Vocabulary
 
 LABELS = np.array([[0, -1, -1], [1, 2, -1], [0, 1, 2], [3, -1, -1], [-1, -1, -1]])
@@ -43,7 +43,7 @@ def test_pieces_merge_in_their_order_and_survive_bytes():
     assert [country.table[c] for c in country.codes] == ["de", "fr", "at", "fr", "de"]
     assert whole.num_frames.tolist() == [10, 300, 40, 1, 2]
     expected = piece([0, 1, 2, 3, 4])
-    assert whole.candidate.result() == expected.candidate.result()
+    assert values_of(whole.candidate) == values_of(expected.candidate)
     assert whole.videos == 5
 
 

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yt8m.components.metrics import Batch, MetricAccumulator, MetricValues
+from yt8m.components.metrics import Batch, MetricAccumulator, values_of
 from yt8m.components.metrics import average_precision as average_precision_module
 from yt8m.schemas.errors import DataError
 
 
-def scored(predictions, multi_hot, *, k=20, top_n=None, **more) -> MetricValues:
+def scored(predictions, multi_hot, *, k=20, top_n=None, **more):
     predictions = np.asarray(predictions)
-    metrics = MetricAccumulator.empty(predictions.shape[1], top_k=k)
+    metrics = MetricAccumulator.empty(predictions.shape[1], top_k=k, top_n=top_n)
     metrics.update(Batch(predictions=predictions, multi_hot=np.asarray(multi_hot), **more))
-    return metrics.result(top_n=top_n)
+    return values_of(metrics)
 
 
 def random_case(seed, videos=40, classes=30, *, levels=None, dtype=np.float32):
@@ -52,10 +52,10 @@ HAND = [
 def test_values_computed_by_hand(case):
     name, predictions, labels, hit, perr, gap, mean_ap = case
     result = scored(predictions, labels, k=2 if "outside" in name else 20)
-    assert result.hit_at_1 == hit
-    assert result.perr == perr
-    assert result.gap == pytest.approx(gap, abs=1e-15)
-    assert result.map == (None if mean_ap is None else pytest.approx(mean_ap, abs=1e-15))
+    assert result["hit_at_1"] == hit
+    assert result["perr"] == perr
+    assert result["gap"] == pytest.approx(gap, abs=1e-15)
+    assert result["map"] == (None if mean_ap is None else pytest.approx(mean_ap, abs=1e-15))
 
 
 @pytest.mark.parametrize("k", [1, 5, 20, 50])
@@ -64,10 +64,10 @@ def test_equals_the_slow_oracle_without_ties(k, dtype):
     predictions, hot = random_case(k, dtype=dtype)
     result = scored(predictions, hot, k=k, top_n=7)
     lists, labels = predictions.tolist(), oracle.label_sets(hot)
-    assert result.hit_at_1 == oracle.hit_at_1(lists, labels)
-    assert result.perr == pytest.approx(oracle.perr(lists, labels), abs=1e-12)
-    assert result.gap == pytest.approx(oracle.gap(lists, labels, k), abs=1e-12)
-    assert result.map == pytest.approx(oracle.mean_ap(lists, labels, k, top_n=7), abs=1e-12)
+    assert result["hit_at_1"] == oracle.hit_at_1(lists, labels)
+    assert result["perr"] == pytest.approx(oracle.perr(lists, labels), abs=1e-12)
+    assert result["gap"] == pytest.approx(oracle.gap(lists, labels, k), abs=1e-12)
+    assert result["map"] == pytest.approx(oracle.mean_ap(lists, labels, k, top_n=7), abs=1e-12)
 
 
 @settings(max_examples=40, deadline=None)
@@ -76,9 +76,9 @@ def test_ties_are_the_mean_over_every_order(seed, k, top_n):
     predictions, hot = random_case(seed, videos=3, classes=4, levels=2)
     result = scored(predictions, hot, k=k, top_n=top_n)
     lists, labels = predictions.tolist(), oracle.label_sets(hot)
-    assert result.gap == pytest.approx(oracle.gap(lists, labels, k), abs=1e-12)
+    assert result["gap"] == pytest.approx(oracle.gap(lists, labels, k), abs=1e-12)
     expected = oracle.mean_ap(lists, labels, k, top_n=top_n)
-    assert result.map == (None if expected is None else pytest.approx(expected, abs=1e-12))
+    assert result["map"] == (None if expected is None else pytest.approx(expected, abs=1e-12))
 
 
 @settings(max_examples=30, deadline=None)
@@ -106,7 +106,7 @@ def test_order_and_sharding_change_no_bit(seed, levels, cuts):
         shard = MetricAccumulator.empty(30)
         shard.update(batch(piece))
         merged.merge(MetricAccumulator.from_bytes(shard.to_bytes()))
-    assert merged.result() == whole.result()
+    assert values_of(merged) == values_of(whole)
 
 
 def test_blocks_of_pairs_do_not_change_the_result(monkeypatch):
@@ -114,8 +114,8 @@ def test_blocks_of_pairs_do_not_change_the_result(monkeypatch):
     whole = scored(predictions, hot, top_n=9)
     monkeypatch.setattr(average_precision_module, "PAIRS_AT_ONCE", 37)
     parts = scored(predictions, hot, top_n=9)
-    assert parts.gap == pytest.approx(whole.gap, abs=1e-14)
-    assert parts.map == pytest.approx(whole.map, abs=1e-14)
+    assert parts["gap"] == pytest.approx(whole["gap"], abs=1e-14)
+    assert parts["map"] == pytest.approx(whole["map"], abs=1e-14)
 
 
 def test_padded_ids_and_multi_hot_are_the_same_labels():
@@ -127,7 +127,7 @@ def test_padded_ids_and_multi_hot_are_the_same_labels():
     ids[:, -1] = ids[:, 0]  # a label named twice is one label
     metrics = MetricAccumulator.empty(30)
     metrics.update(Batch(predictions=predictions, labels=ids))
-    assert metrics.result() == scored(predictions, hot)
+    assert values_of(metrics) == scored(predictions, hot)
 
 
 def test_unrated_classes_of_a_segment_score_zero():
@@ -143,25 +143,19 @@ def test_a_slice_equals_the_metrics_of_its_videos_alone():
     chosen = hot.sum(axis=1) > 2
     metrics = MetricAccumulator.empty(30)
     metrics.update(Batch(predictions=predictions, multi_hot=hot))
-    assert metrics.select(chosen).result() == scored(predictions[chosen], hot[chosen])
+    assert values_of(metrics.select(chosen)) == scored(predictions[chosen], hot[chosen])
 
 
 def test_more_labels_than_top_k_still_gives_exact_perr():
     predictions, hot = random_case(6, classes=60)
     hot[::4, :45] = True
     expected = oracle.perr(predictions.tolist(), oracle.label_sets(hot))
-    assert scored(predictions, hot, k=5).perr == pytest.approx(expected, abs=1e-12)
+    assert scored(predictions, hot, k=5)["perr"] == pytest.approx(expected, abs=1e-12)
 
 
 def test_nothing_accumulated_has_no_means():
-    result = MetricAccumulator.empty(10).result()
-    assert (result.videos, result.hit_at_1, result.perr, result.gap, result.map) == (
-        0,
-        None,
-        None,
-        0.0,
-        None,
-    )
+    result = values_of(MetricAccumulator.empty(10))
+    assert result == {"gap": 0.0, "hit_at_1": None, "perr": None, "map": None, "loss": None}
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

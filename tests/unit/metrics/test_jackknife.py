@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from yt8m.components.metrics import Batch, MetricAccumulator
-from yt8m.components.metrics.jackknife import leave_one_out
+from yt8m.components.metrics import Batch, MetricAccumulator, values_of
+from yt8m.components.metrics.catalogue import leave_one_out
 
 METRICS = ("gap", "map", "perr", "hit_at_1", "loss")
 
@@ -36,13 +36,13 @@ def scored_again(metrics):
         / positives[c]
         for c in np.flatnonzero(positives)
     ]
-    result = metrics.result()
+    result = values_of(metrics)
     return {
         "gap": sum_of_precisions(rows.scores.ravel(), rows.hits.ravel()) / positives.sum(),
         "map": np.mean(of_class),
-        "perr": result.perr,
-        "hit_at_1": result.hit_at_1,
-        "loss": result.loss,
+        "perr": result["perr"],
+        "hit_at_1": result["hit_at_1"],
+        "loss": result["loss"],
     }
 
 

@@ -52,7 +52,7 @@ def decision(**changes: Any) -> dict[str, Any]:
         "reason": "gap 0.7 >= 0.6",
         "videos": 10,
         "examples": 10,
-        "metrics": {"loss": {"value": 4.0}, "gap": estimate},
+        "metrics": {"gap": estimate, "loss": {"value": 4.0}},
         "baseline_metrics": {"gap": {"value": 0.65, "lower": None, "upper": None}},
         "differences": {"gap": {"value": 0.05, "lower": 0.01, "upper": 0.09}},
         "checks": [

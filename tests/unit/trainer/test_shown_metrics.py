@@ -24,11 +24,11 @@ def test_a_batch_is_scored_by_its_labels():
     told = shown_metrics(
         Head(name="entities", num_classes=CLASSES), result(labels=[[0, -1], [2, 3]])
     )
-    assert told.hit_at_1 == 0.5
+    assert told["hit_at_1"] == 0.5
     # The first video's one best class is its label; of the second's two best, one is.
-    assert told.perr == pytest.approx((1 + 1 / 2) / 2)
+    assert told["perr"] == pytest.approx((1 + 1 / 2) / 2)
     # Pooled, the hits are at ranks 1, 4 and 8.
-    assert told.gap == pytest.approx((1 / 1 + 2 / 4 + 3 / 8) / 3)
+    assert told["gap"] == pytest.approx((1 / 1 + 2 / 4 + 3 / 8) / 3)
 
 
 def test_of_a_segment_the_classes_that_nobody_rated_do_not_count():
@@ -38,4 +38,4 @@ def test_of_a_segment_the_classes_that_nobody_rated_do_not_count():
     np.testing.assert_array_equal(batch.label_weights, [[0, 1, 1, 0], [0, 0, 1, 1]])
     told = shown_metrics(head, result(**rated))
     # In the first row class 0 scores higher, but nobody rated it; the second has no label.
-    assert told.hit_at_1 == 0.5
+    assert told["hit_at_1"] == 0.5

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import yt8m
-from yt8m.components.metrics import Batch, MetricAccumulator
+from yt8m.components.metrics import Batch, MetricAccumulator, values_of
 from yt8m.schemas.errors import ConfigError, DataError, UserError
 
 PROBE = """
@@ -61,22 +61,18 @@ def test_metrics_on_arrays_are_the_pipelines():
     predictions, labels = rng.random((60, 30)), rng.random((60, 30)) < 0.1
     expected = MetricAccumulator.empty(30)
     expected.update(Batch(predictions=predictions, multi_hot=labels))
-    values = expected.result()
-    assert yt8m.gap(predictions, labels) == values.gap
-    assert yt8m.hit_at_1(predictions, labels) == values.hit_at_1
-    assert yt8m.perr(predictions, labels) == values.perr
-    assert yt8m.mean_average_precision(predictions, labels) == values.map
+    assert yt8m.metrics(predictions, labels) == values_of(expected)
 
 
 def test_labels_may_be_ids():
     predictions = [[0.9, 0.1, 0.0], [0.2, 0.3, 0.5]]
-    assert yt8m.hit_at_1(predictions, [[0, -1], [1, -1]]) == 0.5
+    assert yt8m.metrics(predictions, [[0, -1], [1, -1]])["hit_at_1"] == 0.5
 
 
 @pytest.mark.parametrize("labels", [[1.0, 0.0], [[0.5, 0.5]], [[1], [2], [3]]])
 def test_labels_of_another_shape_are_refused(labels):
     with pytest.raises(DataError, match="labels have shape"):
-        yt8m.gap([[0.1, 0.2, 0.3]], labels)
+        yt8m.metrics([[0.1, 0.2, 0.3]], labels)
 
 
 def test_a_configuration_takes_settings_and_places(tmp_path):
