@@ -87,8 +87,8 @@ class RunRecord(JsonFile):
     version: int = 0  # pushed; 0 when none was
     push_dir: str = ""
     baseline_version: int = 0
-    gap: float | None = None
-    gap_difference: float | None = None
+    metrics: dict[str, float] = field(default_factory=dict)  # of its model, where defined
+    differences: dict[str, float] = field(default_factory=dict)  # from the baseline's
     spans: tuple[int, ...] = ()
     fingerprint: str = ""  # of all that decides the outcome
     source_digest: str = ""
@@ -97,6 +97,17 @@ class RunRecord(JsonFile):
     retraining: bool = False
     nodes: tuple[NodeRecord, ...] = ()
     config: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """The metrics and, as `<name>_difference`, their differences from the baseline's."""
+        differences = {f"{name}_difference": value for name, value in self.differences.items()}
+        return {**self.metrics, **differences}
+
+    @property
+    def gap(self) -> float | None:
+        """The metric that decides what ships."""
+        return self.metrics.get("gap")
 
     @property
     def exit_code(self) -> int:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from yt8m.components.artifacts.run_record import RunRecord
+from yt8m.components.evaluator.config import GAP
 from yt8m.pipeline import presets
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.python.show import estimate_columns, frame
@@ -278,9 +279,9 @@ class Runs(Sequence[Run]):
                     "started": one.started,
                     "seconds": one.record.seconds,
                     "verdict": one.verdict,
-                    "gap": one.record.gap,
-                    "gap_difference": one.record.gap_difference,
                     "version": one.version,
+                    **dict.fromkeys((GAP, f"{GAP}_difference")),
+                    **one.record.figures,
                 }
                 for one in self
             ]

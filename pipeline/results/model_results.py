@@ -47,7 +47,7 @@ def results_of_run(layout: Layout, record: RunRecord) -> ModelResults:
         configuration=record.config,
         version=record.version,
         outputs=RunOutputs.from_components(uris),
-        recorded={"gap": Estimate(value=record.gap)} if record.gap is not None else {},
+        recorded={name: Estimate(value=value) for name, value in record.metrics.items()},
         spans=record.spans,
     )
 

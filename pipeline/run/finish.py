@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.console.console import Console
+from yt8m.components.evaluator.config import GAP
 from yt8m.pipeline.config import NotifyConfig, PipelineConfig
 from yt8m.pipeline.metadata import Lineage, open_store
 from yt8m.pipeline.run.garbage_collection import find_waste, remove
@@ -57,10 +59,12 @@ def summary(record: RunRecord) -> dict[str, Any]:
         "push_dir": record.push_dir,
         "baseline_version": record.baseline_version or None,
         "gap": record.gap,
-        "gap_difference": record.gap_difference,
+        "gap_difference": record.differences.get(GAP),
         "spans": list(record.spans),
         "seconds": round(record.seconds, 1),
         "report": record.report,
+        "metrics": dict(record.metrics),
+        "differences": dict(record.differences),
     }
 
 
@@ -81,26 +85,25 @@ _FIRST_LINES = {
 }
 
 
-_GAP = "gap"
-
-
 def read_outcome(outputs: RunOutputs) -> dict[str, Any]:
     """The fields of a RunRecord that a run which came to its end knows."""
     push, decision = outputs.push, outputs.decision
     if push is None:
         raise Yt8mError(f"{outputs.uri('pushed_model') or 'Pusher'}: no outcome of the push")
-    gap = push.record.metrics.get(_GAP)
-    difference = decision.differences.get(_GAP) if decision else None
     return {
         "verdict": Verdict.PUSHED if push.pushed else Verdict.HELD_BACK,
         "reason": push.record.reason,
         "version": push.record.version if push.pushed else 0,
         "baseline_version": push.record.baseline_version,
-        "gap": gap.value if gap else None,
-        "gap_difference": difference.value if difference else None,
+        "metrics": _defined(push.record.metrics),
+        "differences": _defined(decision.differences if decision else {}),
         "spans": push.record.data.spans,
         "report": outputs.page,
     }
+
+
+def _defined(estimates: Mapping[str, Estimate]) -> dict[str, float]:
+    return {name: e.value for name, e in estimates.items() if e.value is not None}
 
 
 def notify(config: NotifyConfig, outcome: Mapping[str, Any]) -> str:

@@ -32,7 +32,7 @@ _RUN_METRICS: dict[str, tuple[str, Callable[[RunRecord], float | None]]] = {
         lambda run: None if run.verdict is Verdict.RUNNING else run.exit_code,
     ),
     "gap": ("of its model", lambda run: run.gap),
-    "gap_difference": ("to the baseline's", lambda run: run.gap_difference),
+    "gap_difference": ("to the baseline's", lambda run: run.differences.get("gap")),
     "version": ("that it pushed, 0 is none", lambda run: run.version),
 }
 

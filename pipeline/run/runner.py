@@ -256,12 +256,11 @@ def _sync_metadata(lineage: Lineage, record: RunRecord) -> None:
 
 def _notes(record: RunRecord) -> dict[str, str | int | float | None]:
     return {
+        **record.figures,
         "verdict": record.verdict.value,
         "reason": record.reason,
         "version": record.version,
         "baseline_version": record.baseline_version,
-        "gap": record.gap,
-        "gap_difference": record.gap_difference,
         "spans": ",".join(map(str, record.spans)),
         "source_digest": record.source_digest,
         "started": record.started,

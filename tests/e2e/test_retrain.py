@@ -71,7 +71,7 @@ def test_two_new_spans_make_one_retraining_on_the_window_from_the_newest_model(p
     record = place.records()[0]
     assert record["spans"] == [2, 3]
     assert record["baseline_version"] == 1
-    assert record["gap_difference"] is not None
+    assert record["differences"]["gap"] is not None
     assert place.versions() == [1, 2]
     # Trained on both spans, judged by the newest alone.
     report = json.loads(Path(record["report"]).with_suffix(".json").read_text())

@@ -84,16 +84,17 @@ class TrainingLog:
             "regularisation": float(losses.regularisation),
             "gradient_norm": float(losses.gradient_norm),
             "learning_rate": rate,
-            **metrics,
+            **{metric.name: metrics and metrics[metric.name] for metric in _SHOWN},
             **{f"loss_{name}": value for name, value in by_head.items() if len(by_head) > 1},
         }
         self._curve.add("train", step, row)
         self.scalars(step, row)
         note = f"loss {loss:.3f} {speed:,.0f} examples/s"
-        note += "".join(f" {m.title} {metrics[m.name] or 0:.3f}" for m in _SHOWN if metrics)
+        if metrics is not None:
+            note += "".join(f" {m.title} {metrics[m.name] or 0:.3f}" for m in _SHOWN)
         self._bar.advance(0, note=note)
         broken = {name for name, value in by_head.items() if not math.isfinite(value)}
-        return broken if metrics else broken | {self._heads[0].name}
+        return broken if metrics is not None else broken | {self._heads[0].name}
 
     def event(self, kind: str, step: int, values: Mapping[str, Any]) -> None:
         """A validation or a checkpoint."""
@@ -143,11 +144,11 @@ def histogram_pb(tag: str, values: np.ndarray) -> Summary:
     return summary
 
 
-def shown_metrics(head: Head, result: StepResult) -> dict[str, float | None]:
-    """The metrics of the rows that the step handed out; none if scores are no numbers."""
+def shown_metrics(head: Head, result: StepResult) -> dict[str, float | None] | None:
+    """The metrics of the rows that the step handed out; None if scores are no numbers."""
     metrics = MetricAccumulator.empty(head.num_classes)
     try:
         metrics.update(metrics_batch(head, result.shown, result.scores))
     except BrokenPredictions:
-        return {}
+        return None
     return values_of(metrics, _SHOWN)

@@ -1,10 +1,13 @@
 """The runs so far, the newest first: when, which spans, GAP, pushed or why not.
 
+Every metric of every run is in --json and --csv; --metric shows others than GAP in the table.
+
 With --mlflow they are also written to an MLflow server or database: configuration, metrics with
 intervals, curves, what each component took, where artifacts lie. Given again, what is there stays.
 
 examples:
   yt8m history --root demo/run
+  yt8m history --root demo/run --metric gap --metric map
   yt8m history --root demo/run --json
   yt8m history --root demo/run --csv > runs.csv
   yt8m history --root demo/run --mlflow http://127.0.0.1:5000
@@ -14,21 +17,25 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from yt8m.cli.arguments import add_root_arguments, layout_of
 from yt8m.components.console.console import Console
+from yt8m.components.evaluator.config import GAP
 
 if TYPE_CHECKING:
     from yt8m.components.artifacts.run_record import RunRecord
     from yt8m.pipeline.workspace import Layout
 
 _SHORT = 90
-_COLUMNS = ("run", "started", "took", "spans", "GAP", "difference", "outcome")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_root_arguments(parser)
+    parser.add_argument(
+        "--metric", action="append", metavar="NAME", help="metric to show, of ours or yours (gap)"
+    )
     parser.add_argument("--csv", action="store_true", help="comma-separated values")
     parser.add_argument("--mlflow", metavar="URI", help="write them to this MLflow, too")
     parser.add_argument(
@@ -61,7 +68,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
     runs.sort(key=lambda run: str(run["run_id"]), reverse=True)
     if args.mlflow:
         _export(args, console, layout, records, runs)
-    text = _csv(runs) if args.csv else console.table(_COLUMNS, [_row(run) for run in runs])
+    text = _csv(runs) if args.csv else _table(runs, args.metric or [GAP], console)
     console.result({"runs": runs}, text)
 
 
@@ -103,17 +110,33 @@ def _csv(runs: list[dict[str, Any]]) -> str:
     return text.getvalue().rstrip("\n")
 
 
-def _row(run: dict[str, Any]) -> tuple[str, ...]:
-    gap, difference, took = run.get("gap"), run.get("gap_difference"), run.get("seconds")
+def _table(runs: list[dict[str, Any]], metrics: Sequence[str], console: Console) -> str:
+    from yt8m.components.metrics.catalogue import info_of
+    from yt8m.schemas.errors import UserError
+
+    for name in metrics:
+        if name != GAP and all(name not in run for run in runs):
+            raise UserError(f"--metric {name}: no run has it; --json shows what they have")
+    figures = [column for name in metrics for column in (info_of(name).title, "difference")]
+    columns = ("run", "started", "took", "spans", *figures, "outcome")
+    return console.table(columns, [_row(run, metrics) for run in runs])
+
+
+def _row(run: dict[str, Any], metrics: Sequence[str]) -> tuple[str, ...]:
+    took = run.get("seconds")
+    figures = ((run.get(name), run.get(f"{name}_difference")) for name in metrics)
     return (
         run["run_id"],
         time.strftime("%Y-%m-%d %H:%M", time.localtime(run["started"])),
         "" if took is None else f"{took:.0f} s",
         run.get("spans", ""),
-        "" if gap is None else f"{gap:.4f}",
-        "" if difference is None else f"{difference:+.4f}",
+        *(text for value, change in figures for text in (_number(value), _number(change, "+"))),
         _outcome(run),
     )
+
+
+def _number(value: float | None, sign: str = "") -> str:
+    return "" if value is None else f"{value:{sign}.4f}"
 
 
 def _outcome(run: dict[str, Any]) -> str:

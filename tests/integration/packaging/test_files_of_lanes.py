@@ -32,7 +32,7 @@ def test_the_registry_holds_a_sound_model_with_its_record(left, record, capsys):
     capsys.readouterr()
     assert run(["models", "list", "--push", str(left / "push"), "--json"]) == 0
     (listed,) = json.loads(capsys.readouterr().out)["versions"]
-    assert (listed["version"], listed["gap"]) == (1, pytest.approx(record["gap"]))
+    assert (listed["version"], listed["gap"]) == (1, pytest.approx(record["metrics"]["gap"]))
 
 
 def test_the_model_gives_the_same_scores(left):
@@ -45,7 +45,7 @@ def test_the_evaluation_opens_in_tfma_with_its_figures(left, record):
     (place,) = left.glob("root/**/Evaluator/evaluation/*")
     gap = tfma.load_eval_result(str(place)).get_metrics_for_slice(())["gap"]
     value = gap.get("doubleValue", gap.get("boundedValue", {}).get("value"))
-    assert value == pytest.approx(record["gap"])
+    assert value == pytest.approx(record["metrics"]["gap"])
     assert tfma.load_validation_result(str(place)).validation_ok
 
 

@@ -265,7 +265,7 @@ def _outcome(step: Step, place: Place) -> dict[str, Any]:
     }
     if step.components == COMPONENTS:
         record = next(r for r in place.records() if r["verdict"] not in ("killed", "running"))
-        found |= {key: record[key] for key in ("verdict", "version", "gap", "gap_difference")}
+        found |= {key: record[key] for key in ("verdict", "version", "metrics", "differences")}
         with sqlite3.connect(place.root / "metadata.db") as connection:
             query = "SELECT COUNT(*) FROM Execution WHERE last_known_state IN (1, 2)"
             (found["running executions"],) = connection.execute(query).fetchone()

@@ -129,7 +129,7 @@ class Place:
         return {
             "verdict": record["verdict"],
             "version": record["version"],
-            "gap": record["gap"],
+            "metrics": record["metrics"],
             "weights": [path.read_bytes() for path in weights],
         }
 

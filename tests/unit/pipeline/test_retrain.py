@@ -99,7 +99,12 @@ def test_a_retraining_starts_from_the_newest_model_unless_told_not_to(config, wa
 def test_a_single_run_is_in_prometheus_file_without_a_schedule(tmp_path):
     layout = Layout(tmp_path)
     record = RunRecord(
-        run_id="a", started=5.0, seconds=2.5, verdict=Verdict.HELD_BACK, gap=0.71, version=0
+        run_id="a",
+        started=5.0,
+        seconds=2.5,
+        verdict=Verdict.HELD_BACK,
+        metrics={"gap": 0.71},
+        version=0,
     )
     write_record(layout, record)
     write_metrics(layout)

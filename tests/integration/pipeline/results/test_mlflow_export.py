@@ -29,7 +29,7 @@ RECORD = RunRecord(
     reason="GAP 0.7 clears every threshold",
     version=4,
     push_dir="models",
-    gap=0.7,
+    metrics={"gap": 0.7},
     nodes=(NodeRecord(name="Trainer", state=State.DONE, seconds=30.0, peak_mib=900.0),),
     config={"name": "nightly", "trainer": {"max_steps": 30, "heads": [{"name": "x" * 7000}]}},
 )

@@ -22,7 +22,12 @@ RECORD = RunRecord(
 
 def test_a_record_comes_back_as_it_was_written(tmp_path):
     record = dataclasses.replace(
-        RECORD, verdict=Verdict.PUSHED, version=3, gap=0.5, spans=(1, 2), config={"a": {"b": 1}}
+        RECORD,
+        verdict=Verdict.PUSHED,
+        version=3,
+        metrics={"gap": 0.5},
+        spans=(1, 2),
+        config={"a": {"b": 1}},
     )
     write_record(Layout(tmp_path), record)
     assert read_record(Layout(tmp_path), RECORD.run_id) == record
