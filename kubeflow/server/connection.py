@@ -6,8 +6,6 @@ the kubelet renews a service account's token every hour.
 
 from __future__ import annotations
 
-import argparse
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -18,16 +16,6 @@ from yt8m.schemas.errors import UserError
 SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubeflow/pipelines/token"
 _PREFIX = "YT8M_KUBEFLOW_"
 _DEFAULT_FILE = "~/.config/yt8m/kubeflow.yaml"
-_FLAGS = {
-    "host": ("URL", "address of Kubeflow Pipelines, e.g. http://localhost:8080"),
-    "ui-host": ("URL", "address for the printed links, where it is another"),
-    "namespace": ("NAME", "your profile's namespace, on a multi-user installation"),
-    "token": ("TOKEN", "bearer token (other users can see it in `ps`; --token-file is better)"),
-    "token-file": ("FILE", "file with the bearer token, read for every request"),
-    "cookie": ("COOKIE", "login cookie, e.g. authservice_session=... (better: --cookie-file)"),
-    "cookie-file": ("FILE", "file with the cookie"),
-    "ca-file": ("FILE", "certificate authority of the server"),
-}
 
 
 class Secret:
@@ -139,33 +127,6 @@ def _read_file(name: str) -> Connection:
     if isinstance(data, dict):  # a number would be refused with its value, which is a secret
         data = {k: str(v) if k in ("token", "cookie") else v for k, v in data.items()}
     return from_dict(Connection, data, path=str(path))
-
-
-def add_connection_arguments(parser: argparse.ArgumentParser) -> None:
-    """--host and how to log in."""
-    group = parser.add_argument_group(
-        "connection (or YT8M_KUBEFLOW_HOST and so on, or ~/.config/yt8m/kubeflow.yaml)"
-    )
-    for name, (metavar, text) in _FLAGS.items():
-        group.add_argument(f"--{name}", metavar=metavar, help=text)
-    group.add_argument(
-        "--service-account",
-        action="store_true",
-        help=f"inside a pod: the token mounted at {SERVICE_ACCOUNT_TOKEN}",
-    )
-    group.add_argument("--connection", metavar="FILE", default="", help="a file of these settings")
-
-
-def add_experiment_argument(
-    parser: argparse.ArgumentParser, text: str = "experiment (default yt8m)"
-) -> None:
-    parser.add_argument("--experiment", metavar="NAME", help=text)
-
-
-def read_connection(args: argparse.Namespace) -> Connection:
-    names = [name.replace("-", "_") for name in _FLAGS] + ["service_account", "experiment"]
-    flags = {name: getattr(args, name, None) for name in names}
-    return load_connection(flags, os.environ, args.connection)
 
 
 def link(connection: Connection, kind: str, identifier: str) -> str:

@@ -1,55 +1,40 @@
-"""Print a script that completes commands and options in bash, zsh or fish.
-
-It is made from the table of commands, so load it from the command to have it always current.
-
-examples:
-  echo 'source <(yt8m completion bash)' >> ~/.bashrc
-  echo 'source <(yt8m completion zsh)' >> ~/.zshrc
-  yt8m completion fish > ~/.config/fish/completions/yt8m.fish
-"""
+"""Action of `yt8m completion`."""
 
 from __future__ import annotations
 
 import argparse
-import importlib
 from collections.abc import Callable
 
-from yt8m.cli.command import Command, CommandLine
+from yt8m.cli.arguments.about import CompletionArguments
+from yt8m.cli.arguments.options import add_options
+from yt8m.cli.table import COMMANDS, GROUPS, summary
 from yt8m.components.console.console import Console
 
-_GENERAL = ("--quiet", "--json", "--debug")
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The shell."""
-    parser.add_argument("shell", choices=sorted(_SCRIPTS), help="for which the script is")
-
-
-def run(args: argparse.Namespace, console: Console) -> None:
+def run(args: CompletionArguments, console: Console) -> None:
     """Print the script."""
-    script = _SCRIPTS[args.shell](args.command_line)
+    script = _SCRIPTS[args.shell]()
     console.result({"shell": args.shell, "script": script}, script.rstrip())
 
 
-def options_of(command: Command) -> dict[str, str]:
+def options_of(words: str) -> dict[str, str]:
     """The long options of a command, each with its help."""
     parser = argparse.ArgumentParser()  # --help too
-    importlib.import_module(command.module).add_arguments(parser)
-    found = {
+    add_options(parser, COMMANDS[words])
+    return {
         option: str(action.help or "") % {**vars(action), "prog": "yt8m"}
         for action in parser._actions  # argparse names no public way to list them
         for option in action.option_strings
-        if option.startswith("--") and action.help != argparse.SUPPRESS
+        if option.startswith("--")
     }
-    return {**found, **dict.fromkeys(_GENERAL, "")}
 
 
-def _bash(line: CommandLine) -> str:
-    cases = [f'    " "*) words="{" ".join(_first_words(line))}" ;;']
-    for group in line.groups:
-        cases.append(f'    "{group} "*) words="{" ".join(_second_words(line, group))}" ;;')
-    for command in line.commands:
-        cases.append(f'    "{command.words} "*) words="{" ".join(options_of(command))}" ;;')
+def _bash() -> str:
+    cases = [f'    " "*) words="{" ".join(_first_words())}" ;;']
+    for group in GROUPS:
+        cases.append(f'    "{group} "*) words="{" ".join(_second_words(group))}" ;;')
+    for words in COMMANDS:
+        cases.append(f'    "{words} "*) words="{" ".join(options_of(words))}" ;;')
     # The longest words first: `case` takes the first pattern that fits.
     body = "\n".join(reversed(cases))
     return f"""\
@@ -65,47 +50,44 @@ complete -o default -F _yt8m yt8m
 """
 
 
-def _zsh(line: CommandLine) -> str:
+def _zsh() -> str:
     """Bash's, which zsh takes."""
     load = ("compinit", "bashcompinit")
-    return "".join(f"autoload -U +X {name} && {name}\n" for name in load) + _bash(line)
+    return "".join(f"autoload -U +X {name} && {name}\n" for name in load) + _bash()
 
 
-def _fish(line: CommandLine) -> str:
+def _fish() -> str:
     # `run`, not `kubeflow run`
-    without_group = f"not __fish_seen_subcommand_from {' '.join(line.groups)}"
+    without_group = f"not __fish_seen_subcommand_from {' '.join(GROUPS)}"
     lines = ["complete -c yt8m -n __fish_use_subcommand -f"]
-    single = {c.words: c.summary for c in line.commands if " " not in c.words}
-    for word, summary in {**single, **line.groups}.items():
-        lines.append(
-            f"complete -c yt8m -n __fish_use_subcommand -f -a {word} -d {_quoted(summary)}"
-        )
-    for command in line.commands:
-        group, _, word = command.words.rpartition(" ")
+    single = {words: summary(words) for words in COMMANDS if " " not in words}
+    for word, text in {**single, **GROUPS}.items():
+        lines.append(f"complete -c yt8m -n __fish_use_subcommand -f -a {word} -d {_quoted(text)}")
+    for words in COMMANDS:
+        group, _, word = words.rpartition(" ")
         seen = f"{without_group}; and __fish_seen_subcommand_from {word}"
         if group:
             within = f"__fish_seen_subcommand_from {group}"
-            beginning = _quoted(f"{within}; and not {_any_of(line, group)}")
-            summary = _quoted(command.summary)
-            lines.append(f"complete -c yt8m -n {beginning} -f -a {word} -d {summary}")
+            beginning = _quoted(f"{within}; and not {_any_of(group)}")
+            text = _quoted(summary(words))
+            lines.append(f"complete -c yt8m -n {beginning} -f -a {word} -d {text}")
             seen = f"{within}; and __fish_seen_subcommand_from {word}"
-        for option, help_text in options_of(command).items():
+        for option, help_text in options_of(words).items():
             about = f" -d {_quoted(help_text)}" if help_text else ""
             lines.append(f"complete -c yt8m -n {_quoted(seen)} -l {option[2:]}{about}")
     return "\n".join(lines) + "\n"
 
 
-def _first_words(line: CommandLine) -> list[str]:
-    return [c.words for c in line.commands if " " not in c.words] + list(line.groups)
+def _first_words() -> list[str]:
+    return [words for words in COMMANDS if " " not in words] + list(GROUPS)
 
 
-def _second_words(line: CommandLine, group: str) -> list[str]:
-    words = [command.words.split() for command in line.commands]
-    return [pair[1] for pair in words if pair[0] == group and pair[1:]]
+def _second_words(group: str) -> list[str]:
+    return [words.removeprefix(f"{group} ") for words in COMMANDS if words.startswith(f"{group} ")]
 
 
-def _any_of(line: CommandLine, group: str) -> str:
-    return f"__fish_seen_subcommand_from {' '.join(_second_words(line, group))}"
+def _any_of(group: str) -> str:
+    return f"__fish_seen_subcommand_from {' '.join(_second_words(group))}"
 
 
 def _quoted(text: str) -> str:
@@ -114,4 +96,4 @@ def _quoted(text: str) -> str:
     return f"'{inner}'"
 
 
-_SCRIPTS: dict[str, Callable[[CommandLine], str]] = {"bash": _bash, "fish": _fish, "zsh": _zsh}
+_SCRIPTS: dict[str, Callable[[], str]] = {"bash": _bash, "fish": _fish, "zsh": _zsh}

@@ -1,35 +1,20 @@
-"""Show in which values two configurations differ.
-
-A and B are presets, paths of YAML files, or `defaults`, which are the code's own. A value that one
-of them does not have, because it belongs to another model for instance, is shown as a dash.
-
-examples:
-  yt8m config diff video_logistic video_moe
-  yt8m config diff defaults my_run.yaml --json
-"""
+"""Action of `yt8m config diff`."""
 
 from __future__ import annotations
 
-import argparse
 import json
 from typing import Any
 
+from yt8m.cli.arguments.config import ConfigDiffArguments
 from yt8m.components.console.console import Console
+from yt8m.pipeline.presets import load_config
+from yt8m.schemas.config_tree import flatten, to_dict
 
 _ABSENT = "-"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The two configurations."""
-    for name in ("a", "b"):
-        parser.add_argument(name, metavar=name.upper(), help="a preset, a YAML file, or `defaults`")
-
-
-def run(args: argparse.Namespace, console: Console) -> None:
+def run(args: ConfigDiffArguments, console: Console) -> None:
     """Print the table of differences; none is an answer, not a failure."""
-    from yt8m.pipeline.presets import load_config
-    from yt8m.schemas.config_tree import flatten, to_dict
-
     a, b = (flatten(to_dict(load_config(name))) for name in (args.a, args.b))
     keys = [
         key for key in dict.fromkeys([*a, *b]) if key not in a or key not in b or a[key] != b[key]

@@ -1,38 +1,23 @@
-"""Explain a value of the configuration: type, default, limits, meaning, and presets that set it.
-
-PATH is written as for --set. Of a node such as `trainer` every value is listed; without PATH, the
-nodes. Where `name` chooses (a model, an optimiser), the values of each choice are shown.
-
-examples:
-  yt8m config explain trainer.clip_gradient_norm
-  yt8m config explain trainer.model
-  yt8m config explain gate --json
-"""
+"""Action of `yt8m config explain`."""
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
+import difflib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from yt8m.cli.arguments.config import ConfigExplainArguments
 from yt8m.components.console.console import Console
+from yt8m.pipeline.config import PipelineConfig
+from yt8m.pipeline.presets import preset_values
 from yt8m.schemas.config_docs import NODE, FieldDoc, NodeDoc, describe, find
 from yt8m.schemas.errors import UserError
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What is to be explained."""
-    parser.add_argument(
-        "path", nargs="?", default="", metavar="PATH", help="a value or node, e.g. trainer.seed"
-    )
-
-
-def run(args: argparse.Namespace, console: Console) -> None:
+def run(args: ConfigExplainArguments, console: Console) -> None:
     """Print what is known of the path."""
-    from yt8m.pipeline.config import PipelineConfig
-
     documented = describe(PipelineConfig)
     fields, nodes = find(documented, args.path)
     if not fields and not nodes:
@@ -51,8 +36,6 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
 
 def _nearest(path: str, documented: Sequence[NodeDoc]) -> str:
-    import difflib
-
     known = [field.path for node in documented for field in node.fields]
     key = path.rpartition(".")[2]
     elsewhere = [place for place in known if place.rpartition(".")[2] == key]
@@ -77,8 +60,6 @@ def _grouped(fields: Sequence[tuple[str, FieldDoc]]) -> list[tuple[FieldDoc, lis
 
 def _presets(path: str, choices: Sequence[str]) -> dict[str, Any]:
     """The presets that set the value, with what they set it to."""
-    from yt8m.pipeline.presets import preset_values
-
     *above, key = path.split(".")
     found = {}
     for preset, values in preset_values().items():

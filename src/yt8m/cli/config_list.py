@@ -1,27 +1,14 @@
-"""List the presets, one line each.
-
-A preset is a named configuration; `yt8m config show NAME` shows all of its values.
-
-examples:
-  yt8m config list
-  yt8m config list --json
-"""
+"""Action of `yt8m config list`."""
 
 from __future__ import annotations
 
-import argparse
-
+from yt8m.cli.arguments.config import ConfigListArguments
 from yt8m.components.console.console import Console
+from yt8m.pipeline.presets import list_presets
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """None beside the general ones."""
-
-
-def run(args: argparse.Namespace, console: Console) -> None:
+def run(args: ConfigListArguments, console: Console) -> None:
     """Print the table of presets."""
-    from yt8m.pipeline.presets import list_presets
-
     presets = list_presets()
     console.result(
         {"presets": [{"name": p.name, "summary": p.summary} for p in presets]},

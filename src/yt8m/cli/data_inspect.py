@@ -1,48 +1,24 @@
-"""Say what a set of shards holds, and everything that is wrong with it.
-
-PATTERN names TFRecord files, plain or gzipped, here or in an object store; a directory stands for
-all *.tfrecord files below it. Every checksum and every record is looked at. Expected of all
-records is what the first of them has: its kind, its features and their sizes.
-
-Ends with 0 when all is well and with 1 when there are problems; they are listed with shard and
-record. The rules are those of ExampleGen; what is only worth knowing is a warning.
-
-examples:
-  yt8m data inspect data
-  yt8m data inspect 'data/validate*.tfrecord' --vocabulary data/vocabulary.csv
-  yt8m data inspect data --json
-"""
+"""Action of `yt8m data inspect`."""
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
+from yt8m.cli.arguments.data import InspectArguments
 from yt8m.components.console.console import Console
+from yt8m.components.records.find import find_files
+from yt8m.components.records.inspection import Inspection
+from yt8m.components.records.shard_reader import open_shard, scan
+from yt8m.components.records.vocabulary import load_vocabulary
 from yt8m.schemas.errors import EXIT_DONE, EXIT_FAILED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from yt8m.components.records.inspection import Inspection
-    from yt8m.schemas.vocabulary import Vocabulary
+from yt8m.schemas.vocabulary import Vocabulary
 
 _SHOWN_PROBLEMS = 20
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Where the shards are."""
-    parser.add_argument("patterns", nargs="+", metavar="PATTERN", help="files, or a directory")
-    parser.add_argument("--vocabulary", metavar="FILE", help="vocabulary.csv: names the classes")
-    parser.add_argument("--top", type=int, default=10, metavar="N", help="classes to list (10)")
-
-
-def run(args: argparse.Namespace, console: Console) -> int:
+def run(args: InspectArguments, console: Console) -> int:
     """Read everything once, then say what was there."""
-    from yt8m.components.records.find import find_files
-    from yt8m.components.records.inspection import Inspection
-    from yt8m.components.records.vocabulary import load_vocabulary
-
     vocabulary = load_vocabulary(args.vocabulary) if args.vocabulary else None
     shards = list(dict.fromkeys(file for each in args.patterns for file in find_files(each)))
     inspection = Inspection(num_classes=len(vocabulary) if vocabulary else None)
@@ -56,8 +32,6 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 
 def _records(shard: str, inspection: Inspection) -> Iterator[tuple[int, bytes]]:
-    from yt8m.components.records.shard_reader import open_shard, scan
-
     with open_shard(shard) as (file, _):
         for block in scan(file):
             yield from zip(block.indices, block.records, strict=True)

@@ -1,42 +1,20 @@
-"""Score an exported model on records: GAP, MAP, PERR, Hit@1 and loss, with intervals.
-
-The model is scored by its own `scores` signature, so what is measured is what will serve. With a
-baseline both are scored in one pass, and the difference is paired. Records may be of any level;
-at segment level the rated segments are scored.
-
-examples:
-  yt8m evaluate --model push/3 --data data/validation
-  yt8m evaluate --model push/4 --baseline push/3 --data 'data/validate*.tfrecord' --json
-"""
+"""Action of `yt8m evaluate`."""
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from yt8m.cli.shared_arguments import add_scoring_arguments
+from yt8m.cli.arguments.scoring import EvaluateArguments
+from yt8m.components.artifacts.estimate import estimate_text
+from yt8m.components.artifacts.evaluation import Evaluation
 from yt8m.components.console.console import Console
-from yt8m.components.console.quiet import quiet_tensorflow
-from yt8m.components.storage.temporary import own_temporary_directory
-
-if TYPE_CHECKING:
-    from yt8m.components.artifacts.evaluation import Evaluation
+from yt8m.components.evaluator.model_evaluation import evaluate_files
+from yt8m.components.registry.find_model import find_model
+from yt8m.schemas.config_tree import to_dict
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
-    parser.add_argument("--model", required=True, metavar="DIR", help="a SavedModel")
-    add_scoring_arguments(parser)
-    parser.add_argument("--baseline", metavar="DIR", help="a SavedModel to compare with")
-
-
-@own_temporary_directory()
-@quiet_tensorflow()
-def run(args: argparse.Namespace, console: Console) -> None:
+def run(args: EvaluateArguments, console: Console) -> None:
     """Print the metrics."""
-    from yt8m.components.evaluator.model_evaluation import evaluate_files
-    from yt8m.components.registry.find_model import find_model
-
     evaluation = evaluate_files(
         find_model(args.model),
         args.data,
@@ -51,8 +29,6 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
 
 def _values(evaluation: Evaluation) -> dict[str, Any]:
-    from yt8m.schemas.config_tree import to_dict
-
     overall = evaluation.overall
     result: dict[str, Any] = {name: e.value for name, e in overall.candidate.items()}
     result |= {"videos": evaluation.videos, "examples": evaluation.examples}
@@ -66,8 +42,6 @@ def _values(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _text(evaluation: Evaluation, console: Console) -> str:
-    from yt8m.components.artifacts.estimate import estimate_text
-
     overall = evaluation.overall
     columns = ["metric", "model"]
     rows = [[name, estimate_text(e)] for name, e in overall.candidate.items()]

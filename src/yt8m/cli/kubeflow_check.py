@@ -1,38 +1,17 @@
-"""Ask the cluster whether it has what a compiled pipeline needs, before its first night.
-
-Permissions, volume claims, secrets with their keys, image, artifact root, and everything that
-`compile` checks. Talks to Kubernetes as kubectl does, and changes nothing. Ends with 0 when nothing
-is missing, with 1 otherwise; what may not be looked at is `not known`, and no fault.
-
-examples:
-  yt8m kubeflow check pipeline.yaml --namespace team-a
-  yt8m kubeflow check pipeline.yaml --namespace team-a --run-as pipeline-runner --json
-"""
+"""Action of `yt8m kubeflow check`."""
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import asdict
 
+from yt8m.cli.arguments.kubeflow import CheckArguments
 from yt8m.components.console.console import Console
+from yt8m.components.trainer.backends.kubernetes_api import reach_cluster
+from yt8m.kubeflow.server.check import MISSING, ClusterAccess, check
+from yt8m.kubeflow.spec.spec_file import read_spec
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help="YAML written by `yt8m kubeflow compile`")
-    parser.add_argument(
-        "--namespace", default="", help="where it will run (default: the kubeconfig's)"
-    )
-    parser.add_argument(
-        "--run-as", default="", metavar="ACCOUNT", help="whose permissions (default: yours)"
-    )
-    parser.add_argument("--dry-run", action="store_true", help="no effect: it changes nothing")
-
-
-def run(args: argparse.Namespace, console: Console) -> int:
-    from yt8m.components.trainer.backends.kubernetes_api import reach_cluster
-    from yt8m.kubeflow.server.check import MISSING, ClusterAccess, check
-    from yt8m.kubeflow.spec.spec_file import read_spec
-
+def run(args: CheckArguments, console: Console) -> int:
     spec = read_spec(args.file)
     client, own = reach_cluster()
     namespace = args.namespace or own or "default"

@@ -1,28 +1,14 @@
-"""List what is on the server: pipelines, versions, runs or schedules.
-
-examples:
-  yt8m kubeflow list pipelines
-  yt8m kubeflow list versions smoke
-  yt8m kubeflow list runs --limit 5
-  yt8m kubeflow list schedules --experiment retraining --json
-"""
+"""Action of `yt8m kubeflow list`."""
 
 from __future__ import annotations
 
-import argparse
 from datetime import datetime
-from typing import TYPE_CHECKING
 
+from yt8m.cli.arguments.kubeflow import KubeflowListArguments
+from yt8m.cli.selection import connection_of
 from yt8m.components.console.console import Console
-from yt8m.kubeflow.server.connection import (
-    add_connection_arguments,
-    add_experiment_argument,
-    read_connection,
-)
+from yt8m.kubeflow.server.client import KfpClient, connect, find_pipeline
 from yt8m.schemas.errors import UserError
-
-if TYPE_CHECKING:
-    from yt8m.kubeflow.server.client import KfpClient
 
 _COLUMNS = {
     "pipelines": ("name", "id", "created"),
@@ -32,29 +18,18 @@ _COLUMNS = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=sorted(_COLUMNS), help="what to list")
-    parser.add_argument("pipeline", nargs="?", default="", help="whose versions")
-    parser.add_argument("--limit", type=int, default=20, help="how many runs (default 20)")
-    parser.add_argument("--dry-run", action="store_true", help="no effect: listing changes nothing")
-    add_experiment_argument(parser, "of this experiment alone (default: of all)")
-    add_connection_arguments(parser)
-
-
-def run(args: argparse.Namespace, console: Console) -> None:
-    from yt8m.kubeflow.server.client import connect
-
-    connection = read_connection(args)
+def run(args: KubeflowListArguments, console: Console) -> None:
+    connection = connection_of(args)
     client = connect(connection)
     rows = _rows(args, client, connection.experiment)
     columns = _COLUMNS[args.what]
-    value = {args.what: [dict(zip(columns, row, strict=True)) for row in rows]}
+    value: dict[str, object] = {args.what: [dict(zip(columns, row, strict=True)) for row in rows]}
     console.result(value, console.table(columns, rows) if rows else f"no {args.what}")
 
 
-def _rows(args: argparse.Namespace, client: KfpClient, experiment: str) -> list[list[str | bool]]:
-    from yt8m.kubeflow.server.client import find_pipeline
-
+def _rows(
+    args: KubeflowListArguments, client: KfpClient, experiment: str
+) -> list[list[str | bool]]:
     if args.what == "pipelines":
         return [[p.name, p.id, _time(p.created)] for p in client.pipelines()]
     if args.what == "versions":

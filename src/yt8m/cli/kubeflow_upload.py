@@ -1,37 +1,19 @@
-"""Upload a compiled pipeline as a version named by its content.
-
-The pipeline is made if it is not there. The same content twice is "already there".
-
-examples:
-  yt8m kubeflow upload pipeline.yaml --host http://localhost:8080
-  yt8m kubeflow upload pipeline.yaml --name nightly --namespace team-a --token-file token
-  yt8m kubeflow upload pipeline.yaml --dry-run --json
-"""
+"""Action of `yt8m kubeflow upload`."""
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from yt8m.cli.arguments.kubeflow import UploadArguments
+from yt8m.cli.selection import connection_of
 from yt8m.components.console.console import Console
-from yt8m.kubeflow.server.connection import add_connection_arguments, link, read_connection
-
-if TYPE_CHECKING:
-    from yt8m.kubeflow.server.client import KfpClient, Pipeline, PipelineVersion
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help="YAML written by `yt8m kubeflow compile`")
-    parser.add_argument("--name", default="", help="name of the pipeline (default: as compiled)")
-    parser.add_argument("--dry-run", action="store_true", help="look, and change nothing")
-    add_connection_arguments(parser)
+from yt8m.kubeflow.server.client import KfpClient, Pipeline, PipelineVersion, connect, find_pipeline
+from yt8m.kubeflow.server.connection import link
+from yt8m.kubeflow.spec.spec_file import read_spec
 
 
-def run(args: argparse.Namespace, console: Console) -> None:
-    from yt8m.kubeflow.server.client import connect
-
-    connection = read_connection(args)
+def run(args: UploadArguments, console: Console) -> None:
+    connection = connection_of(args)
     done = upload(connect(connection), args.file, name=args.name, dry_run=args.dry_run)
     page = link(connection, "pipeline", f"{done.pipeline.id}/version/{done.version.id}")
     verb = "would upload" if args.dry_run else "uploaded"
@@ -63,9 +45,6 @@ class Uploaded:
 
 def upload(client: KfpClient, path: str, *, name: str = "", dry_run: bool = False) -> Uploaded:
     """Create or find the pipeline, and upload `path` unless this very content is there."""
-    from yt8m.kubeflow.server.client import Pipeline, PipelineVersion, find_pipeline
-    from yt8m.kubeflow.spec.spec_file import read_spec
-
     spec = read_spec(path)
     name = name or spec.name
     found = find_pipeline(client, name)

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import importlib
+import inspect
 import json
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
-from types import ModuleType
 from typing import NoReturn
 
-from yt8m.cli.command import Command, CommandLine
-from yt8m.cli.table import COMMANDS, GROUPS
+from yt8m.cli.arguments.about import HelpArguments
+from yt8m.cli.arguments.options import Arguments, add_options, build
+from yt8m.cli.table import COMMANDS, GROUPS, action_module, summary
 from yt8m.components.console.console import Console
 from yt8m.components.console.leaving import Exit
+from yt8m.components.console.quiet import quiet_tensorflow
+from yt8m.components.storage.temporary import own_temporary_directory
 from yt8m.schemas.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USER, Yt8mError
 
 _ABOUT = """\
@@ -46,8 +51,6 @@ def run(argv: Sequence[str]) -> int:
         print(_overview(), end="")
         return EXIT_DONE if argv else EXIT_USER
     if argv[0] == "--version":
-        from importlib.metadata import version
-
         print(f"yt8m {version('yt8m-pipeline')}")
         return EXIT_DONE
     console = Console(as_json="--json" in argv)
@@ -62,20 +65,26 @@ def run(argv: Sequence[str]) -> int:
     return _end(lambda: _run_command(*found), console, debug="--debug" in argv)
 
 
-def _run_command(command: Command, rest: Sequence[str]) -> int | None:
-    module, args = parse(command, rest)
-    code: int | None = module.run(args, Console(quiet=args.quiet, as_json=args.json))
+def _run_command(words: str, rest: Sequence[str]) -> int | None:
+    arguments = parse(words, rest)
+    if isinstance(arguments, HelpArguments):
+        return run([*arguments.command, "--help"])
+    with contextlib.ExitStack() as around:
+        if arguments.LOADS_TENSORFLOW:  # from before it is imported
+            around.enter_context(own_temporary_directory())
+            around.enter_context(quiet_tensorflow())
+        action = importlib.import_module(action_module(words))
+        console = Console(quiet=arguments.quiet, as_json=arguments.json)
+        code: int | None = action.run(arguments, console)
     return code
 
 
-def parse(command: Command, rest: Sequence[str]) -> tuple[ModuleType, argparse.Namespace]:
-    """The module that does `command`, and its arguments as its own parser reads them."""
-    module = importlib.import_module(command.module)
-    parser = _parser(command, module.__doc__ or command.summary)
-    module.add_arguments(parser)
+def parse(words: str, rest: Sequence[str]) -> Arguments:
+    """What the command is given, as its own parser reads it."""
+    cls = COMMANDS[words]
+    parser = _parser(words, cls)
     parser.as_json = "--json" in rest
-    parser.set_defaults(command_line=CommandLine(COMMANDS, GROUPS, run))
-    return module, parser.parse_args(rest)
+    return build(cls, parser.parse_args(rest))
 
 
 def _end(call: Callable[[], int | None], console: Console, *, debug: bool) -> int:
@@ -124,15 +133,14 @@ def _place_in_own_code(error: Exception) -> str:
     return places[-1] if places else ""
 
 
-def find(argv: Sequence[str]) -> tuple[Command, list[str]] | str:
-    """The command and its arguments, or the text that helps on."""
-    by_words = {command.words: command for command in COMMANDS}
-    if argv[0] in by_words:
-        return by_words[argv[0]], list(argv[1:])
+def find(argv: Sequence[str]) -> tuple[str, list[str]] | str:
+    """The command's words and its arguments, or the text that helps on."""
+    if argv[0] in COMMANDS:
+        return argv[0], list(argv[1:])
     if argv[0] in GROUPS:
         two = " ".join(argv[:2])
-        if two in by_words:
-            return by_words[two], list(argv[2:])
+        if two in COMMANDS:
+            return two, list(argv[2:])
         if len(argv) == 1 or argv[1] in ("-h", "--help"):
             return _group(argv[0])
         return f"yt8m: no command `{two}`{_nearest(two)}\n"
@@ -140,30 +148,25 @@ def find(argv: Sequence[str]) -> tuple[Command, list[str]] | str:
 
 
 def _nearest(words: str) -> str:
-    known = [command.words for command in COMMANDS] + list(GROUPS)
-    close = difflib.get_close_matches(words, known, n=1)
+    close = difflib.get_close_matches(words, [*COMMANDS, *GROUPS], n=1)
     return f"; did you mean `yt8m {close[0]}`?" if close else "; `yt8m --help` lists them"
 
 
 def _overview() -> str:
-    single = [(c.words, c.summary) for c in COMMANDS if " " not in c.words]
-    groups = [(name, summary) for name, summary in GROUPS.items() if _members(name)]
-    listing = _listing(single + groups)
+    single = {words: summary(words) for words in COMMANDS if " " not in words}
+    listing = _listing({**single, **GROUPS})
     return f"usage: yt8m COMMAND ...\n\n{_ABOUT}\ncommands:\n{listing}\n{_HOW_IT_ENDS}"
 
 
 def _group(name: str) -> str:
-    listing = _listing([(c.words, c.summary) for c in _members(name)])
+    members = [words for words in COMMANDS if words.startswith(f"{name} ")]
+    listing = _listing({words: summary(words) for words in members})
     return f"usage: yt8m {name} COMMAND ...\n\n{GROUPS[name]}\n\ncommands:\n{listing}"
 
 
-def _members(group: str) -> list[Command]:
-    return [c for c in COMMANDS if c.words.startswith(f"{group} ")]
-
-
-def _listing(rows: list[tuple[str, str]]) -> str:
-    width = max((len(words) for words, _ in rows), default=0)
-    return "".join(f"  {words:<{width}}   {summary}\n" for words, summary in rows)
+def _listing(rows: Mapping[str, str]) -> str:
+    width = max(map(len, rows), default=0)
+    return "".join(f"  {words:<{width}}   {text}\n" for words, text in rows.items())
 
 
 class _Parser(argparse.ArgumentParser):
@@ -183,17 +186,14 @@ class _Parser(argparse.ArgumentParser):
         return f"; did you mean {close[0]}?" if close else ""
 
 
-def _parser(command: Command, doc: str) -> _Parser:
-    first, _, explanation = doc.strip().partition("\n")
+def _parser(words: str, cls: type[Arguments]) -> _Parser:
+    first, _, explanation = (inspect.getdoc(cls) or "").partition("\n")
     parser = _Parser(
-        prog=f"yt8m {command.words}",
+        prog=f"yt8m {words}",
         description=first,
         epilog=explanation.strip() or None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    general = parser.add_argument_group("general")
-    general.add_argument("--quiet", action="store_true", help="only errors and the result")
-    general.add_argument("--json", action="store_true", help="the result as one JSON object")
-    general.add_argument("--debug", action="store_true", help="a traceback with every error")
+    add_options(parser, cls)
     return parser

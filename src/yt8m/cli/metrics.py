@@ -1,49 +1,25 @@
-"""Score predictions and labels in an .npz file: Hit@1, PERR, GAP and MAP.
-
-The file holds `predictions` and `labels`, both [videos, classes]; a label is any value above 0.
-`ids` [videos] may name the videos for messages. Equal scores of one video rank by class index;
-between videos they count as the mean over all their orders.
-
-examples:
-  yt8m metrics predictions.npz
-  yt8m metrics predictions.npz --top-k 5 --json
-"""
+"""Action of `yt8m metrics`."""
 
 from __future__ import annotations
 
-import argparse
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from yt8m.cli.shared_arguments import positive_int
+import numpy as np
+from numpy.lib.npyio import NpzFile
+
+from yt8m.cli.arguments.scoring import MetricsArguments
 from yt8m.components.console.console import Console
+from yt8m.components.metrics import Batch, MetricAccumulator, accumulate, values_of
+from yt8m.components.metrics.catalogue import LOSS
 from yt8m.schemas.errors import DataError, UserError
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from yt8m.components.metrics import MetricAccumulator
 
 _NEEDED = ("predictions", "labels")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
-    parser.add_argument("file", type=Path, metavar="FILE.npz")
-    parser.add_argument(
-        "--top-k", type=positive_int, default=20, help="classes of each video that count (20)"
-    )
-    parser.add_argument(
-        "--top-n", type=positive_int, help="predictions of each class that count in MAP (all)"
-    )
-
-
-def run(args: argparse.Namespace, console: Console) -> None:
+def run(args: MetricsArguments, console: Console) -> None:
     """Print the metrics of the file."""
-    from yt8m.components.metrics import values_of
-    from yt8m.components.metrics.catalogue import LOSS
-
     metrics = _accumulated(args)
     values = {**values_of(metrics), "videos": len(metrics)}
     del values[LOSS]  # the file has none
@@ -51,10 +27,8 @@ def run(args: argparse.Namespace, console: Console) -> None:
     console.result(values, console.table(["metric", "value"], rows))
 
 
-def _accumulated(args: argparse.Namespace) -> MetricAccumulator:
-    from yt8m.components.metrics import Batch, accumulate
-
-    arrays = _load(args.file)
+def _accumulated(args: MetricsArguments) -> MetricAccumulator:
+    arrays = _load(Path(args.file))
     predictions = arrays["predictions"]
     if predictions.ndim != 2 or predictions.shape[1] == 0:
         raise DataError(
@@ -72,9 +46,6 @@ def _accumulated(args: argparse.Namespace) -> MetricAccumulator:
 
 
 def _load(path: Path) -> dict[str, np.ndarray]:
-    import numpy as np
-    from numpy.lib.npyio import NpzFile
-
     try:
         file = np.load(path, allow_pickle=False)
         if not isinstance(file, NpzFile):

@@ -1,85 +1,39 @@
-"""Register a SavedModel from elsewhere, e.g. last year's: as the next version, or as a baseline.
-
-With --data the model is scored on those records first; it then becomes the newest version, which
-model servers load, with its metrics on record. Without, nothing says how good it is: it becomes a
-baseline that is not served, which the next run is compared with where no version of yt8m's is in
-service (or where `baseline.version` names it).
-
-The model needs the signatures `serving_default`, for model servers, and `scores`: serialized
-records `examples` to `scores` [records, classes] and `video_id`. A model that yt8m exported says
-itself what records it takes; for another one the records of --data do, or --level.
-
-What google/youtube-8m's starter code left is taken in as well: its exported SavedModels
-(`video_id`, `class_indexes`, `predictions`), and checkpoints of LogisticModel, MoeModel and
-FrameLevelLogisticModel, as a path (train/model.ckpt-1000) or the directory that holds them, with
-`model_flags.json` where they are.
-
-examples:
-  yt8m models import /backup/2025/model --push /srv/models --data 'data/validate*.tfrecord'
-  yt8m models import /backup/2019/model --push /srv/models --level video
-  yt8m models import /backup/2018/train_dir --push /srv/models --data 'data/validate*.tfrecord'
-"""
+"""Action of `yt8m models import`."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import tempfile
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from yt8m.cli.shared_arguments import add_push_argument
+from yt8m.cli.arguments.models import ModelsImportArguments
 from yt8m.components import storage
+from yt8m.components.artifacts.evaluation import Evaluation
+from yt8m.components.artifacts.export_info import FILE_NAME, ExportInfo
 from yt8m.components.artifacts.saved_model import MODEL_FILE
+from yt8m.components.artifacts.version_record import Origin, VersionRecord
 from yt8m.components.console.console import Console
-from yt8m.components.console.quiet import quiet_tensorflow
-from yt8m.components.storage.temporary import own_temporary_directory
+from yt8m.components.evaluator.model_evaluation import evaluate_files
+from yt8m.components.export.load import LoadedModel, load_model
+from yt8m.components.extras.starter_code.checkpoint import export_checkpoint, find_checkpoint
+from yt8m.components.extras.starter_code.saved_model import (
+    export_saved_model,
+    is_starter_code_export,
+)
+from yt8m.components.registry.push import push
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import FeatureConfig, Level
-
-if TYPE_CHECKING:
-    from yt8m.components.artifacts.evaluation import Evaluation
-    from yt8m.components.artifacts.export_info import ExportInfo
-    from yt8m.components.export.load import LoadedModel
 
 _HEAD = "entities"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
-    parser.add_argument(
-        "model",
-        metavar="DIR",
-        help=f"the SavedModel, where {MODEL_FILE} is, or a checkpoint of the starter code",
-    )
-    add_push_argument(parser)
-    parser.add_argument(
-        "--data",
-        metavar="PATTERN",
-        help="TFRecord files to score it on before it is served, e.g. 'eval/*.tfrecord'",
-    )
-    parser.add_argument(
-        "--level",
-        choices=[level.value for level in Level],
-        help="what kind of record it takes, where neither it nor --data says so",
-    )
-
-
-@own_temporary_directory()
-@quiet_tensorflow()
-def run(args: argparse.Namespace, console: Console) -> None:
+def run(args: ModelsImportArguments, console: Console) -> None:
     """Check the model, score it, and push it."""
-    level = Level(args.level) if args.level else None
-    with as_export(args.model, level=level) as export:
-        _import(args, export, level, console)
+    with as_export(args.model, level=args.level) as export:
+        _import(args, export, args.level, console)
 
 
-def _import(args: argparse.Namespace, export: str, said: Level | None, console: Console) -> None:
-    from yt8m.components.artifacts.version_record import Origin, VersionRecord
-    from yt8m.components.evaluator.model_evaluation import evaluate_files
-    from yt8m.components.export.load import load_model
-    from yt8m.components.registry.push import push
-
+def _import(args: ModelsImportArguments, export: str, said: Level | None, console: Console) -> None:
     model = load_model(export)
     _ = model.serve
     found = evaluate_files(export, args.data, console) if args.data else None
@@ -134,11 +88,6 @@ def as_export(source: str, *, level: Level | None = None) -> Iterator[str]:
 
     `level` is what the user says of a checkpoint, where that does not say so itself.
     """
-    from yt8m.components.extras.starter_code.checkpoint import export_checkpoint, find_checkpoint
-    from yt8m.components.extras.starter_code.saved_model import (
-        export_saved_model,
-        is_starter_code_export,
-    )
 
     is_export = is_starter_code_export(source)
     has_model = storage.exists(storage.join(source, MODEL_FILE))
@@ -158,8 +107,6 @@ def as_export(source: str, *, level: Level | None = None) -> Iterator[str]:
 @contextlib.contextmanager
 def _described(model: LoadedModel, level: Level) -> Iterator[tuple[str, ExportInfo]]:
     """A directory with the model and what it says of itself, a copy where that was missing."""
-    from yt8m.components.artifacts.export_info import FILE_NAME, ExportInfo
-
     if model.level is not None:
         yield model.directory, model.info
         return

@@ -1,22 +1,20 @@
-"""List the pushed versions, the newest first: when, from which data, GAP, soundness.
-
-A version is sound when its record can be read and all its files have the sizes that they were
-pushed with; `yt8m models verify` compares the contents too. Another maker's model, which has no
-record, is foreign: nothing here changes or removes it. Imported models that were never scored are
-baselines that are not served.
-
-examples:
-  yt8m models list --push /srv/models
-  yt8m models list --push /srv/models --json
-"""
+"""Action of `yt8m models list`."""
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
-from yt8m.cli.shared_arguments import add_push_argument
+from yt8m.cli.arguments.models import ModelsListArguments
 from yt8m.components.console.console import Console
+from yt8m.components.registry.versions import (
+    UnusableVersionError,
+    in_service,
+    list_baselines,
+    list_versions,
+    load_version,
+    newest,
+    require_registry,
+)
 
 _STATES = {
     "DamagedVersionError": "damaged",
@@ -26,21 +24,8 @@ _STATES = {
 _COLUMNS = ("version", "pushed", "origin", "GAP", "interval", "spans", "state")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
-    add_push_argument(parser)
-
-
-def run(args: argparse.Namespace, console: Console) -> None:
+def run(args: ModelsListArguments, console: Console) -> None:
     """Print a line for each version."""
-    from yt8m.components.registry.versions import (
-        in_service,
-        list_baselines,
-        list_versions,
-        newest,
-        require_registry,
-    )
-
     require_registry(args.push)
     numbers = sorted((*list_versions(args.push), *list_baselines(args.push)), reverse=True)
     served = in_service(args.push).version
@@ -57,11 +42,6 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
 
 def _row(push_dir: str, number: int) -> dict[str, Any]:
-    from yt8m.components.registry.versions import (
-        UnusableVersionError,
-        load_version,
-    )
-
     try:
         record = load_version(push_dir, number).record
     except UnusableVersionError as error:

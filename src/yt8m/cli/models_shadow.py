@@ -1,55 +1,25 @@
-"""Score a candidate beside the model in service, on logged or fresh records.
-
-Both models score the same records. Of all rows it is said how often the models agree and which rows
-and classes they differ most in; of rows with labels, if there are any, also the metrics of both and
-their paired difference, with intervals. Nothing is changed. At segment level rated segments count.
-
-examples:
-  yt8m models shadow run/export --push /srv/models --data 'fresh/*.tfrecord'
-  yt8m models shadow /srv/models/4 --push /srv/models --data 'logged/*.tfrecord' --json
-"""
+"""Action of `yt8m models shadow`."""
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from yt8m.cli.shared_arguments import (
-    add_push_argument,
-    add_scoring_arguments,
-    positive_int,
-)
+from yt8m.cli.arguments.models import ModelsShadowArguments
+from yt8m.components.artifacts.estimate import estimate_text
 from yt8m.components.console.console import Console
-from yt8m.components.console.quiet import quiet_tensorflow
-from yt8m.components.storage.temporary import own_temporary_directory
+from yt8m.components.evaluator.model_evaluation import evaluator_config, features_of
+from yt8m.components.evaluator.scoring import check_models, create_plan
+from yt8m.components.evaluator.shadow import Answer, ShadowComparison, compare
+from yt8m.components.inputs.shards import group_shards
+from yt8m.components.records.find import find_level, find_shards
+from yt8m.components.registry.find_model import find_model
+from yt8m.components.registry.versions import in_service, require_registry
+from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import UserError
 
-if TYPE_CHECKING:
-    from yt8m.components.evaluator.shadow import Answer, ShadowComparison
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
-    parser.add_argument("model", metavar="DIR", help="the candidate, a SavedModel")
-    add_push_argument(parser)
-    add_scoring_arguments(parser)
-    parser.add_argument(
-        "--shown", type=positive_int, default=10, help="rows and classes that are shown (10)"
-    )
-
-
-@own_temporary_directory()
-@quiet_tensorflow()
-def run(args: argparse.Namespace, console: Console) -> None:
+def run(args: ModelsShadowArguments, console: Console) -> None:
     """Score both, and say where they differ."""
-    from yt8m.components.evaluator.model_evaluation import evaluator_config, features_of
-    from yt8m.components.evaluator.scoring import check_models, create_plan
-    from yt8m.components.evaluator.shadow import compare
-    from yt8m.components.inputs.shards import group_shards
-    from yt8m.components.records.find import find_level, find_shards
-    from yt8m.components.registry.find_model import find_model
-    from yt8m.components.registry.versions import in_service, require_registry
-
     require_registry(args.push)
     served = in_service(args.push)
     if not served.version:
@@ -79,8 +49,6 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
 
 def _value(found: ShadowComparison) -> dict[str, Any]:
-    from yt8m.schemas.config_tree import to_dict
-
     value: dict[str, Any] = to_dict(found)
     value.pop("evaluation")
     overall = found.evaluation.overall if found.evaluation else None
@@ -93,8 +61,6 @@ def _value(found: ShadowComparison) -> dict[str, Any]:
 
 
 def _text(found: ShadowComparison, version: int, console: Console) -> str:
-    from yt8m.components.artifacts.estimate import estimate_text
-
     served = f"version {version}"
     parts = [
         f"{found.rows:,} rows, {found.labelled:,} with labels; the best class is the same in "

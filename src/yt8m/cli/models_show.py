@@ -1,34 +1,17 @@
-"""Show one version: metrics, decision, data, lineage; every file's content is verified.
-
-examples:
-  yt8m models show 3 --push /srv/models
-  yt8m models show 3 --push /srv/models --json
-"""
+"""Action of `yt8m models show`."""
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING
-
-from yt8m.cli.shared_arguments import add_push_argument
+from yt8m.cli.arguments.models import ModelsShowArguments
+from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.console.console import Console
-
-if TYPE_CHECKING:
-    from yt8m.components.artifacts.estimate import Estimate
-    from yt8m.components.artifacts.version_record import VersionRecord
+from yt8m.components.registry.versions import load_version, require_version
+from yt8m.schemas.config_tree import to_dict
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
-    parser.add_argument("version", type=int, metavar="V", help="the number of the version")
-    add_push_argument(parser)
-
-
-def run(args: argparse.Namespace, console: Console) -> None:
+def run(args: ModelsShowArguments, console: Console) -> None:
     """Print the record."""
-    from yt8m.components.registry.versions import load_version, require_version
-    from yt8m.schemas.config_tree import to_dict
-
     require_version(args.push, args.version)
     version = load_version(args.push, args.version, verify=True)
     value = {"path": version.path, **to_dict(version.record)}

@@ -1,36 +1,24 @@
-"""A run's components as they are, and its artifacts; and the schedule's health.
-
-A schedule is a `yt8m retrain --cron` on the root: whether it is running, its last and next run.
-
-examples:
-  yt8m status --root demo/run
-  yt8m status --root demo/run --watch
-  yt8m status --root demo/run --artifacts
-  yt8m status 20260301-030000-000000 --root demo/run --json
-"""
+"""Action of `yt8m status`."""
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
+import json
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from yt8m.cli.arguments import (
-    add_root_arguments,
-    add_run_argument,
-    layout_of,
-    record_of,
-)
-from yt8m.components.artifacts.run_record import State, Verdict
+from yt8m.cli.arguments.runs import StatusArguments
+from yt8m.cli.selection import layout_of, record_named
+from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
 from yt8m.components.console.console import Console
-
-if TYPE_CHECKING:
-    from yt8m.components.artifacts.run_record import NodeRecord, RunRecord
-    from yt8m.pipeline.metadata import ExecutionFacts
+from yt8m.pipeline.metadata import ExecutionFacts
+from yt8m.pipeline.results.model_results import executions_of
+from yt8m.pipeline.run.retrain_status import is_scheduled, read_status
+from yt8m.pipeline.run_record import display_status
+from yt8m.pipeline.workspace import Layout
+from yt8m.schemas.config_tree import to_dict
 
 _COLUMNS = ("component", "state", "execution", "time", "CPU", "peak", "key metric")
 _SHORT = 100
@@ -38,34 +26,21 @@ _LOOK_EVERY_S = 2.0
 _CLEAR = "\033[2J\033[H"  # the screen of a terminal
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_run_argument(parser)
-    add_root_arguments(parser)
-    parser.add_argument(
-        "--artifacts", action="store_true", help="what components put out, with its properties"
-    )
-    parser.add_argument(
-        "--watch",
-        action="store_true",
-        help="say it again whenever it changes, to the end of the run, or of the root's schedule",
-    )
-
-
-def run(args: argparse.Namespace, console: Console) -> None:
+def run(args: StatusArguments, console: Console) -> None:
     for value, text in _changes(args, console) if args.watch else [_look(args, console)]:
         if args.watch and sys.stdout.isatty() and not args.json:
             print(_CLEAR, end="")
         console.result(value, text)
 
 
-def _look(args: argparse.Namespace, console: Console) -> tuple[dict[str, object], str]:
+def _look(args: StatusArguments, console: Console) -> tuple[dict[str, object], str]:
     schedule, in_words = _schedule(args)
     if schedule and not (Path(args.root) / "runs").is_dir():
         return {"run_id": None, "verdict": None, "schedule": schedule}, in_words
-    return _status(record_of(args), args, console)
+    return _status(record_named(layout_of(args.root), args.run), args, console)
 
 
-def _changes(args: argparse.Namespace, console: Console) -> Iterator[tuple[dict[str, object], str]]:
+def _changes(args: StatusArguments, console: Console) -> Iterator[tuple[dict[str, object], str]]:
     """What there is to say, until nothing goes on: no run, and no schedule unless a run was named.
 
     On a terminal the time of what is running is a change too; a log would be nothing else.
@@ -79,7 +54,8 @@ def _changes(args: argparse.Namespace, console: Console) -> Iterator[tuple[dict[
             said = key
         is_running = value["verdict"] == Verdict.RUNNING.value
         if is_running and not _is_scheduled(value):
-            args.run = value["run_id"]  # not another one that begins meanwhile
+            # Not another one that begins meanwhile.
+            args = dataclasses.replace(args, run=str(value["run_id"]))
         if not is_running and (named or not _is_scheduled(value)):
             return
         time.sleep(_LOOK_EVERY_S)
@@ -91,14 +67,10 @@ def _is_scheduled(value: dict[str, object]) -> bool:
 
 
 def _status(
-    record: RunRecord, args: argparse.Namespace, console: Console
+    record: RunRecord, args: StatusArguments, console: Console
 ) -> tuple[dict[str, object], str]:
-    from yt8m.pipeline.results.model_results import executions_of
-    from yt8m.pipeline.run_record import display_status
-    from yt8m.schemas.config_tree import to_dict
-
     schedule, in_words = _schedule(args)
-    layout = layout_of(args)
+    layout = layout_of(args.root)
     executions = executions_of(layout, record)
     value = {
         "run_id": record.run_id,
@@ -123,11 +95,8 @@ def _status(
     return _plain(value), "\n".join(parts)
 
 
-def _schedule(args: argparse.Namespace) -> tuple[dict[str, object], str]:
+def _schedule(args: StatusArguments) -> tuple[dict[str, object], str]:
     """How the root's `yt8m retrain --cron` is doing, if there ever was one."""
-    from yt8m.pipeline.run.retrain_status import is_scheduled, read_status
-    from yt8m.pipeline.workspace import Layout
-
     layout = Layout(Path(args.root).absolute())
     status = read_status(layout)
     if status is None:
@@ -185,6 +154,4 @@ def _short(value: object) -> str:
 
 def _plain(value: object) -> dict[str, object]:
     """MLMD's structures are protobuf messages, which JSON does not know."""
-    import json
-
     return dict(json.loads(json.dumps(value, default=str)))

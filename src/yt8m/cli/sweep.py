@@ -1,51 +1,32 @@
-"""Run every combination of some values, and say which is best.
-
-A --set with several values, separated by commas, is swept over; with several of those every
-combination runs. The runs share one root, and with it everything that the values do not change:
-records are verified and analysed once. There is no baseline, and models go to `<root>/models`, so
-that one run does not raise the bar for the next. Given again, the same command continues: what has
-run is not run again.
-
-examples:
-  yt8m sweep smoke --data demo/data --root demo/sweep --set trainer.seed=1,2,3
-  yt8m sweep my.yaml --root sweep --set trainer.seed=1,2 --set trainer.model.width=256,512
-"""
+"""Action of `yt8m sweep`."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
-from yt8m.cli.arguments import add_run_config_arguments, config_of
+from yt8m.cli.arguments.runs import SweepArguments
+from yt8m.cli.selection import config_of
+from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.console.console import Console
 from yt8m.components.evaluator.config import GAP
+from yt8m.pipeline.python.runs import run as run_pipeline
+from yt8m.pipeline.results.model_results import results_of_run
+from yt8m.pipeline.retraining.sweep import Trial, points_of, prepared, sweep
+from yt8m.pipeline.run.runner import with_absolute_paths
+from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import EXIT_DONE, EXIT_FAILED
 
-if TYPE_CHECKING:
-    from yt8m.components.artifacts.estimate import Estimate
-    from yt8m.pipeline.retraining.sweep import Trial
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_run_config_arguments(parser, push=False)
-
-
-def run(args: argparse.Namespace, console: Console) -> int:
-    from pathlib import Path
-
-    from yt8m.pipeline.python.runs import run as run_pipeline
-    from yt8m.pipeline.results.model_results import results_of_run
-    from yt8m.pipeline.retraining.sweep import points_of, prepared, sweep
-    from yt8m.pipeline.run.runner import with_absolute_paths
-    from yt8m.pipeline.workspace import Layout
-
+def run(args: SweepArguments, console: Console) -> int:
     fixed, points = points_of(args.set)
     configs = []
     for point in points:  # all are read before the first is run: a wrong value is found now
         settings = [*fixed, *(f"{path}={value}" for path, value in point.items())]
-        given = argparse.Namespace(**{**vars(args), "set": settings})
-        configs.append((point, with_absolute_paths(prepared(config_of(given)))))
+        config = config_of(replace(args, set=tuple(settings)))
+        configs.append((point, with_absolute_paths(prepared(config))))
     layout = Layout(Path(configs[0][1].root))
     found: list[tuple[Trial, Mapping[str, Estimate]]] = []
     for trial in sweep(

@@ -41,7 +41,6 @@ def test_records_become_a_model_and_the_same_command_has_nothing_left_to_do(tmp_
     [
         (["--processes", "wrker=1"], "wrker=1"),
         (["--processes", "ps=1,worker=1"], "with a chief"),
-        (["--config", "video_moe"], "two configurations"),
         (["--set", "trainer.batchsize=3"], "did you mean batch_size"),
         (["--set", "trainer.optimizer.name=adma"], "adam"),
         (["--set", "trainer.heads=[{name: verticals}]"], "evaluator.vocabulary = ''"),

@@ -58,17 +58,17 @@ def test_bash_completes_commands_and_options(bash_script, words, found):
 
 
 def test_bash_lists_every_command_and_group(bash_script):
-    singles = {c.words for c in COMMANDS if " " not in c.words}
+    singles = {words for words in COMMANDS if " " not in words}
     assert set(completed(bash_script, "yt8m", "")) == singles | set(GROUPS)
 
 
 def test_fish_is_told_every_command_with_its_summary_and_options(capsys):
     assert run(["completion", "fish"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    for command in COMMANDS:
-        word = command.words.split()[-1]
+    for words in COMMANDS:
+        word = words.split()[-1]
         assert any(f" -a {word} -d " in line for line in lines)
-        for option in options_of(command):
+        for option in options_of(words):
             assert any(f"_from {word}' -l {option[2:]}" in line for line in lines), option
 
 

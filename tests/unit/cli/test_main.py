@@ -3,11 +3,13 @@
 import json
 import sys
 import types
+from dataclasses import dataclass
 
 import pytest
 
 from yt8m.cli import main
 from yt8m.cli import table as commands
+from yt8m.cli.arguments.options import Arguments
 from yt8m.cli.main import run
 from yt8m.schemas.errors import (
     EXIT_HELD_BACK,
@@ -17,16 +19,25 @@ from yt8m.schemas.errors import (
     UserError,
     Yt8mError,
 )
+from yt8m.schemas.limits import PositiveInt
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialArguments(Arguments):
+    """Try it.
+
+    examples:
+      yt8m trial --count 3
+    """
+
+    count: PositiveInt = 1  # how often
 
 
 @pytest.fixture
 def trial(monkeypatch):
     """A command `yt8m trial` that does what the test says; what it got is in `.args`."""
-    module = types.ModuleType("yt8m_trial", "Try it.\n\nexamples:\n  yt8m trial --count 3\n")
+    module = types.ModuleType("yt8m.cli.trial")
     module.outcome = None
-
-    def add_arguments(parser):
-        parser.add_argument("--count", type=int, default=1)
 
     def act(args, console):
         module.args = args
@@ -34,10 +45,9 @@ def trial(monkeypatch):
             raise module.outcome
         return module.outcome
 
-    module.add_arguments, module.run = add_arguments, act
-    monkeypatch.setitem(sys.modules, "yt8m_trial", module)
-    table = (*commands.COMMANDS, commands.Command("trial", "try it", "yt8m_trial"))
-    monkeypatch.setattr(main, "COMMANDS", table)
+    module.run = act
+    monkeypatch.setitem(sys.modules, "yt8m.cli.trial", module)
+    monkeypatch.setattr(main, "COMMANDS", {**commands.COMMANDS, "trial": TrialArguments})
     return module
 
 
@@ -132,7 +142,7 @@ def test_arguments_reach_the_command(trial):
     ("argv", "message"),
     [
         (["trial", "--cuont", "3"], "unrecognized arguments: --cuont 3; did you mean --count?"),
-        (["trial", "--count", "x"], "invalid int value"),
+        (["trial", "--count", "x"], "argument --count: x: must be a whole number, 1 or more"),
         (["trial", "--coun", "3"], "did you mean --count?"),  # no silent abbreviations
     ],
 )
@@ -176,8 +186,8 @@ def test_overview_is_help_when_asked_for_and_a_mistake_when_not(capsys, argv, co
 def test_overview_lists_every_command_or_its_group_once(capsys):
     run(["--help"])
     listed = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line[:2] == "  "]
-    for command in commands.COMMANDS:
-        assert listed.count(command.words.split()[0]) == 1
+    for words in commands.COMMANDS:
+        assert listed.count(words.split()[0]) == 1
 
 
 def test_group_lists_its_commands(capsys):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import time
-from argparse import Namespace
 from dataclasses import replace
 
 import pytest
 
 from yt8m.cli import status
+from yt8m.cli.arguments.runs import StatusArguments
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
 from yt8m.components.console.console import Console
 from yt8m.components.storage.lock import file_lock
@@ -35,7 +35,7 @@ def running():
 
 
 def watch(layout, run=""):
-    args = Namespace(root=str(layout.root), run=run, artifacts=False, watch=True, json=False)
+    args = StatusArguments(root=str(layout.root), run=run, watch=True)
     return status._changes(args, Console())
 
 

@@ -1,5 +1,6 @@
 """Every command of the table: it is there, its help teaches, and the help imports little."""
 
+import dataclasses
 import importlib
 import json
 import subprocess
@@ -8,11 +9,13 @@ import sys
 import pytest
 
 from yt8m.cli.main import run
-from yt8m.cli.table import COMMANDS, GROUPS
+from yt8m.cli.table import COMMANDS, GROUPS, action_module, summary
+from yt8m.schemas.config_docs import comments
 from yt8m.schemas.errors import EXIT_DONE
 
 HEAVY = ("tensorflow", "tf_keras", "tfx", "tfx_bsl", "apache_beam", "kfp", "kubernetes", "pandas")
-EACH = pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.words)
+EACH = pytest.mark.parametrize("words", COMMANDS)
+LONGEST = 60  # characters, beside the words in a terminal
 PROBE = """
 import json, sys
 from yt8m.cli.main import run
@@ -26,31 +29,38 @@ print("\\n" + json.dumps({"code": code, "modules": sorted(names)}))
 
 
 @EACH
-def test_help_explains_and_shows_examples_that_call_this_command(command, capsys):
+def test_help_explains_and_shows_examples_that_call_this_command(words, capsys):
     with pytest.raises(SystemExit) as end:
-        run([*command.words.split(), "--help"])
+        run([*words.split(), "--help"])
     assert end.value.code == EXIT_DONE
     out = capsys.readouterr().out
-    assert out.startswith(f"usage: yt8m {command.words}")
+    assert out.startswith(f"usage: yt8m {words}")
     _, found, examples = out.partition("examples:\n")
     assert found
     lines = [line.strip() for line in examples.splitlines() if "yt8m" in line]
-    assert any(f"yt8m {command.words}" in line for line in lines)
+    assert any(f"yt8m {words}" in line for line in lines)
     for option in ("--quiet", "--json", "--debug"):
         assert option in out
 
 
 @EACH
-def test_module_has_what_the_table_asks_of_it(command):
-    module = importlib.import_module(command.module)
-    assert callable(module.add_arguments)
-    assert callable(module.run)
-    assert command.summary[0].islower() or command.summary.startswith("KFP")
-    assert not command.summary.endswith(".")
-    assert command.words.split()[0] in GROUPS or " " not in command.words
+def test_a_command_has_a_summary_that_fits_on_a_line_and_belongs_to_a_group(words):
+    text = summary(words)
+    assert text[0].islower()
+    assert not text.endswith((".", ","))
+    assert len(text) <= LONGEST
+    assert words.split()[0] in GROUPS or " " not in words
 
 
-@pytest.mark.parametrize("argv", [["--help"], *([*c.words.split(), "--help"] for c in COMMANDS)])
+@pytest.mark.parametrize("words", [words for words in COMMANDS if words != "help"])
+def test_a_command_has_an_action_and_each_of_its_options_a_meaning(words):
+    assert callable(importlib.import_module(action_module(words)).run)
+    fields = {field.name for field in dataclasses.fields(COMMANDS[words])}
+    meanings = comments(COMMANDS[words])
+    assert {name for name in fields if not meanings.get(name)} == set()
+
+
+@pytest.mark.parametrize("argv", [["--help"], *([*words.split(), "--help"] for words in COMMANDS)])
 def test_help_imports_nothing_heavy(argv):
     done = subprocess.run(
         [sys.executable, "-c", PROBE, *argv], capture_output=True, text=True, timeout=60, check=True

@@ -1,6 +1,7 @@
 """Whatever a page shows can be typed: options exist, values are right, pages are reachable."""
 
 import ast
+import dataclasses
 import importlib
 import itertools
 import re
@@ -9,8 +10,8 @@ import pytest
 import yaml
 from docs_blocks import PAGES, ROOT, SHELL, Block, blocks
 
-from yt8m.cli.arguments import config_of
 from yt8m.cli.main import find, parse
+from yt8m.cli.selection import config_of
 from yt8m.components.evaluator.thresholds import check_gate
 from yt8m.kubeflow.config import load_platform
 from yt8m.kubeflow.server.connection import load_connection
@@ -36,15 +37,16 @@ def test_every_shown_command_is_understood_and_its_configuration_is_right(block:
             found = find(list(itertools.takewhile(lambda word: word not in _SEPARATORS, words[1:])))
             assert not isinstance(found, str), found
             command, _ = found
-            _, args = parse(*found)
-            preset = getattr(args, "preset", None) or getattr(args, "config", None)
+            args = parse(*found)
+            preset = getattr(args, "config", None)
             if preset is None or preset.endswith(".yaml"):  # a file that the page tells to write
                 continue
-            if command.words == "sweep":  # one of its combinations stands for all
-                args.set, (*_, point) = points_of(args.set)
-                args.set += [f"{path}={value}" for path, value in point.items()]
-            config = config_of(args) if hasattr(args, "push") else load_config(preset, args.set)
-            if command.words in SHIPPING:
+            if command == "sweep":  # one of its combinations stands for all
+                fixed, (*_, point) = points_of(args.set)
+                point_settings = [f"{path}={value}" for path, value in point.items()]
+                args = dataclasses.replace(args, set=(*fixed, *point_settings))
+            config = config_of(args)
+            if command in SHIPPING:
                 assert check_gate(config.gate, config.evaluator) == []
         if words[0] == "make":
             variables = [word.partition("=")[0] for word in words[1:] if "=" in word]

@@ -80,4 +80,7 @@ def test_the_command_prints_it_or_writes_it(tmp_path, capsys):
     out = tmp_path / "service.yaml"
     assert yt8m([*words, "--out", str(out)]) == 0
     assert yaml.safe_load(out.read_text()) == printed
-    assert yt8m([*words, "--min-replicas", "-1"]) == EXIT_USER
+    with pytest.raises(SystemExit) as end:
+        yt8m([*words, "--min-replicas", "-1"])
+    assert end.value.code == EXIT_USER
+    assert "--min-replicas: -1: must be a whole number, 0 or more" in capsys.readouterr().err

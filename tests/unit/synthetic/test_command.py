@@ -43,7 +43,6 @@ def read_all_of(name):
         (["--train", "-3"], "error: --train = -3: must be 0 or more"),
         (["--classes", "1"], "error: --classes = 1: must be 2 or more"),
         (["--temporal"], "error: --temporal = True: must be false at level video"),
-        (["--frames", "many"], "error: --frames many: write it as A-B"),
         (["--frames", "20-10"], "error: --frames = 20: must be from 2 to max_frames (10)"),
         (["--spans", "0"], "error: --spans = 0: must be 1 to 4095"),
     ],
@@ -54,6 +53,13 @@ def test_mistake_is_refused_by_the_option_before_anything_is_written(
     assert generate(tmp_path / "data", *more) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "data").exists()
+
+
+def test_frames_that_are_no_range_are_refused(tmp_path, capsys):
+    with pytest.raises(SystemExit) as end:
+        generate(tmp_path / "data", "--frames", "many")
+    assert end.value.code == 2
+    assert "argument --frames: many: write it as A-B" in capsys.readouterr().err
 
 
 def test_directory_with_other_files_is_refused(tmp_path, capsys):

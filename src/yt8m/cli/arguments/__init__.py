@@ -1,0 +1,1 @@
+"""What each command takes: a dataclass a command, whose docstring is the command's `--help`."""
