@@ -11,7 +11,7 @@ import pytest
 from yt8m.cli.main import run
 from yt8m.cli.table import COMMANDS, GROUPS, action_module, summary
 from yt8m.schemas.config_docs import comments
-from yt8m.schemas.errors import EXIT_DONE
+from yt8m.schemas.errors import EXIT_DONE, EXIT_USER
 
 HEAVY = ("tensorflow", "tf_keras", "tfx", "tfx_bsl", "apache_beam", "kfp", "kubernetes", "pandas")
 EACH = pytest.mark.parametrize("words", COMMANDS)
@@ -67,4 +67,28 @@ def test_help_imports_nothing_heavy(argv):
     )
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["code"] == EXIT_DONE
+    assert not set(HEAVY) & set(found["modules"])
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (
+            "predict --model m --data d --out o --format jsonl --beam-option=--x=1",
+            "give --beam-runner too",
+        ),
+        ("ensemble --models a b --out o --weights 1,2,3", "one for each of --models"),
+        ("ensemble --models a b --out o --weights fit", "needs labelled records"),
+        ("evaluate --model m --data d --top-k 0", "must be a whole number, 1 or more"),
+        ("train --data d --out o --processes wrker=1", "wrker=1"),
+        ("run no_such_preset", "no_such_preset"),
+    ],
+)
+def test_a_wrong_command_line_is_refused_before_anything_heavy_is_imported(argv, message):
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, *argv.split()], capture_output=True, text=True, timeout=60
+    )
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["code"] == EXIT_USER
+    assert message in done.stderr
     assert not set(HEAVY) & set(found["modules"])
