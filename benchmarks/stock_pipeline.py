@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.load import load_schema
 
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))  # for VideoMetrics
 PREPROCESSING_FN = f"{preprocessing.__name__}.preprocessing_fn"
 
 
@@ -160,7 +162,7 @@ def _eval_config(classes: int) -> Any:
         metrics_specs {{
           metrics {{
             class_name: "VideoMetrics"
-            module: "yt8m.components.evaluator.tfma_metric"
+            module: "video_metrics"
             config: '{config}'
           }}
           thresholds {{ key: "gap" value {{ value_threshold {{ lower_bound {{ value: 0.0 }} }} }} }}

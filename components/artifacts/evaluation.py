@@ -47,6 +47,11 @@ class SliceMetrics:
     baseline: dict[str, Estimate] = field(default_factory=dict)
     difference: dict[str, Estimate] = field(default_factory=dict)
 
+    @property
+    def name(self) -> str:
+        """The slice as limits name it, `num_labels=5+`; empty for all data."""
+        return f"{self.column}={self.value}" if self.column else ""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ClassMetrics:
@@ -100,3 +105,8 @@ class Evaluation(JsonFile):
     confusions: tuple[ConfusedLabels, ...] = ()
     notes: tuple[str, ...] = ()
     broken: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def parts(self) -> tuple[SliceMetrics, ...]:
+        """All data, then every slice."""
+        return (self.overall, *self.slices)

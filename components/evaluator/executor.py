@@ -24,20 +24,15 @@ from yt8m.components.engines.parallelism import parallelism_of
 from yt8m.components.evaluator.beam_scoring import add_scoring, collect
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
 from yt8m.components.evaluator.evaluation import evaluate
-from yt8m.components.evaluator.gate_decision import decide
+from yt8m.components.evaluator.gate import GateLimit, decide
 from yt8m.components.evaluator.record_ranges import divide_records
 from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE, ScoreTable
 from yt8m.components.evaluator.scoring import ScoringPlan, check_models, create_plan, empty_table
 from yt8m.components.evaluator.shard_selection import ShardSelection, choose_shards
-from yt8m.components.evaluator.tfma_gate import (
-    create_eval_config,
-    metrics_of,
-    model_names,
-    parts_of,
-    validate,
-)
 from yt8m.components.evaluator.tfma_output import (
-    UserMetrics,
+    create_eval_config,
+    create_validation,
+    metrics_records,
     write_eval_config,
     write_metrics,
     write_plots,
@@ -46,13 +41,12 @@ from yt8m.components.evaluator.tfma_output import (
 from yt8m.components.evaluator.tfma_user_metrics import (
     Extracts,
     add_user_metrics,
-    collect_user_metrics,
-    collect_user_plots,
-    numbers_of,
+    collect_user_results,
     parse_user_metrics,
+    user_checks,
     with_user_metrics,
 )
-from yt8m.components.evaluator.thresholds import check_gate, expand_thresholds, resolve_gate
+from yt8m.components.evaluator.thresholds import check_gate, limits_of, resolve_gate
 from yt8m.components.records.vocabulary import load_vocabulary
 from yt8m.components.registry.baseline_artifact import baseline_model
 from yt8m.components.registry.digests import model_digest
@@ -69,20 +63,20 @@ class _Job:
     """What one execution does."""
 
     config: EvaluatorConfig
-    gate: GateConfig
+    mode: GateMode
+    limits: tuple[GateLimit, ...]
     plan: ScoringPlan
     chosen: ShardSelection[manifest.Shard]
     examples_uri: str
     evaluation_uri: str
     baseline: str | None  # its name in the decision
     vocabulary: Vocabulary | None
-    eval_config: config_pb2.EvalConfig  # whole: the gate's thresholds and the user's own metrics
-    user_config: config_pb2.EvalConfig | None  # the user's own metrics alone
+    user_config: config_pb2.EvalConfig | None  # metrics and thresholds of the user's own
     notes: tuple[str, ...] = ()
 
 
 class Executor(base_beam_executor.BaseBeamExecutor):
-    """Scores candidate and baseline in one pass, and lets TFMA's validator decide."""
+    """Scores candidate and baseline in one pass, and decides whether the candidate may ship."""
 
     def Do(  # noqa: N802  (TFX's name)
         self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
@@ -105,10 +99,7 @@ class Executor(base_beam_executor.BaseBeamExecutor):
         )
         if model_digest(job.plan.model) != digest:
             raise DataError(f"{job.plan.model}: its files changed while it was scored; run again")
-        user_metrics = collect_user_metrics(job.evaluation_uri)
-        write_metrics(job.evaluation_uri, parts_of(evaluation), user_metrics)
-        evaluation = with_user_metrics(evaluation, user_metrics)
-        decision = _decide(job, evaluation, user_metrics)
+        evaluation, decision = _decide(job, evaluation)
         decision = dataclasses.replace(decision, model_digest=digest)
         metrics_file = storage.join(job.evaluation_uri, evaluation_file.FILE_NAME)
         storage.write_text(metrics_file, evaluation.to_json())
@@ -150,20 +141,17 @@ def _job(inputs: Artifacts, outputs: Artifacts, properties: dict[str, Any]) -> _
         features=features,
     )
     has_baseline = plan.baseline is not None
-    user_config = parse_user_metrics(config.eval_config, has_baseline=has_baseline)
     return _Job(
         config=config,
-        gate=gate,
+        mode=gate.mode,
+        limits=limits_of(gate),
         plan=plan,
         chosen=choose_shards(config, found.shards),
         examples_uri=examples_uri,
         evaluation_uri=artifact_utils.get_single_uri(outputs["evaluation"]),
         baseline=_baseline_name(inputs) if has_baseline else None,
         vocabulary=_vocabulary(config, features),
-        eval_config=create_eval_config(
-            expand_thresholds(gate), config.slices, has_baseline=has_baseline, more=user_config
-        ),
-        user_config=user_config,
+        user_config=parse_user_metrics(config.eval_config, has_baseline=has_baseline),
     )
 
 
@@ -174,15 +162,11 @@ def _without_baseline(job: _Job, why: str) -> _Job:
         "baseline.version=none runs without a baseline"
     )
     _log.warning("%s: %s", job.baseline, note)
-    user_config = parse_user_metrics(job.config.eval_config, has_baseline=False)
     return dataclasses.replace(
         job,
         plan=dataclasses.replace(job.plan, baseline=None),
         baseline=None,
-        user_config=user_config,
-        eval_config=create_eval_config(
-            expand_thresholds(job.gate), job.config.slices, has_baseline=False, more=user_config
-        ),
+        user_config=parse_user_metrics(job.config.eval_config, has_baseline=False),
         notes=(note,),
     )
 
@@ -214,29 +198,30 @@ def _nodes(properties: dict[str, Any]) -> tuple[EvaluatorConfig, GateConfig, Fea
     return config, gate, features
 
 
-def _decide(job: _Job, evaluation: Evaluation, user_metrics: UserMetrics) -> Decision:
-    """Write the evaluation as TFMA's, and decide as TFMA does."""
-    uri, has_baseline = job.evaluation_uri, job.baseline is not None
-    theirs = {key: numbers_of(message) for key, message in user_metrics.items()}
-    verdict = validate(
-        [(key, metrics_of(part) | theirs.get(key, {})) for key, part in parts_of(evaluation)],
-        job.eval_config,
-        rubber_stamp=job.gate.mode is GateMode.NONE,
-    )
-    if evaluation.broken:  # even where there is no threshold
-        verdict.validation_ok = False
-    paths = [path for path in (job.plan.model, job.plan.baseline) if path is not None]
-    models = dict(zip(model_names(has_baseline), paths, strict=True))
-    write_eval_config(uri, job.eval_config, data=job.examples_uri, models=models)
-    write_plots(uri, evaluation, collect_user_plots(uri))
-    write_validation(uri, verdict)
-    return decide(
+def _decide(job: _Job, ours: Evaluation) -> tuple[Evaluation, Decision]:
+    """The decision, what it rests on, and both as TFMA reads them."""
+    uri = job.evaluation_uri
+    users = collect_user_results(uri)
+    evaluation = with_user_metrics(ours, users.metrics)
+    decision = decide(
         evaluation,
-        job.gate,
-        expand_thresholds(job.gate),
-        verdict,
+        job.limits,
+        mode=job.mode,
         baseline=job.baseline,
+        more=user_checks(users.validation),
     )
+    eval_config = create_eval_config(
+        job.limits,
+        job.config.slices,
+        has_baseline=job.baseline is not None,
+        users=job.user_config,
+    )
+    models = [path for path in (job.plan.model, job.plan.baseline) if path is not None]
+    write_eval_config(uri, eval_config, data=job.examples_uri, models=models)
+    write_metrics(uri, metrics_records(ours, users.metrics))
+    write_plots(uri, evaluation, users.plots)
+    write_validation(uri, create_validation(evaluation, job.limits, decision, users.validation))
+    return evaluation, decision
 
 
 def _read_manifest(examples_uri: str) -> manifest.Manifest:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from yt8m.components.artifacts.decision import Decision, GateMode
+from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
 from yt8m.components.evaluator.evaluation import evaluate
-from yt8m.components.evaluator.gate_decision import decide
+from yt8m.components.evaluator.gate import EXAMPLE_COUNT, decide
 from yt8m.components.evaluator.scoring import ShardScorer, check_models, create_plan
-from yt8m.components.evaluator.tfma_gate import create_eval_config, metrics_of, parts_of, validate
-from yt8m.components.evaluator.thresholds import EXAMPLE_COUNT, expand_thresholds
+from yt8m.components.evaluator.thresholds import limits_of
 from yt8m.components.records.vocabulary import load_vocabulary
 from yt8m.schemas.features import FeatureConfig, Level
 
@@ -47,15 +46,8 @@ def decide_served_model(
         ShardScorer(plan).score(shards), config, level=level, vocabulary=vocabulary, notes=notes
     )
     known = (*evaluation.overall.candidate, EXAMPLE_COUNT)
-    limits = [limit for limit in expand_thresholds(gate) if limit.metric in known]
-    verdict = validate(
-        [(key, metrics_of(part)) for key, part in parts_of(evaluation)],
-        create_eval_config(limits, config.slices, has_baseline=False),
-        rubber_stamp=gate.mode is GateMode.NONE,
-    )
-    if evaluation.broken:
-        verdict.validation_ok = False
-    decision = decide(evaluation, gate, limits, verdict, baseline=None)
+    limits = [limit for limit in limits_of(gate) if limit.metric in known]
+    decision = decide(evaluation, limits, mode=gate.mode)
     # Of a model that gives no numbers no example is evaluated, and yet all is known.
     enough = bool(evaluation.broken) or evaluation.examples >= gate.min_examples
     return ServedModelDecision(decision=decision, has_enough_examples=enough)

@@ -1,25 +1,32 @@
-"""The evaluation artifact as TFMA reads it: metrics, plots, validation and configuration."""
+"""The evaluation artifact as TFMA reads it: metrics, plots, validation and configuration.
+
+TFMA's files are written from the evaluation and the decision. Metrics have their names and, where
+there is one, their interval as a BoundedValue; what is undefined is NaN. TFMA has no word for a
+limit on an interval's bound: such a limit is written as one on the value, and a failure of it
+says in its message what was compared.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import tensorflow_model_analysis as tfma
-from google.protobuf import json_format, wrappers_pb2
-from tensorflow_model_analysis.metrics import metric_types
+from google.protobuf import json_format
 from tensorflow_model_analysis.proto import (
     config_pb2,
     metrics_for_slice_pb2,
     validation_result_pb2,
 )
-from tensorflow_model_analysis.writers import metrics_plots_and_validations_writer as writer
 
 from yt8m.components import storage
+from yt8m.components.artifacts.decision import Check, Decision, GateMode
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
+from yt8m.components.evaluator.config import SliceConfig
+from yt8m.components.evaluator.gate import EXAMPLE_COUNT, GateLimit, Quantity
 from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE
-from yt8m.components.evaluator.tfma_gate import SliceKey, metrics_of, model_names
 from yt8m.components.metrics.curves import CalibrationBin, CurvePoint
 from yt8m.components.records.tfrecord import frame
 
@@ -28,24 +35,185 @@ PLOTS_FILE = "plots-00000-of-00001.tfrecord"
 VALIDATION_FILE = "validations.tfrecord"
 CONFIG_FILE = "eval_config.json"
 
-UserMetrics = Mapping[SliceKey, metrics_for_slice_pb2.MetricsForSlice]
-UserPlots = Mapping[SliceKey, metrics_for_slice_pb2.PlotsForSlice]
+UserMetrics = Mapping[str, metrics_for_slice_pb2.MetricsForSlice]  # by the slice's name
+UserPlots = Mapping[str, metrics_for_slice_pb2.PlotsForSlice]
 
 
-def write_metrics(
-    uri: str,
-    parts: Iterable[tuple[SliceKey, SliceMetrics]],
-    user_metrics: UserMetrics | None = None,
+def model_names(has_baseline: bool) -> list[str]:
+    """TFMA's names of the models; it calls a model that is alone by the empty name."""
+    return [tfma.CANDIDATE_KEY, tfma.BASELINE_KEY] if has_baseline else [""]
+
+
+def slice_name(key: metrics_for_slice_pb2.SliceKey) -> str:
+    """The slice's name as `SliceMetrics.name`."""
+    return ",".join(f"{k.column}={k.bytes_value.decode()}" for k in key.single_slice_keys)
+
+
+def metrics_records(
+    evaluation: Evaluation, user_metrics: UserMetrics
+) -> list[metrics_for_slice_pb2.MetricsForSlice]:
+    """One record a slice: our metrics, then the user's."""
+    return [_metrics_record(part, user_metrics.get(part.name)) for part in evaluation.parts]
+
+
+def _metrics_record(
+    part: SliceMetrics, users: metrics_for_slice_pb2.MetricsForSlice | None
+) -> metrics_for_slice_pb2.MetricsForSlice:
+    record = metrics_for_slice_pb2.MetricsForSlice(slice_key=_slice_key(part))
+    models = zip(model_names(bool(part.baseline)), (part.candidate, part.baseline), strict=False)
+    for name, estimates in models:
+        _add_metrics(record, _values(estimates, part), model_name=name)
+    _add_metrics(record, part.difference, model_name=tfma.CANDIDATE_KEY, is_diff=True)
+    if users is not None:
+        record.metric_keys_and_values.extend(users.metric_keys_and_values)
+    return record
+
+
+def _values(estimates: Mapping[str, Estimate], part: SliceMetrics) -> dict[str, Estimate]:
+    """A model's estimates, and the number of examples, which TFMA's views size their bars by."""
+    return {**estimates, EXAMPLE_COUNT: Estimate(value=float(part.examples))}
+
+
+def _slice_key(part: SliceMetrics) -> metrics_for_slice_pb2.SliceKey:
+    key = metrics_for_slice_pb2.SliceKey()
+    if part.column:
+        key.single_slice_keys.add(column=part.column, bytes_value=part.value.encode())
+    return key
+
+
+def _add_metrics(
+    record: metrics_for_slice_pb2.MetricsForSlice, estimates: Mapping[str, Estimate], **key: Any
 ) -> None:
-    """One record a slice; where there are intervals, TFMA shows the value with its bounds."""
-    records = []
-    for key, part in parts:
-        values: dict[metric_types.MetricKey, Any] = {**metrics_of(part), **_bounded(part)}
-        record = writer.convert_slice_metrics_to_proto((key, values), None)
-        if user_metrics and key in user_metrics:
-            record.metric_keys_and_values.extend(user_metrics[key].metric_keys_and_values)
-        records.append(record)
+    for name, estimate in estimates.items():
+        added = record.metric_keys_and_values.add(key={"name": name, **key})
+        if estimate.lower is None or estimate.upper is None:
+            value = math.nan if estimate.value is None else estimate.value
+            added.value.double_value.value = value
+        else:
+            added.value.bounded_value.value.value = estimate.value
+            added.value.bounded_value.lower_bound.value = estimate.lower
+            added.value.bounded_value.upper_bound.value = estimate.upper
+
+
+def create_eval_config(
+    limits: Sequence[GateLimit],
+    slices: Sequence[SliceConfig],
+    *,
+    has_baseline: bool,
+    users: config_pb2.EvalConfig | None,
+) -> config_pb2.EvalConfig:
+    """The limits that apply, as TFMA's thresholds, and the metrics of the user's own config."""
+    config = config_pb2.EvalConfig()
+    names = model_names(has_baseline)
+    for name in names:
+        config.model_specs.add(name=name, is_baseline=name == tfma.BASELINE_KEY)
+    config.slicing_specs.add()
+    for part in slices:
+        config.slicing_specs.add(feature_keys=[part.column])
+    spec = config.metrics_specs.add(model_names=names)
+    for limit in limits:
+        if has_baseline or not limit.needs_baseline:
+            # TFMA checks a threshold without a slicing spec on every slice.
+            spec.per_slice_thresholds[limit.metric].thresholds.add(
+                slicing_specs=[_slicing_spec(limit)], threshold=_threshold(limit)
+            )
+    if users is not None:
+        config.metrics_specs.extend(users.metrics_specs)
+    return config
+
+
+def _slicing_spec(limit: GateLimit) -> config_pb2.SlicingSpec:
+    column, _, value = limit.slice.partition("=")
+    return config_pb2.SlicingSpec(feature_values={column: value} if column else {})
+
+
+def _threshold(limit: GateLimit) -> config_pb2.MetricThreshold:
+    bound = {"value": limit.bound}
+    if limit.quantity is Quantity.VALUE:
+        side = {"upper_bound" if limit.is_maximum else "lower_bound": bound}
+        return config_pb2.MetricThreshold(value_threshold=side)
+    direction = config_pb2.MetricDirection
+    change = {
+        "direction": direction.LOWER_IS_BETTER if limit.is_maximum else direction.HIGHER_IS_BETTER,
+        "absolute" if limit.quantity is Quantity.CHANGE else "relative": bound,
+    }
+    return config_pb2.MetricThreshold(change_threshold=change)
+
+
+def create_validation(
+    evaluation: Evaluation,
+    limits: Sequence[GateLimit],
+    decision: Decision,
+    users: validation_result_pb2.ValidationResult,
+) -> validation_result_pb2.ValidationResult:
+    """The decision in TFMA's terms; `users` is TFMA's verdict on the user's own config."""
+    result = validation_result_pb2.ValidationResult()
+    result.CopyFrom(users)
+    result.validation_ok = decision.blessed
+    result.rubber_stamp = decision.mode is GateMode.NONE
+    parts = {part.name: part for part in evaluation.parts}
+    slices = {slice_name(v.slice_key): v for v in result.metric_validations_per_slice}
+    for limit, check in zip(limits, decision.checks, strict=False):  # the user's follow ours
+        spec = _slicing_spec(limit)
+        if not check.applied:
+            continue
+        if limit.slice not in parts:
+            if spec not in result.missing_slices:
+                result.missing_slices.append(spec)
+            continue
+        details = result.validation_details.slicing_details
+        if spec not in [one.slicing_spec for one in details]:
+            details.add(slicing_spec=spec, num_matching_slices=1)
+        if not check.passed:
+            part = parts[limit.slice]
+            if limit.slice not in slices:
+                slices[limit.slice] = result.metric_validations_per_slice.add(
+                    slice_key=_slice_key(part)
+                )
+            slices[limit.slice].failures.append(_failure(limit, check, part))
+    return result
+
+
+def _failure(
+    limit: GateLimit, check: Check, part: SliceMetrics
+) -> validation_result_pb2.ValidationFailure:
+    estimates = part.difference if limit.needs_baseline else _values(part.candidate, part)
+    value = estimates.get(limit.metric, Estimate()).value
+    observed = "undefined" if check.observed is None else f"{check.observed:.6g}"
+    return validation_result_pb2.ValidationFailure(
+        metric_key={
+            "name": limit.metric,
+            "model_name": model_names(bool(part.baseline))[0],
+            "is_diff": limit.needs_baseline,
+        },
+        metric_threshold=_threshold(limit),
+        metric_value={"double_value": {"value": math.nan if value is None else value}},
+        message=f"{check.needed} is needed, it is {observed}",
+    )
+
+
+def write_metrics(uri: str, records: Iterable[metrics_for_slice_pb2.MetricsForSlice]) -> None:
+    """Write one record a slice."""
     _write_records(storage.join(uri, METRICS_FILE), records)
+
+
+def write_validation(uri: str, verdict: validation_result_pb2.ValidationResult) -> None:
+    """Write the decision."""
+    _write_records(storage.join(uri, VALIDATION_FILE), [verdict])
+
+
+def write_eval_config(
+    uri: str, config: config_pb2.EvalConfig, *, data: str, models: Sequence[str]
+) -> None:
+    """Write what was evaluated: configuration, data, models."""
+    run = config_pb2.EvalRun(
+        eval_config=config,
+        version=tfma.__version__,
+        data_location=data,
+        file_format="tfrecords",
+        model_locations=dict(zip(model_names(len(models) > 1), models, strict=True)),
+    )
+    storage.write_text(storage.join(uri, CONFIG_FILE), json_format.MessageToJson(run))
 
 
 def write_plots(uri: str, evaluation: Evaluation, user_plots: UserPlots) -> None:
@@ -55,53 +223,11 @@ def write_plots(uri: str, evaluation: Evaluation, user_plots: UserPlots) -> None
     """
     by_slice = {key: _copy(plots) for key, plots in user_plots.items()}
     if evaluation.calibration:
-        overall = by_slice.setdefault((), writer.convert_slice_plots_to_proto(((), {}), None))
+        overall = by_slice.setdefault(
+            "", metrics_for_slice_pb2.PlotsForSlice(slice_key=_slice_key(evaluation.overall))
+        )
         _add_ours(overall, evaluation)
     _write_records(storage.join(uri, PLOTS_FILE), by_slice.values())
-
-
-def write_validation(uri: str, verdict: validation_result_pb2.ValidationResult) -> None:
-    """TFMA's verdict."""
-    _write_records(storage.join(uri, VALIDATION_FILE), [verdict])
-
-
-def write_eval_config(
-    uri: str, config: config_pb2.EvalConfig, *, data: str, models: Mapping[str, str]
-) -> None:
-    """What was evaluated: configuration, data, models by name."""
-    run = config_pb2.EvalRun(
-        eval_config=config,
-        version=tfma.__version__,
-        data_location=data,
-        file_format="tfrecords",
-        model_locations=models,
-    )
-    storage.write_text(storage.join(uri, CONFIG_FILE), json_format.MessageToJson(run))
-
-
-def _bounded(
-    part: SliceMetrics,
-) -> dict[metric_types.MetricKey, metrics_for_slice_pb2.BoundedValue]:
-    candidate = model_names(bool(part.baseline))[0]
-    rows = [(part.candidate, candidate, False), (part.difference, candidate, True)]
-    if part.baseline:
-        rows.append((part.baseline, tfma.BASELINE_KEY, False))
-    return {
-        metric_types.MetricKey(
-            name=name, model_name=model, example_weighted=None, is_diff=is_diff
-        ): _bounded_value(estimate)
-        for estimates, model, is_diff in rows
-        for name, estimate in estimates.items()
-        if estimate.lower is not None and estimate.upper is not None
-    }
-
-
-def _bounded_value(estimate: Estimate) -> metrics_for_slice_pb2.BoundedValue:
-    return metrics_for_slice_pb2.BoundedValue(
-        value=wrappers_pb2.DoubleValue(value=estimate.value),
-        lower_bound=wrappers_pb2.DoubleValue(value=estimate.lower),
-        upper_bound=wrappers_pb2.DoubleValue(value=estimate.upper),
-    )
 
 
 def _write_records(uri: str, messages: Iterable[Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,25 +12,34 @@ import tensorflow_model_analysis as tfma
 from google.protobuf import text_format
 from tensorflow_model_analysis.evaluators import metrics_plots_and_validations_evaluator
 from tensorflow_model_analysis.metrics import metric_types
-from tensorflow_model_analysis.proto import config_pb2, metrics_for_slice_pb2
-from tensorflow_model_analysis.slicer import slicer_lib
+from tensorflow_model_analysis.proto import (
+    config_pb2,
+    metrics_for_slice_pb2,
+    validation_result_pb2,
+)
 from tensorflow_model_analysis.writers import metrics_plots_and_validations_writer as writer
 
 from yt8m.components import storage
-from yt8m.components.artifacts.estimate import Estimate, estimate_of, paired_difference
+from yt8m.components.artifacts.decision import Check
+from yt8m.components.artifacts.estimate import estimate_of, paired_difference
 from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
 from yt8m.components.evaluator.config import SliceConfig
 from yt8m.components.evaluator.score_table import CANDIDATE, ScoreTable
 from yt8m.components.evaluator.scoring import ScoredBatch
 from yt8m.components.evaluator.slices import slices_of
-from yt8m.components.evaluator.tfma_gate import Metrics, SliceKey, model_names, parts_of
-from yt8m.components.evaluator.tfma_output import UserMetrics, UserPlots
+from yt8m.components.evaluator.tfma_output import (
+    UserMetrics,
+    UserPlots,
+    model_names,
+    slice_name,
+)
 from yt8m.components.metrics.catalogue import MetricInfo, info_of
 from yt8m.components.records.tfrecord import frame, read_records
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.vocabulary import Vocabulary
 
 _METRICS_FILE, _PLOTS_FILE = ".user-metrics.tfrecord", ".user-plots.tfrecord"
+_VALIDATION_FILE = ".user-validation.tfrecord"
 
 
 def parse_user_metrics(text: str, *, has_baseline: bool) -> config_pb2.EvalConfig | None:
@@ -99,70 +108,83 @@ def _by_model(values: dict[str, np.ndarray]) -> Any:
 def add_user_metrics(
     examples: beam.PCollection, config: config_pb2.EvalConfig, evaluation_uri: str
 ) -> None:
-    """Let TFMA compute its metrics and plots of `examples`, and keep them to be collected."""
+    """Let TFMA compute and validate its metrics of `examples`, and keep them to be collected."""
     evaluator = metrics_plots_and_validations_evaluator.MetricsPlotsAndValidationsEvaluator(
         eval_config=config
     )
     evaluation = examples | "UserMetrics" >> evaluator.ptransform
-    kept = (
-        (tfma.METRICS_KEY, _METRICS_FILE, writer.convert_slice_metrics_to_proto),
-        (tfma.PLOTS_KEY, _PLOTS_FILE, writer.convert_slice_plots_to_proto),
-    )
-    for key, name, as_proto in kept:
-        if key in evaluation:
-            place = storage.join(evaluation_uri, name)
-            _ = evaluation[key] | f"Keep {key}" >> _Keep(place, as_proto)
+    kept = [
+        (_METRICS_FILE, evaluation[tfma.METRICS_KEY] | "Metrics" >> beam.Map(_metrics_proto)),
+        (
+            _VALIDATION_FILE,
+            evaluation[tfma.VALIDATIONS_KEY]
+            # A config without thresholds is no failure.
+            | "Validation"
+            >> beam.CombineGlobally(writer.CombineValidations(config, rubber_stamp=True)),
+        ),
+    ]
+    if tfma.PLOTS_KEY in evaluation:
+        kept.append((_PLOTS_FILE, evaluation[tfma.PLOTS_KEY] | "Plots" >> beam.Map(_plots_proto)))
+    for name, messages in kept:
+        _ = messages | f"Keep {name}" >> _Keep(storage.join(evaluation_uri, name))
+
+
+def _metrics_proto(part: tuple[Any, Any]) -> metrics_for_slice_pb2.MetricsForSlice:
+    return writer.convert_slice_metrics_to_proto(part, None)
+
+
+def _plots_proto(part: tuple[Any, Any]) -> metrics_for_slice_pb2.PlotsForSlice:
+    return writer.convert_slice_plots_to_proto(part, None)
 
 
 class _Keep(beam.PTransform):
-    """Writes what TFMA computed of each slice to one file."""
+    """Writes all messages to one file."""
 
-    def __init__(self, place: str, as_proto: Callable[[Any, None], Any]) -> None:
+    def __init__(self, place: str) -> None:
         super().__init__()
-        self._place, self._as_proto = place, as_proto
+        self._place = place
 
-    def expand(self, slices: beam.PCollection) -> beam.PCollection:
-        place, as_proto = self._place, self._as_proto
+    def expand(self, messages: beam.PCollection) -> beam.PCollection:
+        place = self._place
         return (
-            slices
-            | "AsBytes" >> beam.Map(lambda part: as_proto(part, None).SerializeToString())
+            messages
+            | "AsBytes" >> beam.Map(lambda message: message.SerializeToString())
             | "Together" >> beam.combiners.ToList()
             | "Write"
             >> beam.Map(lambda rows: storage.write_bytes(place, b"".join(map(frame, rows))))
         )
 
 
-def collect_user_metrics(evaluation_uri: str) -> UserMetrics:
-    """The metrics that TFMA computed, by slice; none where the user configured none."""
-    kind = metrics_for_slice_pb2.MetricsForSlice
-    return _collect(storage.join(evaluation_uri, _METRICS_FILE), kind)
+@dataclass(frozen=True, kw_only=True)
+class UserResults:
+    """What TFMA computed of the user's own config; nothing where there is none."""
+
+    metrics: UserMetrics
+    plots: UserPlots
+    validation: validation_result_pb2.ValidationResult
 
 
-def collect_user_plots(evaluation_uri: str) -> UserPlots:
-    """The plots that TFMA computed, by slice; none where the user configured none."""
-    return _collect(storage.join(evaluation_uri, _PLOTS_FILE), metrics_for_slice_pb2.PlotsForSlice)
+def collect_user_results(evaluation_uri: str) -> UserResults:
+    """Read and remove the files that `add_user_metrics` left."""
+    metrics = _collect(evaluation_uri, _METRICS_FILE, metrics_for_slice_pb2.MetricsForSlice)
+    plots = _collect(evaluation_uri, _PLOTS_FILE, metrics_for_slice_pb2.PlotsForSlice)
+    kind = validation_result_pb2.ValidationResult
+    validations = _collect(evaluation_uri, _VALIDATION_FILE, kind)
+    return UserResults(
+        metrics={slice_name(message.slice_key): message for message in metrics},
+        plots={slice_name(message.slice_key): message for message in plots},
+        validation=validations[0] if validations else kind(),
+    )
 
 
-def _collect(place: str, kind: Any) -> dict[SliceKey, Any]:
-    """The messages of `kind` at `place`, which is removed."""
-    found: dict[SliceKey, Any] = {}
+def _collect(evaluation_uri: str, name: str, kind: Any) -> list[Any]:
+    place = storage.join(evaluation_uri, name)
     if not storage.exists(place):
-        return found
+        return []
     with storage.open_file(place) as file:
-        for _, data in read_records(file):
-            message = kind.FromString(data)
-            found[slicer_lib.deserialize_slice_key(message.slice_key)] = message
+        messages = [kind.FromString(data) for _, data in read_records(file)]
     storage.remove(place)
-    return found
-
-
-def numbers_of(message: metrics_for_slice_pb2.MetricsForSlice) -> Metrics:
-    """Those of TFMA's metrics that are plain numbers, which thresholds can be put on."""
-    return {
-        metric_types.MetricKey.from_proto(pair.key): pair.value.double_value.value
-        for pair in message.metric_keys_and_values
-        if pair.value.WhichOneof("type") == "double_value"
-    }
+    return messages
 
 
 def with_user_metrics(evaluation: Evaluation, user_metrics: UserMetrics) -> Evaluation:
@@ -170,14 +192,12 @@ def with_user_metrics(evaluation: Evaluation, user_metrics: UserMetrics) -> Eval
 
     A metric of one class, or of k, is in TFMA's files alone.
     """
-    by_part = {key: _numbers_by_name(message) for key, message in user_metrics.items()}
-    names = dict.fromkeys(key.name for numbers in by_part.values() for key in numbers)
+    by_part = {name: dict(_numbers(record)) for name, record in user_metrics.items()}
+    names = dict.fromkeys(name for numbers in by_part.values() for _, name in numbers)
     known = {metric.name for metric in evaluation.metrics}
     added = tuple(info_of(name) for name in names if name not in known)
-    if not added:
-        return evaluation
     overall, *slices = (
-        _with_numbers(part, added, by_part.get(key, {})) for key, part in parts_of(evaluation)
+        _with_numbers(part, added, by_part.get(part.name, {})) for part in evaluation.parts
     )
     return replace(
         evaluation,
@@ -187,24 +207,25 @@ def with_user_metrics(evaluation: Evaluation, user_metrics: UserMetrics) -> Eval
     )
 
 
-def _numbers_by_name(message: metrics_for_slice_pb2.MetricsForSlice) -> Metrics:
-    return {
-        key: value
-        for key, value in numbers_of(message).items()
-        if key.sub_key is None and key.aggregation_type is None and not key.is_diff
-    }
+def _numbers(
+    record: metrics_for_slice_pb2.MetricsForSlice,
+) -> Iterator[tuple[tuple[str, str], float]]:
+    """The plain numbers by model and metric."""
+    for pair in record.metric_keys_and_values:
+        key = metric_types.MetricKey.from_proto(pair.key)
+        is_number = pair.value.WhichOneof("type") == "double_value"
+        if is_number and not (key.sub_key or key.aggregation_type or key.is_diff):
+            yield (key.model_name, key.name), pair.value.double_value.value
 
 
 def _with_numbers(
-    part: SliceMetrics, added: Sequence[MetricInfo], numbers: Metrics
+    part: SliceMetrics, added: Sequence[MetricInfo], numbers: Mapping[tuple[str, str], float]
 ) -> SliceMetrics:
-    candidate, *against = model_names(bool(part.baseline))
-
-    def of_model(model: str) -> dict[str, Estimate]:
-        values = {key.name: v for key, v in numbers.items() if key.model_name == model}
-        return {m.name: estimate_of(values.get(m.name)) for m in added}
-
-    ours, theirs = of_model(candidate), of_model(*against) if against else {}
+    ours, *against = (
+        {metric.name: estimate_of(numbers.get((model, metric.name))) for metric in added}
+        for model in model_names(bool(part.baseline))
+    )
+    theirs = against[0] if against else {}
     difference = {name: paired_difference(ours[name], theirs[name]) for name in theirs}
     return replace(
         part,
@@ -212,3 +233,33 @@ def _with_numbers(
         baseline=part.baseline | theirs,
         difference=part.difference | difference,
     )
+
+
+def user_checks(verdict: validation_result_pb2.ValidationResult) -> list[Check]:
+    """The failures in TFMA's verdict as checks of the gate."""
+    checks = [
+        _failed(failure.metric_key.name, slice_name(part.slice_key), _described(failure))
+        for part in verdict.metric_validations_per_slice
+        for failure in part.failures
+    ]
+    checks += [
+        _failed("slice", _spec_text(spec), "no evaluated example is in this slice")
+        for spec in verdict.missing_slices
+    ]
+    return checks
+
+
+def _failed(name: str, part: str, note: str) -> Check:
+    needed = f"{name} as evaluator.eval_config requires"
+    return Check(metric=name, needed=needed, slice=part, note=note)
+
+
+def _described(failure: validation_result_pb2.ValidationFailure) -> str:
+    needed = str(failure.metric_threshold).replace("\n", " ").strip()
+    has_value = failure.HasField("metric_value")
+    observed = f"{failure.metric_value.double_value.value:.6g}" if has_value else "nothing"
+    return f"needs {needed}, found {observed}"
+
+
+def _spec_text(spec: config_pb2.SlicingSpec) -> str:
+    return ",".join([*spec.feature_keys, *(f"{k}={v}" for k, v in spec.feature_values.items())])

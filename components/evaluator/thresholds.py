@@ -1,106 +1,48 @@
-"""The gate's thresholds: checked before anything runs, and expanded to limits on plain numbers.
-
-A bound of an interval is a number of its own (`gap_lower`, `map_diff_lower`, ...), because TFMA's
-validator compares plain numbers only.
-"""
+"""The gate's thresholds: checked before anything runs, replaced by an operator's, made limits."""
 
 from __future__ import annotations
 
 import dataclasses
-import enum
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from yt8m.components.artifacts.decision import GateMode
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig, Threshold
+from yt8m.components.evaluator.gate import EXAMPLE_COUNT, GateLimit, Quantity
 from yt8m.components.evaluator.own_metrics import importable_metrics
 from yt8m.components.metrics.catalogue import LOSS, Metric
 from yt8m.schemas.code_digest import module_of
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.own_code import missing_module
 
-EXAMPLE_COUNT = "example_count"
 _TENSORFLOW_MB = 500  # of a process that has imported it, about
 
 
-class LimitKind(enum.Enum):
-    """What is limited, and from which side."""
-
-    AT_LEAST = ">="
-    AT_MOST = "<="
-    CHANGE_AT_LEAST = "change >="
-    CHANGE_AT_MOST = "change <="
-    RELATIVE_CHANGE_AT_LEAST = "relative change >="
-
-
-CHANGES = (LimitKind.CHANGE_AT_LEAST, LimitKind.CHANGE_AT_MOST, LimitKind.RELATIVE_CHANGE_AT_LEAST)
-
-
-@dataclass(frozen=True, kw_only=True)
-class GateLimit:
-    """One limit. `number` is the name that TFMA knows the number by."""
-
-    metric: str
-    number: str
-    kind: LimitKind
-    limit: float
-    slice: str = ""
-    needs_baseline: bool = False
-
-    @property
-    def is_change(self) -> bool:
-        """Whether TFMA's change thresholds express it; bounds of changes are values to TFMA."""
-        return self.kind in CHANGES and self.number == self.metric
-
-    @property
-    def text(self) -> str:
-        """For people."""
-        what = "evaluated examples" if self.metric == EXAMPLE_COUNT else self.metric
-        if self.kind in CHANGES:
-            against = (
-                "relative change" if self.kind is LimitKind.RELATIVE_CHANGE_AT_LEAST else "change"
-            )
-            what = f"{against} of {what} against the baseline"
-        if self.number != self.metric:
-            what = f"lower bound of {what}"
-        sign = "<=" if self.kind in (LimitKind.AT_MOST, LimitKind.CHANGE_AT_MOST) else ">="
-        return f"{what} {sign} {self.limit:g}"
-
-
-def expand_thresholds(gate: GateConfig) -> list[GateLimit]:
+def limits_of(gate: GateConfig) -> tuple[GateLimit, ...]:
     """Every limit of `gate`, the number of examples first; none where the gate is off."""
     if gate.mode is GateMode.NONE:
-        return []
-    count = GateLimit(
-        metric=EXAMPLE_COUNT, number=EXAMPLE_COUNT, kind=LimitKind.AT_LEAST, limit=gate.min_examples
-    )
-    return [count, *(limit for t in gate.all_thresholds for limit in _limits(t))]
+        return ()
+    count = GateLimit(metric=EXAMPLE_COUNT, bound=gate.min_examples)
+    return (count, *(limit for t in gate.all_thresholds for limit in _limits(t)))
 
 
 def _limits(threshold: Threshold) -> Iterator[GateLimit]:
-    metric = threshold.metric
-    sure = threshold.confident
     rows = (
-        (threshold.minimum, LimitKind.AT_LEAST, f"{metric}_lower"),
-        (threshold.maximum, LimitKind.AT_MOST, metric),
-        (threshold.min_change, LimitKind.CHANGE_AT_LEAST, f"{metric}_diff_lower"),
-        (threshold.max_change, LimitKind.CHANGE_AT_MOST, metric),
-        (
-            threshold.min_relative_change,
-            LimitKind.RELATIVE_CHANGE_AT_LEAST,
-            f"{metric}_relative_diff_lower",
-        ),
+        (threshold.minimum, Quantity.VALUE, False),
+        (threshold.maximum, Quantity.VALUE, True),
+        (threshold.min_change, Quantity.CHANGE, False),
+        (threshold.max_change, Quantity.CHANGE, True),
+        (threshold.min_relative_change, Quantity.RELATIVE_CHANGE, False),
     )
-    for limit, kind, bound in rows:
-        if limit is not None:
+    for bound, quantity, is_maximum in rows:
+        if bound is not None:
             yield GateLimit(
-                metric=metric,
-                number=bound if sure else metric,
-                kind=kind,
-                limit=limit,
+                metric=threshold.metric,
+                bound=bound,
+                quantity=quantity,
+                is_maximum=is_maximum,
+                confident=threshold.confident,
                 slice=threshold.slice,
-                needs_baseline=kind in CHANGES,
             )
 
 

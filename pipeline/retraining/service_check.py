@@ -132,7 +132,7 @@ def _newest_labelled(config: PipelineConfig) -> Iterator[tuple[list[Shard], str]
 
 
 def _decide(config: PipelineConfig, version: Version, shards: list[Shard]) -> ServedModelDecision:
-    # TFMA takes seconds to import.
+    # TensorFlow takes seconds to import.
     from yt8m.components.evaluator.served_model_gate import decide_served_model
 
     return decide_served_model(

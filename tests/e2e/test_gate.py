@@ -284,7 +284,7 @@ def test_tfma_reads_what_was_written(world, good, worse, tmp_path):
     gap = outcome.decision.metrics["gap"]
     assert overall["gap"]["boundedValue"]["value"] == gap.value
     assert overall["gap"]["boundedValue"]["lowerBound"] == gap.lower
-    assert overall["gap_lower"]["doubleValue"] == gap.lower
+    assert overall["gap"]["boundedValue"]["upperBound"] == gap.upper
     assert overall["example_count"]["doubleValue"] == 300
     baseline = tfma.load_eval_result(place, model_name=tfma.BASELINE_KEY)
     theirs = baseline.get_metrics_for_slice(())["gap"]["boundedValue"]["value"]
@@ -421,8 +421,27 @@ def test_a_threshold_of_the_gate_may_name_a_metric_of_the_users_own(
     )
     value, change = outcome.decision.checks[-2:]
     assert value.observed == outcome.decision.examples
+    assert outcome.evaluation.overall.candidate["rows"].value == outcome.decision.examples
+    assert [p.candidate["rows"].value for p in outcome.evaluation.slices] == [
+        p.examples for p in outcome.evaluation.slices
+    ]
     assert (value.passed, change.passed, outcome.blessed) == (blessed, True, blessed)
     assert blessed or "rows >= 10000 is needed, it is " in outcome.decision.reason
+
+
+def test_a_threshold_of_the_users_own_on_a_slice_without_examples_refuses(world, good, tmp_path):
+    rows = """metrics_specs { metrics { class_name: "ExampleCount" config: '"name": "rows"'
+      per_slice_thresholds {
+        slicing_specs { feature_values { key: "num_labels" value: "99+" } }
+        threshold { value_threshold { lower_bound { value: 1 } } } } } }"""
+    outcome = run_evaluator(
+        world, tmp_path, model=good, gate={"gap_threshold": 0.1}, config={"eval_config": rows}
+    )
+    assert not outcome.blessed
+    assert "on num_labels=99+: no evaluated example is in this slice" in outcome.decision.reason
+    verdict = tfma.load_validation_result(str(outcome.evaluation_dir))
+    assert not verdict.validation_ok
+    assert verdict.missing_slices[0].feature_values["num_labels"] == "99+"
 
 
 def test_a_wrong_eval_config_is_the_users_mistake(world, good, tmp_path):

@@ -162,7 +162,7 @@ def test_changed_code_reruns_exactly_the_components_that_use_it(place, tmp_path)
         shutil.rmtree(place.root / "runs")
         assert place.run().returncode == 0
         assert place.executed() == set()  # a copy of the code is the same code
-        source = package / "components" / "evaluator" / "gate_decision.py"
+        source = package / "components" / "evaluator" / "gate.py"
         source.write_text(source.read_text() + "# another line\n")
         done = place.run()
     finally:

@@ -14,8 +14,10 @@ from yt8m.pipeline.beam import beam_arguments
 from yt8m.pipeline.config import BeamConfig
 
 
-def eval_config(num_classes: int, *, has_baseline: bool, more: str = "") -> config_pb2.EvalConfig:
-    """Our metric on the `scores` signature; `more` is protobuf text."""
+def eval_config(
+    num_classes: int, *, has_baseline: bool, thresholds: str = ""
+) -> config_pb2.EvalConfig:
+    """Our metric on the `scores` signature; `thresholds` are protobuf text of a MetricsSpec."""
     models = [("", False)] if not has_baseline else [("candidate", False), ("baseline", True)]
     specs = "".join(
         f'model_specs {{ name: "{name}" signature_name: "scores" prediction_key: "scores" '
@@ -27,10 +29,9 @@ def eval_config(num_classes: int, *, has_baseline: bool, more: str = "") -> conf
         + f"""
         slicing_specs {{}}
         metrics_specs {{ metrics {{
-          class_name: "VideoMetrics" module: "yt8m.components.evaluator.tfma_metric"
-          config: '"num_classes": {num_classes}' }} }}
-        options {{ include_default_metrics {{ value: false }} }}
-        {more}""",
+          class_name: "VideoMetrics" module: "video_metrics"
+          config: '"num_classes": {num_classes}' }} {thresholds} }}
+        options {{ include_default_metrics {{ value: false }} }}""",
         config_pb2.EvalConfig(),
     )
 
@@ -43,7 +44,10 @@ def run_stock_evaluator(
     config: config_pb2.EvalConfig,
     baseline: Path | None = None,
 ) -> Path:
-    """The evaluation directory that TFX's Evaluator leaves. `model` holds Format-Serving."""
+    """The evaluation directory that TFX's Evaluator leaves, beside its `blessing`.
+
+    `model` holds Format-Serving.
+    """
     split = out / "examples" / "Split-eval"
     split.mkdir(parents=True)
     for shard in shards:  # file by file: TFX removes directories it follows a link into

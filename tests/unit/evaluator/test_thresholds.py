@@ -3,12 +3,8 @@
 import pytest
 
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
-from yt8m.components.evaluator.thresholds import (
-    LimitKind,
-    check_gate,
-    expand_thresholds,
-    resolve_gate,
-)
+from yt8m.components.evaluator.gate import GateLimit, Quantity
+from yt8m.components.evaluator.thresholds import check_gate, limits_of, resolve_gate
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
 
@@ -131,29 +127,42 @@ def test_configurations_survive_json():
     assert from_dict(EvaluatorConfig, to_dict(node)) == node
 
 
+def test_the_three_on_gap_and_the_others_become_limits_in_one_form():
+    expected = [
+        GateLimit(metric="example_count", bound=7),
+        GateLimit(metric="gap", bound=0.5, confident=True),
+        GateLimit(metric="gap", bound=0.0, quantity=Quantity.CHANGE, confident=True),
+        GateLimit(metric="gap", bound=0.1, quantity=Quantity.RELATIVE_CHANGE, confident=True),
+        GateLimit(metric="loss", bound=9.0, is_maximum=True, slice="num_labels=5+"),
+        GateLimit(
+            metric="loss",
+            bound=1.0,
+            quantity=Quantity.CHANGE,
+            is_maximum=True,
+            slice="num_labels=5+",
+        ),
+    ]
+    loss = {"metric": "loss", "maximum": 9.0, "max_change": 1.0, "slice": "num_labels=5+"}
+    configured = gate(
+        gap_threshold=0.5,
+        gap_change_threshold=0.0,
+        gap_relative_change_threshold=0.1,
+        confident=True,
+        min_examples=7,
+        thresholds=[loss],
+    )
+    assert list(limits_of(configured)) == expected
+
+
 @pytest.mark.parametrize("metric", ["map", "perr", "hit_at_1", "loss"])
 def test_every_metric_may_be_asked_with_confidence(metric):
     asked = {"metric": metric, "min_change": 0.0, "confident": True}
-    limits = expand_thresholds(gate(gap_threshold=0.5, thresholds=[asked]))
-    assert limits[-1].number == f"{metric}_diff_lower"
-
-
-def test_limits_on_bounds_are_numbers_of_their_own():
-    asked = expand_thresholds(
-        gate(gap_threshold=0.5, gap_change_threshold=0.0, confident=True, min_examples=7)
-    )
-    assert [(a.number, a.kind, a.limit) for a in asked] == [
-        ("example_count", LimitKind.AT_LEAST, 7),
-        ("gap_lower", LimitKind.AT_LEAST, 0.5),
-        ("gap_diff_lower", LimitKind.CHANGE_AT_LEAST, 0.0),
-    ]
-    assert [a.is_change for a in asked] == [False, False, False]
-    plain = expand_thresholds(gate(gap_threshold=0.5, gap_change_threshold=0.0))
-    assert [a.is_change for a in plain] == [False, False, True]
+    limit = limits_of(gate(gap_threshold=0.5, thresholds=[asked]))[-1]
+    assert limit.text == f"lower bound of change of {metric} against the baseline >= 0"
 
 
 def test_no_gate_asks_nothing():
-    assert expand_thresholds(gate(mode="none", gap_threshold=0.9)) == []
+    assert limits_of(gate(mode="none", gap_threshold=0.9)) == ()
 
 
 @pytest.mark.parametrize(
