@@ -36,6 +36,8 @@ RUNTIME = [
     "google-cloud-storage>=2.18",
     "PyYAML>=6",
     "rich>=13",
+    "jinja2>=3.1",  # the report's templates
+    "markupsafe>=2.1",
     "tzdata>=2024.1",  # where the machine has no zones of its own, as small images have not
     "boto3>=1.28",
 ]
@@ -76,6 +78,8 @@ setup(
     package_dir={"": "src"},
     package_data={
         **{f"yt8m.{layer}": ["py.typed"] for layer in LAYERS},
+        "yt8m.components.report": ["templates/*.*", "templates/sections/*.html"],
+        "yt8m.pipeline.results": ["templates/*.html"],
         "yt8m.schemas": ["py.typed", "*.pbtxt", "*.csv"],
         "yt8m.pipeline": ["py.typed", "configs/*.yaml"],
         "yt8m.kubeflow": ["py.typed", "rbac.yaml"],

@@ -198,30 +198,29 @@ def _markdown(outcomes: Sequence[Outcome]) -> str:
 
 
 def _page(outcomes: Sequence[Outcome]) -> str:
-    from yt8m.components.report.parts import tables
-    from yt8m.components.report.parts.markup import Markup, element
-    from yt8m.components.report.style import STYLE
+    from yt8m.components.report.rendering import render
 
-    sections = []
+    parts = []
     for outcome in outcomes:
-        heads = [element("h2", outcome.part.name), element("p", outcome.part.about)]
-        if table := _table(outcome):
-            columns = [
-                tables.Column(title=title, numeric=n > 0) for n, title in enumerate(table[0])
-            ]
-            content = tables.table(columns, table[1])
-        else:
-            content = element("pre", outcome.lines.strip(), class_="code")
-        sections.append(element("section", *heads, *_plots(outcome), content))
-    head = element("head", element("title", "Benchmarks"), element("style", Markup(STYLE)))
-    body = element("body", element("main", element("h1", "Benchmarks"), *sections))
-    return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
+        table = _table(outcome)
+        if table is not None:
+            columns = [(title, "number" if n else "") for n, title in enumerate(table[0])]
+            table = columns, table[1]
+        parts.append(
+            {
+                "name": outcome.part.name,
+                "about": outcome.part.about,
+                "plots": _plots(outcome),
+                "table": table,
+                "lines": outcome.lines.strip(),
+            }
+        )
+    return f"{render('page.html', folder=HERE, parts=parts)}\n"
 
 
 def _plots(outcome: Outcome) -> list[Any]:
     """Seconds over examples, of the whole pipeline and of the stages that both sides have."""
     from yt8m.components.report.parts.charts import Axis, Series, line_chart
-    from yt8m.components.report.parts.markup import element
     from yt8m.components.report.parts.model import Curve
 
     if outcome.part.name != "stages" or not outcome.rows:
@@ -249,7 +248,7 @@ def _plots(outcome: Outcome) -> list[Any]:
         ]
         x, y = Axis(label="examples", log=True), Axis(label="seconds", log=True)
         plots.append(line_chart(f"{level}: {stage}", series, x=x, y=y))
-    return [element("div", *plots, class_="plots")]
+    return plots
 
 
 if __name__ == "__main__":

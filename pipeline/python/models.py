@@ -151,10 +151,11 @@ class Metrics:
         return repr(self.frame)
 
     def _repr_html_(self) -> str:
+        from yt8m.components.report.page import render_section
         from yt8m.components.report.parts.model import RunReport
-        from yt8m.components.report.sections.metrics import metrics
 
-        return frame(metrics(RunReport(evaluation=self.evaluation)), height=520)
+        report = RunReport(evaluation=self.evaluation)
+        return frame(render_section("metrics", report), height=520)
 
 
 def registry(push: str | Path) -> Registry:

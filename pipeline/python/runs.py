@@ -226,19 +226,19 @@ class Run:
 
     def _repr_html_(self) -> str:
         from yt8m.components.report.collect_training import curves_of
+        from yt8m.components.report.page import render_section
         from yt8m.components.report.parts.markup import element
         from yt8m.components.report.parts.model import RunReport
-        from yt8m.components.report.sections.metrics import metrics
-        from yt8m.components.report.sections.training import training
 
         outputs = self.findings.outputs
-        found = RunReport(
+        report = RunReport(
             decision=outputs.decision,
             evaluation=outputs.evaluation,
             training=curves_of(outputs.curve),
         )
         head = element("h2", f"Run {self.id}"), element("p", self._outcome())
-        return frame(*head, metrics(found), training(found.training), height=640)
+        sections = (render_section(name, report) for name in ("metrics", "training"))
+        return frame(*head, *sections, height=640)
 
 
 class Runs(Sequence[Run]):
@@ -335,6 +335,6 @@ class RunComparison:
         return as_text(self._comparison)
 
     def _repr_html_(self) -> str:
-        from yt8m.pipeline.results.comparison_views import sections
+        from yt8m.pipeline.results.comparison_views import as_section
 
-        return frame(*sections(self._comparison), height=720)
+        return frame(as_section(self._comparison), height=720)

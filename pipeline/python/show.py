@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import html
+from markupsafe import Markup
 
 from yt8m.components.artifacts.estimate import Estimate
-from yt8m.components.report.parts.markup import Markup, element
-from yt8m.components.report.style import STYLE
+from yt8m.components.report.rendering import render
+
+_FRAME = Markup('<iframe srcdoc="{}" style="width:100%;height:{}px;border:0"></iframe>')
 
 
-def frame(*parts: object, height: int = 420) -> str:
+def frame(*parts: Markup, height: int = 420) -> str:
     """The parts as a document in a frame, so that neither its style nor the notebook's leaks."""
-    body = element("body", element("main", *parts))
-    page = element("html", element("head", element("style", Markup(STYLE))), body, lang="en")
-    return (
-        f'<iframe srcdoc="{html.escape(page, quote=True)}" '
-        f'style="width:100%;height:{height}px;border:0"></iframe>'
-    )
+    return str(_FRAME.format(str(render("fragment.html", parts=parts)), height))
 
 
 def estimate_columns(estimate: Estimate | None, name: str = "value") -> dict[str, float | None]:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from yt8m.components.artifacts.estimate import Estimate, estimate_text
+from markupsafe import Markup
+
+from yt8m.components.artifacts.estimate import estimate_text
 from yt8m.components.console.console import text_table
 from yt8m.components.metrics.catalogue import GAP, LOSS, info_of
 from yt8m.components.report.collect_training import curves_of
-from yt8m.components.report.page import document
-from yt8m.components.report.parts import formatting
 from yt8m.components.report.parts.charts import Axis, Series, line_chart
-from yt8m.components.report.parts.markup import Markup, element
 from yt8m.components.report.parts.model import Curve
-from yt8m.components.report.parts.tables import Column, notes, table
+from yt8m.components.report.rendering import render
 from yt8m.pipeline.results.comparison import ClassComparison, ResultsComparison
 
+_TEMPLATES = Path(__file__).parent / "templates"
 _SHOWN = 10  # classes that gained most, and as many that lost most, as text
 _ABSENT = "-"
 _CURVES = (LOSS, GAP, "learning_rate")
@@ -55,43 +56,24 @@ def as_text(comparison: ResultsComparison) -> str:
 
 def as_page(comparison: ResultsComparison) -> str:
     """One HTML file, in the report's style."""
-    title = f"{comparison.b.name} against {comparison.a.name}"
-    return document(
-        title, element("header", element("h1", title), class_="top"), *sections(comparison)
+    return f"{_render('comparison_page.html', comparison)}\n"
+
+
+def as_section(comparison: ResultsComparison) -> Markup:
+    """The page's content, for a notebook."""
+    return _render("comparison.html", comparison)
+
+
+def _render(template: str, comparison: ResultsComparison) -> Markup:
+    return render(
+        template,
+        folder=_TEMPLATES,
+        comparison=comparison,
+        names=_names(comparison),
+        plots=_plots(comparison),
+        shown=_value,
+        title=functools.partial(_title, comparison),
     )
-
-
-def sections(comparison: ResultsComparison) -> list[Markup]:
-    """Metrics, settings, curves and classes; the first is drawn as the baseline is."""
-    return [
-        element("section", element("h2", title), *parts)
-        for title, parts in (
-            ("Metrics", [_conclusion(comparison), _metrics(comparison), notes(comparison.notes)]),
-            ("What was set differently", [_settings(comparison)]),
-            ("Training", [element("div", *_curves(comparison), class_="plots")]),
-            ("Classes", [_classes(comparison.classes)]),
-        )
-        if any(parts)
-    ]
-
-
-def _conclusion(comparison: ResultsComparison) -> Markup | None:
-    return element("p", comparison.conclusion) if comparison.conclusion else None
-
-
-def _metrics(comparison: ResultsComparison) -> Markup:
-    columns = [Column(title="Metric")]
-    columns += [Column(title=t, numeric=True) for t in (*_names(comparison), "Difference")]
-    rows = [
-        (
-            _title(comparison, m.name),
-            _cell(m.a),
-            _cell(m.b),
-            _cell(m.difference, sign=True),
-        )
-        for m in comparison.metrics
-    ]
-    return table(columns, rows)
 
 
 def _title(comparison: ResultsComparison, name: str) -> str:
@@ -100,26 +82,10 @@ def _title(comparison: ResultsComparison, name: str) -> str:
     return info_of(name, [m for e in evaluations if e for m in e.metrics]).title
 
 
-def _cell(estimate: Estimate, *, sign: bool = False) -> Markup:
-    value = formatting.signed(estimate.value) if sign else formatting.metric(estimate.value)
-    bounds = formatting.interval(estimate, sign=sign)
-    return element("span", value, element("div", bounds, class_="muted") if bounds else None)
-
-
-def _settings(comparison: ResultsComparison) -> Markup:
-    if not comparison.settings:
-        return element("p", "Nothing.")
-    rows = [
-        (element("code", key), element("code", _value(a)), element("code", _value(b)))
-        for key, (a, b) in comparison.settings.items()
-    ]
-    return table([Column(title=t) for t in ("Setting", *_names(comparison))], rows)
-
-
-def _curves(comparison: ResultsComparison) -> list[Markup]:
+def _plots(comparison: ResultsComparison) -> list[Markup]:
     """Training and validation of both, each plot with what both or either has."""
     both = [curves_of(one.outputs.curve) for one in (comparison.a, comparison.b)]
-    found = []
+    plots = []
     for kind in ("training", "validation"):
         for name in _CURVES:
             series = [
@@ -129,20 +95,8 @@ def _curves(comparison: ResultsComparison) -> list[Markup]:
             ]
             if series:
                 title = f"{_title(comparison, name).replace('_', ' ')}, {kind}"
-                found.append(line_chart(title, series, x=Axis(label="step"), y=Axis(label=name)))
-    return found
-
-
-def _classes(classes: Sequence[ClassComparison]) -> Markup | None:
-    if not classes:
-        return None
-    columns = [Column(title="Class")]
-    columns += [Column(title=t, numeric=True) for t in ("Videos", "AP a", "AP b", "Gain")]
-    rows = [
-        (c.name, formatting.count(c.videos), f"{c.a:.3f}", f"{c.b:.3f}", formatting.signed(c.gain))
-        for c in classes
-    ]
-    return table(columns, rows, caption="Average precision, the most gained first", tools=True)
+                plots.append(line_chart(title, series, x=Axis(label="step"), y=Axis(label=name)))
+    return plots
 
 
 def _names(comparison: ResultsComparison) -> tuple[str, str]:

@@ -10,9 +10,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.report.parts import formatting
-from yt8m.components.report.parts.markup import Markup, element, join
+from yt8m.components.report.parts.markup import element, join
 from yt8m.components.report.parts.model import Curve
 
 WIDTH = 360

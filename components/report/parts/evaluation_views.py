@@ -7,11 +7,13 @@ from typing import NamedTuple
 
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.evaluation import ClassMetrics, Evaluation, SliceMetrics
-from yt8m.components.metrics.catalogue import GAP
+from yt8m.components.metrics.catalogue import GAP, MetricInfo
 from yt8m.components.metrics.curves import CurvePoint
+from yt8m.components.report.parts import formatting
 from yt8m.components.report.parts.model import Curve, RunReport
 
 _DRAWN = 6  # classes
+_FEW_VIDEOS = 100
 _MODELS = ("candidate", "baseline")
 
 
@@ -32,6 +34,14 @@ def metric_rows(part: SliceMetrics) -> list[MetricRow]:
     ]
 
 
+def direction(row: MetricRow, info: MetricInfo) -> str:
+    """Whether the candidate is better (`up`) or worse (`down`) than the baseline."""
+    change = row.difference.value if row.difference else None
+    if not change or info.lower_is_better is None:
+        return ""
+    return "up" if (change > 0) != info.lower_is_better else "down"
+
+
 def gap_by_slice(evaluation: Evaluation | None) -> list[tuple[SliceMetrics, MetricRow]]:
     """Each slice whose GAP is known, with a row named after it."""
     slices = evaluation.slices if evaluation else ()
@@ -43,6 +53,17 @@ def gap_by_slice(evaluation: Evaluation | None) -> list[tuple[SliceMetrics, Metr
         for part in slices
         if GAP in part.candidate
     ]
+
+
+def slice_size(part: SliceMetrics) -> str:
+    """The examples of a slice, and whether they are too few to tell much."""
+    few = (part.videos or part.examples) < _FEW_VIDEOS
+    return f"{formatting.count(part.examples)}{', few' if few else ''}"
+
+
+def class_name(one: ClassMetrics) -> str:
+    """The class as people call it."""
+    return one.name if one.name and one.name != str(one.class_id) else f"class {one.class_id}"
 
 
 def best_and_worst(report: RunReport) -> tuple[list[ClassMetrics], list[ClassMetrics]]:
@@ -84,6 +105,12 @@ def drawn_classes(report: RunReport) -> list[ClassMetrics]:
 
 def _thresholds(report: RunReport) -> dict[str, tuple[CurvePoint, ...]]:
     return report.evaluation.thresholds if report.evaluation else {}
+
+
+def f1(point: CurvePoint) -> float:
+    """The harmonic mean of precision and recall."""
+    both = point.precision + point.recall
+    return 2 * point.precision * point.recall / both if both else 0.0
 
 
 def _ends(ranked: list[ClassMetrics], most: int) -> tuple[list[ClassMetrics], list[ClassMetrics]]:

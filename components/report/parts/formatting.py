@@ -12,9 +12,9 @@ NONE = "–"
 _FLAT = 1e-9  # a smaller range, relative to the values, is none
 
 
-def metric(value: float | None) -> str:
-    """A value between 0 and 1 (or a loss) to four digits."""
-    return NONE if value is None else f"{value:.4f}".replace("-", MINUS)
+def metric(value: float | None, digits: int = 4) -> str:
+    """A value between 0 and 1 (or a loss)."""
+    return NONE if value is None else f"{value:.{digits}f}".replace("-", MINUS)
 
 
 def observed(value: float | None) -> str:
@@ -22,9 +22,9 @@ def observed(value: float | None) -> str:
     return count(value) if value is not None and value >= 10 else metric(value)
 
 
-def signed(value: float | None) -> str:
+def signed(value: float | None, digits: int = 4) -> str:
     """A difference, with its sign."""
-    return NONE if value is None else f"{value:+.4f}".replace("-", MINUS)
+    return NONE if value is None else f"{value:+.{digits}f}".replace("-", MINUS)
 
 
 def interval(estimate: Estimate, *, sign: bool = False) -> str:
@@ -38,6 +38,16 @@ def interval(estimate: Estimate, *, sign: bool = False) -> str:
 def count(value: float) -> str:
     """A whole number with separators."""
     return f"{value:,.0f}"
+
+
+def percent(share: float) -> str:
+    """A share for a style sheet: `12.5%`, between 0 and 100."""
+    return f"{100 * min(max(share, 0.0), 1.0):.1f}%"
+
+
+def setting(value: object) -> str:
+    """A value of the configuration."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def spans(numbers: Sequence[int]) -> str:

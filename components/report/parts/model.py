@@ -40,6 +40,17 @@ class RunOutcome:
     failed_component: str = ""
     baseline_version: int = 0  # 0 is none
 
+    @property
+    def headline(self) -> str:
+        """The outcome in a few words."""
+        return {
+            Outcome.PUSHED: f"Pushed as version {self.version}",
+            Outcome.HELD_BACK: "Held back by the gate: nothing was pushed",
+            Outcome.STOPPED: "Stopped: the data did not pass validation",
+            Outcome.FAILED: f"Failed in {self.failed_component or 'the run'}",
+            Outcome.UNFINISHED: "Run incomplete",
+        }[self.outcome]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:

@@ -20,7 +20,7 @@ from yt8m.components.registry.push import push
 from yt8m.components.report.collect import collect
 from yt8m.components.report.config import ReportConfig
 from yt8m.components.report.data_changes import compared, previous_data
-from yt8m.components.report.page import render, write_report
+from yt8m.components.report.page import render_report, write_report
 from yt8m.components.report.parts.evaluation_views import best_and_worst, gained_and_lost
 from yt8m.components.report.parts.model import (
     DataSummary,
@@ -400,7 +400,7 @@ def test_the_trials_of_a_search_are_shown_with_what_was_trained_with(tmp_path: P
     ]
     assert report.configuration == {"tuner": {"objective": "gap"}, "trainer": trained}
     assert [row["score"] for row in json.loads(summary_json(report))["trials"]] == [0.75, 0.25]
-    page = render(report)
+    page = render_report(report)
     assert page.index("0.7500") < page.index("0.2500")
     assert rate in page
-    assert 'id="tuner"' not in render(collect(RunOutputs()))
+    assert 'id="tuner"' not in render_report(collect(RunOutputs()))

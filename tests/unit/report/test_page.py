@@ -8,6 +8,7 @@ import hashlib
 import html
 import re
 from html.parser import HTMLParser
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -15,7 +16,10 @@ from run_reports import estimate, failed_report, full_report
 
 from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.estimate import Estimate
-from yt8m.components.report.page import render
+from yt8m.components.artifacts.infra_check import InfraCheckResult, Serving, ServingCheck
+from yt8m.components.artifacts.tuner_results import TrialResult
+from yt8m.components.metrics.catalogue import METRICS
+from yt8m.components.report.page import SECTIONS, render_report
 from yt8m.components.report.parts.charts import (
     Axis,
     IntervalRow,
@@ -25,10 +29,14 @@ from yt8m.components.report.parts.charts import (
 )
 from yt8m.components.report.parts.markup import element
 from yt8m.components.report.parts.model import Curve, Outcome, RunOutcome, RunReport
+from yt8m.components.report.rendering import TEMPLATES
 from yt8m.components.report.summary import summary_json
 
 EVERY = {"full": full_report(), "failed": failed_report(), "empty": RunReport()}
 VOID = {"meta", "link"}
+# Keys of a report that are no text of the run's.
+OUR_NAMES = {*(metric.name for metric in METRICS), "learning_rate", "candidate", "baseline"}
+ATTACK = """"'><script>alert(1)</script><b onclick='x'>{{ 7 * 7 }}"""
 
 
 class Outline(HTMLParser):
@@ -40,9 +48,13 @@ class Outline(HTMLParser):
         self.texts: list[str] = []
         self.ids: list[str] = []
         self.links: list[str] = []
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, ...]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = dict(attrs)
+        self.tags.append(tag)
+        self.attributes.append(tuple(values))
         self.ids += [values["id"] or ""] if "id" in values else []
         self.links += [values["href"] or ""] if tag == "a" else []
         if tag not in VOID:
@@ -68,14 +80,14 @@ def outline(page: str) -> Outline:
 
 @pytest.mark.parametrize("report", EVERY.values(), ids=EVERY)
 def test_a_page_is_well_formed_and_its_links_lead_somewhere(report: RunReport) -> None:
-    found = outline(render(report))
+    found = outline(render_report(report))
     assert len(set(found.ids)) == len(found.ids)
     assert {link.removeprefix("#") for link in found.links} <= set(found.ids)
 
 
 @pytest.mark.parametrize("report", EVERY.values(), ids=EVERY)
 def test_a_page_names_no_address_and_runs_no_script_but_its_own(report: RunReport) -> None:
-    page = render(report)
+    page = render_report(report)
     assert not re.search(r"(https?:)?//[a-z]", page)
     (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -85,17 +97,53 @@ def test_a_page_names_no_address_and_runs_no_script_but_its_own(report: RunRepor
 
 
 def test_the_verdict_and_its_reason_come_first() -> None:
-    texts = [text for text in outline(render(full_report())).texts if text.strip()]
+    texts = [text for text in outline(render_report(full_report())).texts if text.strip()]
     body = texts[texts.index("Pushed as version 7") :]
     assert body[1].startswith("gap 0.7184 clears 0.65")
     assert "Compared with version 6." in body[2]
 
 
 def test_names_from_the_data_are_text_and_never_markup() -> None:
-    page = render(full_report())
+    page = render_report(full_report())
     assert "<b>Video" not in page
     assert "&lt;b&gt;Video &amp; game&lt;/b&gt;" in page
-    assert element("a", "x", href='"><script>') == '<a href="&quot;&gt;&lt;script&gt;">x</a>'
+    assert element("a", "x", href='"><script>') == '<a href="&#34;&gt;&lt;script&gt;">x</a>'
+
+
+def hostile(part: Any) -> Any:
+    """The same with markup behind every text that is not yt8m's own: names, reasons, keys, URIs."""
+    if isinstance(part, str):
+        return part + ATTACK if part and part not in OUR_NAMES and not part.isdigit() else part
+    if isinstance(part, tuple | list):
+        return type(part)(map(hostile, part))
+    if isinstance(part, dict):
+        return {hostile(key): hostile(value) for key, value in part.items()}
+    if dataclasses.is_dataclass(part) and not isinstance(part, type):
+        return type(part)(**{name: hostile(value) for name, value in vars(part).items()})
+    return part
+
+
+def test_no_text_of_a_run_becomes_markup_wherever_it_stands() -> None:
+    report = dataclasses.replace(
+        full_report(),
+        trials=(TrialResult(trial_id="t1", score=0.5, values={"trainer.model": "mlp"}),),
+        infra_check=InfraCheckResult(
+            blessed=True,
+            reason="served",
+            serving=Serving(load_s=1.0, first_answer_s=1.0, tensorflow="2.16"),
+            checks=(ServingCheck(name="max_memory_mb", limit=9, observed=8, passed=True),),
+        ),
+        problems=("a problem",),
+    )
+    metrics = {**report.overall.candidate, "own metric": estimate(0.5)}
+    decision = Decision(blessed=True, reason="", metrics=metrics)
+    report = dataclasses.replace(report, decision=decision)
+    page = render_report(hostile(report))
+    plain, attacked = outline(render_report(report)), outline(page)
+    assert attacked.tags == plain.tags
+    assert attacked.attributes == plain.attributes
+    assert page.count("<script") == 1
+    assert page.count("{{ 7 * 7 }}") > 300
 
 
 @pytest.mark.parametrize(
@@ -108,7 +156,7 @@ def test_names_from_the_data_are_text_and_never_markup() -> None:
     ],
 )
 def test_each_outcome_is_said_with_its_reason(verdict: RunOutcome, says: str) -> None:
-    found = outline(render(RunReport(verdict=verdict)))
+    found = outline(render_report(RunReport(verdict=verdict)))
     assert any(says in text for text in found.texts)
     assert verdict.reason in "".join(found.texts)
 
@@ -118,7 +166,7 @@ def test_undefined_metrics_are_shown_as_such() -> None:
     decision = Decision(
         blessed=False, reason="", metrics=undefined, baseline_metrics=undefined, videos=0
     )
-    page = render(RunReport(decision=decision))
+    page = render_report(RunReport(decision=decision))
     assert not re.search(r"\bnan\b", page, re.IGNORECASE)
     assert "–" in "".join(outline(page).texts)
 
@@ -133,7 +181,7 @@ def test_what_is_worse_than_the_baseline_is_marked_as_down_and_loss_the_other_wa
         baseline_metrics=dict.fromkeys(names, estimate(2)),
         differences=dict.fromkeys(names, Estimate(value=-1)),
     )
-    page = render(RunReport(decision=decision))
+    page = render_report(RunReport(decision=decision))
     tiles = page.split('class="tile"')[1:]
     assert 'class="down"' in tiles[0]
     assert 'class="up"' in tiles[1]
@@ -194,3 +242,18 @@ def test_the_summary_refuses_nan() -> None:
     report = dataclasses.replace(full_report(), configuration={"x": float("nan")})
     with pytest.raises(ValueError, match="not JSON compliant"):
         summary_json(report)
+
+
+def test_every_section_has_its_template_and_every_template_its_section() -> None:
+    assert {path.stem for path in (TEMPLATES / "sections").iterdir()} == set(SECTIONS)
+
+
+def test_every_section_of_a_page_has_its_name_as_id_and_a_link() -> None:
+    found = outline(render_report(full_report()))
+    shown = [name for name in SECTIONS if name not in ("tuner", "serving")]
+    assert found.links == [f"#{name}" for name in shown]
+    assert found.ids == shown
+
+
+def test_what_the_reader_of_a_failure_looks_for_comes_first() -> None:
+    assert outline(render_report(failed_report())).ids[0] == "components"

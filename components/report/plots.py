@@ -1,0 +1,133 @@
+"""The plots of the page, by section: a section's template names its function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from markupsafe import Markup
+
+from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.artifacts.evaluation import SliceMetrics
+from yt8m.components.metrics.catalogue import LOSS, METRICS, info_of
+from yt8m.components.metrics.curves import CurvePoint
+from yt8m.components.report.parts.charts import (
+    Axis,
+    IntervalRow,
+    Series,
+    interval_chart,
+    line_chart,
+)
+from yt8m.components.report.parts.evaluation_views import (
+    MetricRow,
+    calibration_curves,
+    metric_rows,
+    precision_recall_curves,
+    slice_size,
+)
+from yt8m.components.report.parts.model import Curve, RunReport, TrainingCurves
+
+# Titles of the training curves, in their order.
+_TRAINING = {
+    LOSS: info_of(LOSS).title,
+    "learning_rate": "Learning rate",
+    **{metric.name: metric.title for metric in METRICS if metric.name != LOSS},
+    "examples_per_s": "Examples per second",
+}
+_MOST_ROWS = 8  # of one plot
+
+
+def metric_plots(report: RunReport) -> list[Markup]:
+    """Intervals of the metrics, precision over recall, calibration."""
+    rows = [
+        IntervalRow(label=info.title, candidate=m.candidate, baseline=m.baseline)
+        for m in metric_rows(report.overall)
+        if (info := report.metric(m.name)).is_share
+    ]
+    plots = [interval_chart("With confidence intervals", rows)] if rows else []
+    if curves := precision_recall_curves(report.evaluation):
+        plots.append(
+            line_chart(
+                "Precision and recall",
+                _by_model(curves, dots=False),
+                x=_share("recall"),
+                y=_share("precision"),
+            )
+        )
+    if curves := calibration_curves(report.evaluation):
+        plots.append(
+            line_chart(
+                "Calibration of scores",
+                _by_model(curves, dots=True),
+                x=_share("mean score (dashed: perfect calibration)"),
+                y=_share("observed hit rate"),
+                diagonal=True,
+            )
+        )
+    return plots
+
+
+def slice_plots(slices: Sequence[tuple[SliceMetrics, MetricRow]]) -> list[Markup]:
+    """GAP by slice, in two plots where there are many."""
+    rows = [
+        IntervalRow(
+            label=f"{row.name} ({slice_size(part)})",
+            candidate=row.candidate,
+            baseline=row.baseline,
+        )
+        for part, row in slices
+    ]
+    half = (len(rows) + 1) // 2 if len(rows) > _MOST_ROWS else len(rows)
+    plots = [interval_chart("GAP by slice", rows[:half], beside=rows)]
+    if rows[half:]:
+        plots.append(interval_chart("GAP by slice, continued", rows[half:], beside=rows))
+    return plots
+
+
+def class_plot(name: str, points: Sequence[CurvePoint]) -> Markup:
+    """Precision over recall of one class."""
+    curve = Curve(x=tuple(p.recall for p in points), y=tuple(p.precision for p in points))
+    series = Series(name="candidate", style="candidate", curve=curve, dots=True)
+    return line_chart(name, [series], x=_share("recall"), y=_share("precision"))
+
+
+def training_plots(curves: TrainingCurves, evaluated: Estimate | None) -> list[Markup]:
+    """A plot for each curve, training and validation in one; `evaluated`: the Evaluator's loss."""
+    return [
+        _training_plot(name, curves, evaluated if name == LOSS else None)
+        for name in _TRAINING
+        if name in curves.training or name in curves.validation
+    ]
+
+
+def label_plot(histogram: Curve) -> Markup:
+    """Labels by class."""
+    return line_chart(
+        "Labels by class",
+        [Series(name="labels", style="candidate", curve=histogram)],
+        x=Axis(label="classes, the most frequent first"),
+        y=Axis(label="labels", log=True),
+    )
+
+
+def _training_plot(name: str, curves: TrainingCurves, evaluated: Estimate | None) -> Markup:
+    series = []
+    if name in curves.training:
+        series.append(Series(name="training", style="candidate", curve=curves.training[name]))
+    if name in curves.validation:
+        series.append(
+            Series(name="validation", style="validation", curve=curves.validation[name], dots=True)
+        )
+    if evaluated is not None and evaluated.value is not None:
+        end = Curve(x=(float(curves.steps),), y=(evaluated.value,))
+        series.append(Series(name="evaluation", style="baseline", curve=end, dots=True))
+    title = _TRAINING[name]
+    y = Axis(label=title.lower(), low=None if name == LOSS else 0.0)
+    return line_chart(title, series, x=Axis(label="step"), y=y)
+
+
+def _by_model(curves: Mapping[str, Curve], *, dots: bool) -> list[Series]:
+    return [Series(name=name, style=name, curve=curve, dots=dots) for name, curve in curves.items()]
+
+
+def _share(label: str) -> Axis:
+    return Axis(label=label, low=0.0, high=1.0)

@@ -1,0 +1,85 @@
+"""HTML from the templates: everything that is not markup already is escaped.
+
+A template gets its values from the caller, formats them by filters (`formatting`), and may call the
+functions below.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from yt8m.components.artifacts.decision import evidence_text
+from yt8m.components.metrics.catalogue import LOSS
+from yt8m.components.report import plots
+from yt8m.components.report.parts import evaluation_views as views
+from yt8m.components.report.parts import formatting
+from yt8m.schemas.config_tree import flatten
+
+TEMPLATES = Path(__file__).parent / "templates"
+_FILTERS = (
+    evidence_text,
+    formatting.count,
+    formatting.duration,
+    formatting.interval,
+    formatting.metric,
+    formatting.observed,
+    formatting.percent,
+    formatting.setting,
+    formatting.signed,
+    formatting.size,
+    formatting.spans,
+    views.class_name,
+    views.direction,
+    views.f1,
+    views.gain,
+    views.slice_size,
+)
+_FUNCTIONS = (
+    flatten,
+    plots.class_plot,
+    plots.label_plot,
+    plots.metric_plots,
+    plots.slice_plots,
+    plots.training_plots,
+    views.best_and_worst,
+    views.drawn_classes,
+    views.gained_and_lost,
+    views.gap_by_slice,
+    views.metric_rows,
+    views.supported,
+)
+
+
+def render(template: str, /, *, folder: Path = TEMPLATES, **values: object) -> Markup:
+    """The template with these values; one of another `folder` may extend and import ours."""
+    return Markup(_environment(folder).get_template(template).render(values).strip())
+
+
+@functools.cache
+def _environment(folder: Path) -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader([folder, TEMPLATES]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    script = (TEMPLATES / "script.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    environment.filters |= {function.__name__: function for function in _FILTERS}
+    environment.globals |= {function.__name__: function for function in _FUNCTIONS}
+    environment.globals |= {
+        "LOSS": LOSS,
+        "dash": formatting.NONE,
+        "script": Markup(script),
+        "script_hash": Markup(f"'sha256-{digest}'"),
+        "style": Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
+    }
+    return environment
