@@ -1,4 +1,4 @@
-"""The plots of the page, by section: a section's template names its function."""
+"""The plots of the page; a section's template calls `plots.<function>`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _TRAINING = {
 _MOST_ROWS = 8  # of one plot
 
 
-def metric_plots(report: RunReport) -> list[Markup]:
+def metrics(report: RunReport) -> list[Markup]:
     """Intervals of the metrics, precision over recall, calibration."""
     rows = [
         IntervalRow(label=info.title, candidate=m.candidate, baseline=m.baseline)
@@ -66,7 +66,7 @@ def metric_plots(report: RunReport) -> list[Markup]:
     return plots
 
 
-def slice_plots(slices: Sequence[tuple[SliceMetrics, MetricRow]]) -> list[Markup]:
+def slices(parts: Sequence[tuple[SliceMetrics, MetricRow]]) -> list[Markup]:
     """GAP by slice, in two plots where there are many."""
     rows = [
         IntervalRow(
@@ -74,7 +74,7 @@ def slice_plots(slices: Sequence[tuple[SliceMetrics, MetricRow]]) -> list[Markup
             candidate=row.candidate,
             baseline=row.baseline,
         )
-        for part, row in slices
+        for part, row in parts
     ]
     half = (len(rows) + 1) // 2 if len(rows) > _MOST_ROWS else len(rows)
     plots = [interval_chart("GAP by slice", rows[:half], beside=rows)]
@@ -83,14 +83,14 @@ def slice_plots(slices: Sequence[tuple[SliceMetrics, MetricRow]]) -> list[Markup
     return plots
 
 
-def class_plot(name: str, points: Sequence[CurvePoint]) -> Markup:
+def one_class(name: str, points: Sequence[CurvePoint]) -> Markup:
     """Precision over recall of one class."""
     curve = Curve(x=tuple(p.recall for p in points), y=tuple(p.precision for p in points))
     series = Series(name="candidate", style="candidate", curve=curve, dots=True)
     return line_chart(name, [series], x=_share("recall"), y=_share("precision"))
 
 
-def training_plots(curves: TrainingCurves, evaluated: Estimate | None) -> list[Markup]:
+def training(curves: TrainingCurves, evaluated: Estimate | None) -> list[Markup]:
     """A plot for each curve, training and validation in one; `evaluated`: the Evaluator's loss."""
     return [
         _training_plot(name, curves, evaluated if name == LOSS else None)
@@ -99,7 +99,7 @@ def training_plots(curves: TrainingCurves, evaluated: Estimate | None) -> list[M
     ]
 
 
-def label_plot(histogram: Curve) -> Markup:
+def labels(histogram: Curve) -> Markup:
     """Labels by class."""
     return line_chart(
         "Labels by class",

@@ -1,7 +1,7 @@
 """HTML from the templates: everything that is not markup already is escaped.
 
-A template gets its values from the caller, formats them by filters (`formatting`), and may call the
-functions below.
+A template gets its values from the caller, formats them by the filters, and may call the functions
+of `plots` and `views`.
 """
 
 from __future__ import annotations
@@ -40,20 +40,6 @@ _FILTERS = (
     views.gain,
     views.slice_size,
 )
-_FUNCTIONS = (
-    flatten,
-    plots.class_plot,
-    plots.label_plot,
-    plots.metric_plots,
-    plots.slice_plots,
-    plots.training_plots,
-    views.best_and_worst,
-    views.drawn_classes,
-    views.gained_and_lost,
-    views.gap_by_slice,
-    views.metric_rows,
-    views.supported,
-)
 
 
 def render(template: str, /, *, folder: Path = TEMPLATES, **values: object) -> Markup:
@@ -74,10 +60,12 @@ def _environment(folder: Path) -> Environment:
     script = (TEMPLATES / "script.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment.filters |= {function.__name__: function for function in _FILTERS}
-    environment.globals |= {function.__name__: function for function in _FUNCTIONS}
     environment.globals |= {
         "LOSS": LOSS,
         "dash": formatting.NONE,
+        "flatten": flatten,
+        "plots": plots,
+        "views": views,
         "script": Markup(script),
         "script_hash": Markup(f"'sha256-{digest}'"),
         "style": Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),

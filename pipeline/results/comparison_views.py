@@ -70,7 +70,7 @@ def _render(template: str, comparison: ResultsComparison) -> Markup:
         folder=_TEMPLATES,
         comparison=comparison,
         names=_names(comparison),
-        plots=_plots(comparison),
+        curves=_curves(comparison),
         shown=_value,
         title=functools.partial(_title, comparison),
     )
@@ -82,7 +82,7 @@ def _title(comparison: ResultsComparison, name: str) -> str:
     return info_of(name, [m for e in evaluations if e for m in e.metrics]).title
 
 
-def _plots(comparison: ResultsComparison) -> list[Markup]:
+def _curves(comparison: ResultsComparison) -> list[Markup]:
     """Training and validation of both, each plot with what both or either has."""
     both = [curves_of(one.outputs.curve) for one in (comparison.a, comparison.b)]
     plots = []

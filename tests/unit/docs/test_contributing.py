@@ -11,7 +11,15 @@ from yt8m.components.models.config import LossName, ModelConfig
 from yt8m.components.storage.schemes import BACKENDS
 from yt8m.components.trainer.backend_config import BackendConfig
 
-WAYS = ("A model", "A loss", "A metric", "A step", "A storage scheme", "A backend of the trainer")
+WAYS = (
+    "A model",
+    "A loss",
+    "A metric",
+    "A plot of the report",
+    "A step",
+    "A storage scheme",
+    "A backend of the trainer",
+)
 # Of Trainer and Transform the executor is TFX's own.
 STEPS = sorted(path.parent.name for path in (ROOT / "components").glob("*/executor.py"))
 
@@ -55,6 +63,13 @@ def test_every_metric_is_in_the_files_of_its_way(metric):
     catalogue, page, _ = files_of("A metric")
     assert f'"{metric.name}"' in text_of(catalogue)
     assert f"| `{metric.name}` | {metric.meaning} |" in text_of(page)
+
+
+def test_every_plot_is_in_the_files_of_its_way():
+    plots, templates, _ = files_of("A plot of the report")
+    functions = re.findall(r"^def ([a-z]\w*)\(", text_of(plots), flags=re.M)
+    called = [re.findall(r"plots\.(\w+)\(", path.read_text()) for path in ROOT.glob(templates)]
+    assert sorted(functions) == sorted(name for names in called for name in names)
 
 
 @pytest.mark.parametrize("step", STEPS)
