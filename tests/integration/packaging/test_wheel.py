@@ -59,7 +59,7 @@ def test_every_source_file_is_inside_and_nothing_that_is_not_on_disk(names):
     }
     package = ROOT / "src" / "yt8m"
     on_disk |= {f"yt8m/{path.relative_to(package)}" for path in package.glob("*.py")}
-    on_disk |= {f"yt8m/{path.relative_to(package)}" for path in package.glob("cli/*.py")}
+    on_disk |= {f"yt8m/{path.relative_to(package)}" for path in package.glob("cli/**/*.py")}
     assert {name for name in names if name.endswith(".py")} == on_disk
 
 
