@@ -18,13 +18,13 @@ from yt8m.components.artifacts.evaluation import (
     WrongVideo,
 )
 from yt8m.components.evaluator.config import BootstrapConfig, EvaluatorConfig
-from yt8m.components.evaluator.own_metrics import metrics_of
 from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE, ScoreTable
 from yt8m.components.evaluator.slices import MAX_VALUES, slices_of
 from yt8m.components.metrics import Metric, MetricAccumulator, values_of
 from yt8m.components.metrics.curves import CurvePoint, calibration, precision_recall
 from yt8m.components.metrics.intervals import Interval, spread_of
 from yt8m.components.metrics.mistakes import class_thresholds, confusions
+from yt8m.components.metrics.own import with_own
 from yt8m.schemas.features import Level
 from yt8m.schemas.vocabulary import Vocabulary
 
@@ -43,7 +43,7 @@ def evaluate(
 ) -> Evaluation:
     """The figures of all data and of every slice."""
     found = [*notes, *scored.broken.values(), *_notes(scored, config.bootstrap)]
-    metrics = metrics_of(config)
+    metrics = with_own(config.metrics, "evaluator.metrics")
     evaluation = Evaluation(
         level=level,
         top_k=config.top_k,

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from yt8m.components.artifacts.decision import GateMode
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig, Threshold
 from yt8m.components.evaluator.gate import EXAMPLE_COUNT, GateLimit, Quantity
-from yt8m.components.evaluator.own_metrics import importable_metrics
 from yt8m.components.metrics.catalogue import LOSS, Metric
+from yt8m.components.metrics.own import with_own
 from yt8m.schemas.code_digest import module_of
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.own_code import missing_module
@@ -55,7 +55,8 @@ def check_gate(gate: GateConfig, evaluator: EvaluatorConfig | None = None) -> li
     if evaluator is None:
         return problems
     try:
-        metrics = {metric.name: metric for metric in importable_metrics(evaluator)}
+        own = with_own(_importable(evaluator.metrics), "evaluator.metrics")
+        metrics = {metric.name: metric for metric in own}
     except ConfigError as error:
         return [*problems, str(error)]
     columns = {part.column for part in evaluator.slices}
@@ -80,9 +81,7 @@ def _metric_problems(
 ) -> Iterator[str]:
     """What is wrong with the threshold, as far as its metric goes."""
     name, metric = threshold.metric, metrics.get(threshold.metric)
-    # The names that TFMA adds are not known here, nor those of a module that an image has.
-    others = [path for path in evaluator.metrics if missing_module(module_of(path))]
-    if metric is None and not others:
+    if metric is None and _importable(evaluator.metrics) == evaluator.metrics:
         if not evaluator.eval_config:
             yield (
                 f"metric = {name!r}: must be one of {', '.join(metrics)}, or a metric that "
@@ -100,6 +99,11 @@ def _metric_problems(
         )
     if metric is not None:
         yield from _futile(threshold, metric)
+
+
+def _importable(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Those whose module is here; an image may have the others."""
+    return tuple(path for path in paths if not missing_module(module_of(path)))
 
 
 def _futile(threshold: Threshold, metric: Metric) -> Iterator[str]:

@@ -67,6 +67,60 @@ def test_a_metric_of_the_users_own_eval_config_is_not_refused():
     assert check_gate(gate(gap_threshold=0.5, **values), evaluator(eval_config="x")) == []
 
 
+@pytest.fixture(scope="module")
+def own_metrics(tmp_path_factory):
+    """A module with a metric that has an interval, and one that has none."""
+    folder = tmp_path_factory.mktemp("own")
+    (folder / "gated_metrics.py").write_text(
+        "from yt8m.components.metrics import Metric, mean_metric\n"
+        "mean = mean_metric('mean', 'Mean', lambda rows: rows.label_counts, is_share=False)\n"
+        "plain = Metric(name='plain', title='Plain', value=len)\n"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        yield {"metrics": ["gated_metrics.mean", "gated_metrics.plain"]}
+
+
+@pytest.mark.parametrize(
+    ("threshold", "problem"),
+    [
+        ({"metric": "mean", "minimum": -3, "confident": True}, None),
+        ({"metric": "plain", "minimum": 0.5}, None),
+        (
+            {"metric": "plain", "minimum": 0.5, "confident": True},
+            "gate.thresholds[0].confident = True: plain has no interval; leave confident out, or "
+            "give the Metric its left_out",
+        ),
+        ({"metric": "plain", "minimum": 2}, "no model passes, for plain is from 0 to 1"),
+        ({"metric": "other", "minimum": 1}, "must be one of gap, hit_at_1, perr, map, loss, mean"),
+    ],
+)
+def test_a_metric_of_the_users_own_gates_like_ours(own_metrics, threshold, problem):
+    problems = check_gate(gate(gap_threshold=0.5, thresholds=[threshold]), evaluator(**own_metrics))
+    assert len(problems) == (problem is not None)
+    assert all(problem in found for found in problems)
+
+
+def test_confidence_in_what_tfma_computes_is_refused():
+    threshold = {"metric": "auc", "minimum": 1, "confident": True}
+    (problem,) = check_gate(
+        gate(gap_threshold=0.5, thresholds=[threshold]), evaluator(eval_config="x")
+    )
+    assert "auc has no interval, for TFMA computes it" in problem
+
+
+def test_a_metric_of_a_module_that_only_an_image_has_is_not_refused():
+    threshold = {"metric": "auc", "minimum": 1, "confident": True}
+    node = evaluator(metrics=["in_the_image.auc"])
+    assert check_gate(gate(gap_threshold=0.5, thresholds=[threshold]), node) == []
+
+
+def test_a_metric_that_is_none_is_one_line_of_the_gates_problems(own_metrics):
+    node = evaluator(metrics=["gated_metrics.mean_metric"])
+    (problem,) = check_gate(gate(gap_threshold=0.5), node)
+    assert problem.startswith("evaluator.metrics: gated_metrics.mean_metric is a function")
+
+
 def test_an_operators_thresholds_win_and_empty_is_as_configured():
     configured = gate(gap_threshold=0.5, gap_change_threshold=0.01)
     assert resolve_gate(configured) == configured
