@@ -66,7 +66,7 @@ DEV = [
 
 setup(
     name="yt8m-pipeline",
-    version="0.1.0",
+    version="1.0.0",
     description="Workflow pipeline that trains, gates and ships YouTube-8M models",
     long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",

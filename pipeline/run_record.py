@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from yt8m.components import storage
+from yt8m.components.artifacts.read import read_file
 from yt8m.components.artifacts.run_record import FILE_NAME, RunRecord, State, Verdict
 from yt8m.components.storage.lock import is_held
 from yt8m.pipeline.workspace import Layout
@@ -71,7 +72,7 @@ def begin_record(layout: Layout, record: RunRecord) -> None:
 def read_record(layout: Layout, run_id: str) -> RunRecord | None:
     """The record of `run_id`; None when there is none that can be read."""
     try:
-        return RunRecord.from_json((layout.run(run_id) / FILE_NAME).read_text(encoding="utf-8"))
+        return read_file(str(layout.run(run_id) / FILE_NAME), RunRecord.from_json)
     except (OSError, ValueError, ConfigError):
         return None
 

@@ -61,6 +61,28 @@ def from_dict(cls: type[T], data: Mapping[str, Any], *, path: str = "") -> T:
     return typing.cast(T, value)
 
 
+def known_keys(hint: Any, value: Any) -> Any:
+    """`value`, which is of type `hint`, without the keys that a newer yt8m has added to records.
+
+    What a person writes has none of these: in a ConfigNode every key stays, and is checked.
+    """
+    if typing.get_origin(hint) is Annotated:
+        return known_keys(typing.get_args(hint)[0], value)
+    if is_union(hint):
+        hint = next(filter(dataclasses.is_dataclass, typing.get_args(hint)), None)
+    if isinstance(value, Mapping) and typing.get_origin(hint) is dict:
+        return {key: known_keys(typing.get_args(hint)[1], below) for key, below in value.items()}
+    if isinstance(value, list) and typing.get_origin(hint) is tuple:
+        return [known_keys(typing.get_args(hint)[0], below) for below in value]
+    if not isinstance(value, Mapping) or not isinstance(hint, type):
+        return value
+    if not dataclasses.is_dataclass(hint) or issubclass(hint, ConfigNode):
+        return value
+    hints = type_hints(hint)
+    fields = [field.name for field in dataclasses.fields(hint) if field.name in value]
+    return {name: known_keys(hints[name], value[name]) for name in fields}
+
+
 def to_dict(node: Any) -> Any:
     """The plain JSON form of `node`; `from_dict` of it is equal to `node`."""
     if dataclasses.is_dataclass(node) and not isinstance(node, type):

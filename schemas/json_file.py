@@ -1,49 +1,84 @@
-"""JSON files that yt8m keeps: each says its format, so that one of a newer yt8m is recognised."""
+"""JSON files that yt8m keeps: each says its format, and which yt8m wrote it.
+
+A format's number is raised by a change after which an older yt8m would misread the file. Keys are
+added without: a reader passes over those that it does not know.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import json
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from typing import Any, ClassVar, TypeVar
 
-from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.config_tree import from_dict, known_keys, to_dict
 from yt8m.schemas.errors import UserError
 
-T = TypeVar("T")
-FORMAT = 1  # raised by a change after which an older yt8m would misread a file
-_KEY = "format"
+T = TypeVar("T", bound="JsonFile")
+FORMAT = 1  # of a file that is as in 1.0
+_FORMAT, _WRITER = "format", "yt8m"
+_DISTRIBUTION = "yt8m-pipeline"
 
 
 class NewerFormatError(UserError):
-    """A file that a newer yt8m has written: it is not damaged, and not ours to judge."""
+    """A file in a newer format than this yt8m reads: it is not damaged, and not ours to judge."""
 
 
 class JsonFile:
     """Base of dataclasses that are kept as JSON, in a file or on the way to another process."""
 
+    FORMAT: ClassVar[int] = FORMAT
+
     def to_json(self) -> str:
-        return to_text(to_dict(self))
+        return to_text(to_dict(self), self.FORMAT)
 
     @classmethod
     def from_json(cls: type[T], text: str) -> T:
-        """The inverse of `to_json`; ConfigError says what is wrong with values or keys."""
-        return from_dict(cls, fields_of(text))
+        """The inverse of `to_json`; ConfigError says what is wrong with values."""
+        return from_dict(cls, known_keys(cls, fields_of(text, cls.FORMAT)))
 
 
-def to_text(fields: Mapping[str, Any]) -> str:
+def to_text(fields: Mapping[str, Any], form: int = FORMAT) -> str:
     """The text of a file with these fields."""
-    return json.dumps({_KEY: FORMAT, **fields}, indent=1, allow_nan=False)
+    return json.dumps({**stamp(form), **fields}, indent=1, allow_nan=False)
 
 
-def fields_of(text: str) -> dict[str, Any]:
+def fields_of(text: str, form: int = FORMAT) -> dict[str, Any]:
     """The inverse of `to_text`; ValueError where it is no JSON object."""
     data = json.loads(text)
     if not isinstance(data, Mapping):
         raise ValueError("it is not a JSON object")
-    fields = dict(data)
-    form = fields.pop(_KEY, FORMAT)  # a file that somebody wrote by hand has none
-    if not isinstance(form, int) or form > FORMAT:
+    check_stamp(data, form)
+    return {key: value for key, value in data.items() if key not in (_FORMAT, _WRITER)}
+
+
+def stamp(form: int = FORMAT) -> dict[str, Any]:
+    """The entries by which a file says its format and its writer."""
+    return {_FORMAT: form, _WRITER: _own_version()}
+
+
+def check_stamp(entries: Mapping[str, Any], form: int = FORMAT) -> None:
+    """NewerFormatError where a file with these entries is in a newer format than `form`."""
+    there = entries.get(_FORMAT, form)  # a file that somebody wrote by hand has none
+    if not isinstance(there, int) or there > form:
+        writer = f"yt8m {entries.get(_WRITER, 'of a newer version')}"
         raise NewerFormatError(
-            f"a newer yt8m wrote it (format {form!r}, this yt8m reads {FORMAT}); update yt8m"
+            f"{writer} wrote it, in format {there!r}; this yt8m {_own_version()} reads format "
+            f"{form}. Use {writer} or newer"
         )
-    return fields
+
+
+@contextlib.contextmanager
+def reading(path: object) -> Iterator[None]:
+    """Name the file where one of a newer format is met in the block."""
+    try:
+        yield
+    except NewerFormatError as error:
+        raise NewerFormatError(f"{path}: {error}") from error
+
+
+@functools.cache
+def _own_version() -> str:
+    return version(_DISTRIBUTION)

@@ -62,7 +62,7 @@ class Decision(JsonFile):
     blessed: bool
     reason: str
     mode: GateMode = GateMode.ENFORCE
-    model_digest: str = ""  # "": by a yt8m that did not write it yet
+    model_digest: str = ""  # filled in by the Evaluator
     baseline: str | None = None
     videos: int = 0
     examples: int = 0

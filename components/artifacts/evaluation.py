@@ -42,7 +42,7 @@ class SliceMetrics:
     column: str = ""
     value: str = ""
     examples: int = 0
-    videos: int = 0  # 0: by a yt8m that did not write it yet
+    videos: int = 0
     candidate: dict[str, Estimate] = field(default_factory=dict)
     baseline: dict[str, Estimate] = field(default_factory=dict)
     difference: dict[str, Estimate] = field(default_factory=dict)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from yt8m.components import storage
+from yt8m.components.artifacts.read import read_file
 from yt8m.schemas.errors import ConfigError, UserError
 from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.json_file import JsonFile
@@ -42,7 +43,7 @@ def load_info(directory: str) -> ExportInfo:
     """The info of the export in `directory`; UserError where there is none or it is damaged."""
     path = storage.join(directory, FILE_NAME)
     try:
-        return ExportInfo.from_json(storage.read_text(path))
+        return read_file(path, ExportInfo.from_json)
     except FileNotFoundError:
         raise UserError(
             f"{directory}: has no {FILE_NAME}, so it is not a model that yt8m exported"

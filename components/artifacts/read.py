@@ -1,4 +1,4 @@
-"""Reading a file of an artifact that a run may not have come to."""
+"""Reading a file that yt8m keeps, and one of an artifact that a run may not have come to."""
 
 from __future__ import annotations
 
@@ -6,11 +6,18 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from yt8m.components import storage
+from yt8m.schemas.json_file import reading
 
 T = TypeVar("T")
+
+
+def read_file(path: str, parse: Callable[[str], T]) -> T:
+    """What `parse` makes of the file; NewerFormatError names one that a newer yt8m wrote."""
+    with reading(path):
+        return parse(storage.read_text(path))
 
 
 def read_if_present(directory: str | None, name: str, parse: Callable[[str], T]) -> T | None:
     """What `parse` makes of the file; None without a directory or without the file in it."""
     path = storage.join(directory, name) if directory else ""
-    return parse(storage.read_text(path)) if path and storage.exists(path) else None
+    return read_file(path, parse) if path and storage.exists(path) else None

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from yt8m.schemas.json_file import check_stamp, stamp
+
 FILE_NAME = "record_index.npz"
 
 
@@ -31,6 +33,7 @@ def pack_index(shards: Mapping[str, ShardIndex]) -> bytes:
     buffer = io.BytesIO()
     np.savez_compressed(
         buffer,
+        **stamp(),
         uris=np.array(list(shards), dtype=np.str_),
         records=np.array([len(s.lengths) for s in found], np.int64),
         has_segments=np.array([s.segments is not None for s in found], np.bool_),
@@ -46,6 +49,7 @@ def parse_index(content: bytes) -> dict[str, ShardIndex]:
     """The inverse of `pack_index`; ValueError where the file is damaged."""
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            check_stamp({name: stored[name].item() for name in stamp() if name in stored})
             names = ("uris", "records", "has_segments", "lengths", "segments")
             uris, records, has_segments, lengths, segments = (stored[name] for name in names)
     except (KeyError, OSError, EOFError, zipfile.BadZipFile) as error:

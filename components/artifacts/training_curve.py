@@ -2,7 +2,7 @@
 
 `training.jsonl` holds rows of kind `train` (every `log.every_steps` steps), `validation` and
 `checkpoint`; `evaluation.jsonl` those of continuous evaluation. docs/distributed-training.md lists
-their fields.
+their fields. The first line is of kind `file`, and says the format and the writer.
 """
 
 from __future__ import annotations
@@ -11,9 +11,16 @@ import json
 from typing import Any
 
 from yt8m.components import storage
+from yt8m.schemas.json_file import check_stamp, reading, stamp
 
 TRAINING = "training.jsonl"
 EVALUATION = "evaluation.jsonl"
+_HEAD = "file"  # the kind of the first row
+
+
+def head() -> dict[str, Any]:
+    """The first row of a file."""
+    return {"kind": _HEAD, **stamp()}
 
 
 def read_curve(path: str) -> list[dict[str, Any]]:
@@ -21,4 +28,8 @@ def read_curve(path: str) -> list[dict[str, Any]]:
     if not storage.exists(path):
         return []
     lines = storage.read_text(path).splitlines(keepends=True)
-    return [json.loads(line) for line in lines if line.endswith("\n")]
+    rows = [json.loads(line) for line in lines if line.endswith("\n")]
+    with reading(path):
+        for row in rows:
+            check_stamp(row)
+    return [row for row in rows if row["kind"] != _HEAD]

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from yt8m.components.artifacts.estimate import Estimate
-from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.config_tree import from_dict, known_keys, to_dict
 from yt8m.schemas.errors import ConfigError
-from yt8m.schemas.json_file import NewerFormatError, fields_of, to_text
+from yt8m.schemas.json_file import JsonFile, fields_of, to_text
 
 RECORD_FILE = "assets.extra/yt8m_record.json"
 STATISTICS_DIR = "assets.extra/statistics"
@@ -50,7 +50,7 @@ class FileRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
-class VersionRecord:
+class VersionRecord(JsonFile):
     """One version. `version` and `files` are filled in by the push."""
 
     version: int = 0
@@ -76,9 +76,13 @@ class VersionRecord:
         """Names the model's bytes, as the Evaluator's decision does."""
         return tree_digest({name: file.sha256 for name, file in self.files.items()})
 
+    @property
+    def checksum(self) -> str:
+        """Changes when anything of the record does."""
+        return _checksum(to_dict(self))
+
     def to_json(self) -> str:
-        fields = to_dict(self)
-        return to_text({_CHECKSUM_KEY: _checksum(fields), **fields})
+        return to_text({_CHECKSUM_KEY: self.checksum, **to_dict(self)}, self.FORMAT)
 
 
 def tree_digest(sha256_by_name: Mapping[str, str]) -> str:
@@ -96,17 +100,18 @@ def tree_digest(sha256_by_name: Mapping[str, str]) -> str:
 
 
 def parse_record(text: str) -> VersionRecord:
-    """The inverse of `VersionRecord.to_json`; BrokenRecordError says what is wrong."""
+    """The inverse of `VersionRecord.to_json`; BrokenRecordError says what is wrong.
+
+    NewerFormatError passes: of a record that a newer yt8m wrote nobody here knows whether it is.
+    """
     try:
-        fields = fields_of(text)
-    except NewerFormatError as error:
-        raise BrokenRecordError(f"its record cannot be read: {error}") from error
+        fields = fields_of(text, VersionRecord.FORMAT)
     except ValueError as error:
         raise BrokenRecordError(f"its record is not JSON ({error})") from error
     if fields.pop(_CHECKSUM_KEY, None) != _checksum(fields):
         raise BrokenRecordError("its record is not what was pushed (wrong checksum)")
     try:
-        return from_dict(VersionRecord, fields)
+        return from_dict(VersionRecord, known_keys(VersionRecord, fields))
     except ConfigError as error:
         raise BrokenRecordError(f"its record is wrong: {error}") from error
 

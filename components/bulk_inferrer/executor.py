@@ -12,6 +12,7 @@ from tfx.utils import path_utils
 
 from yt8m.components import storage
 from yt8m.components.artifacts import manifest, predictions
+from yt8m.components.artifacts.read import read_file
 from yt8m.components.bulk_inferrer.config import BulkInferrerConfig
 from yt8m.components.console.console import Console
 from yt8m.components.declaration import Artifacts
@@ -61,7 +62,7 @@ def _plan(
     config: BulkInferrerConfig, examples_uri: str, model_path: str
 ) -> tuple[tuple[manifest.Shard, ...], PredictionPlan]:
     place = storage.join(examples_uri, manifest.FILE_NAME)
-    found = manifest.Manifest.from_json(storage.read_text(place))
+    found = read_file(place, manifest.Manifest.from_json)
     shards = found.split(config.split)
     if not shards:
         raise DataError(

@@ -19,6 +19,7 @@ from yt8m.components.artifacts import evaluation as evaluation_file
 from yt8m.components.artifacts import manifest, record_index
 from yt8m.components.artifacts.decision import Decision, GateMode, decision_text
 from yt8m.components.artifacts.evaluation import Evaluation
+from yt8m.components.artifacts.read import read_file
 from yt8m.components.declaration import Artifacts
 from yt8m.components.engines.parallelism import parallelism_of
 from yt8m.components.evaluator.beam_scoring import add_scoring, collect
@@ -231,7 +232,7 @@ def _read_manifest(examples_uri: str) -> manifest.Manifest:
             f"{examples_uri}: no {manifest.FILE_NAME}; examples come from yt8m's ExampleGen, "
             "which lists the shards there"
         )
-    return manifest.Manifest.from_json(storage.read_text(place))
+    return read_file(place, manifest.Manifest.from_json)
 
 
 def _model_path(inputs: Artifacts) -> str:

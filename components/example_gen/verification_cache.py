@@ -19,6 +19,7 @@ import numpy as np
 
 from yt8m.components import storage
 from yt8m.components.example_gen.sources import SourceShard
+from yt8m.schemas.json_file import NewerFormatError, fields_of, reading, to_text
 
 _KEPT_S = 90 * 24 * 3600.0
 INDICES, _IDS, _NUMBERS = "indices", "ids", "figures"
@@ -36,7 +37,8 @@ class VerifiedCache:
         """What was found in `shard` when it was last read, or None."""
         path = self._path(shard)
         try:
-            figures = unpack_figures(storage.read_bytes(path))
+            with reading(path):
+                figures = unpack_figures(storage.read_bytes(path))
             with contextlib.suppress(PermissionError):  # another user's: its time stays
                 storage.touch(path)  # its time is that of the last use
             return figures
@@ -44,6 +46,9 @@ class VerifiedCache:
             return None
         except PermissionError as error:
             _logger.warning("%s may not be read, so its shard is read again: %s", path, error)
+            return None
+        except NewerFormatError as error:
+            _logger.warning("the shard is read again: %s", error)
             return None
         except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
             _logger.warning("%s is damaged and will be replaced: %s", self._path(shard), error)
@@ -80,14 +85,14 @@ def pack_figures(figures: dict[str, Any]) -> bytes:
     numbers = {name: v for name, v in figures.items() if name not in _ARRAYS}
     arrays = {name: figures[name] for name in _ARRAYS if figures.get(name) is not None}
     buffer = io.BytesIO()
-    np.savez(buffer, **{_NUMBERS: np.asarray(json.dumps(numbers))}, **arrays)
+    np.savez(buffer, **{_NUMBERS: np.asarray(to_text(numbers))}, **arrays)
     return buffer.getvalue()
 
 
 def unpack_figures(content: bytes) -> dict[str, Any]:
     """The inverse of `pack_figures`."""
     with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-        figures: dict[str, Any] = json.loads(str(stored[_NUMBERS]))
+        figures = fields_of(str(stored[_NUMBERS]))
         figures |= {name: stored[name] for name in _ARRAYS if name in stored}
     if _IDS in figures and INDICES not in figures:
         figures[INDICES] = np.arange(len(figures[_IDS]), dtype=np.int32)

@@ -24,6 +24,7 @@ from yt8m.components.records.shard_reader import open_shard, record_lengths
 from yt8m.components.records.tfrecord import FOOTER_BYTES, HEADER_BYTES, read_records
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import Level
+from yt8m.schemas.json_file import reading
 
 FRAMING_BYTES = HEADER_BYTES + FOOTER_BYTES
 _log = logging.getLogger(__name__)
@@ -95,7 +96,8 @@ def _load(uri: str) -> Mapping[str, ShardIndex]:
     if not uri:
         return {}
     try:
-        return parse_index(storage.read_bytes(uri))
+        with reading(uri):
+            return parse_index(storage.read_bytes(uri))
     except FileNotFoundError:
         _log.info("%s is not there; the shards are walked instead", uri)
     except ValueError as error:

@@ -6,11 +6,10 @@ Beside the model is what was in service when it was chosen: Pusher replaces noth
 from __future__ import annotations
 
 from yt8m.components import storage
+from yt8m.components.artifacts.read import read_file
 from yt8m.components.artifacts.saved_model import MODEL_FILE, SERVING_DIR
 from yt8m.components.artifacts.version_record import STATISTICS_DIR
 from yt8m.components.registry.versions import InService
-from yt8m.schemas.config_tree import from_dict, to_dict
-from yt8m.schemas.json_file import fields_of, to_text
 
 _IN_SERVICE_FILE = "in_service.json"
 
@@ -29,12 +28,10 @@ def baseline_statistics(artifact_uri: str) -> str | None:
 
 def write_in_service(artifact_uri: str, found: InService) -> None:
     """Keep what was in service when the baseline was chosen."""
-    storage.write_text(storage.join(artifact_uri, _IN_SERVICE_FILE), to_text(to_dict(found)))
+    storage.write_text(storage.join(artifact_uri, _IN_SERVICE_FILE), found.to_json())
 
 
 def read_in_service(artifact_uri: str) -> InService | None:
     """What was in service then; None where a person chose to replace whatever there is."""
     path = storage.join(artifact_uri, _IN_SERVICE_FILE)
-    return (
-        from_dict(InService, fields_of(storage.read_text(path))) if storage.exists(path) else None
-    )
+    return read_file(path, InService.from_json) if storage.exists(path) else None

@@ -27,7 +27,7 @@ from yt8m.components.registry.versions import (
     list_versions,
     next_number,
 )
-from yt8m.schemas.json_file import fields_of, to_text
+from yt8m.schemas.json_file import fields_of, reading, to_text
 
 HEAD_FILE = ".head"
 UPLOADS_DIR = ".uploads"
@@ -124,11 +124,13 @@ class ObjectStore:
 
     def _read_head(self) -> tuple[int, str | None]:
         """The version that was published last (0: none yet), and the tag to replace it by."""
-        found = storage.read_tagged(storage.join(self._root, HEAD_FILE))
+        path = storage.join(self._root, HEAD_FILE)
+        found = storage.read_tagged(path)
         if found is None:
             return 0, None
         data, tag = found
-        return int(fields_of(data.decode())["version"]), tag
+        with reading(path):
+            return int(fields_of(data.decode())["version"]), tag
 
     def _path(self, number: int) -> str:
         return storage.join(self._root, str(number))

@@ -9,6 +9,7 @@ from yt8m.components import storage
 from yt8m.components.artifacts import manifest
 from yt8m.components.artifacts.export_info import FILE_NAME as EXPORT_FILE
 from yt8m.components.artifacts.export_info import load_info
+from yt8m.components.artifacts.read import read_file
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.version_record import RECORD_FILE, VersionRecord
 from yt8m.components.registry.versions import (
@@ -109,7 +110,7 @@ def _data(record: VersionRecord) -> tuple[list[str], list[str]]:
     if not record.lineage.get("examples") or not storage.exists(path):
         return [], [f"data: {path} is gone"]
     try:
-        found = manifest.Manifest.from_json(storage.read_text(path))
+        found = read_file(path, manifest.Manifest.from_json)
     except (UserError, ValueError, OSError) as error:
         return [f"data: {path} cannot be read ({error})"], []
     if found.digest != record.data.manifest_digest:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from yt8m.components import storage
-from yt8m.components.artifacts import export_info
+from yt8m.components.artifacts.read import read_file
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.version_record import (
     RECORD_FILE,
@@ -24,6 +24,7 @@ from yt8m.components.artifacts.version_record import (
 )
 from yt8m.components.registry.digests import file_sha256, model_digest
 from yt8m.schemas.errors import UserError
+from yt8m.schemas.json_file import JsonFile
 
 NO_VERSION = "none"
 # Imported models that were never scored: baselines under numbers of their own, where no model
@@ -68,7 +69,7 @@ class Version:
 
 
 @dataclass(frozen=True, kw_only=True)
-class InService:
+class InService(JsonFile):
     """What model servers load: the highest number with a model. 0 is none."""
 
     version: int = 0
@@ -139,7 +140,7 @@ def load_record(push_dir: str, version: int) -> VersionRecord:
     """The record of `version`; UnusableVersionError where it is foreign, or cannot be read."""
     path = storage.join(version_path(push_dir, version), RECORD_FILE)
     try:
-        return parse_record(storage.read_text(path))
+        return read_file(path, parse_record)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise ForeignVersionError(_no_record(push_dir, version)) from error
     except OSError as error:
@@ -252,7 +253,7 @@ def registry_digest(push_dir: str, exclude_run_key: str = "") -> str:
     version = newest(push_dir, exclude_run_key=exclude_run_key)
     served = in_service(push_dir, exclude_run_key=exclude_run_key)
     number = version.number if version else NO_VERSION
-    parts = [version.record.to_json()] if version else []
+    parts = [version.record.checksum] if version else []
     if served.version and (version is None or served.version != version.number):
         parts.append(f"{served.version} {served.digest}")
     if not parts:
@@ -276,17 +277,11 @@ def _highest_foreign(push_dir: str) -> int:
 
 
 def _holds_foreign_model(path: str) -> bool:
-    """Whether a directory without a record holds what somebody may be serving.
-
-    Not an empty one, nor an upload of ours that was broken off before its record: yt8m wrote the
-    record last but one in object stores until it began to write it first.
-    """
+    """Whether a directory without a record holds what somebody may be serving: any file."""
     try:
-        names = set(storage.walk_files(path))
+        return any(True for _ in storage.walk_files(path))
     except FileNotFoundError:  # retention took one of ours away while we looked
         return False
-    broken_off = export_info.FILE_NAME in names and MODEL_FILE not in names
-    return bool(names) and not broken_off
 
 
 def _damages(push_dir: str, numbers: Iterable[int]) -> Iterator[str]:

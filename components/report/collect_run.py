@@ -8,6 +8,7 @@ from typing import Any
 from yt8m.components import storage
 from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.push_outcome import PushOutcome
+from yt8m.components.artifacts.read import read_file
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State
 from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.report.parts.model import ComponentRow, ConfigChange, Outcome, RunOutcome
@@ -20,7 +21,7 @@ _ABSENT = "–"
 
 def read_run_record(path: str) -> RunRecord | None:
     """The runner's record of the run; None where there is none, as on Kubeflow."""
-    return RunRecord.from_json(storage.read_text(path)) if path and storage.exists(path) else None
+    return read_file(path, RunRecord.from_json) if path and storage.exists(path) else None
 
 
 def component_rows(run: RunRecord | None, *, now: float) -> tuple[ComponentRow, ...]:

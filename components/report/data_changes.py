@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from yt8m.components import storage
+from yt8m.components.artifacts.read import read_file
 from yt8m.components.artifacts.report import SUMMARY_FILE
 from yt8m.components.artifacts.run_record import FILE_NAME, RunRecord
 from yt8m.components.artifacts.version_record import VersionRecord
@@ -16,6 +16,7 @@ from yt8m.components.report.parts import formatting
 from yt8m.components.report.parts.model import ConfigChange, DataSummary
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.json_file import fields_of
 
 _NOTABLE = 0.1  # of its labels a class must gain or lose, and
 _MANY = 100  # labels it must have had, to be a change by itself
@@ -42,9 +43,9 @@ def _previous_run(run_file: Path) -> tuple[str, Mapping[str, Any]] | None:
         if folder.name >= this.name:
             continue
         try:
-            record = RunRecord.from_json((folder / FILE_NAME).read_text(encoding="utf-8"))
+            record = read_file(str(folder / FILE_NAME), RunRecord.from_json)
             summary = Path(record.report).with_name(SUMMARY_FILE)
-            data = json.loads(summary.read_text(encoding="utf-8"))["data"]
+            data = read_file(str(summary), fields_of)["data"]
         except (OSError, ValueError, KeyError, ConfigError):
             continue  # it ended early, or housekeeping has taken its report
         if data.get("digest"):

@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Manifest
+from yt8m.components.artifacts.read import read_file
 from yt8m.components.artifacts.record_index import FILE_NAME
 from yt8m.components.compat import answer_calls, call_where_it_runs
 from yt8m.components.inputs.config import (
@@ -137,7 +138,7 @@ class TrainingData:
 def load_data(job: TrainingJob) -> TrainingData:
     """The data of `job`, by its manifest."""
     try:
-        manifest = Manifest.from_json(storage.read_text(job.manifest))
+        manifest = read_file(job.manifest, Manifest.from_json)
     except FileNotFoundError as error:
         raise UserError(f"{job.manifest}: there is no manifest; ExampleGen writes it") from error
     if manifest.level is not job.level:

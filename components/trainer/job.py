@@ -9,10 +9,10 @@ from typing import Any
 
 from yt8m.components.inputs.config import check_buckets
 from yt8m.components.trainer.config import TrainerConfig
-from yt8m.schemas.config_tree import to_dict
+from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import FeatureConfig, Level
-from yt8m.schemas.json_file import JsonFile
+from yt8m.schemas.json_file import JsonFile, fields_of
 
 FILE_NAME = "job.json"  # where a backend hands it to its processes
 _SETTINGS = (
@@ -74,13 +74,10 @@ class TrainingJob(JsonFile):
                 "optimizer": self._optimizer,
                 "features": self.features,
                 "level": self.level,
+                "transform": self.transform,
             }
         )
-        # Of what is not used nothing is noted, as by versions that did not know it.
-        for key in ("modality_norm", "apart"):
-            if not described["model"].get(key):
-                described["model"].pop(key, None)
-        return {**described, "transform": self.transform} if self.transform else described
+        return described
 
     @property
     def _optimizer(self) -> str:
@@ -92,8 +89,7 @@ class TrainingJob(JsonFile):
     def settings(self) -> dict[str, Any]:
         """What changes the weights from here on, and may change under a checkpoint."""
         described: dict[str, Any] = to_dict(self.trainer)
-        # Of what is not used nothing is noted, as by versions that did not know it.
-        return {key: described[key] for key in _SETTINGS if described[key] is not None}
+        return {key: described[key] for key in _SETTINGS}
 
     @property
     def shared_settings(self) -> dict[str, Any]:
@@ -127,7 +123,7 @@ class TrainingJob(JsonFile):
 def parse_job(text: str) -> TrainingJob:
     """The inverse of `TrainingJob.to_json`; ConfigError says what is wrong."""
     try:
-        return TrainingJob.from_json(text)
+        return from_dict(TrainingJob, fields_of(text))  # a person may have written it
     except ValueError as error:
         raise ConfigError(f"the training job is not JSON: {error}") from error
 

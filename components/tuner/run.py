@@ -10,8 +10,8 @@ from typing import Any
 
 from tfx.components.tuner.component import TunerFnResult
 
-from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Manifest
+from yt8m.components.artifacts.read import read_file
 from yt8m.components.trainer.backends.run import job_of
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.tuner.config import TunerConfig
@@ -34,7 +34,7 @@ def tuner_fn(fn_args: Any) -> TunerFnResult:  # Any: TFX's FnArgs is an attrs cl
 
 def _check_validation(job: TrainingJob) -> None:
     split = job.trainer.validation_split
-    manifest = Manifest.from_json(storage.read_text(job.manifest))
+    manifest = read_file(job.manifest, Manifest.from_json)
     if not manifest.split(split):
         raise DataError(
             f"trainer.validation_split = {split}: the examples have no such split, and trials are "

@@ -7,7 +7,6 @@ an artifact with a path for its URI would be refused by the launchers of its rea
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import shutil
@@ -20,6 +19,7 @@ from typing import Any
 from yt8m.kubeflow.container.launcher import Place, Places
 from yt8m.kubeflow.container.task_cache import digest_tree
 from yt8m.schemas.errors import UserError
+from yt8m.schemas.json_file import fields_of, reading, to_text
 
 _FILE = "reference.json"
 _PATH = "path"
@@ -47,7 +47,7 @@ def leave_on_volume(
             _store(output, target)
             shutil.rmtree(output)
             output.mkdir()
-            (output / _FILE).write_text(json.dumps({_PATH: str(target)}), encoding="utf-8")
+            (output / _FILE).write_text(to_text({_PATH: str(target)}), encoding="utf-8")
             _forget_unused(shared)
 
 
@@ -58,7 +58,8 @@ def follow(executor_input: Mapping[str, Any], places: Places) -> None:
             file = Path(artifact["uri"], _FILE)
             if not file.is_file():
                 continue
-            target = Path(json.loads(file.read_text(encoding="utf-8"))[_PATH])
+            with reading(file):
+                target = Path(fields_of(file.read_text(encoding="utf-8"))[_PATH])
             if not target.is_dir():
                 raise UserError(
                     f"inputs.{key}: {target} is not there: its volume is not mounted here, or it "

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from yt8m.schemas.code_digest import code_digest
+from yt8m.schemas.json_file import NewerFormatError, fields_of, reading, to_text
 
 # What takes long, or would give other bytes for the same inputs. The others look outside, or are
 # done in no time.
@@ -55,13 +56,14 @@ class CachedResult:
         """Put the outputs of the earlier task where this one's belong; False if there is none."""
         file = self._directory / _RESULT
         try:
-            result = json.loads(file.read_text(encoding="utf-8"))
+            with reading(file):
+                result = fields_of(file.read_text(encoding="utf-8"))
             for name, path in self._outputs():
                 _copy(self._directory / name, path)
             file.touch()  # its time is that of the last use
         except FileNotFoundError:
             return False
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, NewerFormatError) as error:
             _log.warning("%s cannot be used, the task runs: %s", self._directory, error)
             return False
         moved = {uri: self._uris[name] for name, uri in result["uris"].items()}
@@ -80,7 +82,7 @@ class CachedResult:
             for name, path in self._outputs():
                 _copy(path, partial / name)
             result = {"report": report, "uris": self._uris}
-            (partial / _RESULT).write_text(json.dumps(result), encoding="utf-8")
+            (partial / _RESULT).write_text(to_text(result), encoding="utf-8")
             shutil.rmtree(self._directory, ignore_errors=True)
             partial.rename(self._directory)
             self._forget_oldest()

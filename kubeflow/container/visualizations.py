@@ -19,6 +19,7 @@ from yt8m.components.artifacts.decision import Decision, decision_text
 from yt8m.components.artifacts.evaluation import Evaluation
 from yt8m.components.artifacts.report import PAGE_FILE
 from yt8m.kubeflow.container.launcher import local_path
+from yt8m.schemas.json_file import reading
 
 _log = logging.getLogger(__name__)
 _SCHEMA_VERSION = "0.0.1"
@@ -122,7 +123,8 @@ def draw(given: Mapping[str, Any], report_file: Path, *, launcher_root: str = ""
         if not source.is_file():
             _log.warning("%s: there is no %s to draw", key, source)
             continue
-        content, metadata = visualization.draw(source.read_text(encoding="utf-8"))
+        with reading(source):
+            content, metadata = visualization.draw(source.read_text(encoding="utf-8"))
         artifact = {k: v for k, v in given[key]["artifacts"][0].items() if k in ("name", "uri")}
         target = Path(local_path(artifact["uri"], launcher_root))
         target.parent.mkdir(parents=True, exist_ok=True)

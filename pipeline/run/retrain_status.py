@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from yt8m.components import storage
+from yt8m.components.artifacts.read import read_file
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.storage.lock import is_held
 from yt8m.pipeline.run_record import read_run_records
 from yt8m.pipeline.workspace import Layout
-from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
-from yt8m.schemas.json_file import fields_of, to_text
+from yt8m.schemas.json_file import JsonFile
 
 _METRICS = {
     "last_run": ("last_run_timestamp_seconds", "when the last retraining was started"),
@@ -38,7 +38,7 @@ _RUN_METRICS: dict[str, tuple[str, Callable[[RunRecord], float | None]]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class RetrainStatus:
+class RetrainStatus(JsonFile):
     """The schedule, its last run and its next one; times are seconds since the epoch."""
 
     cron: str
@@ -66,7 +66,7 @@ def _gauge(metric: str, meaning: str, value: float | None) -> str:
 
 def write_status(layout: Layout, status: RetrainStatus, metrics_file: str = "") -> None:
     """Replace both files; Prometheus' is `metrics_file`, or below the root."""
-    storage.write_text(str(layout.schedule_status), to_text(to_dict(status)))
+    storage.write_text(str(layout.schedule_status), status.to_json())
     write_metrics(layout, metrics_file)
 
 
@@ -85,8 +85,7 @@ def write_metrics(layout: Layout, metrics_file: str = "") -> None:
 def read_status(layout: Layout) -> RetrainStatus | None:
     """The status of the root's schedule; None where there never was one."""
     try:
-        text = layout.schedule_status.read_text(encoding="utf-8")
-        return from_dict(RetrainStatus, fields_of(text))
+        return read_file(str(layout.schedule_status), RetrainStatus.from_json)
     except (OSError, ValueError, ConfigError):
         return None
 

@@ -20,7 +20,7 @@ from yt8m.components.records.tfrecord import write_records
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import Level
-from yt8m.schemas.json_file import fields_of, to_text
+from yt8m.schemas.json_file import fields_of, reading, to_text
 from yt8m.schemas.vocabulary import FILE_NAME as VOCABULARY_FILE
 
 SPEC_FILE = "dataset.json"
@@ -93,7 +93,8 @@ def generate(
 def read_dataset_spec(out: Path) -> DatasetSpec | None:
     """The spec of the data set that was generated in `out`, None if there is none."""
     try:
-        return from_dict(DatasetSpec, fields_of((out / SPEC_FILE).read_text()))
+        with reading(out / SPEC_FILE):
+            return from_dict(DatasetSpec, fields_of((out / SPEC_FILE).read_text()))
     except FileNotFoundError:
         return None
     except json.JSONDecodeError as error:

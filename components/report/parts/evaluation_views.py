@@ -57,7 +57,7 @@ def gap_by_slice(evaluation: Evaluation | None) -> list[tuple[SliceMetrics, Metr
 
 def slice_size(part: SliceMetrics) -> str:
     """The examples of a slice, and whether they are too few to tell much."""
-    few = (part.videos or part.examples) < _FEW_VIDEOS
+    few = part.videos < _FEW_VIDEOS
     return f"{formatting.count(part.examples)}{', few' if few else ''}"
 
 

@@ -19,7 +19,7 @@ from yt8m.components.trainer.backends.in_process import run_job
 from yt8m.components.trainer.job import TrainingJob, parse_job
 from yt8m.schemas.config_layers import overlay, parse_overrides
 from yt8m.schemas.errors import EXIT_DONE, EXIT_INTERRUPTED, UserError, Yt8mError
-from yt8m.schemas.json_file import fields_of, to_text
+from yt8m.schemas.json_file import fields_of, reading, to_text
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,7 +34,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     for noisy in ("tensorflow", "absl"):
         logging.getLogger(noisy).setLevel(logging.ERROR)
     try:
-        run_job(parse_job(_read(args.config, args.set)), os.environ)
+        with reading(f"--config {args.config}"):
+            job = parse_job(_read(args.config, args.set))
+        run_job(job, os.environ)
     except Yt8mError as error:
         if args.debug:
             raise

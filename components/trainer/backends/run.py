@@ -8,6 +8,7 @@ from typing import Any
 
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import FILE_NAME, Manifest
+from yt8m.components.artifacts.read import read_file
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.tuner_results import tuned_values
 from yt8m.components.records.vocabulary import vocabulary_digest
@@ -75,7 +76,7 @@ def _find_manifest(train_files: list[str]) -> str:
 
 
 def _data_digest(manifest: str) -> str:
-    return Manifest.from_json(storage.read_text(manifest)).digest
+    return read_file(manifest, Manifest.from_json).digest
 
 
 def _existing_model(path: str | None) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from yt8m.components import storage
+from yt8m.components.artifacts.read import read_file
 from yt8m.components.trainer.config import (
     BestExporterConfig,
     ExporterConfig,
@@ -59,7 +60,7 @@ class Exporter:
 
     def _best(self) -> float | None:
         path = f"{self.directory}/{_BEST_FILE}"
-        return float(fields_of(storage.read_text(path))["value"]) if storage.exists(path) else None
+        return float(read_file(path, fields_of)["value"]) if storage.exists(path) else None
 
     def _remember(self, step: int, metrics: Mapping[str, Any]) -> None:
         assert isinstance(self._config, BestExporterConfig)

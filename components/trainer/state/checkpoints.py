@@ -16,6 +16,7 @@ from typing import Any
 import tensorflow as tf
 
 from yt8m.components import storage
+from yt8m.components.artifacts.read import read_file
 from yt8m.components.trainer.state.plateau import PlateauState, parse_state
 from yt8m.components.trainer.state.warm_start import list_checkpoints
 from yt8m.schemas.config_tree import flatten
@@ -221,7 +222,7 @@ def _log_changed_settings(directory: str, wanted: Mapping[str, Any]) -> None:
 
 
 def _read(path: str) -> dict[str, Any]:
-    return fields_of(storage.read_text(path))
+    return read_file(path, fields_of)
 
 
 def _differences(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from yt8m.components import storage
-from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_curve
+from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, head, read_curve
 
 
 class CurveWriter:
@@ -21,7 +21,7 @@ class CurveWriter:
     def __init__(self, path: str, *, step: int) -> None:
         self.path = path
         kept = [row for row in read_curve(path) if row["step"] <= step]
-        text = "".join(_line(row) for row in kept)
+        text = "".join(_line(row) for row in (head(), *kept))
         storage.write_text(path, text)  # a disk that fills up now must not cost the rows before
         self._file = storage.append(path)
 

@@ -1,24 +1,32 @@
-"""What is written is read back equal, and in the form that earlier versions wrote."""
+"""What is written is read back equal."""
 
 from __future__ import annotations
 
+import io
 import json
+from importlib.metadata import version
 from pathlib import Path
+
+import numpy as np
+import pytest
 
 from yt8m.components.artifacts.comparisons import Comparisons, Difference
 from yt8m.components.artifacts.estimate import Estimate, estimate_text
 from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
 from yt8m.components.artifacts.push_outcome import PushOutcome
-from yt8m.components.artifacts.training_curve import TRAINING, read_curve
+from yt8m.components.artifacts.record_index import ShardIndex, pack_index, parse_index
+from yt8m.components.artifacts.training_curve import TRAINING, head, read_curve
 from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.metrics.curves import CalibrationBin, CurvePoint
 from yt8m.schemas.features import Level
+from yt8m.schemas.json_file import NewerFormatError
 
 
 def test_comparisons_are_two_lists_by_name() -> None:
     found = Comparisons(drift=(Difference(feature="labels", distance=0.02, threshold=0.05),))
     assert json.loads(found.to_json()) == {
         "format": 1,
+        "yt8m": version("yt8m-pipeline"),
         "drift": [
             {"feature": "labels", "measure": "divergence", "distance": 0.02, "threshold": 0.05}
         ],
@@ -31,7 +39,7 @@ def test_a_push_outcome_holds_the_whole_record() -> None:
     record = VersionRecord(version=4, metrics={"gap": Estimate(value=0.7, lower=0.6, upper=0.8)})
     outcome = PushOutcome(pushed=True, destination="/models/4", record=record)
     written = json.loads(outcome.to_json())
-    assert list(written) == ["format", "pushed", "destination", "up_to_date", "record"]
+    assert list(written) == ["format", "yt8m", "pushed", "destination", "up_to_date", "record"]
     assert written["record"]["metrics"]["gap"] == {"value": 0.7, "lower": 0.6, "upper": 0.8}
     assert PushOutcome.from_json(outcome.to_json()) == outcome
 
@@ -56,8 +64,21 @@ def test_an_evaluation_survives_the_way_to_json_and_back() -> None:
 def test_a_line_of_the_curve_that_a_kill_cut_off_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / TRAINING
     assert read_curve(str(path)) == []
-    path.write_text('{"kind": "train", "step": 10}\n{"kind": "tra')
+    rows = [head(), {"kind": "train", "step": 10}]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows) + '{"kind": "tra')
     assert read_curve(str(path)) == [{"kind": "train", "step": 10}]
+
+
+def test_an_index_of_records_says_its_format() -> None:
+    index = {"u": ShardIndex(np.array([3, 4], np.uint32))}
+    content = pack_index(index)
+    assert parse_index(content)["u"].lengths.tolist() == [3, 4]
+    with np.load(io.BytesIO(content)) as stored:
+        arrays = {**stored, "format": 2, "yt8m": "1.4.0"}
+    newer = io.BytesIO()
+    np.savez(newer, **arrays)
+    with pytest.raises(NewerFormatError, match=r"yt8m 1.4.0 wrote it, in format 2"):
+        parse_index(newer.getvalue())
 
 
 def test_an_estimate_reads_as_a_value_with_its_interval() -> None:

@@ -14,7 +14,20 @@ EVERY_PAGE = sorted({*PAGES, *(ROOT / "docs").rglob("*.md")})
 NODES = {field.name for field in dataclasses.fields(PipelineConfig)}
 _VALUE = re.compile(r"`([a-z_]+(?:\.[a-z0-9_]+)+)(?:[:= ][^`]*)?`")
 _FILE = re.compile(r"`((?:components|pipeline|kubeflow|schemas|tests|benchmarks|lock)/[^` ]+)`")
-_ENDINGS = {"csv", "db", "html", "json", "jsonl", "pbtxt", "py", "txt", "yaml"}
+_ENDINGS = {
+    "csv",
+    "db",
+    "html",
+    "json",
+    "jsonl",
+    "lock",
+    "pbtxt",
+    "prom",
+    "py",
+    "sql",
+    "txt",
+    "yaml",
+}
 
 
 def is_a_value(path: str) -> bool:

@@ -60,6 +60,14 @@ def test_the_same_task_in_another_pod_gets_the_files_and_the_report_with_its_own
     assert artifact["metadata"]["of"] == str(other / "examples" / "file")
 
 
+def test_a_result_that_a_newer_yt8m_kept_is_made_again(task, caplog, tmp_path):
+    _run(*task("one"))
+    (result,) = tmp_path.glob("work/results/*/*/result.json")
+    result.write_text(json.dumps({**json.loads(result.read_text()), "format": 2}))
+    assert not task("two")[1].restore()
+    assert f"{result}: yt8m" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("changed", "is_same"),
     [

@@ -106,8 +106,8 @@ def test_data_that_changed_are_found_and_data_that_are_gone_are_said(
 def rewrite(version: Path, change: Callable[[dict], None]) -> None:
     """Change the record, with the checksum that goes with it."""
     content = json.loads((version / RECORD_FILE).read_text())
-    del content["checksum"], content["format"]
+    head = {name: content.pop(name) for name in ("format", "yt8m", "checksum")}
     change(content)
     checksum = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-    head = {"format": 1, "checksum": checksum}
+    head["checksum"] = checksum
     (version / RECORD_FILE).write_text(json.dumps({**head, **content}))

@@ -194,8 +194,6 @@ def test_the_run_key_changes_with_all_that_changes_the_result_and_with_nothing_e
 def test_what_must_not_change_under_a_checkpoint_is_the_model_not_its_training():
     assert job(max_steps=5, optimizer={"name": "adam", "learning_rate": 0.1}).model == job().model
     assert job(model={"name": "moe"}).model != job().model
-    # What earlier versions wrote beside their checkpoints is still the same model.
-    assert "modality_norm" not in job(model={"name": "mlp"}).model["model"]
     apart = job(model={"name": "mlp", "modality_norm": True})
     assert apart.model != job(model={"name": "mlp"}).model
     assert to_dict(FeatureConfig()) == job().model["features"]
