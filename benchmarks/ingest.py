@@ -130,7 +130,9 @@ def _component(way: str, data: Path) -> Any:
     from yt8m.components.example_gen.config import DataConfig, Verify
     from yt8m.schemas.features import FeatureConfig
 
-    return ExampleGen(DataConfig(root=str(data), verify=Verify(way)), FeatureConfig())
+    return ExampleGen(
+        config=DataConfig(root=str(data), verify=Verify(way)), features=FeatureConfig()
+    )
 
 
 def _report(measured: dict[str, dict[str, float]], *, as_json: bool) -> None:

@@ -32,7 +32,7 @@ from yt8m.schemas.limits import (
     matches,
     not_empty,
 )
-from yt8m.schemas.roles import Bookkeeping, Judging, OutputPath, Placement
+from yt8m.schemas.roles import AfterGate, Bookkeeping, Judging, OutputPath, Placement
 
 BeamOption = Annotated[
     str,
@@ -148,10 +148,10 @@ class PipelineConfig(ConfigNode):
     evaluator: Annotated[EvaluatorConfig, Judging()] = field(default_factory=EvaluatorConfig)
     gate: Annotated[GateConfig, Judging()] = field(default_factory=GateConfig)
     infra_check: Annotated[InfraCheckConfig, Judging()] = field(default_factory=InfraCheckConfig)
-    pusher: Annotated[PusherConfig, Judging()] = field(default_factory=PusherConfig)
+    pusher: Annotated[PusherConfig, AfterGate()] = field(default_factory=PusherConfig)
     # Predict a split by the blessed model; null: no such step.
-    bulk_inferrer: Annotated[BulkInferrerConfig | None, Judging()] = None
-    report: Annotated[ReportConfig, Judging()] = field(default_factory=ReportConfig)
+    bulk_inferrer: Annotated[BulkInferrerConfig | None, AfterGate()] = None
+    report: Annotated[ReportConfig, AfterGate()] = field(default_factory=ReportConfig)
     beam: Annotated[BeamConfig, Placement()] = field(default_factory=BeamConfig)
     metadata: Annotated[MetadataConfig, Placement()] = field(default_factory=MetadataConfig)
     retrain: Annotated[RetrainConfig, Bookkeeping()] = field(default_factory=RetrainConfig)

@@ -96,6 +96,11 @@ class Judging(KeyRole):
 
 
 @dataclass(frozen=True)
+class AfterGate(Judging):
+    """What is done with a judged model; whether it is blessed does not depend on it."""
+
+
+@dataclass(frozen=True)
 class RoleField(Generic[R]):
     """A field of a configuration with a role."""
 

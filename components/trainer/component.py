@@ -9,9 +9,8 @@ from tfx import types
 from tfx.components import Trainer
 from tfx.proto import trainer_pb2
 
+from yt8m.components.declaration import custom_config
 from yt8m.components.trainer.config import TrainerConfig
-from yt8m.schemas.code_digest import code_digest
-from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.features import FeatureConfig, Level
 
 RUN_FN = "yt8m.components.trainer.backends.run.run_fn"
@@ -54,17 +53,17 @@ def training_config(  # noqa: PLR0913  (what the channels do not tell)
     teacher_digest: str = "",
 ) -> dict[str, Any]:
     """What a training is, in the `custom_config` of the Trainer, and of the Tuner before it."""
-    return {
-        "config": to_dict(config),
-        "features": to_dict(features),
-        "level": level.value,
-        "transform": transform,
-        "vocabulary": vocabulary,
+    return custom_config(
+        RUN_FN,
+        transform,
+        config=config,
+        features=features,
+        level=level,
+        transform=transform,
+        vocabulary=vocabulary,
         # For TFX's cache; paths say too little.
-        "vocabulary_digest": vocabulary_digest,
-        "warm_start_digest": warm_start_digest,
-        "teacher_digest": teacher_digest,
-        "checkpoint_root": checkpoint_root,
-        # A dotted path is hashed as text: this is what makes TFX's cache see the code.
-        "code_version": code_digest(RUN_FN, config.network, transform),
-    }
+        vocabulary_digest=vocabulary_digest,
+        warm_start_digest=warm_start_digest,
+        teacher_digest=teacher_digest,
+        checkpoint_root=checkpoint_root,
+    )

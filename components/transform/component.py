@@ -5,9 +5,8 @@ from __future__ import annotations
 from tfx import types
 from tfx.components import Transform
 
+from yt8m.components.declaration import custom_config
 from yt8m.components.transform.config import TransformConfig
-from yt8m.schemas.code_digest import code_digest
-from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.features import FeatureConfig, Level
 
 PREPROCESSING_FN = "yt8m.components.transform.preprocessing.preprocessing_fn"
@@ -29,11 +28,7 @@ def create_transform(
         materialize=config.materialize,
         disable_statistics=True,
         disable_analyzer_cache=True,
-        custom_config={
-            "level": level.value,
-            "features": to_dict(features),
-            "function": config.function,
-            # A dotted path is hashed as text: this is what makes TFX's cache see the code.
-            "code_version": code_digest(PREPROCESSING_FN, config.function),
-        },
+        custom_config=custom_config(
+            PREPROCESSING_FN, level=level, features=features, config=config
+        ),
     )

@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from yt8m.components.preprocessing.arithmetic import normalize
 from yt8m.components.preprocessing.own_transform import OwnTransform, find_transform
+from yt8m.components.transform.config import TransformConfig
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.features import (
     ID,
@@ -40,7 +41,8 @@ def preprocessing_fn(inputs: Mapping[str, Any], custom_config: Mapping[str, Any]
     """
     level = Level(custom_config["level"])
     features = from_dict(FeatureConfig, custom_config["features"], path="features")
-    own = find_transform(custom_config.get("function", ""), features, level)
+    config = from_dict(TransformConfig, custom_config["config"], path="transform")
+    own = find_transform(config.function, features, level)
     outputs = {key: inputs[key] for key in _PASSED_ON if key in inputs}
     if level.is_sequence:
         outputs[FEATURES] = _frames(inputs, features, level, own)

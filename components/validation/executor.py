@@ -6,6 +6,7 @@ import logging
 from typing import Any
 
 from google.protobuf import text_format
+from tensorflow_metadata.proto.v0 import schema_pb2
 from tfx import types
 from tfx.components.example_validator import executor as example_validator
 from tfx.components.statistics_gen import executor as statistics_gen
@@ -23,8 +24,6 @@ from yt8m.components.validation.config import OnDrift, ValidationConfig
 from yt8m.components.validation.drift import StatisticsComparison, compare_drift, compare_skew
 from yt8m.components.validation.errors import StoppedError
 from yt8m.schemas.config_tree import from_parameter
-from yt8m.schemas.features import FeatureConfig, Level
-from yt8m.schemas.load import load_schema
 
 SCHEMA_FILE = "schema.pbtxt"
 MESSAGE_FILE = "anomalies.txt"
@@ -34,18 +33,16 @@ _logger = logging.getLogger(__name__)
 
 
 class SchemaGenExecutor(base_executor.BaseExecutor):
-    """Writes the curated schema of the configured level and features."""
+    """Writes the curated schema that it is given."""
 
     def Do(  # noqa: N802  (TFX's name)
         self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         self._log_startup(input_dict, output_dict, exec_properties)
-        features = from_parameter(FeatureConfig, exec_properties["features"], path="features")
-        schema = load_schema(Level(exec_properties["level"]), features)
+        text = exec_properties["curated_schema"]
+        schema = text_format.Parse(text, schema_pb2.Schema())
         artifact = artifact_utils.get_single_instance(output_dict["schema"])
-        storage.write_text(
-            storage.join(artifact.uri, SCHEMA_FILE), text_format.MessageToString(schema)
-        )
+        storage.write_text(storage.join(artifact.uri, SCHEMA_FILE), text)
         artifact.set_int_custom_property("features", len(schema.feature))
 
 

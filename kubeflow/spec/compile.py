@@ -27,16 +27,6 @@ if TYPE_CHECKING:
 ENTRY_POINT = ("python", "-m", "yt8m.kubeflow.container.entrypoint")
 # Without a shared volume: what is kept here is lost with the pod.
 POD_WORK_DIR = "/tmp/yt8m"
-# They look at the world outside, which a cached result does not show: last night's data again.
-UNCACHED = ("ExampleGen", "Baseline")
-# Parameter of the run -> the component parameters that take it.
-RUN_PARAMETERS: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "data_root": (("ExampleGen", "data_root"),),
-    "span": (("ExampleGen", "span"),),
-    "push_dir": (("Baseline", "push_dir"), ("Pusher", "push_dir")),
-    "gap_threshold": (("Evaluator", "gap_threshold"),),
-    "gap_change_threshold": (("Evaluator", "gap_change_threshold"),),
-}
 _HEADER = """\
 # Pipeline {name}, compiled by `yt8m kubeflow compile` for {image}.
 # Runs take: {parameters}.
@@ -108,6 +98,8 @@ def compile_pipeline(pipeline: Pipeline, target: Target) -> Spec:
         KubeflowV2DagRunnerConfig,
     )
 
+    from yt8m.components.declaration import Outside, RunTime, Step
+
     if not target.image:
         raise ConfigError("--image: name the container image (`make image` builds it)")
     runner = KubeflowV2DagRunner(
@@ -125,10 +117,12 @@ def compile_pipeline(pipeline: Pipeline, target: Target) -> Spec:
     # For the trainer's Kubernetes backends, which start pods of their own.
     own = {"YT8M_IMAGE": target.image, "YT8M_WORK_DIR": target.platform.work_dir}
     environment = {**{k: v for k, v in own.items() if v}, **target.platform.environment}
-    promote(spec)
+    steps = [component for component in pipeline.components if isinstance(component, Step)]
+    promote(spec, {step.id: step.parameters_with(RunTime) for step in steps})
     _pass_output_types(spec)
     add_visualizations(spec)  # after the types: TFX is to know nothing of them
-    _set_caching(spec)
+    # A cached result does not show what is outside: last night's data again.
+    _forbid_caching(spec, [step.id for step in steps if step.parameters_with(Outside)])
     platform = add_platform(spec, replace(target.platform, environment=environment))
     lint(spec, platform)
     return Spec(pipeline=spec, platform=platform)
@@ -151,7 +145,9 @@ def to_yaml(spec: Spec) -> str:
     executors = spec.pipeline["deploymentSpec"]["executors"].values()
     images = {e["container"]["image"] for e in executors if "container" in e}
     header = _HEADER.format(
-        name=spec.name, image=", ".join(sorted(images)), parameters=", ".join(RUN_PARAMETERS)
+        name=spec.name,
+        image=", ".join(sorted(images)),
+        parameters=", ".join(sorted(spec.parameters)),
     )
     documents = [_plain(spec.pipeline)] + ([_plain(spec.platform)] if spec.platform else [])
     text = io.StringIO()
@@ -159,16 +155,18 @@ def to_yaml(spec: Spec) -> str:
     return header + text.getvalue()
 
 
-def promote(spec: dict[str, Any]) -> None:
-    """Make every one of RUN_PARAMETERS an input of the pipeline in `spec`.
+def promote(spec: dict[str, Any], run_parameters: Mapping[str, Sequence[str]]) -> None:
+    """Make the parameters that a run may set, listed by task, inputs of the pipeline in `spec`.
 
     `create_pipeline` knows nothing of Kubeflow and compiles them as constants; the constant becomes
-    the default of the input.
+    the default of the input. Tasks that have a parameter of the same name take the same input.
     """
     inputs = spec["root"].setdefault("inputDefinitions", {}).setdefault("parameters", {})
     tasks = spec["root"]["dag"]["tasks"]
-    for name, uses in RUN_PARAMETERS.items():
-        places = [_place(tasks, task, parameter) for task, parameter in uses]
+    for name in dict.fromkeys(name for names in run_parameters.values() for name in names):
+        places = [
+            _place(tasks, task, name) for task in run_parameters if name in run_parameters[task]
+        ]
         defaults = {str(place["runtimeValue"]["constant"]) for place in places}
         if len(defaults) != 1:
             raise Yt8mError(f"{name} is compiled with different values: {sorted(defaults)}")
@@ -201,10 +199,9 @@ def _pass_output_types(spec: Mapping[str, Any]) -> None:
             executor["container"]["args"] += ["--outputs_spec", json.dumps(outputs, sort_keys=True)]
 
 
-def _set_caching(spec: Mapping[str, Any]) -> None:
-    for name, task in spec["root"]["dag"]["tasks"].items():
-        if name in UNCACHED:
-            task["cachingOptions"] = {"enableCache": False}
+def _forbid_caching(spec: Mapping[str, Any], tasks: Sequence[str]) -> None:
+    for name in tasks:
+        spec["root"]["dag"]["tasks"][name]["cachingOptions"] = {"enableCache": False}
 
 
 def _plain(value: Any) -> Any:

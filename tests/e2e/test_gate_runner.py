@@ -39,8 +39,8 @@ def run(world, root, *, model, baseline, gate):
     ]
     examples, candidate, against = (node.outputs["result"] for node in inputs)
     evaluator = Evaluator(
-        EvaluatorConfig(bootstrap=BootstrapConfig(replicates=20)),
-        gate,
+        config=EvaluatorConfig(bootstrap=BootstrapConfig(replicates=20)),
+        gate=gate,
         features=FEATURES,
         examples=examples,
         model=candidate,

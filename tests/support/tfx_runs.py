@@ -17,10 +17,10 @@ from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.transform.component import create_transform
 from yt8m.components.transform.config import TransformConfig
 from yt8m.components.validation.component import (
-    SchemaGen,
     StatisticsGen,
     ValidationGate,
     create_example_validator,
+    create_schema_gen,
 )
 from yt8m.components.validation.config import ValidationConfig
 from yt8m.pipeline.beam import beam_arguments
@@ -36,14 +36,14 @@ def create_data_path(
     cache_dir: str = "",
 ) -> list[BaseNode]:
     """From records to the transform graph, wired as the pipeline wires it."""
-    examples = ExampleGen(data, features, cache_dir=cache_dir)
-    schema_gen = SchemaGen(data.level, features)
+    examples = ExampleGen(config=data, features=features, cache_dir=cache_dir)
+    schema_gen = create_schema_gen(data.level, features)
     sample, schema = examples.outputs["sample"], schema_gen.outputs["schema"]
-    statistics_gen = StatisticsGen(sample, schema)
+    statistics_gen = StatisticsGen(examples=sample, schema=schema)
     statistics = statistics_gen.outputs["statistics"]
     validator = create_example_validator(statistics, schema)
     gate = ValidationGate(
-        validation or ValidationConfig(),
+        config=validation or ValidationConfig(),
         statistics=statistics,
         schema=schema,
         anomalies=validator.outputs["anomalies"],

@@ -31,7 +31,7 @@ def make_transform_graph(
         custom_config={
             "level": level.value,
             "features": to_dict(features),
-            "function": function,
+            "config": {"function": function},
         },
     )
     with beam.Pipeline() as pipeline, tft_beam.Context(temp_dir=str(out / "temporary")):

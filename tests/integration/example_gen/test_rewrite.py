@@ -36,7 +36,7 @@ def keep_even_ids(record: bytes) -> bool:
 
 def _rewrite(data: Path, root: Path, **values: Any) -> tuple[Manifest, dict[str, Any]]:
     config = from_dict(DataConfig, {"root": str(data), "ingest": "rewrite", **values})
-    run([ExampleGen(config, FEATURES)], root)
+    run([ExampleGen(config=config, features=FEATURES)], root)
     artifact = output(root, "ExampleGen", "examples")
     return Manifest.from_json((Path(artifact["uri"]) / "manifest.json").read_text()), artifact
 

@@ -34,7 +34,7 @@ def _status(path: Path) -> tuple[int, int]:
 
 
 def _failing(data: Path) -> ExampleGen:
-    component = ExampleGen(DataConfig(root=str(data)), FEATURES)
+    component = ExampleGen(config=DataConfig(root=str(data)), features=FEATURES)
     component.executor_spec = executor_spec.BeamExecutorSpec(FailsAfterLinking)
     return component
 
@@ -57,14 +57,14 @@ def test_bad_data_ends_the_run_with_the_list_and_leaves_the_sources(tmp_path: Pa
     flip_byte_in_record(data / "train0001.tfrecord", 5)
     before = _fingerprint(data)
     with pytest.raises(Exception, match=r"train0001\.tfrecord: record 5 at byte \d+"):
-        run([ExampleGen(DataConfig(root=str(data)), FEATURES)], tmp_path)
+        run([ExampleGen(config=DataConfig(root=str(data)), features=FEATURES)], tmp_path)
     assert _fingerprint(data) == before
 
 
 def test_removing_a_finished_artifact_by_tfx_itself_leaves_the_sources(tmp_path: Path) -> None:
     data = make_dataset(tmp_path / "data", test=4)
     before = _fingerprint(data)
-    run([ExampleGen(DataConfig(root=str(data)), FEATURES)], tmp_path)
+    run([ExampleGen(config=DataConfig(root=str(data)), features=FEATURES)], tmp_path)
     for name in ("examples", "sample"):
         uri = output(tmp_path, "ExampleGen", name)["uri"]
         assert list(Path(uri).rglob("*.tfrecord"))
@@ -78,7 +78,9 @@ def test_the_cache_serves_the_same_files_and_not_changed_ones(tmp_path: Path) ->
     config = DataConfig(root=str(data))
 
     def once() -> None:
-        component = ExampleGen(config, FEATURES, source_digest=source_digest(config))
+        component = ExampleGen(
+            config=config, features=FEATURES, source_digest=source_digest(config)
+        )
         run([component], tmp_path, enable_cache=True)
 
     once()

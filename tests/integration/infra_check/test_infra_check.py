@@ -140,22 +140,22 @@ class _World:
             "BlessingSource", blessing_dir, standard_artifacts.ModelBlessing, blessed=int(blessed)
         )
         check = InfraCheck(
-            QUICK,
-            limits,
+            config=QUICK,
+            limits=limits,
             model=model.outputs["result"],
             examples=examples.outputs["result"],
             split="train",
             model_blessing=blessing.outputs["result"],
         )
         pusher = Pusher(
-            PusherConfig(),
+            config=PusherConfig(),
             model=model.outputs["result"],
             model_blessing=blessing.outputs["result"],
             push_dir=str(self.place / "push"),
             infra_blessing=check.outputs["infra_blessing"],
         )
         report = Report(
-            ReportConfig(),
+            config=ReportConfig(),
             model_blessing=blessing.outputs["result"],
             pushed_model=pusher.outputs["pushed_model"],
             infra_blessing=check.outputs["infra_blessing"],

@@ -64,7 +64,7 @@ def test_the_reviewed_specs_say_what_runs_need():
     assert spec["defaultPipelineRoot"] == "s3://bucket/yt8m"
     tasks = spec["root"]["dag"]["tasks"]
     uncached = {n for n, t in tasks.items() if not t["cachingOptions"]["enableCache"]}
-    assert uncached == {"ExampleGen", "Baseline"}
+    assert uncached == {"ExampleGen", "Baseline", "Evaluator"}
     executors = platform["platforms"]["kubernetes"]["deploymentSpec"]["executors"]
     assert executors["Trainer_executor"]["nodeSelector"] == {"labels": {"pool": "gpu"}}
     assert Path(GOLDEN / "smoke.yaml").read_text().count("\n---\n") == 0

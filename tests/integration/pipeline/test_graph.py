@@ -1,6 +1,9 @@
 """Where InfraCheck stands in the graph, whom its limits concern; how all records are counted."""
 
 import json
+import re
+
+from docs_blocks import ROOT
 
 from yt8m.pipeline.cache_keys import ExternalInputs
 from yt8m.pipeline.graph import create_pipeline
@@ -14,6 +17,32 @@ def _components(*settings):
 
 def _node(component, name):
     return json.loads(component.exec_properties[name])
+
+
+def test_the_steps_are_those_of_the_architecture_page():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    ids, optional = re.search(r"Node ids: `([^`]+)`, and `(\w+)`", text).groups()
+    tuner = 'tuner={"space": {"trainer.batch_size": {"choice": [8, 16]}}}'
+    every = _components("infra_check.enabled=true", "bulk_inferrer={}", tuner)
+    assert {*every} == {*ids.split(), optional, "Tuner"}
+    assert set(_components()) == {*ids.split()} - {"InfraCheck"}
+
+
+def test_what_decides_about_the_model_is_on_record():
+    pusher = _components("retrain.window=2", "notify.timeout_s=5", "pusher.keep_versions=3")[
+        "Pusher"
+    ]
+    assert set(_node(pusher, "configuration")) == {
+        "baseline",
+        "data",
+        "evaluator",
+        "features",
+        "gate",
+        "infra_check",
+        "trainer",
+        "transform",
+        "validation",
+    }
 
 
 def test_a_limit_on_serving_is_infra_checks_alone():

@@ -58,7 +58,7 @@ class World:
         blessing_dir.mkdir(exist_ok=True)
         (blessing_dir / "decision.json").write_text(json.dumps(decision))
         found = Baseline(
-            baseline or BaselineConfig(),
+            config=baseline or BaselineConfig(),
             push_dir=str(self.push_dir),
             registry_digest=registry_digest(str(self.push_dir)),
         )
@@ -70,7 +70,7 @@ class World:
             blessed=int(blessed),
         )
         pusher = Pusher(
-            PusherConfig(),
+            config=PusherConfig(),
             model=model.outputs["result"],
             model_blessing=blessing.outputs["result"],
             push_dir=str(self.push_dir),
@@ -79,7 +79,7 @@ class World:
             baseline=found.outputs["model"],
         )
         report = Report(
-            ReportConfig(),
+            config=ReportConfig(),
             configuration={"trainer": {"max_steps": 6}},
             model_blessing=blessing.outputs["result"],
             pushed_model=pusher.outputs["pushed_model"],

@@ -12,7 +12,7 @@ from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Manifest
 from yt8m.components.example_gen.component import ExampleGen
 from yt8m.components.example_gen.config import DataConfig, Ingest
-from yt8m.components.validation.component import SchemaGen, StatisticsGen
+from yt8m.components.validation.component import StatisticsGen, create_schema_gen
 from yt8m.schemas.features import FeatureConfig, Level
 
 FEATURES = FeatureConfig(num_classes=1000)
@@ -23,9 +23,11 @@ def test_stock_components_read_the_sample_of_remote_records(tmp_path: Path) -> N
     with s3_server() as bucket:
         storage.copy_tree(str(data), f"{bucket}/yt8m")
         config = DataConfig(root=f"{bucket}/yt8m", ingest=Ingest.REFERENCE)
-        example_gen = ExampleGen(config, FEATURES)
-        schema_gen = SchemaGen(Level.VIDEO, FEATURES)
-        statistics_gen = StatisticsGen(example_gen.outputs["sample"], schema_gen.outputs["schema"])
+        example_gen = ExampleGen(config=config, features=FEATURES)
+        schema_gen = create_schema_gen(Level.VIDEO, FEATURES)
+        statistics_gen = StatisticsGen(
+            examples=example_gen.outputs["sample"], schema=schema_gen.outputs["schema"]
+        )
         run([example_gen, schema_gen, statistics_gen], tmp_path)
         examples = output(tmp_path, "ExampleGen", "examples")
         manifest = Manifest.from_json((Path(examples["uri"]) / "manifest.json").read_text())

@@ -15,13 +15,13 @@ from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.records.decode import decode_record
 from yt8m.components.transform.component import create_transform
 from yt8m.components.transform.config import TransformConfig
-from yt8m.components.validation.component import SchemaGen
+from yt8m.components.validation.component import create_schema_gen
 from yt8m.schemas.features import FeatureConfig, Level
 
 
 def _run(root: Path, data: Path, config: TransformConfig, features: FeatureConfig) -> str:
-    example_gen = ExampleGen(DataConfig(root=str(data)), features)
-    schema_gen = SchemaGen(Level.VIDEO, features)
+    example_gen = ExampleGen(config=DataConfig(root=str(data)), features=features)
+    schema_gen = create_schema_gen(Level.VIDEO, features)
     transform = create_transform(
         config,
         features,

@@ -16,10 +16,10 @@ from yt8m.components.example_gen.component import ExampleGen
 from yt8m.components.example_gen.config import DataConfig, Verify
 from yt8m.components.records.decode import decode_record
 from yt8m.components.validation.component import (
-    SchemaGen,
     StatisticsGen,
     ValidationGate,
     create_example_validator,
+    create_schema_gen,
 )
 from yt8m.components.validation.config import OnDrift, ValidationConfig
 from yt8m.components.validation.errors import StoppedError
@@ -134,14 +134,14 @@ def test_data_of_one_kind_pass_against_their_own_past(data: Path, tmp_path: Path
 def test_samples_of_one_distribution_are_near_whatever_their_extremes(tmp_path: Path) -> None:
     """Train and eval of generated data reach unlike minima, so no two histograms' bins agree."""
     data = make_dataset(tmp_path / "data", train=1000, eval=250)
-    example_gen = ExampleGen(DataConfig(root=str(data)), FEATURES)
-    schema_gen = SchemaGen(Level.VIDEO, FEATURES)
+    example_gen = ExampleGen(config=DataConfig(root=str(data)), features=FEATURES)
+    schema_gen = create_schema_gen(Level.VIDEO, FEATURES)
     sample, schema = example_gen.outputs["sample"], schema_gen.outputs["schema"]
-    statistics_gen = StatisticsGen(sample, schema)
+    statistics_gen = StatisticsGen(examples=sample, schema=schema)
     validator = create_example_validator(statistics_gen.outputs["statistics"], schema)
     config = ValidationConfig()
     gate = ValidationGate(
-        config,
+        config=config,
         statistics=statistics_gen.outputs["statistics"],
         schema=schema,
         anomalies=validator.outputs["anomalies"],

@@ -17,7 +17,7 @@ from tfx_runs import output, run
 from yt8m.components.example_gen.component import ExampleGen
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.records.decode import decode_record
-from yt8m.components.validation.component import SchemaGen, StatisticsGen
+from yt8m.components.validation.component import StatisticsGen, create_schema_gen
 from yt8m.components.validation.statistics import compute_statistics
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import FeatureConfig, Level
@@ -51,14 +51,14 @@ def _classes(feature: Any) -> dict[int, float]:
 
 def _statistics_of(data: Path, level: Level, root: Path, *, stock: bool) -> Path:
     root.mkdir()
-    example_gen = ExampleGen(DataConfig(root=str(data), level=level), FEATURES)
-    schema_gen = SchemaGen(level, FEATURES)
+    example_gen = ExampleGen(config=DataConfig(root=str(data), level=level), features=FEATURES)
+    schema_gen = create_schema_gen(level, FEATURES)
     sample, schema = example_gen.outputs["sample"], schema_gen.outputs["schema"]
     exact = tfdv.StatsOptions(num_rank_histogram_buckets=5000)
     node = (
         StockStatisticsGen(examples=sample, schema=schema, stats_options=exact)
         if stock
-        else StatisticsGen(sample, schema)
+        else StatisticsGen(examples=sample, schema=schema)
     )
     run([example_gen, schema_gen, node], root)
     return Path(output(root, "StatisticsGen", "statistics")["uri"])
@@ -91,8 +91,8 @@ def test_every_class_is_counted_and_memory_holds_no_ids(tmp_path: Path) -> None:
     data = make_dataset(tmp_path, train=300, eval=10)
     shards = sorted(map(str, data.glob("train*")))
     node = StatisticsGen(
-        ExampleGen(DataConfig(), FEATURES).outputs["sample"],
-        SchemaGen(Level.VIDEO, FEATURES).outputs["schema"],
+        examples=ExampleGen(config=DataConfig(), features=FEATURES).outputs["sample"],
+        schema=create_schema_gen(Level.VIDEO, FEATURES).outputs["schema"],
     )
     options = tfdv.StatsOptions.from_json(node.exec_properties["stats_options_json"])
     options.schema = load_schema(Level.VIDEO, FEATURES)

@@ -13,13 +13,20 @@ from yt8m.kubeflow.config import (
     Volume,
     load_platform,
 )
-from yt8m.kubeflow.spec.compile import RUN_PARAMETERS, Target, adapt, promote, to_yaml, write_spec
+from yt8m.kubeflow.spec.compile import Target, adapt, promote, to_yaml, write_spec
 from yt8m.kubeflow.spec.lint import find_problems, lint
 from yt8m.kubeflow.spec.platform import add_platform
 from yt8m.kubeflow.spec.spec_file import Spec, read_spec
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.schemas.errors import ConfigError, UserError, Yt8mError
 from yt8m.schemas.kubernetes import NodeRequirement, PodResources, Toleration
+
+RUN_PARAMETERS = {
+    "ExampleGen": ["data_root", "span"],
+    "Baseline": ["push_dir"],
+    "Evaluator": ["gap_threshold", "gap_change_threshold"],
+    "Pusher": ["push_dir"],
+}
 
 
 def _constant(value):
@@ -61,7 +68,7 @@ def spec():
 
 
 def test_a_sound_spec_has_no_problem(spec):
-    promote(spec)
+    promote(spec, RUN_PARAMETERS)
     assert list(find_problems(spec, add_platform(spec, PlatformConfig()))) == []
 
 
@@ -194,9 +201,9 @@ def test_a_work_dir_on_no_shared_volume_is_refused(spec, volumes):
 
 
 def test_what_an_operator_changes_becomes_a_parameter_with_the_constant_as_default(spec):
-    promote(spec)
+    promote(spec, RUN_PARAMETERS)
     inputs = spec["root"]["inputDefinitions"]["parameters"]
-    assert set(inputs) == set(RUN_PARAMETERS)
+    assert set(inputs) == {name for names in RUN_PARAMETERS.values() for name in names}
     assert inputs["push_dir"] == {"parameterType": "STRING", "defaultValue": "/push"}
     tasks = spec["root"]["dag"]["tasks"]
     for task in ("Baseline", "Pusher"):
@@ -209,10 +216,10 @@ def test_a_pipeline_without_such_a_parameter_or_with_two_values_is_refused(spec)
     other = copy.deepcopy(spec)
     del other["root"]["dag"]["tasks"]["Evaluator"]["inputs"]["parameters"]["gap_threshold"]
     with pytest.raises(Yt8mError, match=r"'gap_threshold' of Evaluator"):
-        promote(other)
+        promote(other, RUN_PARAMETERS)
     spec["root"]["dag"]["tasks"]["Pusher"]["inputs"]["parameters"]["push_dir"] = _constant("/b")
     with pytest.raises(Yt8mError, match="different values"):
-        promote(spec)
+        promote(spec, RUN_PARAMETERS)
 
 
 def test_pods_get_what_the_platform_file_says(spec):

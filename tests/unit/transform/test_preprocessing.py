@@ -15,7 +15,7 @@ FEATURES = FeatureConfig(names=("rgb", "audio"), sizes=(6, 4), num_classes=10)
 
 
 def _config(level: str, features: FeatureConfig = FEATURES) -> dict:
-    return {"level": level, "features": to_dict(features), "code_version": "1"}
+    return {"level": level, "features": to_dict(features), "config": {}, "code_version": "1"}
 
 
 def _ragged(frames: list[np.ndarray]) -> tf.RaggedTensor:
