@@ -220,8 +220,8 @@ def _page(outcomes: Sequence[Outcome]) -> str:
 
 def _plots(outcome: Outcome) -> list[Any]:
     """Seconds over examples, of the whole pipeline and of the stages that both sides have."""
-    from yt8m.components.report.parts.charts import Axis, Series, line_chart
-    from yt8m.components.report.parts.model import Curve
+    from yt8m.components.report.charts import Axis, Series, line_chart
+    from yt8m.components.report.model import Curve
 
     if outcome.part.name != "stages" or not outcome.rows:
         return []

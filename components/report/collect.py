@@ -25,8 +25,8 @@ from yt8m.components.report.collect_run import (
 from yt8m.components.report.collect_training import curves_of
 from yt8m.components.report.config import ReportConfig
 from yt8m.components.report.data_changes import compared, previous_data
-from yt8m.components.report.parts.model import DataSummary, RunReport, TrainingCurves
-from yt8m.components.report.parts.shown_classes import ShownClasses
+from yt8m.components.report.model import DataSummary, RunReport, TrainingCurves
+from yt8m.components.report.shown_classes import ShownClasses
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import Yt8mError
 

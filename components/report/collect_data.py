@@ -9,7 +9,7 @@ from yt8m.components import storage
 from yt8m.components.artifacts.comparisons import Comparisons
 from yt8m.components.artifacts.manifest import Manifest
 from yt8m.components.artifacts.run_outputs import RunOutputs
-from yt8m.components.report.parts.model import AnomalyRow, Curve, DataSummary, SplitSummary
+from yt8m.components.report.model import AnomalyRow, Curve, DataSummary, SplitSummary
 from yt8m.schemas.features import LABELS, SEGMENT_LABELS
 
 STATISTICS_FILE = "FeatureStats.pb"  # TFX's names

@@ -11,7 +11,7 @@ from yt8m.components.artifacts.push_outcome import PushOutcome
 from yt8m.components.artifacts.read import read_file
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State
 from yt8m.components.artifacts.version_record import VersionRecord
-from yt8m.components.report.parts.model import ComponentRow, ConfigChange, Outcome, RunOutcome
+from yt8m.components.report.model import ComponentRow, ConfigChange, Outcome, RunOutcome
 from yt8m.schemas.config_tree import flatten
 
 _STOP = "ValidationGate"

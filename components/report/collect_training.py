@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from yt8m.components.metrics import METRICS
-from yt8m.components.report.parts.model import Curve, TrainingCurves
+from yt8m.components.report.model import Curve, TrainingCurves
 
 _TRAIN, _VALIDATION = "train", ("validation", "evaluation")
 _SHOWN = ("learning_rate", *(metric.name for metric in METRICS), "examples_per_s")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from yt8m.components.report.parts.shown_classes import ShownClasses
+from yt8m.components.report.shown_classes import ShownClasses
 from yt8m.schemas.config_tree import ConfigNode
 from yt8m.schemas.limits import PositiveInt, between
 

@@ -12,8 +12,8 @@ from yt8m.components.artifacts.read import read_file
 from yt8m.components.artifacts.report import SUMMARY_FILE
 from yt8m.components.artifacts.run_record import FILE_NAME, RunRecord
 from yt8m.components.artifacts.version_record import VersionRecord
-from yt8m.components.report.parts import formatting
-from yt8m.components.report.parts.model import ConfigChange, DataSummary
+from yt8m.components.report import formatting
+from yt8m.components.report.model import ConfigChange, DataSummary
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.json_file import fields_of

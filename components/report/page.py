@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from yt8m.components import storage
 from yt8m.components.artifacts.report import PAGE_FILE, SUMMARY_FILE
-from yt8m.components.report.parts.model import Outcome, RunReport
+from yt8m.components.report.model import Outcome, RunReport
 from yt8m.components.report.rendering import render
 from yt8m.components.report.summary import summary_json
 

@@ -10,21 +10,21 @@ from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.evaluation import SliceMetrics
 from yt8m.components.metrics.catalogue import LOSS, METRICS, info_of
 from yt8m.components.metrics.curves import CurvePoint
-from yt8m.components.report.parts.charts import (
+from yt8m.components.report.charts import (
     Axis,
     IntervalRow,
     Series,
     interval_chart,
     line_chart,
 )
-from yt8m.components.report.parts.evaluation_views import (
+from yt8m.components.report.evaluation_views import (
     MetricRow,
     calibration_curves,
     metric_rows,
     precision_recall_curves,
     slice_size,
 )
-from yt8m.components.report.parts.model import Curve, RunReport, TrainingCurves
+from yt8m.components.report.model import Curve, RunReport, TrainingCurves
 
 # Titles of the training curves, in their order.
 _TRAINING = {

@@ -16,9 +16,8 @@ from markupsafe import Markup
 
 from yt8m.components.artifacts.decision import evidence_text
 from yt8m.components.metrics.catalogue import LOSS
-from yt8m.components.report import plots
-from yt8m.components.report.parts import evaluation_views as views
-from yt8m.components.report.parts import formatting
+from yt8m.components.report import evaluation_views as views
+from yt8m.components.report import formatting, plots
 from yt8m.schemas.config_tree import flatten
 
 TEMPLATES = Path(__file__).parent / "templates"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from yt8m.components.report.parts.evaluation_views import (
+from yt8m.components.report.evaluation_views import (
     best_and_worst,
     calibration_curves,
     gained_and_lost,
@@ -12,7 +12,7 @@ from yt8m.components.report.parts.evaluation_views import (
     metric_rows,
     precision_recall_curves,
 )
-from yt8m.components.report.parts.model import DataSummary, RunReport
+from yt8m.components.report.model import DataSummary, RunReport
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.json_file import to_text
 

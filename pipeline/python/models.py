@@ -151,8 +151,8 @@ class Metrics:
         return repr(self.frame)
 
     def _repr_html_(self) -> str:
+        from yt8m.components.report.model import RunReport
         from yt8m.components.report.page import render_section
-        from yt8m.components.report.parts.model import RunReport
 
         report = RunReport(evaluation=self.evaluation)
         return frame(render_section("metrics", report), height=520)

@@ -226,9 +226,9 @@ class Run:
 
     def _repr_html_(self) -> str:
         from yt8m.components.report.collect_training import curves_of
+        from yt8m.components.report.markup import element
+        from yt8m.components.report.model import RunReport
         from yt8m.components.report.page import render_section
-        from yt8m.components.report.parts.markup import element
-        from yt8m.components.report.parts.model import RunReport
 
         outputs = self.findings.outputs
         report = RunReport(

@@ -12,9 +12,9 @@ from markupsafe import Markup
 from yt8m.components.artifacts.estimate import estimate_text
 from yt8m.components.console.console import text_table
 from yt8m.components.metrics.catalogue import GAP, LOSS, info_of
+from yt8m.components.report.charts import Axis, Series, line_chart
 from yt8m.components.report.collect_training import curves_of
-from yt8m.components.report.parts.charts import Axis, Series, line_chart
-from yt8m.components.report.parts.model import Curve
+from yt8m.components.report.model import Curve
 from yt8m.components.report.rendering import render
 from yt8m.pipeline.results.comparison import ClassComparison, ResultsComparison
 

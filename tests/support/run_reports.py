@@ -16,7 +16,7 @@ from yt8m.components.artifacts.evaluation import (
     WrongVideo,
 )
 from yt8m.components.metrics.curves import CalibrationBin, CurvePoint
-from yt8m.components.report.parts.model import (
+from yt8m.components.report.model import (
     AnomalyRow,
     ComponentRow,
     ConfigChange,
@@ -28,7 +28,7 @@ from yt8m.components.report.parts.model import (
     SplitSummary,
     TrainingCurves,
 )
-from yt8m.components.report.parts.shown_classes import ShownClasses
+from yt8m.components.report.shown_classes import ShownClasses
 from yt8m.schemas.features import NUM_CLASSES, Level
 
 NAMES = (

@@ -11,8 +11,8 @@ import pytest
 from browser import chromium
 from run_reports import failed_report, full_report, large_report
 
+from yt8m.components.report.model import RunReport
 from yt8m.components.report.page import write_report
-from yt8m.components.report.parts.model import RunReport
 from yt8m.schemas.features import NUM_CLASSES
 
 pytestmark = pytest.mark.needs("chromium", "chromedriver")

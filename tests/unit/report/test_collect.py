@@ -20,15 +20,15 @@ from yt8m.components.registry.push import push
 from yt8m.components.report.collect import collect
 from yt8m.components.report.config import ReportConfig
 from yt8m.components.report.data_changes import compared, previous_data
-from yt8m.components.report.page import render_report, write_report
-from yt8m.components.report.parts.evaluation_views import best_and_worst, gained_and_lost
-from yt8m.components.report.parts.model import (
+from yt8m.components.report.evaluation_views import best_and_worst, gained_and_lost
+from yt8m.components.report.model import (
     DataSummary,
     Outcome,
     RunReport,
     SplitSummary,
 )
-from yt8m.components.report.parts.shown_classes import ShownClasses
+from yt8m.components.report.page import render_report, write_report
+from yt8m.components.report.shown_classes import ShownClasses
 from yt8m.components.report.summary import summary_json
 from yt8m.schemas.features import Level
 

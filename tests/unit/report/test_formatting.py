@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yt8m.components.artifacts.estimate import Estimate
-from yt8m.components.report.parts import formatting
+from yt8m.components.report import formatting
 
 
 @pytest.mark.parametrize(

@@ -19,16 +19,16 @@ from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.infra_check import InfraCheckResult, Serving, ServingCheck
 from yt8m.components.artifacts.tuner_results import TrialResult
 from yt8m.components.metrics.catalogue import METRICS
-from yt8m.components.report.page import SECTIONS, render_report
-from yt8m.components.report.parts.charts import (
+from yt8m.components.report.charts import (
     Axis,
     IntervalRow,
     Series,
     interval_chart,
     line_chart,
 )
-from yt8m.components.report.parts.markup import element
-from yt8m.components.report.parts.model import Curve, Outcome, RunOutcome, RunReport
+from yt8m.components.report.markup import element
+from yt8m.components.report.model import Curve, Outcome, RunOutcome, RunReport
+from yt8m.components.report.page import SECTIONS, render_report
 from yt8m.components.report.rendering import TEMPLATES
 from yt8m.components.report.summary import summary_json
 

@@ -16,7 +16,7 @@ from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
 from yt8m.components.artifacts.infra_check import InfraCheckResult
 from yt8m.components.artifacts.tuner_results import TrialResult
 from yt8m.components.metrics.catalogue import MetricInfo, info_of
-from yt8m.components.report.parts.shown_classes import ShownClasses
+from yt8m.components.report.shown_classes import ShownClasses
 
 
 class Outcome(enum.Enum):

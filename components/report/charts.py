@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from yt8m.components.artifacts.estimate import Estimate
-from yt8m.components.report.parts import formatting
-from yt8m.components.report.parts.markup import element, join
-from yt8m.components.report.parts.model import Curve
+from yt8m.components.report import formatting
+from yt8m.components.report.markup import element, join
+from yt8m.components.report.model import Curve
 
 WIDTH = 360
 _HEIGHT = 230

@@ -1,1 +1,0 @@
-"""What sections are made of: facts, tables, charts, markup."""
