@@ -17,7 +17,7 @@ from yt8m.components.artifacts.version_record import BrokenRecordError
 from yt8m.components.report.collect_data import collect_data
 from yt8m.components.report.collect_run import (
     changes,
-    component_rows,
+    components,
     identifiers,
     read_run_record,
     run_outcome,
@@ -26,8 +26,6 @@ from yt8m.components.report.collect_training import curves_of
 from yt8m.components.report.config import ReportConfig
 from yt8m.components.report.data_changes import compared, previous_data
 from yt8m.components.report.model import DataSummary, RunReport, TrainingCurves
-from yt8m.components.report.shown_classes import ShownClasses
-from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import Yt8mError
 
 T = TypeVar("T")
@@ -76,7 +74,7 @@ def collect(
         decision=decision,
         evaluation=part("the evaluation", lambda: outputs.evaluation, None),
         infra_check=part("the infra check", lambda: outputs.infra_check, None),
-        shown=ShownClasses(**to_dict(config or ReportConfig())),
+        shown=config or ReportConfig(),
         trials=part("the tuner's trials", lambda: outputs.trials, ()),
         training=part("training", lambda: curves_of(outputs.curve), TrainingCurves()),
         data=part(
@@ -84,7 +82,7 @@ def collect(
             lambda: compared(collect_data(outputs), previous_data(run_file, baseline)),
             DataSummary(),
         ),
-        components=component_rows(run, now=time.time()),
+        components=components(run, now=time.time()),
         compared_with_version=baseline.version if baseline else 0,
         differences=changes(baseline, trained) if baseline else (),
         configuration=trained,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,11 +12,10 @@ from yt8m.components.artifacts.push_outcome import PushOutcome
 from yt8m.components.artifacts.read import read_file
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State
 from yt8m.components.artifacts.version_record import VersionRecord
-from yt8m.components.report.model import ComponentRow, ConfigChange, Outcome, RunOutcome
+from yt8m.components.report.model import ConfigChange, Outcome, RunOutcome
 from yt8m.schemas.config_tree import flatten
 
 _STOP = "ValidationGate"
-_WRITING = "writing this"
 _ABSENT = "–"
 
 
@@ -24,9 +24,17 @@ def read_run_record(path: str) -> RunRecord | None:
     return read_file(path, RunRecord.from_json) if path and storage.exists(path) else None
 
 
-def component_rows(run: RunRecord | None, *, now: float) -> tuple[ComponentRow, ...]:
-    """The components of the run in their order."""
-    return tuple(_component(node, now) for node in run.nodes) if run else ()
+def components(run: RunRecord | None, *, now: float) -> tuple[NodeRecord, ...]:
+    """The components of the run in their order, with the time so far of the one that is running.
+
+    It is Report itself, whose time so far is nearly all of it.
+    """
+    return tuple(
+        dataclasses.replace(node, seconds=max(now - node.started, 0.0))
+        if node.state is State.RUNNING
+        else node
+        for node in (run.nodes if run else ())
+    )
 
 
 def run_outcome(
@@ -85,18 +93,6 @@ def identifiers(pushed: PushOutcome | None) -> dict[str, str]:
         "run key": pushed.record.run_key,
     }
     return {name: value for name, value in found.items() if value}
-
-
-def _component(node: NodeRecord, now: float) -> ComponentRow:
-    running = node.state is State.RUNNING  # Report itself: its time so far is nearly all of it
-    return ComponentRow(
-        name=node.name,
-        state=_WRITING if running else node.state.value,
-        seconds=max(now - node.started, 0.0) if running else node.seconds,
-        peak_mib=node.peak_mib,
-        figure=node.figure,
-        error=node.error,
-    )
 
 
 def _shown(values: Mapping[str, Any], key: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from yt8m.components.report.shown_classes import ShownClasses
 from yt8m.schemas.config_tree import ConfigNode
 from yt8m.schemas.limits import PositiveInt, between
 
@@ -14,9 +13,7 @@ from yt8m.schemas.limits import PositiveInt, between
 class ReportConfig(ConfigNode):
     """What the report shows."""
 
-    classes: Annotated[int, between(1, 200)] = (
-        ShownClasses.classes
-    )  # as many of the best, and of the worst
-    support: PositiveInt = ShownClasses.support  # videos that a class must have to be among them
+    classes: Annotated[int, between(1, 200)] = 12  # as many of the best, and of the worst
+    support: PositiveInt = 10  # videos that a class must have to be among them
     # Names or numbers of classes whose precision and recall are drawn; none: the most frequent.
     curves: tuple[str, ...] = ()

@@ -14,9 +14,10 @@ from yt8m.components.artifacts.comparisons import Comparisons
 from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
 from yt8m.components.artifacts.infra_check import InfraCheckResult
+from yt8m.components.artifacts.run_record import NodeRecord
 from yt8m.components.artifacts.tuner_results import TrialResult
 from yt8m.components.metrics.catalogue import MetricInfo, info_of
-from yt8m.components.report.shown_classes import ShownClasses
+from yt8m.components.report.config import ReportConfig
 
 
 class Outcome(enum.Enum):
@@ -122,18 +123,6 @@ class DataSummary:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ComponentRow:
-    """One component of the run."""
-
-    name: str
-    state: str
-    seconds: float = 0.0
-    peak_mib: float = 0.0
-    figure: str = ""
-    error: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
 class RunReport:
     """One run."""
 
@@ -144,11 +133,11 @@ class RunReport:
     decision: Decision | None = None  # the gate's
     evaluation: Evaluation | None = None
     infra_check: InfraCheckResult | None = None
-    shown: ShownClasses = field(default_factory=ShownClasses)
+    shown: ReportConfig = field(default_factory=ReportConfig)
     trials: tuple[TrialResult, ...] = ()  # the Tuner's, the best first
     training: TrainingCurves = field(default_factory=TrainingCurves)
     data: DataSummary = field(default_factory=DataSummary)
-    components: tuple[ComponentRow, ...] = ()
+    components: tuple[NodeRecord, ...] = ()
     compared_with_version: int = 0  # the last pushed one, whose configuration `differences` is to
     differences: tuple[ConfigChange, ...] = ()
     configuration: dict[str, Any] = field(default_factory=dict)

@@ -15,10 +15,11 @@ from yt8m.components.artifacts.evaluation import (
     SliceMetrics,
     WrongVideo,
 )
+from yt8m.components.artifacts.run_record import NodeRecord, State
 from yt8m.components.metrics.curves import CalibrationBin, CurvePoint
+from yt8m.components.report.config import ReportConfig
 from yt8m.components.report.model import (
     AnomalyRow,
-    ComponentRow,
     ConfigChange,
     Curve,
     DataSummary,
@@ -28,7 +29,6 @@ from yt8m.components.report.model import (
     SplitSummary,
     TrainingCurves,
 )
-from yt8m.components.report.shown_classes import ShownClasses
 from yt8m.schemas.features import NUM_CLASSES, Level
 
 NAMES = (
@@ -64,7 +64,7 @@ def full_report() -> RunReport:
         ),
         decision=_decision(),
         evaluation=_evaluation(),
-        shown=ShownClasses(classes=10),
+        shown=ReportConfig(classes=10),
         training=_training(),
         data=_data(),
         components=_components(),
@@ -118,10 +118,10 @@ def failed_report() -> RunReport:
         ),
         data=_data(),
         components=(
-            ComponentRow(name="ExampleGen", state="done", seconds=3.0, peak_mib=800.0),
-            ComponentRow(
+            NodeRecord(name="ExampleGen", state=State.DONE, seconds=3.0, peak_mib=800.0),
+            NodeRecord(
                 name="Trainer",
-                state="failed",
+                state=State.FAILED,
                 seconds=61.0,
                 error="TrainingError: the loss became NaN in step 40 at learning rate 10",
             ),
@@ -321,7 +321,7 @@ def _data() -> DataSummary:
     )
 
 
-def _components() -> tuple[ComponentRow, ...]:
+def _components() -> tuple[NodeRecord, ...]:
     rows = (
         ("Baseline", "done", 0.4, 810.0, "version 6"),
         ("ExampleGen", "done", 12.4, 910.0, "4,003,341 records"),
@@ -331,6 +331,6 @@ def _components() -> tuple[ComponentRow, ...]:
         ("Pusher", "done", 0.3, 912.0, "version 7"),
     )
     return tuple(
-        ComponentRow(name=name, state=state, seconds=s, peak_mib=mib, figure=figure)
+        NodeRecord(name=name, state=State(state), seconds=s, peak_mib=mib, figure=figure)
         for name, state, s, mib, figure in rows
     )
