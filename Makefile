@@ -7,12 +7,13 @@ export PYTHONDONTWRITEBYTECODE =
 unexport PYTHONPATH
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 BIN := .venv/bin
+UV := .venv/uv/bin/uv
 # Whole files go to one worker, for their tests share pipelines that take half a minute to make;
 # tests/conftest.py says in which order.
 WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --max-worker-restart 1 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-unit test-arithmetic test-slow test-real chaos lane-b test-lane-b check format \
+.PHONY: help install demo test test-unit test-arithmetic test-slow test-real chaos lane-b test-lane-b check check-types format \
 	bench golden golden-lanes reference measures mlflow size lock audit sbom image fake-gcs-server control-plane \
 	test-control-plane test-kubeflow flink spark prism test-engines clean
 
@@ -88,6 +89,22 @@ check: install  ## format, lint, types, import rules
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# In an environment of its own, for all of Node.js comes with it. pyright's own package fetches the
+# program from elsewhere when it first runs; this one holds it, and reads the same settings.
+PYRIGHT := .venv/pyright/bin/basedpyright
+SOURCES := $(shell find -L src/yt8m .typings -name '*.py' -o -name '*.pyi')
+
+check-types: .venv/pyright.checked  ## pyright (20 s; nothing to do where no source changed)
+
+.venv/pyright.checked: $(PYRIGHT) pyproject.toml $(SOURCES) | install
+	$(PYRIGHT)
+	@touch $@
+
+$(PYRIGHT): lock/pyright.txt | install
+	$(BIN)/python -m venv --without-pip --clear .venv/pyright
+	VIRTUAL_ENV=.venv/pyright UV_CONFIG_FILE=lock/uv.toml $(UV) pip sync --quiet --require-hashes $<
+	@touch $@
+
 format: install  ## rewrite what ruff can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -106,7 +123,6 @@ reference: install  ## write the reference in docs/configuration.md anew, from t
 measures: install  ## sizes of the code, as docs/architecture.md has them
 	PYTHONPATH=tests/support $(BIN)/python tests/support/measures.py
 
-UV := .venv/uv/bin/uv
 # Beside what is installed, of which nothing changes: TFX holds back what MLflow shares with it.
 mlflow: install  ## MLflow's client in .venv, for `yt8m history --mlflow`
 	@$(UV) pip freeze --quiet --python $(BIN)/python --exclude-editable > .venv/installed.txt
@@ -136,7 +152,7 @@ sbom:  ## dist/sbom: the packages of each lock as CycloneDX JSON, the same bytes
 
 audit: install  ## every lock against the advisory database; exit code 3 of its own where it is not reached
 	test -x .venv/audit/bin/pip-audit || { $(BIN)/python -m venv --without-pip .venv/audit && \
-	  VIRTUAL_ENV=.venv/audit UV_CONFIG_FILE=lock/uv.toml .venv/uv/bin/uv pip sync --quiet --require-hashes lock/audit.txt; }
+	  VIRTUAL_ENV=.venv/audit UV_CONFIG_FILE=lock/uv.toml $(UV) pip sync --quiet --require-hashes lock/audit.txt; }
 	$(BIN)/python lock/audit.py .venv/audit/bin/pip-audit $(RUNTIME_LOCKS)
 
 size: install  ## packages and GB of the runtime lock, as installed here

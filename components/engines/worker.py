@@ -43,10 +43,10 @@ def send_small_messages() -> None:
     """
     from apache_beam.runners.worker import data_plane
 
-    def create(close: Any, flush: Any, limit_ms: int) -> Any:
-        del limit_ms
+    def create(close_callback: Any, flush_callback: Any, data_buffer_time_limit_ms: int) -> Any:
+        del data_buffer_time_limit_ms
         return data_plane.SizeBasedBufferingClosableOutputStream(
-            close, flush_callback=flush, size_flush_threshold=_MESSAGE_BYTES
+            close_callback, flush_callback=flush_callback, size_flush_threshold=_MESSAGE_BYTES
         )
 
     data_plane.ClosableOutputStream.create = staticmethod(create)

@@ -19,7 +19,7 @@ from yt8m.components.tuner.space import create_hyperparameters
 _STATE = "oracle.json"  # KerasTuner's name
 
 
-class _Durable:
+class _Durable(keras_tuner.Oracle):
     """What both oracles keep on disk, and find again."""
 
     def save(self: Any) -> None:

@@ -154,7 +154,7 @@ def _of_categories(
     n, m = a.common_stats.num_non_missing, b.common_stats.num_non_missing
     chance = divergence_by_chance(len(labels), n, m)
     yield Measure.DIVERGENCE, divergence(p / p.sum(), q / q.sum()), chance
-    top = np.argsort(-(p + q), kind="stable")[:_RANKED]
+    top = np.argsort(np.negative(p + q), kind="stable")[:_RANKED]
     p, q = p[top], q[top]
     share = (p + q) / (n + m)  # of examples; one that has a value twice counts twice
     z = NormalDist().inv_cdf(1 - _CHANCE / 2 / len(top))  # chance has as many tries
