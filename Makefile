@@ -46,8 +46,7 @@ test-slow: install  ## endurance tests: more kill points, longer runs
 	$(PYTEST) --dist load -m "slow and not real"
 
 # As on processors without AVX-512, and without oneDNN's kernels: sums come in other orders there.
-# TensorFlow asks the processor, and not this setting, whether oneDNN has products in bfloat16, and
-# ends the process where it has none after all: those tests run in the other half.
+# Products in bfloat16, which end the process there, are tested in the first half alone.
 OLDER_PROCESSOR := ONEDNN_MAX_CPU_ISA=AVX2 OPENBLAS_CORETYPE=Haswell \
   NPY_DISABLE_CPU_FEATURES="AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL"
 ARITHMETIC := tests/unit/models tests/unit/trainer tests/unit/metrics tests/unit/synthetic \

@@ -16,6 +16,9 @@ from yt8m.components.trainer.config import DevicePlacement, Precision
 from yt8m.components.trainer.tf_config import VARIABLE, Cluster, ClusterKind, Role
 
 _BF16_FLAGS = ("avx512_bf16", "amx_bf16")
+# oneDNN's own setting, in both of its spellings, and the words of those values that allow bfloat16.
+_ONEDNN_LIMITS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")
+_ONEDNN_WITH_BF16 = ("ALL", "DEFAULT", "BF16", "FP16", "AMX", "AVX10")
 
 
 def create_strategy(cluster: Cluster, placement: DevicePlacement) -> tf.distribute.Strategy:
@@ -113,12 +116,23 @@ def multiplies_bf16() -> bool:
     if gpus:
         details = tf.config.experimental.get_device_details(gpus[0])
         return tuple(details.get("compute_capability", (0, 0))) >= (8, 0)
+    if not _onednn_allows_bf16():
+        return False
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
     except OSError:
         return False
     flags = next((line.split() for line in text.splitlines() if line.startswith("flags")), [])
     return any(flag in flags for flag in _BF16_FLAGS)
+
+
+def _onednn_allows_bf16() -> bool:
+    """False where oneDNN is limited to older instructions: TensorFlow would abort the process.
+
+    TensorFlow asks the processor, and not oneDNN, whether oneDNN multiplies bfloat16.
+    """
+    limits = (os.environ.get(name, "").upper() for name in _ONEDNN_LIMITS)
+    return all(not limit or any(w in limit for w in _ONEDNN_WITH_BF16) for limit in limits)
 
 
 def _resolver(cluster: Cluster) -> tf.distribute.cluster_resolver.ClusterResolver:
