@@ -25,6 +25,7 @@ import enum
 from dataclasses import dataclass, field
 
 from yt8m.components.artifacts.estimate import Estimate, estimate_text
+from yt8m.components.metrics.catalogue import GAP
 from yt8m.schemas.json_file import JsonFile
 
 FILE_NAME = "decision.json"
@@ -72,6 +73,12 @@ class Decision(JsonFile):
     differences: dict[str, Estimate] = field(default_factory=dict)
     checks: tuple[Check, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def is_below_baseline(self) -> bool:
+        """Whether the candidate's GAP is lower than that of what it was compared with."""
+        change = self.differences.get(GAP, Estimate()).value
+        return change is not None and change < 0
 
 
 def decision_text(decision: Decision) -> str:

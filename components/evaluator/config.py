@@ -163,11 +163,11 @@ class GateConfig(ConfigNode):
 
     mode: GateMode = GateMode.ENFORCE
     gap_threshold: Fraction | None = None  # GAP at least
-    # GAP - the baseline's at least; 0: not worse.
-    gap_change_threshold: Annotated[float, between(-1, 1)] | None = None
+    # GAP - the baseline's at least; 0: not worse. null allows any loss.
+    gap_change_threshold: Annotated[float, between(-1, 1)] | None = -0.01
     gap_relative_change_threshold: float | None = None  # the same as a share of the baseline's
     confident: bool = False  # the lower bounds of the intervals must clear these three
-    min_examples: PositiveInt = 1  # fewer evaluated rows bless nothing
+    min_examples: PositiveInt = 1_000  # fewer evaluated rows bless nothing
     thresholds: tuple[Threshold, ...] = ()  # on other metrics, and on slices
     # Of the infra check: p99 of requests of one record, and the serving process at its peak.
     max_latency_ms: PositiveFloat | None = None

@@ -53,6 +53,7 @@ def run_outcome(
             version=pushed.record.version,
             destination=pushed.destination,
             baseline_version=version,
+            is_below_baseline=decision is not None and decision.is_below_baseline,
         )
     failed = next((node for node in run.nodes if node.state is State.FAILED), None) if run else None
     if run is not None and failed is not None:

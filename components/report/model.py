@@ -40,12 +40,14 @@ class RunOutcome:
     destination: str = ""
     failed_component: str = ""
     baseline_version: int = 0  # 0 is none
+    is_below_baseline: bool = False  # pushed though its GAP is the lower one
 
     @property
     def headline(self) -> str:
         """The outcome in a few words."""
+        below = ", below its baseline" if self.is_below_baseline else ""
         return {
-            Outcome.PUSHED: f"Pushed as version {self.version}",
+            Outcome.PUSHED: f"Pushed as version {self.version}{below}",
             Outcome.HELD_BACK: "Held back by the gate: nothing was pushed",
             Outcome.STOPPED: "Stopped: the data did not pass validation",
             Outcome.FAILED: f"Failed in {self.failed_component or 'the run'}",

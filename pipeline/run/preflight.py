@@ -258,7 +258,8 @@ def _evaluated(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
         if shards and found < gate.min_examples:
             yield (
                 f"gate.min_examples = {gate.min_examples}: split {split} has {found} records, so "
-                "no model could pass; provide more records, or lower it"
+                "no model could pass; provide more records, or judge by these alone with "
+                f"gate.min_examples={found}"
             )
 
 

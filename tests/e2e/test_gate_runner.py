@@ -71,7 +71,7 @@ def run(world, root, *, model, baseline, gate):
 def test_a_blessed_model_reaches_the_pusher(world, tmp_path):
     empty = tmp_path / "empty"
     empty.mkdir()
-    gate = GateConfig(gap_threshold=0.6, gap_change_threshold=0.0)
+    gate = GateConfig(gap_threshold=0.6, gap_change_threshold=0.0, min_examples=90)
     decision, pushed = run(world, tmp_path, model=world.model("good"), baseline=empty, gate=gate)
     assert decision.blessed
     assert decision.baseline is None
@@ -80,7 +80,7 @@ def test_a_blessed_model_reaches_the_pusher(world, tmp_path):
 
 def test_a_refused_model_does_not(world, tmp_path):
     worse, good = world.model("worse", noise=2.0), world.model("good")
-    gate = GateConfig(gap_threshold=0.1, gap_change_threshold=0.0)
+    gate = GateConfig(gap_threshold=0.1, gap_change_threshold=0.0, min_examples=90)
     decision, pushed = run(world, tmp_path, model=worse, baseline=good, gate=gate)
     assert not decision.blessed
     assert "against the baseline" in decision.reason

@@ -25,9 +25,9 @@ def test_a_run_is_judged_against_the_newest_sound_import_and_says_so(
     data: Path, tmp_path: Path
 ) -> None:
     sizes = f"features.sizes=[{', '.join(map(str, SIZES.values()))}]"
-    place = Place(
-        data=data, root=tmp_path / "root", push=tmp_path / "push", settings=(*QUICK, sizes)
-    )
+    default_change = tuple(text for text in QUICK if "gap_change_threshold" not in text)
+    settings = (*default_change, sizes)
+    place = Place(data=data, root=tmp_path / "root", push=tmp_path / "push", settings=settings)
     weights = fitted_weights(sorted(data.glob("train*")), CLASSES)
     for noise in (0.0, 3.0):
         model = write_model(tmp_path / f"model-{noise}", weights, noise=noise)
@@ -37,14 +37,22 @@ def test_a_run_is_judged_against_the_newest_sound_import_and_says_so(
     damaged = place.push / "2" / "variables" / "variables.data-00000-of-00001"
     damaged.write_bytes(damaged.read_bytes()[:-8])
 
-    done = place.run("--set=gate.gap_change_threshold=-1")
+    by_default = place.run()
+
+    assert by_default.returncode == 3, by_default.stderr
+    assert "change of gap against the baseline >= -0.01 is needed" in by_default.stdout
+    assert place.versions() == [1, 2]
+    log = (place.root / "logs" / place.records()[0]["run_id"] / "Baseline.log").read_text()
+
+    done = place.run("--set=gate.gap_change_threshold=null")
 
     assert done.returncode == 0, done.stderr
     record = place.records()[0]
     assert (record["baseline_version"], record["version"]) == (1, 3)
-    log = (place.root / "logs" / record["run_id"] / "Baseline.log").read_text()
     for said in (done.stderr, log):
         assert f"version 2 in {place.push}: variables/variables.data" in said
+    page = Path(record["report"]).read_text()
+    assert "<h1>Pushed as version 3, below its baseline</h1>" in page
     facts = json.loads(Path(record["report"]).with_suffix(".json").read_text())
     assert facts["problems"] == []
     assert facts["verdict"]["outcome"] == "pushed"

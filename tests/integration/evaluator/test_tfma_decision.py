@@ -127,7 +127,8 @@ def texts(messages):
 
 def written(place, evaluation, gate, baseline):
     """The decision, with TFMA's files at `place`."""
-    limits = limits_of(from_dict(GateConfig, gate, path="gate"))
+    values = {"gap_change_threshold": None, "min_examples": 1, **gate}
+    limits = limits_of(from_dict(GateConfig, values, path="gate"))
     has_baseline = baseline is not None
     decision = decide(evaluation, limits, baseline=baseline)
     config = create_eval_config(limits, SLICES, has_baseline=has_baseline, users=None)

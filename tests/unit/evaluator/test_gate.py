@@ -57,7 +57,9 @@ def evaluation(overall, *slices, **more):
 
 
 def limits(**gate):
-    return limits_of(from_dict(GateConfig, gate, path="gate"))
+    """The limits of `gate` alone: without those that it has by default."""
+    values = {"gap_change_threshold": None, "min_examples": 1, **gate}
+    return limits_of(from_dict(GateConfig, values, path="gate"))
 
 
 def failed(decision):

@@ -17,7 +17,9 @@ from run_reports import estimate, failed_report, full_report
 from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.infra_check import InfraCheckResult, Serving, ServingCheck
+from yt8m.components.artifacts.push_outcome import PushOutcome
 from yt8m.components.artifacts.tuner_results import TrialResult
+from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.metrics.catalogue import METRICS
 from yt8m.components.report.charts import (
     Axis,
@@ -26,6 +28,7 @@ from yt8m.components.report.charts import (
     interval_chart,
     line_chart,
 )
+from yt8m.components.report.collect_run import run_outcome
 from yt8m.components.report.markup import element
 from yt8m.components.report.model import Curve, Outcome, RunOutcome, RunReport
 from yt8m.components.report.page import SECTIONS, render_report
@@ -83,6 +86,25 @@ def test_a_page_is_well_formed_and_its_links_lead_somewhere(report: RunReport) -
     found = outline(render_report(report))
     assert len(set(found.ids)) == len(found.ids)
     assert {link.removeprefix("#") for link in found.links} <= set(found.ids)
+
+
+@pytest.mark.parametrize(
+    ("change", "tone", "headline"),
+    [
+        (0.004, "good", "Pushed as version 3"),
+        (0.0, "good", "Pushed as version 3"),
+        (-0.004, "warn", "Pushed as version 3, below its baseline"),
+        (None, "good", "Pushed as version 3"),
+    ],
+)
+def test_a_push_below_its_baseline_is_amber_and_says_so(
+    change: float | None, tone: str, headline: str
+) -> None:
+    decision = Decision(blessed=True, reason="", differences={"gap": Estimate(value=change)})
+    record = VersionRecord(version=3)
+    pushed = run_outcome(None, PushOutcome(pushed=True, record=record), decision, None)
+    page = render_report(RunReport(verdict=pushed, decision=decision))
+    assert re.search(f'<div class="verdict {tone}">\\s*<h1>{headline}</h1>', page)
 
 
 @pytest.mark.parametrize("report", EVERY.values(), ids=EVERY)

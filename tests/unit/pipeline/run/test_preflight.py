@@ -25,7 +25,7 @@ def configured(tmp_path):
     def configure(*settings, preset="smoke", **places):
         places = {"root": tmp_path / "root", "data.root": data, "pusher.push_dir": tmp_path / "p"}
         texts = [f"{path}={json.dumps(str(value))}" for path, value in places.items()]
-        return load_config(preset, [*texts, *settings])
+        return load_config(preset, [*texts, "gate.min_examples=1", *settings])
 
     return configure
 
@@ -112,6 +112,19 @@ def test_too_few_records_to_judge_by_are_told_before_the_training(configured):
     assert "gate.min_examples = 13: split eval has 12 records, so no model could pass" in found
     preflight(configured("gate.min_examples=12"), {})
     preflight(configured("gate.min_examples=13", "gate.mode=none"), {})
+
+
+def test_without_a_number_of_its_own_a_file_is_judged_by_a_thousand_or_refused(tmp_path):
+    data, root, push = make_dataset(tmp_path / "data"), tmp_path / "root", tmp_path / "push"
+    file = tmp_path / "mine.yaml"
+    file.write_text(
+        f"root: {root}\ndata: {{root: {data}}}\npusher: {{push_dir: {push}}}\n"
+        "gate: {gap_threshold: 0.5}\n"
+    )
+    found = problems(load_config(str(file)))
+    assert "gate.min_examples = 1000: split eval has 12 records, so no model could pass" in found
+    assert "gate.min_examples=12" in found  # the remedy
+    preflight(load_config(str(file), ["gate.min_examples=12"]), {})
 
 
 def test_a_newest_span_without_a_shard_to_judge_by_is_named(configured, tmp_path):
