@@ -21,7 +21,8 @@ from yt8m.components.declaration import Artifacts
 from yt8m.components.pusher.config import PusherConfig
 from yt8m.components.pusher.record import create_record
 from yt8m.components.registry.baseline_artifact import read_in_service
-from yt8m.components.registry.push import StaleBaselineError, push, version_of_model
+from yt8m.components.registry.outcomes import StaleBaselineError
+from yt8m.components.registry.push import push, version_of_model
 from yt8m.schemas.config_tree import from_parameter
 
 _log = logging.getLogger(__name__)

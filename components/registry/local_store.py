@@ -3,6 +3,7 @@
 Everything is written and flushed under a name that TensorFlow Serving ignores; only then does the
 directory get its number. Removal goes the other way: first the number goes, then the files. So a
 kill at any moment leaves versions that are complete, and rubbish that the next push clears away.
+What comes after the rename, cleaning included, changes nothing of the outcome.
 """
 
 from __future__ import annotations
@@ -13,12 +14,21 @@ import errno
 import logging
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from yt8m.components import storage
 from yt8m.components.artifacts.version_record import RECORD_FILE, VersionRecord
-from yt8m.components.registry.versions import NOT_SERVED_DIR, next_number, wrong_files
+from yt8m.components.registry.cleaning import Cleaning
+from yt8m.components.registry.outcomes import UnknownOutcomeError
+from yt8m.components.registry.versions import (
+    ASIDE_DIR,
+    NOT_SERVED_DIR,
+    Version,
+    next_number,
+    wrong_files,
+)
 from yt8m.components.storage.lock import LockedError, file_lock
 from yt8m.schemas.errors import UserError, Yt8mError
 
@@ -26,6 +36,7 @@ from yt8m.schemas.errors import UserError, Yt8mError
 LOCK_FILE = ".lock"
 _STAGING = ".yt8m-staging-"
 _REMOVED = ".yt8m-removed-"
+_KEPT_ASIDE_S = 7 * 24 * 3600.0
 _TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
 
 _log = logging.getLogger(__name__)
@@ -36,9 +47,10 @@ class LocalStore:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._cleaning = Cleaning(str(root))
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[Cleaning]:
         """Wait for the push directory and hold it; the kernel frees the lock of a killed one."""
         with contextlib.ExitStack() as stack:
             try:
@@ -46,11 +58,13 @@ class LocalStore:
                 stack.enter_context(_lock(self._root))
             except OSError as error:
                 raise UserError(f"versions cannot be written to {self._root}: {error}") from error
+            self._cleaning = Cleaning(str(self._root))
             self._clear_rubbish()
             try:
-                yield
+                yield self._cleaning
             finally:
                 self._clear_rubbish()
+                self._cleaning.finish()
 
     def add(
         self,
@@ -59,7 +73,7 @@ class LocalStore:
         *,
         served: bool,
         check: Callable[[], None],
-    ) -> int:
+    ) -> Version:
         """The files of `contents`, by name, and the record as the next free number.
 
         `check` may still refuse, just before the version appears.
@@ -76,32 +90,61 @@ class LocalStore:
         while True:
             check()  # somebody who does not take our lock may have been faster
             number = next_number(str(self._root))
-            text = dataclasses.replace(record, version=number).to_json()
-            storage.write_text(str(staging / RECORD_FILE), text)
+            numbered = dataclasses.replace(record, version=number)
+            storage.write_text(str(staging / RECORD_FILE), numbered.to_json())
             _flush_directories(staging)
-            if self._reveal(staging, place / str(number)):
-                return number
+            target = place / str(number)
+            if self._reveal(staging, target):
+                return Version(number=number, path=str(target), record=numbered)
 
     def remove(self, path: str) -> None:
         """The version's name vanishes at once; its files go when the transaction ends."""
         version = Path(path)
         version.rename(self._root / f"{_REMOVED}{version.name}")
 
+    def put_aside(self, path: str) -> str:
+        """Remove a version, which stays for a week under another name; that name."""
+        version = Path(path)
+        aside = self._root / ASIDE_DIR
+        aside.mkdir(exist_ok=True)
+        target = aside / version.name
+        version.rename(target)
+        with self._cleaning.trying(f"the time of {target} was not set"):
+            target.touch()
+        return str(target)
+
     def _reveal(self, staging: Path, target: Path) -> bool:
+        """Whether the version got its number; not where somebody has taken it."""
         try:
             staging.rename(target)
         except OSError as error:
             if error.errno in _TAKEN:
                 return False
-            raise
-        _flush(target.parent)
+            if not self._was_renamed(staging, target, error):
+                raise
+        with self._cleaning.trying(f"{target.parent} was not flushed to the disk"):
+            _flush(target.parent)
         return True
 
+    def _was_renamed(self, staging: Path, target: Path, error: OSError) -> bool:
+        """Whether a rename that failed was done: a network file system may lose the answer."""
+        try:
+            return not os.path.lexists(staging) and target.is_dir()
+        except OSError:
+            raise UnknownOutcomeError(str(self._root), int(target.name), error) from error
+
     def _clear_rubbish(self) -> None:
-        """What killed pushes left; who calls this holds the lock, so nobody is at it now."""
-        for path in self._root.iterdir():
-            if path.name.startswith((_STAGING, _REMOVED)):
-                storage.remove_tree(str(path))
+        """Remove what killed pushes left; the lock is held, so nobody is at it now."""
+        with self._cleaning.trying(f"{self._root} was not searched for leftovers"):
+            for path in self._root.iterdir():
+                if path.name.startswith((_STAGING, _REMOVED)):
+                    with self._cleaning.trying(f"{path} was not removed"):
+                        storage.remove_tree(str(path))
+            aside = self._root / ASIDE_DIR
+            for path in aside.iterdir() if aside.is_dir() else ():
+                if path.lstat().st_mtime < time.time() - _KEPT_ASIDE_S:
+                    with self._cleaning.trying(f"{path} was not removed"):
+                        storage.remove_tree(str(path))
 
 
 @contextlib.contextmanager

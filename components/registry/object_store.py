@@ -16,41 +16,68 @@ import contextlib
 import dataclasses
 import logging
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from yt8m.components import storage
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.version_record import RECORD_FILE, VersionRecord
+from yt8m.components.registry.cleaning import Cleaning, read_leftovers
+from yt8m.components.registry.outcomes import UnknownOutcomeError
+from yt8m.components.registry.readings import is_there, pause
 from yt8m.components.registry.versions import (
+    ASIDE_DIR,
     NOT_SERVED_DIR,
+    UPLOADS_DIR,
+    Version,
     in_service,
     list_versions,
     next_number,
+    version_path,
 )
 from yt8m.schemas.json_file import fields_of, reading, to_text
 
 HEAD_FILE = ".head"
-UPLOADS_DIR = ".uploads"
+_REMOVED_DIR = ".removed"  # marks of versions whose removal has begun
 _STALE_AFTER_S = 24 * 3600.0  # no upload of a model takes that long
+_KEPT_ASIDE_S = 7 * 24 * 3600.0
+# Refusals: such an answer says that nothing was done.
+_REFUSED = (PermissionError, FileNotFoundError)
 
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Head:
+    """What `.head` says, and the tag by which it may be replaced."""
+
+    version: int = 0  # published last; 0: none yet
+    push: str = ""  # whose push that was
+    tag: str | None = None
+
+
 class ObjectStore:
-    """Adds and removes versions in gs:// and s3://."""
+    """Adds and removes versions in an object store."""
+
+    waits_s = (1.0, 5.0)  # between attempts at what is decided already
 
     def __init__(self, push_dir: str) -> None:
         self._root = push_dir
+        self._cleaning = Cleaning(push_dir)
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[Cleaning]:
         """Finish what a killed pusher had published; clear uploads broken off long ago."""
-        head, _ = self._read_head()
-        self._finish(head)
-        for number in list_versions(storage.join(self._root, UPLOADS_DIR)):
-            if number != head and _is_stale(self._staged(number)):
-                self._discard(number)
-        yield
+        head = self._read_head()
+        self._finish(head.version)
+        self._cleaning = Cleaning(self._root)
+        with self._cleaning.trying("broken-off uploads were not removed"):
+            self._clear_rubbish(head.version)
+        try:
+            yield self._cleaning
+        finally:
+            self._cleaning.finish()
 
     def add(
         self,
@@ -59,7 +86,7 @@ class ObjectStore:
         *,
         served: bool,
         check: Callable[[], None],
-    ) -> int:
+    ) -> Version:
         """The files of `contents`, by name, and the record under a new number.
 
         `check` may refuse until the version is published; then nothing of it stays.
@@ -67,70 +94,210 @@ class ObjectStore:
         check()
         while True:
             number = max(time.time_ns() // 1000, next_number(self._root))
+            numbered = dataclasses.replace(record, version=number)
+            version = Version(number=number, path=self._path(number), record=numbered)
             if not served:
                 place = storage.join(self._root, NOT_SERVED_DIR, str(number))
-                _upload(contents, record, number, place, last=storage.join(place, MODEL_FILE))
-                return number
-            # The file in `.uploads/` goes up first: it marks the directory as an upload.
-            storage.copy(contents[MODEL_FILE], self._staged(number))
-            _upload(contents, record, number, self._path(number), last=None)
+                version = dataclasses.replace(version, path=place)
             try:
-                published = self._publish(number, check)
+                # The file in `.uploads/` goes up first: it marks the directory as an upload.
+                storage.copy(contents[MODEL_FILE], self._staged(number))
+                _upload(contents, version)
+                published = self._publish(number, check) if served else self._complete(version)
+            except UnknownOutcomeError:
+                raise
             except Exception:
                 self._discard(number)
                 raise
             if published:
-                return number
+                self._put_in_place(version)
+                return version
             self._discard(number)
 
     def remove(self, path: str) -> None:
         """Remove a version: first the file that makes it one, last the one that makes it ours."""
-        names = [name for name in storage.walk_files(path) if name != RECORD_FILE]
-        for name in sorted(names, key=lambda name: name != MODEL_FILE):
-            storage.remove(storage.join(path, name))
+        mark = storage.join(self._root, _REMOVED_DIR, path.rpartition("/")[2])
+        storage.write_text(mark, "")
+        with contextlib.suppress(FileNotFoundError):
+            names = [name for name in storage.walk_files(path) if name != RECORD_FILE]
+            for name in sorted(names, key=lambda name: name != MODEL_FILE):
+                with contextlib.suppress(FileNotFoundError):
+                    storage.remove(storage.join(path, name))
         storage.remove_tree(path)
+        storage.remove(mark)
+
+    def put_aside(self, path: str) -> str:
+        """Remove a version, a copy of which stays for a week; where that is."""
+        aside = storage.join(self._root, ASIDE_DIR, path.rpartition("/")[2])
+        storage.copy_tree(path, aside)
+        self.remove(path)
+        return aside
 
     def _publish(self, number: int, check: Callable[[], None]) -> bool:
         """Whether `number` became the version in service; not if a higher one did meanwhile."""
+        push, has_tried = uuid.uuid4().hex, False
         while True:
-            head, tag = self._read_head()
-            self._finish(head)
+            try:
+                head = self._read_head()
+            except OSError as error:
+                if has_tried:
+                    raise UnknownOutcomeError(self._root, number, error) from error
+                raise
+            if head.push == push:  # the answer to an earlier attempt was lost
+                return True
+            self._finish(head.version)
             check()
             if in_service(self._root).version > number:
                 return False
-            data = to_text({"version": number}).encode()
-            if storage.write_if(storage.join(self._root, HEAD_FILE), data, tag=tag):
-                break
+            has_tried = True
+            if self._replace_head(head, number, push):
+                return True
             _log.info("another push into %s finished first: trying again", self._root)
-        self._finish(number)
+
+    def _replace_head(self, head: _Head, number: int, push: str) -> bool:
+        try:
+            return self._write_head(head, version=number, push=push)
+        except _REFUSED:
+            raise
+        except OSError as error:
+            if self._was_written(push, number, error):
+                return True
+            raise
+
+    def _was_written(self, push: str, number: int, error: OSError) -> bool:
+        """Whether a write that failed was done; afterwards it cannot be done any more."""
+        for wait_s in (0.0, *self.waits_s):
+            time.sleep(wait_s)
+            try:
+                head = self._read_head()
+                if head.push == push:
+                    return True
+                # A write that is still on its way finds another tag then.
+                if self._write_head(head, version=head.version, push=head.push):
+                    return False
+            except OSError as failure:
+                _log.info("%s: %s", self._root, failure)
+        raise UnknownOutcomeError(self._root, number, error) from error
+
+    def _complete(self, version: Version) -> bool:
+        """Put the last file of a baseline, of which nobody else has to know, in its place."""
+        target = storage.join(version.path, MODEL_FILE)
+        try:
+            storage.copy(self._staged(version.number), target)
+        except OSError as error:
+            try:
+                done = is_there(target)
+            except OSError:
+                raise UnknownOutcomeError(self._root, version.number, error) from error
+            if not done:
+                raise
         return True
+
+    def _put_in_place(self, version: Version) -> None:
+        """Put the last file of a published version in its place, where model servers see it."""
+        staged, target = self._staged(version.number), storage.join(version.path, MODEL_FILE)
+        if self._is_in_place(target):
+            self._unmark(version.number)
+            return
+        for wait_s in (*self.waits_s, None):
+            try:
+                storage.copy(staged, target)
+                break
+            except OSError as error:
+                # Another pusher may have been faster, or the answer was lost.
+                if self._is_in_place(target):
+                    break
+                if wait_s is None:
+                    raise UnknownOutcomeError(self._root, version.number, error) from error
+                time.sleep(wait_s)
+        self._unmark(version.number)
+
+    def _unmark(self, number: int) -> None:
+        staged = self._staged(number)
+        with self._cleaning.trying(f"{staged} was not removed"), _missing_is_done():
+            storage.remove(staged)
+
+    def _is_in_place(self, target: str) -> bool:
+        try:
+            return storage.exists(target)
+        except OSError:
+            return False
 
     def _finish(self, number: int) -> None:
         """Put the last file of a published version in its place, whoever published it."""
         staged, path = self._staged(number), self._path(number)
-        # Without its record a version was removed: one file must not come back alone.
-        if not (storage.exists(staged) and storage.exists(storage.join(path, RECORD_FILE))):
+        if not number or storage.exists(storage.join(path, MODEL_FILE)):
             return
-        with contextlib.suppress(FileNotFoundError):  # another pusher was faster
+        # Without its record a version was removed: one file must not come back alone.
+        if not (is_there(staged) and is_there(storage.join(path, RECORD_FILE))):
+            return
+        with _missing_is_done():  # another pusher was faster
             storage.copy(staged, storage.join(path, MODEL_FILE))
             storage.remove(staged)
 
     def _discard(self, number: int) -> None:
-        """An upload that was not published; a complete version only loses its upload's mark."""
-        if not storage.exists(storage.join(self._path(number), MODEL_FILE)):
+        """Remove an upload that was not published, its mark last."""
+        before = len(self._cleaning.problems)
+        with self._cleaning.trying(f"the upload of version {number} was not removed"):
             storage.remove_tree(self._path(number))
-        with contextlib.suppress(FileNotFoundError):
-            storage.remove(self._staged(number))
+            storage.remove_tree(storage.join(self._root, NOT_SERVED_DIR, str(number)))
+            with _missing_is_done():
+                storage.remove(self._staged(number))
+        if len(self._cleaning.problems) > before:
+            self._cleaning.uploads.append(number)
 
-    def _read_head(self) -> tuple[int, str | None]:
-        """The version that was published last (0: none yet), and the tag to replace it by."""
+    def _clear_rubbish(self, head: int) -> None:
+        uploads = storage.join(self._root, UPLOADS_DIR)
+        given_up = read_leftovers(self._root).uploads
+        for number in list_versions(uploads):
+            if number == head or not (number in given_up or _is_stale(self._staged(number))):
+                continue
+            if is_there(storage.join(version_path(self._root, number), MODEL_FILE)):
+                self._unmark(number)
+            else:
+                self._discard(number)
+        removed = storage.join(self._root, _REMOVED_DIR)
+        for mark in storage.find(storage.join(storage.escape(removed), "[0-9]*")):
+            self.remove(version_path(self._root, int(mark.rpartition("/")[2])))
+        aside = storage.join(self._root, ASIDE_DIR)
+        for number in list_versions(aside):
+            path = storage.join(aside, str(number))
+            if storage.stat(path).mtime < time.time() - _KEPT_ASIDE_S:
+                storage.remove_tree(path)
+
+    def _read_head(self) -> _Head:
+        """What `.head` says; where that is no JSON, what the list of versions says."""
         path = storage.join(self._root, HEAD_FILE)
-        found = storage.read_tagged(path)
-        if found is None:
-            return 0, None
-        data, tag = found
-        with reading(path):
-            return int(fields_of(data.decode())["version"]), tag
+        problem: Exception | None = None
+        for _ in range(2):
+            found = storage.read_tagged(path)
+            if found is None:
+                if not is_there(path):
+                    return _Head()
+                raise OSError(f"{path}: listed, and then said to be absent")
+            data, tag = found
+            try:
+                with reading(path):
+                    fields = fields_of(data.decode())
+                return _Head(
+                    version=int(fields["version"]), push=str(fields.get("push", "")), tag=tag
+                )
+            except (ValueError, KeyError, TypeError) as error:
+                problem = error
+                pause(path)
+        version = in_service(self._root).version
+        _log.warning(
+            "%s is damaged (%s): rebuilt from the list of versions, of which %d is the newest",
+            path,
+            problem,
+            version,
+        )
+        return _Head(version=version, tag=tag)
+
+    def _write_head(self, head: _Head, *, version: int, push: str) -> bool:
+        # The last part makes the content, and so the tag, another one each time.
+        text = to_text({"version": version, "push": push, "written": uuid.uuid4().hex})
+        return storage.write_if(storage.join(self._root, HEAD_FILE), text.encode(), tag=head.tag)
 
     def _path(self, number: int) -> str:
         return storage.join(self._root, str(number))
@@ -139,17 +306,19 @@ class ObjectStore:
         return storage.join(self._root, UPLOADS_DIR, str(number), MODEL_FILE)
 
 
-def _upload(
-    contents: Mapping[str, str], record: VersionRecord, number: int, place: str, *, last: str | None
-) -> None:
-    """The record first, which says whose directory it is; the model file last or not at all."""
-    text = dataclasses.replace(record, version=number).to_json()
-    storage.write_text(storage.join(place, RECORD_FILE), text)
+def _upload(contents: Mapping[str, str], version: Version) -> None:
+    """The record first, which says whose directory it is; all but the model file."""
+    storage.write_text(storage.join(version.path, RECORD_FILE), version.record.to_json())
     for name, source in contents.items():
         if name != MODEL_FILE:
-            storage.copy(source, storage.join(place, name))
-    if last is not None:
-        storage.copy(contents[MODEL_FILE], last)
+            storage.copy(source, storage.join(version.path, name))
+
+
+@contextlib.contextmanager
+def _missing_is_done() -> Iterator[None]:
+    """Somebody else was faster."""
+    with contextlib.suppress(FileNotFoundError):
+        yield
 
 
 def _is_stale(path: str) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from yt8m.components import storage
 from yt8m.components.artifacts.saved_model import MODEL_FILE
@@ -15,14 +17,16 @@ from yt8m.components.artifacts.version_record import (
     Origin,
     VersionRecord,
 )
+from yt8m.components.registry.cleaning import Cleaning
 from yt8m.components.registry.digests import file_sha256
 from yt8m.components.registry.local_store import LocalStore
 from yt8m.components.registry.object_store import ObjectStore
+from yt8m.components.registry.outcomes import NotPushedError, StaleBaselineError
 from yt8m.components.registry.versions import (
     DamagedVersionError,
     ForeignVersionError,
     InService,
-    UnusableVersionError,
+    UnfinishedVersionError,
     Version,
     in_service,
     is_sound,
@@ -32,17 +36,11 @@ from yt8m.components.registry.versions import (
     require_version,
     version_path,
 )
-from yt8m.schemas.errors import EXIT_HELD_BACK, UserError, Yt8mError
+from yt8m.schemas.errors import UserError
 
 KEEP_VERSIONS = 5
 
 _log = logging.getLogger(__name__)
-
-
-class StaleBaselineError(Yt8mError):
-    """Another version came into service since the model was compared with the one before."""
-
-    exit_code = EXIT_HELD_BACK
 
 
 def push(
@@ -62,6 +60,8 @@ def push(
     repeated, say) it is the answer, and none is added. `replaces` is what was in service when the
     model was judged: anything else there now is StaleBaselineError. `model_digest` names the bytes
     that were judged; others are refused. Not `served`: it is a baseline alone.
+
+    A version that is returned is in service; `outcomes` has how else this ends.
     """
     if not storage.exists(storage.join(model_dir, MODEL_FILE)):
         raise UserError(f"{model_dir} holds no {MODEL_FILE}: it is not a SavedModel")
@@ -82,20 +82,20 @@ def push(
 
     store = open_registry(push_dir)
     try:
-        with store.transaction():
+        with store.transaction() as cleaning:
             version = _held_already(push_dir, record, served=served)
             if version is not None:
                 _log.info("version %d holds these files already: nothing to push", version.number)
             else:
-                number = store.add(contents, record, served=served, check=check)
-                version = load_version(push_dir, number)
+                version = store.add(contents, record, served=served, check=check)
             # Also where it is there already: its push may have been killed before it came to this.
             if served:
-                _remove_old_versions(store, push_dir, version, keep)
+                with cleaning.trying("old versions were not looked for"):
+                    _remove_old_versions(store, cleaning, version, keep)
             return version
-    except OSError as error:  # a full disk, say
-        raise Yt8mError(
-            f"the push into {push_dir} failed, nothing was left half-written: {error}"
+    except OSError as error:  # a full disk, say; nothing that comes after the commit raises one
+        raise NotPushedError(
+            f"the push into {push_dir} failed, and nothing of it is in service: {error}"
         ) from error
 
 
@@ -149,14 +149,31 @@ def rollback(
     return push(old.path, push_dir, record, keep=keep, replaces=replaces)
 
 
-def remove_damaged(push_dir: str) -> dict[int, str]:
-    """Remove what `find_damaged` finds, which is the answer."""
+@dataclass(frozen=True, kw_only=True)
+class Pruned:
+    """What came of removing damaged versions."""
+
+    removed: Mapping[int, str]  # each with what was wrong
+    aside: Mapping[int, str]  # where each of these is kept for a week
+    failed: Mapping[int, str]  # those that are still there, each with the reason
+
+
+def remove_damaged(push_dir: str) -> Pruned:
+    """Put aside what `find_damaged` finds."""
     store = open_registry(push_dir)
-    with store.transaction():
-        damaged = find_damaged(push_dir)
-        for number in damaged:
-            store.remove(version_path(push_dir, number))
-    return damaged
+    aside, failed = {}, {}
+    try:
+        with store.transaction():
+            damaged = find_damaged(push_dir)
+            for number in damaged:
+                try:
+                    aside[number] = store.put_aside(version_path(push_dir, number))
+                except OSError as error:
+                    failed[number] = str(error)
+    except OSError as error:
+        raise NotPushedError(f"nothing was removed from {push_dir}: {error}") from error
+    removed = {number: problem for number, problem in damaged.items() if number in aside}
+    return Pruned(removed=removed, aside=aside, failed=failed)
 
 
 def find_damaged(push_dir: str) -> dict[int, str]:
@@ -167,7 +184,7 @@ def find_damaged(push_dir: str) -> dict[int, str]:
             load_version(push_dir, number, verify=True)
         except DamagedVersionError as error:
             found[number] = str(error)
-        except ForeignVersionError:
+        except (ForeignVersionError, UnfinishedVersionError):
             continue
     return found
 
@@ -205,7 +222,7 @@ def _held_already(push_dir: str, record: VersionRecord, *, served: bool) -> Vers
     numbers = list_versions(push_dir) if served else list_baselines(push_dir)
     try:
         version = load_version(push_dir, numbers[-1], verify=True) if numbers else None
-    except UnusableVersionError:
+    except (DamagedVersionError, ForeignVersionError, UnfinishedVersionError):
         return None
     if version is None or version.record.files != record.files:
         return None
@@ -213,11 +230,13 @@ def _held_already(push_dir: str, record: VersionRecord, *, served: bool) -> Vers
 
 
 def _remove_old_versions(
-    store: LocalStore | ObjectStore, push_dir: str, newest: Version, keep: int
+    store: LocalStore | ObjectStore, cleaning: Cleaning, newest: Version, keep: int
 ) -> None:
+    push_dir = cleaning.push_dir
     for number in _old_versions(push_dir, newest, keep):
-        store.remove(version_path(push_dir, number))
-        _log.info("version %d removed from %s: %d are kept", number, push_dir, keep)
+        with cleaning.trying(f"version {number} was not removed, of which {keep} are to stay"):
+            store.remove(version_path(push_dir, number))
+            _log.info("version %d removed from %s: %d are kept", number, push_dir, keep)
 
 
 def _old_versions(push_dir: str, newest: Version, keep: int) -> list[int]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from yt8m.components import storage
 from yt8m.components.artifacts.read import read_file
@@ -23,6 +24,7 @@ from yt8m.components.artifacts.version_record import (
     parse_record,
 )
 from yt8m.components.registry.digests import file_sha256, model_digest
+from yt8m.components.registry.readings import is_listed, is_there, pause, read_until_agreed
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.json_file import JsonFile
 
@@ -30,9 +32,13 @@ NO_VERSION = "none"
 # Imported models that were never scored: baselines under numbers of their own, where no model
 # server looks.
 NOT_SERVED_DIR = ".baselines"
+UPLOADS_DIR = ".uploads"  # of an object store: what is being uploaded, or was broken off
+ASIDE_DIR = ".pruned"
 # TensorFlow Serving takes a directory for a version when its whole name reads as an int64.
 _NUMBER = re.compile(r"[1-9]\d{0,18}")
 _LARGEST = 2**63 - 1
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -47,6 +53,10 @@ class DamagedVersionError(UnusableVersionError):
 
 class UnreadableVersionError(UnusableVersionError):
     """A version that the storage cannot deliver now, which says nothing about its content."""
+
+
+class UnfinishedVersionError(UnusableVersionError):
+    """A version that is being uploaded into an object store, or was until it broke off."""
 
 
 class ForeignVersionError(UnusableVersionError):
@@ -92,20 +102,10 @@ def version_path(push_dir: str, version: int) -> str:
 def list_versions(push_dir: str) -> tuple[int, ...]:
     """Every number that a model server sees, smallest first: sound, damaged and foreign."""
     try:
-        names = storage.list_dir(push_dir)
-    except FileNotFoundError:
-        return ()
+        names = read_until_agreed(push_dir, lambda: storage.list_directories(push_dir))
     except NotADirectoryError as error:
         raise UserError(f"{push_dir} is not a directory, so it holds no versions") from error
-    return tuple(
-        sorted(
-            int(name)
-            for name in names
-            if _NUMBER.fullmatch(name)
-            and int(name) <= _LARGEST
-            and storage.is_dir(storage.join(push_dir, name))
-        )
-    )
+    return _numbers(names)
 
 
 def list_baselines(push_dir: str) -> tuple[int, ...]:
@@ -114,8 +114,13 @@ def list_baselines(push_dir: str) -> tuple[int, ...]:
 
 
 def next_number(push_dir: str) -> int:
-    """Above every number, served or not: numbers only grow."""
-    number = max((*list_versions(push_dir), *list_baselines(push_dir)), default=0) + 1
+    """Above every number, served or not, of a directory or not: numbers only grow."""
+    names = [
+        name
+        for place in (push_dir, *(storage.join(push_dir, d) for d in (NOT_SERVED_DIR, ASIDE_DIR)))
+        for name in _names(place)
+    ]
+    number = max(_numbers(names), default=0) + 1
     if number > _LARGEST:
         raise UserError(f"{push_dir}: version {_LARGEST} is there, and no number is higher")
     return number
@@ -138,10 +143,16 @@ def require_version(push_dir: str, version: int) -> None:
 
 def load_record(push_dir: str, version: int) -> VersionRecord:
     """The record of `version`; UnusableVersionError where it is foreign, or cannot be read."""
+    return _confirmed(push_dir, lambda: _load_record(push_dir, version))
+
+
+def _load_record(push_dir: str, version: int) -> VersionRecord:
     path = storage.join(version_path(push_dir, version), RECORD_FILE)
     try:
         return read_file(path, parse_record)
     except (FileNotFoundError, NotADirectoryError) as error:
+        if is_listed(path):
+            raise UnreadableVersionError(f"{path}: listed, and then said to be absent") from error
         raise ForeignVersionError(_no_record(push_dir, version)) from error
     except OSError as error:
         raise UnreadableVersionError(f"version {version} in {push_dir}: {error}") from error
@@ -151,12 +162,36 @@ def load_record(push_dir: str, version: int) -> VersionRecord:
 
 def load_version(push_dir: str, version: int, *, verify: bool = False) -> Version:
     """`version` if every file has its recorded size (and content, with `verify`)."""
-    record = load_record(push_dir, version)
+    return _confirmed(push_dir, lambda: _load_version(push_dir, version, verify))
+
+
+def _confirmed(push_dir: str, read: Callable[[], T]) -> T:
+    """What `read` returns; what it finds wrong with a version, it must find twice."""
+    try:
+        return read()
+    except UnusableVersionError as error:
+        first = error
+    pause(push_dir)
+    try:
+        return read()
+    except UnusableVersionError as second:
+        if type(second) is type(first):
+            raise
+        raise UnreadableVersionError(f"{first}; read again: {second}") from second
+
+
+def _load_version(push_dir: str, version: int, verify: bool) -> Version:
+    record = _load_record(push_dir, version)
     path = version_path(push_dir, version)
     problems = [f"it says that it is {record.version}"] if record.version != version else []
     if MODEL_FILE not in record.files:
         problems.append(f"its record does not list {MODEL_FILE}")
     problems += wrong_files(path, record, verify=verify)
+    if problems and storage.exists(storage.join(push_dir, UPLOADS_DIR, str(version), MODEL_FILE)):
+        raise UnfinishedVersionError(
+            f"version {version} in {push_dir} is being uploaded, or its upload was broken off: a "
+            "push completes it, or removes it within a day"
+        )
     if problems:
         raise DamagedVersionError(f"version {version} in {push_dir}: {'; '.join(problems)}")
     return Version(number=version, path=path, record=record)
@@ -188,7 +223,7 @@ def newest(
             version = load_version(push_dir, number, verify=verify)
         except ForeignVersionError:
             continue  # an empty directory: no model at all
-        except DamagedVersionError as error:
+        except (DamagedVersionError, UnfinishedVersionError) as error:
             _log.warning("%s: skipped, the version before it is used", error)
             continue
         if not_after is not None and number > not_after:
@@ -213,7 +248,7 @@ def in_service(push_dir: str, *, exclude_run_key: str = "") -> InService:
         except DamagedVersionError:
             return InService(version=number, digest="its record is damaged")
         own = bool(exclude_run_key) and record.run_key == exclude_run_key
-        if not own and storage.exists(storage.join(path, MODEL_FILE)):
+        if not own and _has_model(push_dir, number):
             return InService(version=number, digest=record.model_digest)
     return InService()
 
@@ -271,9 +306,30 @@ def _highest_foreign(push_dir: str) -> int:
     """The highest number of a model that yt8m did not push; 0 where there is none."""
     for number in reversed(list_versions(push_dir)):
         path = version_path(push_dir, number)
-        if not storage.exists(storage.join(path, RECORD_FILE)) and _holds_foreign_model(path):
+        if not is_there(storage.join(path, RECORD_FILE)) and _holds_foreign_model(path):
             return number
     return 0
+
+
+def _has_model(push_dir: str, number: int) -> bool:
+    """Whether model servers can load the version; one that is being uploaded has no model yet."""
+    model = storage.join(version_path(push_dir, number), MODEL_FILE)
+    if storage.exists(model):
+        return True
+    mark = storage.join(push_dir, UPLOADS_DIR, str(number), MODEL_FILE)
+    return not storage.exists(mark) and is_there(model)
+
+
+def _names(directory: str) -> list[str]:
+    try:
+        return storage.list_dir(directory)
+    except FileNotFoundError:
+        return []
+
+
+def _numbers(names: Iterable[str]) -> tuple[int, ...]:
+    numbers = (int(name) for name in names if _NUMBER.fullmatch(name))
+    return tuple(sorted(number for number in numbers if number <= _LARGEST))
 
 
 def _holds_foreign_model(path: str) -> bool:
@@ -290,8 +346,8 @@ def _damages(push_dir: str, numbers: Iterable[int]) -> Iterator[str]:
             load_version(push_dir, number)
         except DamagedVersionError as error:
             yield str(error)
-        except ForeignVersionError:
-            continue  # an empty directory
+        except (ForeignVersionError, UnfinishedVersionError):
+            continue  # no model at all
 
 
 def wrong_files(path: str, record: VersionRecord, *, verify: bool) -> Iterator[str]:
@@ -305,13 +361,21 @@ def wrong_files(path: str, record: VersionRecord, *, verify: bool) -> Iterator[s
         try:
             size = storage.stat(file).size
             if size != expected.bytes:
+                _require_unlisted(file, expected.bytes)
                 yield f"{name} has {size} bytes instead of {expected.bytes}"
             elif verify and file_sha256(file) != expected.sha256:
                 yield f"{name} is not what was pushed (wrong SHA-256)"
         except (FileNotFoundError, NotADirectoryError):
+            _require_unlisted(file, expected.bytes)
             yield f"{name} is missing"
         except OSError as error:
             raise UnreadableVersionError(f"{file} cannot be read now: {error}") from error
+
+
+def _require_unlisted(file: str, size: int) -> None:
+    """UnreadableVersionError where the listing has the file, whatever its own address says."""
+    if is_listed(file, size):
+        raise UnreadableVersionError(f"{file}: listed with {size} bytes, and then said to be other")
 
 
 def _no_record(push_dir: str, version: int) -> str:

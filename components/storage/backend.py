@@ -66,6 +66,10 @@ class Backend(Protocol):
         """Names in a directory, sorted."""
         ...
 
+    def list_directories(self, path: str) -> list[str]:
+        """Names of the directories in a directory, sorted; none where nothing is."""
+        ...
+
     def walk(self, path: str) -> Iterator[str]:
         """All files below a directory, relative to it, sorted in each directory."""
         ...

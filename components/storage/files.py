@@ -83,6 +83,11 @@ def list_dir(uri: str) -> list[str]:
     return backend_of(uri).list_dir(_path(uri))
 
 
+def list_directories(uri: str) -> list[str]:
+    """Names of the directories in the directory, sorted; none where nothing is."""
+    return backend_of(uri).list_directories(_path(uri))
+
+
 def glob(pattern: str) -> list[str]:
     """URIs that match `*`, `?` and `[...]`, sorted; a star does not cross a slash."""
     return backend_of(pattern).glob(_path(pattern))

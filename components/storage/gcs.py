@@ -55,6 +55,17 @@ class GcsBackend(ObjectBackend):
             raise FileNotFoundError(f"{path} does not exist")
         return sorted(there - {""})
 
+    def list_directories(self, path: str) -> list[str]:
+        bucket, key = split(path)
+        prefix = folder(key)
+
+        def names() -> set[str]:
+            found = client().list_blobs(bucket, prefix=prefix, delimiter="/", **_ONCE)
+            _ = list(found)
+            return {name.removeprefix(prefix).rstrip("/") for name in found.prefixes}
+
+        return sorted(repeated(path, names))
+
     def copy(self, source: str, target: str) -> None:
         def rewrite() -> None:
             token, from_, into = None, blob(source), blob(target)
@@ -84,15 +95,14 @@ class GcsBackend(ObjectBackend):
 
     def write_if(self, path: str, data: bytes, *, tag: str | None) -> bool:
         """Sent once: if an answer is lost, nobody knows whether the write before it was done."""
-        from google.api_core.exceptions import GoogleAPIError, PreconditionFailed
+        from google.api_core.exceptions import PreconditionFailed
 
         generation = 0 if tag is None else int(tag)  # 0 is GCS's word for an absent object
         try:
-            blob(path).upload_from_string(data, if_generation_match=generation)
+            with _translated(path):
+                blob(path).upload_from_string(data, if_generation_match=generation, **_ONCE)
         except PreconditionFailed:
             return False
-        except GoogleAPIError as error:
-            raise OSError(f"{path}: {error}") from error
         return True
 
     def _file(self, path: str, found: Stat) -> ObjectFile:
@@ -162,6 +172,8 @@ def _delete(path: str) -> None:
 
 
 def _stat_of(found: Any) -> Stat:
+    if found.size is None or found.updated is None or found.generation is None:
+        raise OSError(f"{found.name}: the answer is not Google's")
     return Stat(found.size, found.updated.timestamp(), tag=str(found.generation))
 
 
@@ -175,6 +187,7 @@ def _translated(path: str) -> Iterator[None]:
     import requests
     from google.api_core import exceptions
     from google.auth.exceptions import GoogleAuthError
+    from google.cloud.storage.exceptions import DataCorruption, InvalidPathError, InvalidResponse
 
     try:
         yield
@@ -184,5 +197,14 @@ def _translated(path: str) -> Iterator[None]:
         raise PermissionError(f"{path}: {error}") from error
     except exceptions.PreconditionFailed:
         raise
-    except (exceptions.GoogleAPIError, GoogleAuthError, requests.RequestException) as error:
+    except exceptions.AsyncRestUnsupportedParameterError:
+        raise  # of clients that are not used here
+    except (
+        exceptions.GoogleAPIError,
+        GoogleAuthError,
+        requests.RequestException,
+        DataCorruption,
+        InvalidPathError,
+        InvalidResponse,
+    ) as error:
         raise OSError(f"{path}: {error}") from error

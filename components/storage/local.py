@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from yt8m.components.storage.backend import Stat
+from yt8m.components.storage.lock import NoLocksError, check_locks
 from yt8m.schemas.errors import UserError
 
 _NO_FILES = {
@@ -41,8 +42,11 @@ class LocalBackend:
             Path(directory).mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=directory) as file:
                 file.write(b"?")
+                check_locks(file, directory)
         except FileExistsError:
             return "is a file, not a directory"
+        except NoLocksError as error:
+            return str(error).removeprefix(f"{directory}: ")
         except OSError as error:
             return f"cannot be written ({error.strerror}); choose another, or fix its permissions"
         return ""
@@ -68,6 +72,12 @@ class LocalBackend:
 
     def list_dir(self, path: str) -> list[str]:
         return sorted(entry.name for entry in os.scandir(path))
+
+    def list_directories(self, path: str) -> list[str]:
+        try:
+            return sorted(entry.name for entry in os.scandir(path) if entry.is_dir())
+        except FileNotFoundError:
+            return []
 
     def walk(self, path: str) -> Iterator[str]:
         return _walk(Path(path), ())

@@ -42,6 +42,9 @@ class ObjectBackend(ABC):
     def list_dir(self, path: str) -> list[str]: ...
 
     @abstractmethod
+    def list_directories(self, path: str) -> list[str]: ...
+
+    @abstractmethod
     def copy(self, source: str, target: str) -> None: ...
 
     @abstractmethod

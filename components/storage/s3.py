@@ -1,7 +1,8 @@
 """s3:// through boto3. Credentials, region and endpoint come from boto3's usual sources.
 
 A request that fails is sent again, adaptively: the client slows down when the server asks for it.
-What breaks off while a body is read is resumed where it broke.
+What breaks off while a body is read is resumed where it broke. An answer without what S3 puts into
+each (a proxy's page with status 200, say) counts as a failure, never as an empty or absent object.
 
 A server other than Amazon's (MinIO, SeaweedFS) is named by AWS_ENDPOINT_URL_S3.
 """
@@ -9,22 +10,31 @@ A server other than Amazon's (MinIO, SeaweedFS) is named by AWS_ENDPOINT_URL_S3.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from yt8m.components.storage.backend import Stat
 from yt8m.components.storage.objects import ObjectBackend, ObjectFile, folder, split
 from yt8m.components.storage.retry import Backoff
 from yt8m.schemas.errors import UserError
 
+if TYPE_CHECKING:
+    from botocore.exceptions import ClientError
+
 _CHUNK_BYTES = 1 << 18  # what came in whole chunks before a body breaks off is kept
 _ATTEMPTS = 10
+_BAD_ANSWERS = 5
 _CONNECT_S, _ANSWER_S = 10, 60
 _DELETED_AT_ONCE = 1000
 _MISSING = ("404", "NoSuchKey", "NoSuchBucket", "NotFound")
 _CHANGED = ("PreconditionFailed", "ConditionalRequestConflict", "412", "409")
-_REFUSED = ("401", "403", "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch")
+_REFUSED_STATUS = (401, 403)
+# Amazon answers these with status 400.
+_EXPIRED = ("ExpiredToken", "ExpiredTokenException", "InvalidToken", "TokenRefreshRequired")
+
+T = TypeVar("T")
 
 
 class S3Backend(ObjectBackend):
@@ -37,15 +47,12 @@ class S3Backend(ObjectBackend):
 
     def stat(self, path: str) -> Stat:
         bucket, key = split(path)
-        with _translated(path):
+        if key and not key.endswith("/"):
             try:
-                if key and not key.endswith("/"):
-                    found = client().head_object(Bucket=bucket, Key=key)
-                    return _stat_of({**found, "Size": found["ContentLength"]})
-            except client().exceptions.ClientError as error:
-                if error.response["Error"]["Code"] not in _MISSING:
-                    raise
-            below = client().list_objects_v2(Bucket=bucket, Prefix=folder(key), MaxKeys=1)
+                return _asked(path, lambda: _head(bucket, key))
+            except FileNotFoundError:
+                pass  # a directory, perhaps
+        below = _asked(path, lambda: _page(bucket, folder(key), MaxKeys=1))
         if not below.get("Contents"):
             raise FileNotFoundError(f"{path} does not exist")
         return Stat(0, below["Contents"][0]["LastModified"].timestamp(), is_dir=True)
@@ -54,16 +61,18 @@ class S3Backend(ObjectBackend):
         bucket, key = split(path)
         prefix = folder(key)
         names: set[str] = set()
-        with _translated(path):
-            for page in _pages(bucket, prefix, Delimiter="/"):
-                names |= {item["Key"].removeprefix(prefix) for item in page.get("Contents", ())}
-                names |= {
-                    item["Prefix"].removeprefix(prefix).rstrip("/")
-                    for item in page.get("CommonPrefixes", ())
-                }
+        for page in _pages(path, bucket, prefix, Delimiter="/"):
+            names |= {item["Key"].removeprefix(prefix) for item in page.get("Contents", ())}
+            names |= _directories(page, prefix)
         if not names:
             raise FileNotFoundError(f"{path} does not exist")
         return sorted(names - {""})
+
+    def list_directories(self, path: str) -> list[str]:
+        bucket, key = split(path)
+        prefix = folder(key)
+        pages = _pages(path, bucket, prefix, Delimiter="/")
+        return sorted(set().union(*(_directories(page, prefix) for page in pages)))
 
     def copy(self, source: str, target: str) -> None:
         bucket, key = split(source)
@@ -83,14 +92,21 @@ class S3Backend(ObjectBackend):
         with _translated(path):
             for start in range(0, len(keys), _DELETED_AT_ONCE):
                 some = [{"Key": name} for name in keys[start : start + _DELETED_AT_ONCE]]
-                client().delete_objects(Bucket=bucket, Delete={"Objects": some, "Quiet": True})
+                done = client().delete_objects(
+                    Bucket=bucket, Delete={"Objects": some, "Quiet": True}
+                )
+                if failed := done.get("Errors"):
+                    raise _error_of(failed[0], path)
 
     def read_tagged(self, path: str) -> tuple[bytes, str] | None:
         bucket, key = split(path)
+
+        def get() -> tuple[bytes, str]:
+            found = client().get_object(Bucket=bucket, Key=key)
+            return found["Body"].read(), found["ETag"]
+
         try:
-            with _translated(path):
-                found = client().get_object(Bucket=bucket, Key=key)
-                return found["Body"].read(), found["ETag"]
+            return _asked(path, get)
         except FileNotFoundError:
             return None
 
@@ -114,10 +130,9 @@ class S3Backend(ObjectBackend):
         return _S3Object(path, found)
 
     def _listed(self, path: str, prefix: str) -> Iterator[tuple[str, Stat]]:
-        with _translated(path):
-            for page in _pages(split(path)[0], prefix):
-                for item in page.get("Contents", ()):
-                    yield item["Key"], _stat_of(item)
+        for page in _pages(path, split(path)[0], prefix):
+            for item in page.get("Contents", ()):
+                yield item["Key"], _stat_of(item)
 
 
 class _S3Object(ObjectFile):
@@ -134,15 +149,20 @@ class _S3Object(ObjectFile):
         from botocore import exceptions
 
         bucket, key = split(self._path)
+        asked = f"bytes={self._at}-{end - 1}"
         with _translated(self._path):
-            body = client().get_object(
-                Bucket=bucket, Key=key, Range=f"bytes={self._at}-{end - 1}", IfMatch=self._tag
-            )["Body"]
+            answer = client().get_object(Bucket=bucket, Key=key, Range=asked, IfMatch=self._tag)
+        body = answer["Body"]
         try:
+            if answer.get("ContentRange") != f"{asked.replace('=', ' ')}/{self._size}":
+                raise _BrokenOffError(f"{self._path}: the answer is not the range asked for")
             for chunk in body.iter_chunks(_CHUNK_BYTES):
                 at = self._at - start
                 view[at : at + len(chunk)] = chunk
                 self._at += len(chunk)
+        except exceptions.ChecksumError as error:  # some byte of those that came is wrong
+            self._at = start
+            raise _BrokenOffError(f"{self._path}: {error}") from error
         except (exceptions.BotoCoreError, exceptions.HTTPClientError, OSError) as error:
             raise _BrokenOffError(f"{self._path}: {error}") from error
         finally:
@@ -152,7 +172,11 @@ class _S3Object(ObjectFile):
 
 
 class _BrokenOffError(OSError):
-    """An answer that ended before it was complete."""
+    """An answer that ended before it was complete, or is not what was asked for."""
+
+
+class _BadAnswerError(OSError):
+    """An answer that is none of S3's, whatever its status."""
 
 
 @functools.cache
@@ -169,31 +193,100 @@ def client() -> Any:
     return boto3.session.Session().client("s3", config=config)
 
 
-def _pages(bucket: str, prefix: str, **options: str) -> Iterable[dict[str, Any]]:
-    paginator = client().get_paginator("list_objects_v2")
-    pages: Iterable[dict[str, Any]] = paginator.paginate(Bucket=bucket, Prefix=prefix, **options)
-    return pages
+def _head(bucket: str, key: str) -> Stat:
+    found = client().head_object(Bucket=bucket, Key=key)
+    return _stat_of({**found, "Size": found["ContentLength"]})
+
+
+def _pages(path: str, bucket: str, prefix: str, **options: str) -> Iterator[dict[str, Any]]:
+    """A listing, page by page."""
+    more: dict[str, str] = {}
+    while True:
+        page = _asked(path, lambda: _page(bucket, prefix, **options, **more))  # noqa: B023
+        yield page
+        if not page.get("IsTruncated"):
+            return
+        more = {"ContinuationToken": page["NextContinuationToken"]}
+
+
+def _page(bucket: str, prefix: str, **options: Any) -> dict[str, Any]:
+    page: dict[str, Any] = client().list_objects_v2(Bucket=bucket, Prefix=prefix, **options)
+    if page["Name"] != bucket:  # which a page of somebody else's has not at all
+        raise KeyError("Name")
+    return page
+
+
+def _directories(page: Mapping[str, Any], prefix: str) -> set[str]:
+    below = page.get("CommonPrefixes", ())
+    return {item["Prefix"].removeprefix(prefix).rstrip("/") for item in below}
 
 
 def _stat_of(item: Mapping[str, Any]) -> Stat:
     return Stat(item["Size"], item["LastModified"].timestamp(), tag=item["ETag"])
 
 
+def _asked(path: str, action: Callable[[], T]) -> T:
+    """`action`, again where its answer has not what S3 puts into each."""
+
+    def once() -> T:
+        with _translated(path):
+            try:
+                return action()
+            except KeyError as missing:
+                raise _BadAnswerError(f"{path}: the answer has no {missing}: not S3's") from missing
+
+    return Backoff(attempts=_BAD_ANSWERS).call(
+        once, again=lambda error: isinstance(error, _BadAnswerError)
+    )
+
+
 @contextmanager
 def _translated(path: str) -> Iterator[None]:
     """boto3's errors as the ones that Python's own files raise."""
+    from boto3.exceptions import Boto3Error
     from botocore import exceptions
+    from botocore.parsers import ResponseParserError
+    from s3transfer import exceptions as transfer
 
     try:
         yield
     except exceptions.ClientError as error:
-        code, text = error.response["Error"]["Code"], f"{path}: {error}"
-        if code in _MISSING:
-            raise FileNotFoundError(text) from error
-        raise (PermissionError(text) if code in _REFUSED else OSError(text)) from error
+        raise _error_of(error.response["Error"], path, error) from error
     except (exceptions.NoCredentialsError, exceptions.NoRegionError) as error:
         raise UserError(
             f"{path}: {error}; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile"
         ) from error
-    except (exceptions.BotoCoreError, exceptions.HTTPClientError) as error:
+    except ResponseParserError as error:
+        raise _BadAnswerError(f"{path}: {error}") from error
+    except (Boto3Error, *_errors_of(transfer), *_errors_of(exceptions)) as error:
+        # An upload's error has S3's own in it.
+        cause = error.__cause__ or error.__context__
+        if isinstance(cause, exceptions.ClientError):
+            raise _error_of(cause.response["Error"], path, cause) from error
         raise OSError(f"{path}: {error}") from error
+
+
+@functools.cache
+def _errors_of(module: ModuleType) -> tuple[type[Exception], ...]:
+    """A module's errors, which have no class in common; of warnings, none."""
+    classes = (found for found in vars(module).values() if isinstance(found, type))
+    return tuple(
+        found
+        for found in classes
+        if issubclass(found, Exception)
+        and not issubclass(found, Warning)
+        and found.__module__ == module.__name__
+    )
+
+
+def _error_of(reason: Mapping[str, str], path: str, error: ClientError | None = None) -> OSError:
+    code = reason.get("Code", "")
+    text = f"{path}: {error or '; '.join(map(str, reason.values()))}"
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode") if error else None
+    if code in _MISSING:
+        return FileNotFoundError(text)
+    if code in _EXPIRED:
+        return PermissionError(f"{text}; renew the credentials and run the same command again")
+    if status in _REFUSED_STATUS or code in ("AccessDenied", *map(str, _REFUSED_STATUS)):
+        return PermissionError(text)
+    return OSError(text)

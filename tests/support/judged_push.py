@@ -12,7 +12,8 @@ import sys
 
 from registry_models import blessed_record
 
-from yt8m.components.registry.push import StaleBaselineError, push
+from yt8m.components.registry.outcomes import StaleBaselineError
+from yt8m.components.registry.push import push
 from yt8m.components.registry.versions import in_service
 
 

@@ -108,7 +108,7 @@ def _end(call: Callable[[], int | None], console: Console, *, debug: bool) -> in
 def _explanation(error: Exception) -> str:
     if isinstance(error, Yt8mError):
         return str(error)
-    if isinstance(error, OSError) and error.errno is not None:
+    if isinstance(error, OSError):
         return f"{error}\n--debug shows where"
     what = f"{type(error).__name__}: {error}"
     if place := _place_in_own_code(error):

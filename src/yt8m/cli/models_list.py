@@ -6,6 +6,7 @@ from typing import Any
 
 from yt8m.cli.arguments.models import ModelsListArguments
 from yt8m.components.console.console import Console
+from yt8m.components.registry.cleaning import read_leftovers
 from yt8m.components.registry.versions import (
     UnusableVersionError,
     in_service,
@@ -19,6 +20,7 @@ from yt8m.components.registry.versions import (
 _STATES = {
     "DamagedVersionError": "damaged",
     "ForeignVersionError": "foreign",
+    "UnfinishedVersionError": "unfinished",
     "UnreadableVersionError": "unreadable",
 }
 _COLUMNS = ("version", "pushed", "origin", "GAP", "interval", "spans", "state")
@@ -32,7 +34,10 @@ def run(args: ModelsListArguments, console: Console) -> None:
     rows = [_row(args.push, number) | {"served": number == served} for number in numbers]
     found = newest(args.push)
     baseline = found.number if found else None
-    value = {"push_dir": args.push, "baseline": baseline, "versions": rows}
+    left = list(read_leftovers(args.push).problems)
+    value = {"push_dir": args.push, "baseline": baseline, "versions": rows, "leftovers": left}
+    for problem in left:
+        console.warn(f"{problem} (the next push tries again)")
     if not rows:
         console.result(value, f"no versions in {args.push}")
         return

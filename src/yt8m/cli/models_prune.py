@@ -6,17 +6,28 @@ from yt8m.cli.arguments.models import ModelsPruneArguments
 from yt8m.components.console.console import Console
 from yt8m.components.registry.push import find_damaged, remove_damaged
 from yt8m.components.registry.versions import require_registry
+from yt8m.schemas.errors import Yt8mError
 
 
 def run(args: ModelsPruneArguments, console: Console) -> None:
     """Say which versions are damaged, and remove them on request."""
     require_registry(args.push)
-    damaged = remove_damaged(args.push) if args.yes else find_damaged(args.push)
-    value = {"push_dir": args.push, "damaged": list(damaged), "removed": args.yes}
-    if not damaged:
-        console.result(value, f"no damaged version in {args.push}")
+    if not args.yes:
+        damaged = find_damaged(args.push)
+        value = {"push_dir": args.push, "damaged": list(damaged), "removed": False}
+        lines = [*damaged.values(), f"--yes would remove: {', '.join(map(str, damaged))}"]
+        console.result(value, "\n".join(lines) if damaged else _none(args.push))
         return
-    lines = list(damaged.values())
-    numbers = ", ".join(map(str, damaged))
-    said = f"removed: {numbers}" if args.yes else f"--yes would remove: {numbers}"
-    console.result(value, "\n".join([*lines, said]))
+    done = remove_damaged(args.push)
+    if done.failed:
+        removed = ", ".join(map(str, done.removed)) or "none"
+        reasons = "; ".join(f"version {number}: {text}" for number, text in done.failed.items())
+        raise Yt8mError(f"removed: {removed}; not removed: {reasons}")
+    value = {"push_dir": args.push, "damaged": list(done.removed), "removed": True}
+    lines = [*done.removed.values(), f"removed: {', '.join(map(str, done.removed))}"]
+    lines += [f"  version {number} is in {path} for a week" for number, path in done.aside.items()]
+    console.result(value, "\n".join(lines) if done.removed else _none(args.push))
+
+
+def _none(push_dir: str) -> str:
+    return f"no damaged version in {push_dir}"

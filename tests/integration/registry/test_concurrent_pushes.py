@@ -16,9 +16,17 @@ from registry_models import blessed_record, fake_model
 from s3_server import s3_server
 
 from yt8m.components import storage
-from yt8m.components.registry.object_store import HEAD_FILE, UPLOADS_DIR, ObjectStore
-from yt8m.components.registry.push import StaleBaselineError, push
-from yt8m.components.registry.versions import in_service, list_versions, load_version, newest
+from yt8m.components.registry.object_store import HEAD_FILE, ObjectStore
+from yt8m.components.registry.outcomes import StaleBaselineError
+from yt8m.components.registry.push import push
+from yt8m.components.registry.versions import (
+    UPLOADS_DIR,
+    Version,
+    in_service,
+    list_versions,
+    load_version,
+    newest,
+)
 
 PUSHERS = 4
 
@@ -119,20 +127,10 @@ def test_a_version_whose_pusher_was_killed_while_publishing_is_finished_by_the_n
     judged = in_service(registry)
     with monkeypatch.context() as patched:
         # Published, and killed before the last file is in its place.
-        real, finished = ObjectStore._finish, []
+        def killed(store: ObjectStore, version: Version) -> None:
+            raise KeyboardInterrupt
 
-        def finish(store: ObjectStore, number: int) -> None:
-            if finished:
-                raise KeyboardInterrupt
-            real(store, number)
-
-        def write_if(uri: str, data: bytes, *, tag: str | None) -> bool:
-            finished.append(uri)
-            return real_write(uri, data, tag=tag)
-
-        real_write = storage.write_if
-        patched.setattr(storage, "write_if", write_if)
-        patched.setattr(ObjectStore, "_finish", finish)
+        patched.setattr(ObjectStore, "_put_in_place", killed)
         with pytest.raises(KeyboardInterrupt):
             push(fake_model(tmp_path / "v2"), registry, blessed_record(), replaces=judged)
     assert in_service(registry) == judged  # servers have not seen it yet

@@ -18,7 +18,8 @@ from s3_server import faulty_s3_server
 from chaos.trials import Trial
 from chaos.writers import registry_flaws
 from yt8m.components import storage
-from yt8m.components.registry.push import StaleBaselineError, push
+from yt8m.components.registry.outcomes import StaleBaselineError
+from yt8m.components.registry.push import push
 from yt8m.components.registry.versions import in_service
 from yt8m.schemas.errors import Yt8mError
 

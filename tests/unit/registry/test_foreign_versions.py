@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import BinaryIO
@@ -20,6 +21,7 @@ from yt8m.components.registry.versions import (
     list_versions,
     load_version,
     newest,
+    next_number,
 )
 from yt8m.schemas.errors import UserError
 
@@ -80,7 +82,7 @@ def test_a_version_that_lost_its_record_is_foreign_and_stays(tmp_path: Path) -> 
     assert 1 in list_versions(str(registry))
     with pytest.raises(ForeignVersionError, match="yt8m did not push it"):
         load_version(str(registry), 1)
-    assert remove_damaged(str(registry)) == {}
+    assert remove_damaged(str(registry)).removed == {}
 
 
 def test_a_foreign_model_in_service_hides_the_versions_below_it(
@@ -143,7 +145,15 @@ def test_damaged_versions_go_only_when_somebody_says_so(tmp_path: Path) -> None:
         push_fake(tmp_path, registry, keep=2)
     assert set(list_versions(str(registry))) >= {1, 2, 4}
     assert set(find_damaged(str(registry))) == {1, 2}
-    assert set(remove_damaged(str(registry))) == {1, 2}
+    done = remove_damaged(str(registry))
+    assert set(done.removed) == {1, 2}
+    assert done.failed == {}
+    assert (Path(done.aside[2]) / "saved_model.pb").exists()
+    assert next_number(str(registry)) > max(list_versions(str(registry)))
+    for number in (1, 2):  # a week later
+        os.utime(registry / ".pruned" / str(number), (0, 0))
+    push_fake(tmp_path, registry)
+    assert not list((registry / ".pruned").iterdir())
     assert 4 in list_versions(str(registry))
     assert not list(registry.glob(".yt8m*"))
 

@@ -18,6 +18,7 @@ from yt8m.components.artifacts.version_record import (
     VersionRecord,
     parse_record,
 )
+from yt8m.components.registry.outcomes import NotPushedError
 from yt8m.components.registry.push import push, rollback
 from yt8m.components.registry.versions import (
     NO_VERSION,
@@ -30,7 +31,7 @@ from yt8m.components.registry.versions import (
     newest,
     registry_digest,
 )
-from yt8m.schemas.errors import UserError, Yt8mError
+from yt8m.schemas.errors import UserError
 
 
 @pytest.fixture
@@ -271,7 +272,7 @@ def test_a_push_that_fails_leaves_the_registry_as_it_was(
     push_fake(tmp_path, registry)
     model = Path(fake_model(tmp_path / "model"))
     monkeypatch.setattr("yt8m.components.storage.write_text", _full_disk)
-    with pytest.raises(Yt8mError, match=r"nothing was left half-written: .*No space left"):
+    with pytest.raises(NotPushedError, match=r"nothing of it is in service: .*No space left"):
         push(str(model), str(registry), blessed_record())
     assert visible(registry) == {"1"}
 
@@ -315,7 +316,8 @@ def test_a_record_refuses_nan() -> None:
 
 
 @pytest.mark.parametrize(
-    ("served", "killed_in"), [(True, "_remove_old_versions"), (False, "load_version")]
+    ("served", "killed_in"),
+    [(True, "push._remove_old_versions"), (False, "cleaning.Cleaning.finish")],
 )
 def test_what_a_killed_push_had_not_come_to_is_done_when_it_is_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, served: bool, killed_in: str
@@ -329,7 +331,7 @@ def test_what_a_killed_push_had_not_come_to_is_done_when_it_is_repeated(
         def killed(*_: object) -> None:
             raise KeyboardInterrupt
 
-        patched.setattr(f"yt8m.components.registry.push.{killed_in}", killed)
+        patched.setattr(f"yt8m.components.registry.{killed_in}", killed)
         with pytest.raises(KeyboardInterrupt):
             push(model, str(registry), blessed_record(), keep=2, served=served)
     again = push(model, str(registry), blessed_record(), keep=2, served=served)

@@ -30,7 +30,8 @@ class ModelsListArguments(RegistryArguments):
     record can be read and all its files have the sizes that they were pushed with; `yt8m models
     verify` compares the contents too. Another maker's model, which has no record, is foreign:
     nothing here changes or removes it. Imported models that were never scored are baselines that
-    are not served.
+    are not served. An upload into an object store that is under way, or was broken off, is
+    unfinished. What the last push could not clean up is repeated as a warning.
 
     examples:
       yt8m models list --push /srv/models
@@ -186,7 +187,8 @@ class ModelsPruneArguments(RegistryArguments):
     Without it, say what would go; nothing else ever removes one. A version is damaged when it has a
     record of yt8m's and is not what that says. Other makers' models have none and are never
     removed. A damaged version that could be restored from a backup is better restored: `yt8m models
-    verify` says which of its files are wrong.
+    verify` says which of its files are wrong. What is removed lies in .pruned/ of the push
+    directory for a week, before a push or another prune deletes it.
 
     examples:
       yt8m models prune --push /srv/models

@@ -1,0 +1,223 @@
+"""Every change of a registry, with each of its requests failing in turn: what it says is so.
+
+In an object store in memory: `make chaos CHAOS=outcomes` does the same on real servers, and on a
+file system, where each system call fails.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from memory_store import MemoryBackend, memory_store
+from registry_models import blessed_record, fake_model
+
+from yt8m.cli.main import run
+from yt8m.components import storage
+from yt8m.components.registry import object_store
+from yt8m.components.registry.outcomes import NotPushedError, UnknownOutcomeError
+from yt8m.components.registry.push import push, remove_damaged, rollback
+from yt8m.components.registry.versions import (
+    UnusableVersionError,
+    in_service,
+    is_sound,
+    list_baselines,
+    list_versions,
+    newest,
+)
+from yt8m.schemas.errors import Yt8mError
+
+REGISTRY = "mem://bucket/push"
+STRIDE = 5  # `make chaos` leaves out none
+Objects = dict[tuple[str, str], Any]
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryBackend]:
+    monkeypatch.setattr(object_store.ObjectStore, "waits_s", (0.0, 0.0))
+    with memory_store() as store:
+        yield store
+
+
+def push_new(model: str) -> object:
+    return push(model, REGISTRY, blessed_record(run_key="new"), keep=2)
+
+
+def push_baseline(model: str) -> object:
+    return push(model, REGISTRY, blessed_record(run_key="new"), served=False)
+
+
+def roll_back(model: str) -> object:
+    return rollback(REGISTRY, list_versions(REGISTRY)[1], keep=2)
+
+
+def prune(model: str) -> object:
+    done = remove_damaged(REGISTRY)
+    if done.failed:
+        raise Yt8mError("not removed")
+    return done
+
+
+CHANGES = (push_new, push_baseline, roll_back, prune)
+
+
+def refused(operation: str, path: str) -> Exception | None:
+    raise PermissionError(f"{path}: AccessDenied")
+
+
+def failed(operation: str, path: str) -> Exception | None:
+    raise OSError(f"{path}: no answer")
+
+
+def lost(operation: str, path: str) -> Exception | None:
+    return OSError(f"{path}: the answer was lost")
+
+
+def denied_the_absence(operation: str, path: str) -> Exception | None:
+    if operation in ("put", "copy", "remove", "write_if"):
+        return None
+    raise FileNotFoundError(f"{path}: 404")
+
+
+def listing() -> dict[str, Any]:
+    """What `yt8m models list --json` says, by version."""
+    hidden = [number for number in list_baselines(REGISTRY) if is_sound(REGISTRY, number)]
+    served = in_service(REGISTRY).version
+    return {"served": served, "all": list_versions(REGISTRY), "hidden": hidden}
+
+
+def failing(
+    store: MemoryBackend, at: int, fault: Callable[[str, str], Exception | None], *, lasting: bool
+) -> Callable[[], bool]:
+    """The request of this number fails, or all from it on; whether it came to that."""
+    seen = 0
+
+    def answer(operation: str, path: str) -> Exception | None:
+        nonlocal seen
+        seen += 1
+        return fault(operation, path) if seen == at or (lasting and seen > at) else None
+
+    store.answer = answer
+    return lambda: seen >= at
+
+
+@pytest.fixture
+def before(store: MemoryBackend, tmp_path: Path) -> tuple[Objects, str]:
+    """The objects of a registry with three sound versions, of which one is to go, and a damaged."""
+    for name in ("damaged", "first", "second", "third"):
+        version = push(fake_model(tmp_path / name), REGISTRY, blessed_record(run_key=name))
+        if name == "damaged":
+            storage.write_text(f"{version.path}/saved_model.pb", "damaged")
+    return dict(store.objects), fake_model(tmp_path / "new")
+
+
+@pytest.mark.parametrize("lasting", [False, True], ids=["once", "from-then-on"])
+@pytest.mark.parametrize("fault", [refused, failed, lost])
+@pytest.mark.parametrize("change", CHANGES)
+def test_whatever_fails_what_is_said_agrees_with_the_list(
+    store: MemoryBackend,
+    before: tuple[Objects, str],
+    change: Callable[[str], object],
+    fault: Callable[[str, str], Exception | None],
+    lasting: bool,
+) -> None:
+    objects, model = before
+    then = listing()
+    at, has_failed = (
+        random.Random(f"{change.__name__} {fault.__name__} {lasting}").randrange(STRIDE),
+        True,
+    )
+    while has_failed:
+        at += STRIDE
+        store.objects = dict(objects)
+        reached = failing(store, at, fault, lasting=lasting)
+        error: Exception | None = None
+        try:
+            change(model)
+        except Exception as raised:
+            error = raised
+        store.answer = None
+        has_failed = reached()
+        now = listing()
+        said = f"{change.__name__}, request {at}: {type(error).__name__} {error}; {now}"
+        if error is None:
+            assert now["served"] > then["served"] or change not in (push_new, roll_back), said
+            assert len(now["hidden"]) == (1 if change is push_baseline else 0), said
+            assert change is not prune or then["all"][0] not in now["all"], said
+        elif isinstance(error, UnknownOutcomeError):
+            assert str(error.number) in str(error), said
+        elif change is not prune:
+            assert isinstance(error, (NotPushedError, OSError, UnusableVersionError)), said
+            assert (now["served"], now["hidden"]) == (then["served"], then["hidden"]), said
+        # Whatever happened, the next push succeeds and tidies up.
+        last = push(model, REGISTRY, blessed_record(run_key="last"), keep=2)
+        assert in_service(REGISTRY).version == last.number, said
+    assert at > 10
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_one_absence_that_is_none_changes_no_decision(
+    store: MemoryBackend, before: tuple[Objects, str], change: Callable[[str], object]
+) -> None:
+    objects, model = before
+    at, has_failed = random.Random(change.__name__).randrange(STRIDE), True
+    while has_failed:
+        at += STRIDE
+        store.objects = dict(objects)
+        sound = set(list_versions(REGISTRY)) - {list_versions(REGISTRY)[0]}
+        reached = failing(store, at, denied_the_absence, lasting=False)
+        with contextlib.suppress(OSError, Yt8mError):
+            change(model)
+        store.answer = None
+        has_failed = reached()
+        found = newest(REGISTRY)
+        assert found is not None
+        assert found.number >= max(sound), at
+        if change is prune:
+            assert sound <= set(list_versions(REGISTRY)), at
+
+
+def test_what_may_not_be_removed_is_a_warning_that_is_repeated_until_it_is_done(
+    store: MemoryBackend,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def no_removal(operation: str, path: str) -> Exception | None:
+        return refused(operation, path) if operation == "remove" else None
+
+    for name in ("one", "two"):
+        push(fake_model(tmp_path / name), REGISTRY, blessed_record())
+    store.answer = no_removal
+    third = push(fake_model(tmp_path / "three"), REGISTRY, blessed_record(), keep=2)
+    assert in_service(REGISTRY).version == third.number
+    assert "was not removed, of which 2 are to stay" in caplog.text
+    capsys.readouterr()
+    assert run(["models", "list", "--push", REGISTRY, "--json"]) == 0
+    said = capsys.readouterr()
+    assert "was not removed" in said.err
+    assert json.loads(said.out)["versions"][0]["served"] is True
+    assert len(json.loads(said.out)["leftovers"]) == 2  # the version, and the upload's mark
+    store.answer = None
+    push(fake_model(tmp_path / "four"), REGISTRY, blessed_record(), keep=2)
+    assert len(list_versions(REGISTRY)) == 2
+    assert run(["models", "list", "--push", REGISTRY, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["leftovers"] == []
+
+
+@pytest.mark.parametrize("text", ["", "<html>", "[]", "{}", '{"version": "x"}'])
+@pytest.mark.usefixtures("store")
+def test_a_head_that_is_damaged_is_rebuilt_and_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str
+) -> None:
+    first = push(fake_model(tmp_path / "one"), REGISTRY, blessed_record())
+    storage.write_text(f"{REGISTRY}/.head", text)
+    second = push(fake_model(tmp_path / "two"), REGISTRY, blessed_record())
+    assert in_service(REGISTRY).version == second.number
+    assert f"{REGISTRY}/.head is damaged" in caplog.text
+    assert f"of which {first.number} is the newest" in caplog.text
