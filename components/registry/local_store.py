@@ -21,7 +21,7 @@ from pathlib import Path
 from yt8m.components import storage
 from yt8m.components.artifacts.version_record import RECORD_FILE, VersionRecord
 from yt8m.components.registry.cleaning import Cleaning
-from yt8m.components.registry.outcomes import UnknownOutcomeError
+from yt8m.components.registry.outcomes import UnknownPushError
 from yt8m.components.registry.versions import (
     ASIDE_DIR,
     NOT_SERVED_DIR,
@@ -131,7 +131,7 @@ class LocalStore:
         try:
             return not os.path.lexists(staging) and target.is_dir()
         except OSError:
-            raise UnknownOutcomeError(str(self._root), int(target.name), error) from error
+            raise UnknownPushError(str(self._root), int(target.name), error) from error
 
     def _clear_rubbish(self) -> None:
         """Remove what killed pushes left; the lock is held, so nobody is at it now."""

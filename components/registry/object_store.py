@@ -24,7 +24,7 @@ from yt8m.components import storage
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.version_record import RECORD_FILE, VersionRecord
 from yt8m.components.registry.cleaning import Cleaning, read_leftovers
-from yt8m.components.registry.outcomes import UnknownOutcomeError
+from yt8m.components.registry.outcomes import UnknownPushError
 from yt8m.components.registry.readings import is_there, pause
 from yt8m.components.registry.versions import (
     ASIDE_DIR,
@@ -104,7 +104,7 @@ class ObjectStore:
                 storage.copy(contents[MODEL_FILE], self._staged(number))
                 _upload(contents, version)
                 published = self._publish(number, check) if served else self._complete(version)
-            except UnknownOutcomeError:
+            except UnknownPushError:
                 raise
             except Exception:
                 self._discard(number)
@@ -141,7 +141,7 @@ class ObjectStore:
                 head = self._read_head()
             except OSError as error:
                 if has_tried:
-                    raise UnknownOutcomeError(self._root, number, error) from error
+                    raise UnknownPushError(self._root, number, error) from error
                 raise
             if head.push == push:  # the answer to an earlier attempt was lost
                 return True
@@ -177,7 +177,7 @@ class ObjectStore:
                     return False
             except OSError as failure:
                 _log.info("%s: %s", self._root, failure)
-        raise UnknownOutcomeError(self._root, number, error) from error
+        raise UnknownPushError(self._root, number, error) from error
 
     def _complete(self, version: Version) -> bool:
         """Put the last file of a baseline, of which nobody else has to know, in its place."""
@@ -188,7 +188,7 @@ class ObjectStore:
             try:
                 done = is_there(target)
             except OSError:
-                raise UnknownOutcomeError(self._root, version.number, error) from error
+                raise UnknownPushError(self._root, version.number, error) from error
             if not done:
                 raise
         return True
@@ -208,7 +208,7 @@ class ObjectStore:
                 if self._is_in_place(target):
                     break
                 if wait_s is None:
-                    raise UnknownOutcomeError(self._root, version.number, error) from error
+                    raise UnknownPushError(self._root, version.number, error) from error
                 time.sleep(wait_s)
         self._unmark(version.number)
 

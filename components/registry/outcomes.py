@@ -6,15 +6,17 @@ three it was decides one action: the rename of a directory, or the conditional w
 
 from __future__ import annotations
 
-from yt8m.schemas.errors import EXIT_HELD_BACK, Yt8mError
+from yt8m.schemas.errors import EXIT_HELD_BACK, EXIT_UNKNOWN, Yt8mError
 
 
 class NotPushedError(Yt8mError):
     """Nothing was done: the registry serves what it served before."""
 
 
-class UnknownOutcomeError(Yt8mError):
+class UnknownPushError(Yt8mError):
     """Nobody can tell whether the version is in service; the message says which one to look at."""
+
+    exit_code = EXIT_UNKNOWN
 
     def __init__(self, push_dir: str, number: int, reason: object) -> None:
         super().__init__(

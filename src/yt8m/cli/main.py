@@ -31,7 +31,7 @@ Train, gate and ship YouTube-8M models: one pipeline, run locally, on Kubeflow o
 _HOW_IT_ENDS = """\
 exit codes:
   0 done   1 failed   2 user error (the message says which)   3 the gate held the model back
-  4 nothing new to retrain on
+  4 nothing new to retrain on   5 it is not known whether it was done: look at what is named
   130 interrupted   143 ended by SIGTERM after a checkpoint; the same command continues
 
 `yt8m COMMAND --help` explains a command and shows examples.

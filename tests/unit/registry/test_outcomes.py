@@ -20,7 +20,7 @@ from registry_models import blessed_record, fake_model
 from yt8m.cli.main import run
 from yt8m.components import storage
 from yt8m.components.registry import object_store
-from yt8m.components.registry.outcomes import NotPushedError, UnknownOutcomeError
+from yt8m.components.registry.outcomes import NotPushedError, UnknownPushError
 from yt8m.components.registry.push import push, remove_damaged, rollback
 from yt8m.components.registry.versions import (
     UnusableVersionError,
@@ -149,7 +149,7 @@ def test_whatever_fails_what_is_said_agrees_with_the_list(
             assert now["served"] > then["served"] or change not in (push_new, roll_back), said
             assert len(now["hidden"]) == (1 if change is push_baseline else 0), said
             assert change is not prune or then["all"][0] not in now["all"], said
-        elif isinstance(error, UnknownOutcomeError):
+        elif isinstance(error, UnknownPushError):
             assert str(error.number) in str(error), said
         elif change is not prune:
             assert isinstance(error, (NotPushedError, OSError, UnusableVersionError)), said

@@ -27,8 +27,6 @@ OF_OTHER_PROGRAMS = {
     "kubeflow/container/launcher.py",
     "kubeflow/spec/lint.py",
     "kubeflow/server/runs.py",
-    "src/yt8m/cli/kubeflow_compile.py",
-    "src/yt8m/cli/kubeflow_run.py",
     "pipeline/beam.py",
     "components/trainer/backends/kubernetes.py",
 }
