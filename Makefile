@@ -172,7 +172,7 @@ fake-gcs-server:  ## the server that tests of gs:// run against, built from test
 
 CONTROL_PLANE := $(CACHE)/control-plane
 
-control-plane:  ## etcd, Kubernetes' API server and controllers, JobSet, KServe's definition: for tests
+control-plane:  ## etcd, Kubernetes' API server and controllers, JobSet, two definitions: for tests
 	cd tests/testbed/control_plane && export CGO_ENABLED=0 GOFLAGS=-mod=readonly && \
 	  go build -o $(CONTROL_PLANE)/etcd go.etcd.io/etcd/server/v3 && \
 	  go build -o $(CONTROL_PLANE)/ k8s.io/kubernetes/cmd/kube-apiserver \
@@ -180,9 +180,12 @@ control-plane:  ## etcd, Kubernetes' API server and controllers, JobSet, KServe'
 	  jobset=$$(go list -m -f '{{.Dir}}' sigs.k8s.io/jobset)/config/components && \
 	  install -m 644 -D -t $(CONTROL_PLANE)/manifests $$jobset/webhook/manifests.yaml \
 	    $$jobset/crd/bases/jobset.x-k8s.io_jobsets.yaml
-	cd tests/testbed/control_plane/kserve && kserve=$$(go mod download -json github.com/kserve/kserve \
-	    | sed -n 's/^\t"Dir": "\(.*\)",$$/\1/p') && install -m 644 -D -t $(CONTROL_PLANE)/manifests \
-	    $$kserve/config/crd/full/serving.kserve.io_inferenceservices.yaml
+	cd tests/testbed/control_plane/definitions && \
+	  of() { go mod download -json "$$1" | sed -n 's/^\t"Dir": "\(.*\)",$$/\1/p'; } && \
+	  kserve=$$(of github.com/kserve/kserve) && operator=$$(of github.com/kubeflow/training-operator) && \
+	  install -m 644 -D -t $(CONTROL_PLANE)/manifests \
+	    $$kserve/config/crd/full/serving.kserve.io_inferenceservices.yaml \
+	    $$operator/manifests/base/crds/kubeflow.org_tfjobs.yaml
 
 test-control-plane: install control-plane  ## training jobs and manifests on that control plane (as root; about 5 min)
 	$(BIN)/pytest -rs tests/integration/kubeflow/test_control_plane.py

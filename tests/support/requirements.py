@@ -25,6 +25,7 @@ CONTROL_PLANE = (
     "kube-controller-manager",
     "jobset",
     "manifests/serving.kserve.io_inferenceservices.yaml",
+    "manifests/kubeflow.org_tfjobs.yaml",
 )
 
 

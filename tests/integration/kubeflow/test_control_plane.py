@@ -4,6 +4,7 @@ The pods are processes; all else is what runs in a cluster. `make control-plane`
 """
 
 import contextlib
+import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -30,8 +31,14 @@ from yt8m.components.trainer.backends.kubernetes_manifest import (
     JobRequest,
     create_manifest,
 )
-from yt8m.components.trainer.kubernetes_config import JobSetBackend, RoleConfig
+from yt8m.components.trainer.kubernetes_config import (
+    JobSetBackend,
+    Mount,
+    RoleConfig,
+    TFJobBackend,
+)
 from yt8m.schemas.errors import EXIT_ABANDONED, UserError, Yt8mError
+from yt8m.schemas.kubernetes import NodeRequirement, Toleration
 
 pytestmark = [
     pytest.mark.distributed,
@@ -227,6 +234,48 @@ def test_kserves_definition_takes_the_manifest_of_a_version_and_knows_each_of_it
             cluster.api.post(f"{services}?fieldValidation=Strict", manifest)
 
 
+# A training job's manifest, with every value of the backend, as both definitions have it.
+
+FULL = {
+    "roles": {
+        "chief": RoleConfig(cpu="4", memory="16Gi", gpus=1),
+        "worker": RoleConfig(replicas=3),
+        "ps": RoleConfig(replicas=2, cpu="500m"),
+        "evaluator": RoleConfig(),
+    },
+    "mounts": (
+        Mount(path="/data", claim="yt8m", read_only=True),
+        Mount(path="/secret", secret="s3", sub_path="x"),
+    ),
+    "environment": {"X": "y"},
+    "environment_secrets": ("aws",),
+    "service_account": "trainer",
+    "node_selector": {"pool": "gpu"},
+    "node_affinity": (NodeRequirement(key="zone", values=("eu-1",)),),
+    "tolerations": (Toleration(key="team", operator="Equal", value="a", effect="NoSchedule"),),
+    "priority_class": "nightly",
+    "image_pull_secrets": ("registry",),
+}
+FULL_REQUEST = JobRequest(
+    key="full", image="registry/yt8m:1", command=("yt8m", "train"), environment={"A": "b"}
+)
+
+
+@pytest.mark.parametrize("backend", [TFJobBackend(**FULL), JobSetBackend(**FULL)], ids=["tf", "js"])
+def test_a_manifest_with_everything_fits_its_definition(cluster, backend):
+    manifest = create_manifest(backend, FULL_REQUEST)
+    collection = JOBSETS
+    if manifest["kind"] == "TFJob":
+        collection = f"/apis/kubeflow.org/v1/namespaces/{NAMESPACE}/tfjobs"
+        cluster.define("kubeflow.org_tfjobs.yaml", collection)
+    strictly = f"{collection}?fieldValidation=Strict&dryRun=All"
+    made = cluster.api.post(strictly, manifest)
+    assert made["metadata"]["name"] == FULL_REQUEST.job_name
+    manifest["spec"]["replica"] = 1
+    with pytest.raises(KubeError, match=r"unknown field .*spec.replica"):
+        cluster.api.post(strictly, manifest)
+
+
 # The controllers' part.
 
 
@@ -354,6 +403,29 @@ def _unschedulable(cluster):
         for condition in pod["status"].get("conditions", [])
         if condition.get("reason") == "Unschedulable"
     ]
+
+
+def test_a_chief_and_a_worker_begin_a_model_anew_once_and_not_with_each_pod(cluster, volume):
+    old = volume / "work/jobs/anew/checkpoints"
+    old.mkdir(parents=True)
+    (old / "model.json").write_text('{"model": "another"}')
+    backend = _backend(roles={"chief": {}, "worker": {}})
+    job = _make_job(volume, "anew", backend=backend, start_new_model=True)
+    _start_trainer(cluster, "anew", job, volume)
+    assert _end_of(cluster, "anew") == 0, cluster.log("anew")
+    assert newest_step(old) == job.trainer.max_steps
+    assert '"start_new_model": false' in (old.parent / "job.json").read_text()
+    assert Path(job.export_dir, "saved_model.pb").exists()
+
+
+def test_a_training_that_breaks_names_the_pod_and_its_last_words(cluster, volume):
+    job = _make_job(volume, "broken", backend=_backend(restarts=0))
+    for shard in (volume / "broken/data").rglob("train*.tfrecord"):
+        shard.unlink()
+    _start_trainer(cluster, "broken", job, volume)
+    assert _end_of(cluster, "broken") != 0
+    assert re.search(r"failed: .*\(pod yt8m-.*\): exit code \d", cluster.log("broken"))
+    assert not Path(job.export_dir, "saved_model.pb").exists()
 
 
 def test_a_trainer_that_is_killed_loses_nothing(cluster, volume):

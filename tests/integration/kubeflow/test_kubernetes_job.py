@@ -1,7 +1,6 @@
 """A training job on the double of the Kubernetes API: every way to begin and to end."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -12,7 +11,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from k8s_schema import check_by_crd, check_by_subset
 from k8s_server import K8sServer, serve
 
 from yt8m.components.trainer.backends.kubernetes_api import Clock, KubernetesApi, connect
@@ -24,12 +22,10 @@ from yt8m.components.trainer.backends.kubernetes_manifest import (
 )
 from yt8m.components.trainer.kubernetes_config import (
     JobSetBackend,
-    Mount,
     RoleConfig,
     TFJobBackend,
 )
 from yt8m.schemas.errors import UserError, Yt8mError
-from yt8m.schemas.kubernetes import NodeRequirement, Toleration
 
 REQUEST = JobRequest(
     key="smoke run 1", image="registry/yt8m:1", command=("yt8m", "train"), environment={"A": "b"}
@@ -233,23 +229,6 @@ def test_forbidden_logs_are_said_once_and_the_training_goes_on(server, api, back
     assert server.count("/log$") == 1
 
 
-@pytest.mark.parametrize(
-    ("status", "message"),
-    [
-        (403, 'tfjobs.kubeflow.org "x" is forbidden: exceeded quota: team, requested: cpu=4'),
-        (500, 'Internal error occurred: failed calling webhook "mjobset.kb.io": refused'),
-    ],
-)
-def test_a_quota_and_a_webhook_that_is_down_are_told_in_the_servers_words(
-    server, api, backend, status, message
-):
-    server.refusal = (status, message)
-    with pytest.raises(Yt8mError) as error:
-        _run(api, backend, Course())
-    assert message in str(error.value)
-    assert "service account" not in str(error.value)
-
-
 def test_a_mistake_in_what_was_given_ends_as_one(server, api, backend):
     def refuse():
         server.start_pods(NAME)
@@ -398,43 +377,3 @@ def _until(condition, timeout_s=60):
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
-
-
-FULL = {
-    "roles": {
-        "chief": RoleConfig(cpu="4", memory="16Gi", gpus=1),
-        "worker": RoleConfig(replicas=3),
-        "ps": RoleConfig(replicas=2, cpu="500m"),
-        "evaluator": RoleConfig(),
-    },
-    "mounts": (
-        Mount(path="/data", claim="yt8m", read_only=True),
-        Mount(path="/secret", secret="s3", sub_path="x"),
-    ),
-    "environment": {"X": "y"},
-    "environment_secrets": ("aws",),
-    "service_account": "trainer",
-    "node_selector": {"pool": "gpu"},
-    "node_affinity": (NodeRequirement(key="zone", values=("eu-1",)),),
-    "tolerations": (Toleration(key="team", operator="Equal", value="a", effect="NoSchedule"),),
-    "priority_class": "nightly",
-    "image_pull_secrets": ("registry",),
-}
-
-
-@pytest.mark.parametrize("kind", [TFJobBackend, JobSetBackend])
-def test_a_manifest_with_everything_fits_the_schema(kind):
-    assert check_by_subset(create_manifest(kind(**FULL), REQUEST)) == []
-
-
-@pytest.mark.real
-def test_the_tfjob_fits_the_real_definition():
-    specs = Path(os.environ.get("YT8M_REAL_SPECS", "../shared/specs"))
-    crd = specs / "tfjob-crd-v1.9.3.yaml"
-    if not crd.exists():
-        pytest.skip(f"no {crd}: set YT8M_REAL_SPECS to a directory with TFJob's definition")
-    check = check_by_crd(crd)
-    manifest = create_manifest(TFJobBackend(**FULL), REQUEST)
-    assert check(manifest) == []
-    manifest["spec"]["tfReplicaSpecs"]["Chief"]["replica"] = 1
-    assert check(manifest) != []

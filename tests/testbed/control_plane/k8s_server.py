@@ -1,8 +1,7 @@
 """A double of the Kubernetes API server for TFJobs, JobSets and their pods.
 
-It checks every object, keeps state, can be told to fail, and leaves the work of the operator to
-the test: `K8sServer.start_pods` makes pods, and `k8s_processes` runs them as local processes. What
-the real operators call and say is in kubeflow_facts.py.
+It keeps state, can be told to fail, and leaves the work of the operator to the test:
+`K8sServer.start_pods` makes pods. What the real operators call and say is in kubeflow_facts.py.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from k8s_schema import Check, check_by_subset
 from kubeflow_facts import OPERATORS
 
 _JOBS = re.compile(r"/apis/([^/]+)/([^/]+)/namespaces/([^/]+)/(tfjobs|jobsets)(?:/([^/]+))?")
@@ -38,8 +36,7 @@ class Fault:
 class K8sServer:
     """Jobs by name, pods by name, logs by pod."""
 
-    def __init__(self, check: Check = check_by_subset) -> None:
-        self.check = check
+    def __init__(self) -> None:
         self.served = {o.plural: (o.group, o.api) for o in OPERATORS.values()}
         self.jobs: dict[str, dict[str, Any]] = {}
         self.pods: dict[str, dict[str, Any]] = {}
@@ -54,7 +51,6 @@ class K8sServer:
         self.denied: set[tuple[str, str]] = set()  # (verb, resource), as reviews answer
         self.reviewed: list[str] = []  # whose permissions were asked for; empty: the caller's
         self.forbidden = ""  # a pattern of requests that the service account may not make
-        self.refusal: tuple[int, str] | None = None  # of creates: by a quota, a webhook
         self._stamp = 0
         self.lock = threading.RLock()
 
@@ -136,8 +132,6 @@ class K8sServer:
         with self.lock:
             if self.forbidden and re.search(self.forbidden, f"{method} {url.path}"):
                 return _error(403, 'User "system:serviceaccount:team:x" cannot do that')
-            if self.refusal and method == "POST":
-                return _error(*self.refusal)
             if _REVIEW.fullmatch(url.path):
                 return self._review(json.loads(body))
             if named := _NAMED.fullmatch(url.path):
@@ -155,9 +149,6 @@ class K8sServer:
     def _job(self, method: str, name: str | None, body: bytes) -> tuple[int, Any]:
         if method == "POST":
             manifest = json.loads(body)
-            problems = self.check(manifest)
-            if problems:
-                return _error(422, "; ".join(problems))
             name = manifest["metadata"]["name"]
             if name in self.jobs:
                 return _error(409, f'{manifest["kind"]} "{name}" already exists')

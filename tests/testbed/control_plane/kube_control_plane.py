@@ -4,7 +4,7 @@
 a network namespace of their own (`pod_network`), where pods are processes (`process_kubelet`).
 
 with control_plane(directory, claims={"yt8m": directory / "volume"}) as cluster:
-    cluster.create("/api/v1/namespaces/team/pods", {...})
+    cluster.api.post("/api/v1/namespaces/team/pods", {...})
 """
 
 from __future__ import annotations
