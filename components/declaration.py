@@ -16,11 +16,10 @@ executor's code and of the user's own that the configuration names.
 from __future__ import annotations
 
 import inspect
-import json
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Generic, TypeVar, dataclass_transform
 
 from tfx import types
 from tfx.dsl.components.base import (
@@ -32,7 +31,7 @@ from tfx.dsl.components.base import (
 from tfx.types.component_spec import ChannelParameter, ComponentSpec, ExecutionParameter
 
 from yt8m.schemas.code_digest import code_digest
-from yt8m.schemas.config_tree import ConfigNode, is_union, to_dict
+from yt8m.schemas.config_tree import ConfigNode, is_union, to_dict, to_parameter
 from yt8m.schemas.roles import KeyRole, OwnCode, fields_with, role_of
 
 A = TypeVar("A", bound=types.Artifact)
@@ -67,7 +66,7 @@ class Outside(KeyRole):
 class Step(base_component.BaseComponent):
     """Base of the steps: a TFX component whose class says its parameters, inputs and outputs."""
 
-    PARAMETERS: Mapping[str, Any]  # types by name
+    PARAMETERS: ClassVar[Mapping[str, Any]]  # types by name
 
     def __init_subclass__(cls, *, executor: type[base_executor.BaseExecutor]) -> None:
         super().__init_subclass__()
@@ -96,7 +95,7 @@ class Step(base_component.BaseComponent):
         super().__init__(
             spec(
                 code_version=code,
-                **{name: parameter_text(values[name]) for name in self.PARAMETERS},
+                **{name: to_parameter(values[name]) for name in self.PARAMETERS},
                 **{name: values[name] for name in spec.INPUTS if values[name] is not None},
                 **{name: types.Channel(type=made.type) for name, made in spec.OUTPUTS.items()},
             )
@@ -106,15 +105,6 @@ class Step(base_component.BaseComponent):
     def parameters_with(cls, role: type[KeyRole]) -> list[str]:
         """List the parameters that have `role`."""
         return [name for name, hint in cls.PARAMETERS.items() if role_of(hint, role)]
-
-
-def parameter_text(value: Any) -> str:
-    """Write a parameter as TFX is given it: a text as it is, all else as JSON.
-
-    Equal nodes have the same text, and so one cache key.
-    """
-    plain = to_dict(value)
-    return plain if isinstance(plain, str) else json.dumps(plain, sort_keys=True)
 
 
 def custom_config(*code: str, **values: Any) -> dict[str, Any]:

@@ -96,9 +96,13 @@ def to_dict(node: Any) -> Any:
     return node
 
 
-def to_parameter(node: ConfigNode) -> str:
-    """A node as TFX's execution parameter: equal nodes have the same text, and one cache key."""
-    return json.dumps(to_dict(node), sort_keys=True)
+def to_parameter(value: Any) -> str:
+    """Write a value as TFX's execution parameter: a text as it is, a node or mapping as JSON.
+
+    Equal values have the same text, and so one cache key.
+    """
+    plain = to_dict(value)
+    return plain if isinstance(plain, str) else json.dumps(plain, sort_keys=True)
 
 
 def from_parameter(cls: type[T], text: str, *, path: str) -> T:

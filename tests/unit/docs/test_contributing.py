@@ -35,9 +35,9 @@ def text_of(path: str) -> str:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_way_is_five_files_at_most_and_they_are_there(way):
+def test_a_way_is_six_files_at_most_and_they_are_there(way):
     files = files_of(way)
-    assert 3 <= len(files) <= 5
+    assert 3 <= len(files) <= 6
     assert [name for name in files if not list(ROOT.glob(name))] == []
 
 
@@ -74,10 +74,11 @@ def test_every_plot_is_in_the_files_of_its_way():
 
 @pytest.mark.parametrize("step", STEPS)
 def test_every_step_is_in_the_files_of_its_way(step):
-    *own, config, graph = files_of("A step")
+    *own, config, graph, layers = files_of("A step")
     assert all((ROOT / name.replace("*", step)).is_file() for name in own)
     for name in (config, graph):
         assert f"yt8m.components.{step}." in text_of(name)
+    assert re.search(rf"^    .*\b{step}\b", text_of(layers), flags=re.M)
 
 
 @pytest.mark.parametrize("scheme", [name for name in BACKENDS if name])
