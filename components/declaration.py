@@ -19,7 +19,7 @@ import inspect
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar, dataclass_transform
+from typing import Any, ClassVar, dataclass_transform
 
 from tfx import types
 from tfx.dsl.components.base import (
@@ -34,12 +34,8 @@ from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.config_tree import ConfigNode, is_union, to_dict, to_parameter
 from yt8m.schemas.roles import KeyRole, OwnCode, fields_with, role_of
 
-A = TypeVar("A", bound=types.Artifact)
+Input = types.BaseChannel  # Input[Model]: a channel with artifacts of type Model
 Artifacts = dict[str, list[types.Artifact]]  # what an executor is given for inputs and outputs
-
-
-class Input(Generic[A]):
-    """Type of an input: a channel with artifacts of type `A`."""
 
 
 @dataclass(frozen=True)
