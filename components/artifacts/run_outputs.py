@@ -11,30 +11,16 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from yt8m.components import storage
-from yt8m.components.artifacts import (
-    comparisons,
-    decision,
-    evaluation,
-    export_info,
-    infra_check,
-    manifest,
-    push_outcome,
-    tuner_results,
-    version_record,
-)
-from yt8m.components.artifacts.comparisons import Comparisons
-from yt8m.components.artifacts.decision import Decision
-from yt8m.components.artifacts.evaluation import Evaluation
-from yt8m.components.artifacts.export_info import ExportInfo
-from yt8m.components.artifacts.infra_check import InfraCheckResult
-from yt8m.components.artifacts.manifest import Manifest
-from yt8m.components.artifacts.push_outcome import PushOutcome
+from yt8m.components.artifacts import comparisons as comparisons_file
+from yt8m.components.artifacts import decision as decision_file
+from yt8m.components.artifacts import evaluation as evaluation_file
+from yt8m.components.artifacts import export_info, push_outcome, tuner_results, version_record
+from yt8m.components.artifacts import infra_check as infra_check_file
+from yt8m.components.artifacts import manifest as manifest_file
 from yt8m.components.artifacts.read import read_if_present
 from yt8m.components.artifacts.report import PAGE_FILE
 from yt8m.components.artifacts.saved_model import SERVING_DIR
 from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_curve
-from yt8m.components.artifacts.tuner_results import TrialResult
-from yt8m.components.artifacts.version_record import VersionRecord
 
 T = TypeVar("T")
 # The component and its output, by the name that an artifact has as an input of Report and of
@@ -56,6 +42,15 @@ OUTPUTS: Mapping[str, tuple[str, str]] = {
 }
 
 
+def _file(name: str, file: str, parse: Callable[[str], T]) -> cached_property[T | None]:
+    """What `parse` makes of a file in the artifact of that name; None where there is no file."""
+
+    def read(outputs: RunOutputs) -> T | None:
+        return read_if_present(outputs.uri(name), file, parse)
+
+    return cached_property(read)
+
+
 @dataclass(frozen=True)
 class RunOutputs:
     """Artifacts of one run; what it did not reach, or what was removed since, is None or empty."""
@@ -71,31 +66,30 @@ class RunOutputs:
         """The artifact of that name, or ""."""
         return self.uris.get(name, "")
 
-    @cached_property
-    def baseline(self) -> VersionRecord | None:
-        """The record of the version that Baseline chose."""
-        file = storage.join(SERVING_DIR, version_record.RECORD_FILE)
-        return self._read("baseline", file, version_record.parse_record)
-
-    @cached_property
-    def manifest(self) -> Manifest | None:
-        return self._read("examples", manifest.FILE_NAME, Manifest.from_json)
-
-    @cached_property
-    def comparisons(self) -> Comparisons | None:
-        return self._read("validation", comparisons.FILE_NAME, Comparisons.from_json)
-
-    @cached_property
-    def trials(self) -> tuple[TrialResult, ...]:
-        """The Tuner's, the best first."""
-        file = tuner_results.FILE_NAME
-        return self._read("tuner_results", file, tuner_results.parse_trials) or ()
-
-    @cached_property
-    def export(self) -> ExportInfo | None:
-        """What the trained model says of itself."""
-        file = storage.join(SERVING_DIR, export_info.FILE_NAME)
-        return self._read("model", file, ExportInfo.from_json)
+    # The record of the version that Baseline chose.
+    baseline = _file(
+        "baseline",
+        f"{SERVING_DIR}/{version_record.RECORD_FILE}",
+        version_record.parse_record,
+    )
+    manifest = _file("examples", manifest_file.FILE_NAME, manifest_file.Manifest.from_json)
+    comparisons = _file(
+        "validation", comparisons_file.FILE_NAME, comparisons_file.Comparisons.from_json
+    )
+    # The Tuner's, the best first.
+    trials = _file("tuner_results", tuner_results.FILE_NAME, tuner_results.parse_trials)
+    # What the trained model says of itself.
+    export = _file(
+        "model", f"{SERVING_DIR}/{export_info.FILE_NAME}", export_info.ExportInfo.from_json
+    )
+    evaluation = _file(
+        "evaluation", evaluation_file.FILE_NAME, evaluation_file.Evaluation.from_json
+    )
+    decision = _file("model_blessing", decision_file.FILE_NAME, decision_file.Decision.from_json)
+    infra_check = _file(
+        "infra_blessing", infra_check_file.FILE_NAME, infra_check_file.InfraCheckResult.from_json
+    )
+    push = _file("pushed_model", push_outcome.FILE_NAME, push_outcome.PushOutcome.from_json)
 
     @cached_property
     def curve(self) -> list[dict[str, Any]]:
@@ -104,28 +98,9 @@ class RunOutputs:
         files = (TRAINING, EVALUATION) if directory else ()
         return [row for file in files for row in read_curve(storage.join(directory, file))]
 
-    @cached_property
-    def evaluation(self) -> Evaluation | None:
-        return self._read("evaluation", evaluation.FILE_NAME, Evaluation.from_json)
-
-    @cached_property
-    def decision(self) -> Decision | None:
-        return self._read("model_blessing", decision.FILE_NAME, Decision.from_json)
-
-    @cached_property
-    def infra_check(self) -> InfraCheckResult | None:
-        return self._read("infra_blessing", infra_check.FILE_NAME, InfraCheckResult.from_json)
-
-    @cached_property
-    def push(self) -> PushOutcome | None:
-        return self._read("pushed_model", push_outcome.FILE_NAME, PushOutcome.from_json)
-
     @property
     def page(self) -> str:
         """The path of the report's page, or ""."""
         directory = self.uri("report")
         path = storage.join(directory, PAGE_FILE) if directory else ""
         return path if path and storage.exists(path) else ""
-
-    def _read(self, name: str, file: str, parse: Callable[[str], T]) -> T | None:
-        return read_if_present(self.uri(name), file, parse)

@@ -75,7 +75,7 @@ def collect(
         evaluation=part("the evaluation", lambda: outputs.evaluation, None),
         infra_check=part("the infra check", lambda: outputs.infra_check, None),
         shown=config or ReportConfig(),
-        trials=part("the tuner's trials", lambda: outputs.trials, ()),
+        trials=part("the tuner's trials", lambda: outputs.trials or (), ()),
         training=part("training", lambda: curves_of(outputs.curve), TrainingCurves()),
         data=part(
             "the data",

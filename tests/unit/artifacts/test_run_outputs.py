@@ -58,7 +58,7 @@ READ = {
     "baseline": None,
     "manifest": None,
     "comparisons": None,
-    "trials": (),
+    "trials": None,
     "export": None,
     "curve": [],
     "evaluation": None,
@@ -88,6 +88,7 @@ def test_everything_that_a_run_left_is_read_from_its_components_outputs(
     assert outputs.manifest is not None
     assert (outputs.manifest, outputs.manifest.spans) == (MANIFEST, (1, 3))
     assert outputs.comparisons is not None
+    assert outputs.trials is not None
     assert [(t.score, t.values) for t in outputs.trials] == [(0.5, {"trainer.batch_size": 8})]
     assert outputs.export is not None
     assert outputs.export.features == FeatureConfig()

@@ -1,12 +1,19 @@
-"""The hook that follows a run."""
+"""The outcome of a run, and the hook that follows it."""
 
 import json
 import sys
 
 import pytest
 
+from yt8m.components.artifacts.decision import Decision
+from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.artifacts.push_outcome import PushOutcome
+from yt8m.components.artifacts.run_outputs import RunOutputs
+from yt8m.components.artifacts.run_record import Verdict
+from yt8m.components.artifacts.version_record import DataRecord, VersionRecord
 from yt8m.pipeline.config import NotifyConfig
-from yt8m.pipeline.run.finish import notify
+from yt8m.pipeline.run.finish import notify, read_outcome
+from yt8m.schemas.errors import Yt8mError
 
 
 def test_the_hook_gets_the_outcome_as_json(tmp_path):
@@ -26,3 +33,42 @@ def test_the_hook_gets_the_outcome_as_json(tmp_path):
 )
 def test_a_broken_hook_is_a_warning_and_no_more(command, said):
     assert said in notify(NotifyConfig(command=command, timeout_s=1.0), {})
+
+
+def outputs_of(place, *, pushed):
+    record = VersionRecord(
+        version=4 if pushed else 0,
+        reason="good" if pushed else "too low",
+        baseline_version=3,
+        metrics={"gap": Estimate(value=0.7), "map": Estimate()},
+        data=DataRecord(spans=(1, 2)),
+    )
+    decision = Decision(blessed=pushed, reason="", differences={"gap": Estimate(value=0.1)})
+    (place / "pushed.json").write_text(PushOutcome(pushed=pushed, record=record).to_json())
+    (place / "decision.json").write_text(decision.to_json())
+    (place / "report.html").write_text("<!doctype html>")
+    return RunOutputs(dict.fromkeys(("pushed_model", "model_blessing", "report"), str(place)))
+
+
+@pytest.mark.parametrize(
+    ("pushed", "verdict", "version", "reason"),
+    [(True, Verdict.PUSHED, 4, "good"), (False, Verdict.HELD_BACK, 0, "too low")],
+)
+def test_the_outcome_is_what_pusher_and_the_gate_left(tmp_path, pushed, verdict, version, reason):
+    assert read_outcome(outputs_of(tmp_path, pushed=pushed)) == {
+        "verdict": verdict,
+        "reason": reason,
+        "version": version,
+        "baseline_version": 3,
+        "metrics": {"gap": 0.7},
+        "differences": {"gap": 0.1},
+        "spans": (1, 2),
+        "report": str(tmp_path / "report.html"),
+    }
+
+
+def test_a_run_without_the_outcome_of_its_push_has_none(tmp_path):
+    outputs_of(tmp_path, pushed=True)
+    (tmp_path / "pushed.json").unlink()
+    with pytest.raises(Yt8mError, match="no outcome of the push"):
+        read_outcome(RunOutputs({"pushed_model": str(tmp_path)}))
