@@ -70,7 +70,7 @@ class SliceConfig(ConfigNode):
 class BootstrapConfig(ConfigNode):
     """Confidence intervals of all metrics, from what each video contributes to them."""
 
-    # 0 is no intervals. Any other number asks for them: they are worked out, and no longer drawn.
+    # 0 gives no intervals, any other number gives them: they are worked out, not drawn.
     replicates: Literal[0] | Annotated[int, at_least(20)] = 200
     level: Annotated[float, at_least(0.5), below(1)] = 0.95  # the share that an interval holds
     # A larger evaluation set is sampled for them, and the decision says so.
