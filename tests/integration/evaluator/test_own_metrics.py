@@ -7,7 +7,7 @@ from exported_models import read_matrix
 
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.report.page import render_report
-from yt8m.components.report.parts.model import RunReport
+from yt8m.components.report.model import RunReport
 
 MODULE = '''
 """Two metrics of our own: one with an interval, and one without."""

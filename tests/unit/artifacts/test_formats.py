@@ -75,7 +75,11 @@ def test_a_file_between_steps_has_a_row_with_the_number_that_the_code_has(module
         assert OURS[row] == str(cls.FORMAT), row
 
 
-@pytest.mark.parametrize("path", sorted(p for p in LEFT.rglob("*") if p.is_file()), ids=str)
+@pytest.mark.parametrize(
+    "path",
+    sorted(p for p in LEFT.rglob("*") if p.is_file()),
+    ids=lambda p: p.relative_to(LEFT).as_posix(),
+)
 def test_whatever_a_run_leaves_has_a_row_and_its_number(path: Path) -> None:
     relative = path.relative_to(LEFT).as_posix()
     if "/" not in relative.partition("/")[2] and path.suffix in (".npz", ".yaml"):
@@ -142,7 +146,7 @@ READERS: list[tuple[str, Callable[[Path], Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "read"), READERS, ids=lambda one: str(one))
+@pytest.mark.parametrize(("name", "read"), READERS, ids=[name for name, _ in READERS])
 def test_a_file_of_a_newer_yt8m_is_refused_by_its_name_and_its_writer(
     tmp_path: Path, name: str, read: Callable[[Path], Any]
 ) -> None:
