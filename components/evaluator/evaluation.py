@@ -180,6 +180,13 @@ def _classes(scored: ScoreTable, names: Callable[[int], str]) -> tuple[ClassMetr
 
 def _notes(scored: ScoreTable, bootstrap: BootstrapConfig) -> list[str]:
     notes = []
+    lost = scored.unscorable
+    if lost.rows:
+        notes.append(
+            f"the baseline predicts no finite numbers for {lost.rows:,} of "
+            f"{lost.rows + len(scored):,} examples, {lost.first} among them: both models are "
+            "judged without these"
+        )
     if bootstrap.replicates and scored.videos > bootstrap.max_videos:
         notes.append(
             f"intervals come from {bootstrap.max_videos:,} of {scored.videos:,} videos, drawn at "

@@ -27,7 +27,7 @@ from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
 from yt8m.components.evaluator.evaluation import evaluate
 from yt8m.components.evaluator.gate import GateLimit, decide
 from yt8m.components.evaluator.record_ranges import divide_records
-from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE, ScoreTable
+from yt8m.components.evaluator.score_table import ScoreTable, require_scorable
 from yt8m.components.evaluator.scoring import ScoringPlan, check_models, create_plan, empty_table
 from yt8m.components.evaluator.shard_selection import ShardSelection, choose_shards
 from yt8m.components.evaluator.tfma_output import (
@@ -57,6 +57,10 @@ from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.vocabulary import Vocabulary
 
 _log = logging.getLogger(__name__)
+_REMEDY = (
+    "; `yt8m models rollback` restores a sound version, and baseline.version=none judges by "
+    "thresholds on values alone"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +77,6 @@ class _Job:
     baseline: str | None  # its name in the decision
     vocabulary: Vocabulary | None
     user_config: config_pb2.EvalConfig | None  # metrics and thresholds of the user's own
-    notes: tuple[str, ...] = ()
 
 
 class Executor(base_beam_executor.BaseBeamExecutor):
@@ -87,16 +90,15 @@ class Executor(base_beam_executor.BaseBeamExecutor):
         digest = model_digest(job.plan.model)
         notes = check_models(job.plan)
         scored = self._score(job)
-        if BASELINE in scored.broken and CANDIDATE not in scored.broken:
-            job, notes = _without_baseline(job, scored.broken[BASELINE]), []
-            scored = self._score(job)
+        if job.baseline is not None and not scored.broken:
+            require_scorable(scored, job.baseline, remedy=_REMEDY)
         evaluation = evaluate(
             scored,
             job.config,
             level=job.plan.level,
             vocabulary=job.vocabulary,
             spans=job.chosen.spans,
-            notes=[*job.chosen.notes, *job.notes, *notes],
+            notes=[*job.chosen.notes, *notes],
         )
         if model_digest(job.plan.model) != digest:
             raise DataError(f"{job.plan.model}: its files changed while it was scored; run again")
@@ -156,30 +158,15 @@ def _job(inputs: Artifacts, outputs: Artifacts, properties: dict[str, Any]) -> _
     )
 
 
-def _without_baseline(job: _Job, why: str) -> _Job:
-    """The same job where the baseline gives no scores: whatever is finite is better than that."""
-    note = (
-        f"{why}: only value thresholds apply. `yt8m models rollback` restores a sound version; "
-        "baseline.version=none runs without a baseline"
-    )
-    _log.warning("%s: %s", job.baseline, note)
-    return dataclasses.replace(
-        job,
-        plan=dataclasses.replace(job.plan, baseline=None),
-        baseline=None,
-        user_config=parse_user_metrics(job.config.eval_config, has_baseline=False),
-        notes=(note,),
-    )
-
-
 def _complete(
     scored: ScoreTable, plan: ScoringPlan, shards: tuple[manifest.Shard, ...]
 ) -> ScoreTable:
     """`scored`, unless records are missing: a file cut off between two records looks whole."""
     listed = sum(shard.records for shard in shards)
-    if plan.level is not Level.SEGMENT and not scored.broken and len(scored) != listed:
+    read = len(scored) + scored.unscorable.rows
+    if plan.level is not Level.SEGMENT and not scored.broken and read != listed:
         raise DataError(
-            f"{len(scored):,} of the {listed:,} records in the manifest were read: the shards "
+            f"{read:,} of the {listed:,} records in the manifest were read: the shards "
             "changed since ExampleGen listed them; run it again"
         )
     return scored

@@ -7,7 +7,7 @@ from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.console.console import Console
 from yt8m.components.evaluator.config import BootstrapConfig, EvaluatorConfig
 from yt8m.components.evaluator.evaluation import evaluate
-from yt8m.components.evaluator.score_table import ScoreTable, merge_tables
+from yt8m.components.evaluator.score_table import ScoreTable, merge_tables, require_scorable
 from yt8m.components.evaluator.scoring import (
     ScoringPlan,
     ShardScorer,
@@ -47,6 +47,8 @@ def evaluate_files(
     scored = _score(plan, shards, console)
     if scored.broken:
         raise DataError(next(iter(scored.broken.values())))
+    if baseline is not None:
+        require_scorable(scored, f"the baseline {baseline}")
     return evaluate(scored, config, level=plan.level)
 
 

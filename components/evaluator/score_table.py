@@ -8,14 +8,16 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from yt8m.components.metrics import MetricAccumulator
+from yt8m.schemas.errors import Yt8mError
 
 WORST = 50  # rows that are kept whole
+_MAX_UNSCORABLE = 0.01
 _SHOWN = 5  # classes of each
 CANDIDATE = "candidate"
 BASELINE = "baseline"
@@ -47,6 +49,17 @@ class WrongRow(NamedTuple):
     scores: tuple[float, ...]
 
 
+@dataclass(frozen=True)
+class Unscorable:
+    """Rows that the baseline gives no finite scores for; both models do without them."""
+
+    rows: int = 0
+    first: str = ""  # the name of one
+
+    def __add__(self, other: Unscorable) -> Unscorable:
+        return Unscorable(self.rows + other.rows, self.first or other.first)
+
+
 @dataclass(kw_only=True, eq=False)
 class ScoreTable:
     """Rows of all models in one order; a model's rows hold the labels too."""
@@ -57,6 +70,7 @@ class ScoreTable:
     # Why a model cannot be evaluated (predictions that are no numbers): its metrics are undefined.
     broken: dict[str, str] = field(default_factory=dict)
     worst: tuple[WrongRow, ...] = ()  # of the highest loss, those first
+    unscorable: Unscorable = field(default_factory=Unscorable)
 
     def __len__(self) -> int:
         return len(self.candidate)
@@ -77,6 +91,18 @@ class ScoreTable:
         return len(np.unique(self.candidate.rows.keys))
 
 
+def require_scorable(scored: ScoreTable, baseline: str, *, remedy: str = "") -> None:
+    """Yt8mError where `baseline` scores so few rows that what is left says little."""
+    lost = scored.unscorable
+    rows = lost.rows + len(scored)
+    if lost.rows > _MAX_UNSCORABLE * rows:
+        raise Yt8mError(
+            f"{baseline} predicts no finite numbers for {lost.rows:,} of {rows:,} examples, "
+            f"{lost.first} among them, and at most {_MAX_UNSCORABLE:.0%} may be left out: it is "
+            f"broken, or was exported from a diverged training{remedy}"
+        )
+
+
 def merge_tables(parts: Sequence[ScoreTable]) -> ScoreTable:
     """All rows of `parts`, which must come from the same models and slices."""
     first = parts[0]
@@ -93,6 +119,7 @@ def merge_tables(parts: Sequence[ScoreTable]) -> ScoreTable:
         values={name: _merged([part.values[name] for part in parts]) for name in first.values},
         broken=broken,
         worst=_worst(row for part in parts for row in part.worst),
+        unscorable=sum((part.unscorable for part in parts), Unscorable()),
     )
 
 
@@ -107,6 +134,7 @@ def to_bytes(scored: ScoreTable) -> bytes:
         arrays[f"codes/{name}"] = column.codes
         arrays[f"table/{name}"] = np.array(column.table, dtype=str)
     arrays["worst"] = np.array(json.dumps(scored.worst))
+    arrays["unscorable"] = np.array(json.dumps(astuple(scored.unscorable)))
     for name, why in scored.broken.items():
         arrays[f"broken/{name}"] = np.array(why)
     buffer = io.BytesIO()
@@ -134,6 +162,7 @@ def from_bytes(data: bytes) -> ScoreTable:
             WrongRow(loss, name, *map(tuple, lists))
             for loss, name, *lists in json.loads(str(arrays["worst"]))
         ),
+        unscorable=Unscorable(*json.loads(str(arrays["unscorable"]))),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import tensorflow as tf
@@ -15,6 +15,7 @@ from yt8m.components.evaluator.score_table import (
     CANDIDATE,
     ScoreTable,
     TextColumn,
+    Unscorable,
     merge_tables,
     worst_rows,
 )
@@ -22,7 +23,7 @@ from yt8m.components.export.load import LoadedModel, Scores, load_model
 from yt8m.components.inputs.labels import LabelRequest, RecordLabels, parse_labels, rated_weights
 from yt8m.components.inputs.prefetch import prefetch_one
 from yt8m.components.inputs.shards import read_batches
-from yt8m.components.metrics import Batch, BrokenPredictions, MetricAccumulator
+from yt8m.components.metrics import Batch, BrokenPredictions, MetricAccumulator, finite_rows
 from yt8m.components.models.config import LossConfig
 from yt8m.components.models.heads import Targets
 from yt8m.components.models.losses import example_losses
@@ -80,6 +81,33 @@ class ScoredBatch:
     scores: dict[str, np.ndarray]  # by model, [R, C]
     losses: dict[str, np.ndarray]  # by model, [R]
     label_weights: np.ndarray | None
+    unscorable: Unscorable = field(default_factory=Unscorable)
+
+    def select(self, chosen: np.ndarray) -> ScoredBatch:
+        """The rows where the mask `chosen` is true."""
+        weights = self.label_weights
+        return ScoredBatch(
+            rows=self.rows.select(chosen),
+            scores={name: scores[chosen] for name, scores in self.scores.items()},
+            losses={name: losses[chosen] for name, losses in self.losses.items()},
+            label_weights=None if weights is None else weights[chosen],
+            unscorable=self.unscorable,
+        )
+
+    def without_unscorable(self) -> ScoredBatch:
+        """The rows that the baseline gives finite scores for, or that the candidate fails on too.
+
+        One odd row does not make the baseline worthless, so both models do without it; the
+        candidate has no such allowance.
+        """
+        if BASELINE not in self.scores:
+            return self
+        lost = ~finite_rows(self.scores[BASELINE]) & finite_rows(self.scores[CANDIDATE])
+        if not lost.any():
+            return self
+        first = self.rows.names[int(np.argmax(lost))]
+        unscorable = Unscorable(rows=int(lost.sum()), first=first)
+        return replace(self.select(~lost), unscorable=unscorable)
 
 
 def empty_table(plan: ScoringPlan) -> ScoreTable:
@@ -144,7 +172,7 @@ class ShardScorer:
         for records in batches:
             scored = self.score_batch(records)
             if scored is not None:
-                yield scored
+                yield scored.without_unscorable()
 
     def score_batch(self, records: tf.Tensor) -> ScoredBatch | None:
         """All scores of one batch; None of records that give no rows."""
@@ -165,6 +193,7 @@ class ShardScorer:
     def metrics(self, batch: ScoredBatch) -> ScoreTable:
         """What remains of a batch."""
         part = empty_table(self.plan)
+        part.unscorable = batch.unscorable
         for name in batch.scores:
             try:
                 part.models[name].update(_batch(name, batch))
@@ -176,6 +205,7 @@ class ShardScorer:
                 num_frames=part.num_frames,
                 values=part.values,
                 broken=part.broken,
+                unscorable=part.unscorable,
             )
         part.worst = worst_rows(part.candidate, batch.rows.names)
         if batch.rows.num_frames is not None:

@@ -23,7 +23,7 @@ from yt8m.components.evaluator.scoring import (
     ScoringPlan,
     ShardScorer,
 )
-from yt8m.components.inputs.labels import RecordLabels
+from yt8m.components.metrics import finite_rows
 from yt8m.components.metrics.topk import top_k
 from yt8m.schemas.errors import DataError
 
@@ -174,15 +174,17 @@ def _answer(scores: np.ndarray, best: np.ndarray) -> Answer:
 
 
 def _require_finite(scorer: ShardScorer, batch: ScoredBatch) -> None:
+    broken = {BASELINE: batch.unscorable.first} if batch.unscorable.rows else {}
     for name, scores in batch.scores.items():
-        finite = np.isfinite(scores).all(axis=1)
+        finite = finite_rows(scores)
         if not finite.all():
-            model = scorer.models[name]
-            row = batch.rows.names[int(np.flatnonzero(~finite)[0])]
-            raise DataError(
-                f"{row}: {model.role} {model.directory} predicts no finite number; it is broken, "
-                "or was exported from a diverged training"
-            )
+            broken[name] = batch.rows.names[int(np.argmin(finite))]
+    for name, row in broken.items():
+        model = scorer.models[name]
+        raise DataError(
+            f"{row}: {model.role} {model.directory} predicts no finite number; it is broken, "
+            "or was exported from a diverged training"
+        )
 
 
 def _labelled(batch: ScoredBatch) -> ScoredBatch:
@@ -190,10 +192,4 @@ def _labelled(batch: ScoredBatch) -> ScoredBatch:
     rows = batch.rows
     if rows.rated is not None:
         return batch
-    has = (rows.labels >= 0).any(axis=1)
-    return ScoredBatch(
-        rows=RecordLabels(ids=rows.ids[has], labels=rows.labels[has]),
-        scores={name: scores[has] for name, scores in batch.scores.items()},
-        losses={name: losses[has] for name, losses in batch.losses.items()},
-        label_weights=None,
-    )
+    return batch.select((rows.labels >= 0).any(axis=1))

@@ -46,6 +46,19 @@ class RecordLabels:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def select(self, chosen: np.ndarray) -> RecordLabels:
+        """The rows where the mask `chosen` is true."""
+        optional = (self.rated, self.starts, self.num_frames)
+        rated, starts, num_frames = (None if one is None else one[chosen] for one in optional)
+        return RecordLabels(
+            ids=self.ids[chosen],
+            labels=self.labels[chosen],
+            rated=rated,
+            starts=starts,
+            num_frames=num_frames,
+            values={name: column[chosen] for name, column in self.values.items()},
+        )
+
     @property
     def names(self) -> list[str]:
         """Of rows, for people: the video's id, and where a segment starts."""

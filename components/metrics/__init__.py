@@ -9,7 +9,7 @@ from yt8m.components.metrics.accumulator import (
     MetricAccumulator,
     accumulate,
 )
-from yt8m.components.metrics.batch import Batch, BrokenPredictions
+from yt8m.components.metrics.batch import Batch, BrokenPredictions, finite_rows
 from yt8m.components.metrics.catalogue import METRICS, Metric, mean_metric, values_of
 from yt8m.components.metrics.jackknife import LeftOut, RowsByVideo
 from yt8m.components.metrics.rows import Rows
@@ -26,6 +26,7 @@ __all__ = [
     "Rows",
     "RowsByVideo",
     "accumulate",
+    "finite_rows",
     "mean_metric",
     "values_of",
 ]

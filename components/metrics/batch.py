@@ -94,14 +94,18 @@ def column(values: np.ndarray | None, rows: int, name: str) -> np.ndarray | None
     return result
 
 
-def _require_finite(batch: Batch, scores: np.ndarray) -> None:
+def finite_rows(scores: np.ndarray) -> np.ndarray:
+    """[B] bool: the rows of `scores` [B, C] that are finite numbers throughout."""
     # A sum is not finite whenever one term is not: one pass, no [B, C] temporary.
     with np.errstate(over="ignore"):
-        sums = scores.sum(axis=1)
-    if np.isfinite(sums).all():
-        return
-    bad = np.flatnonzero(~np.isfinite(scores).all(axis=1))
-    if not bad.size:  # finite scores whose sum overflows: odd, but not NaN
+        finite = np.isfinite(scores.sum(axis=1))
+    # The sum of finite scores may overflow: odd, but not NaN.
+    return finite if finite.all() else np.isfinite(scores).all(axis=1)
+
+
+def _require_finite(batch: Batch, scores: np.ndarray) -> None:
+    bad = np.flatnonzero(~finite_rows(scores))
+    if not bad.size:
         return
     row = int(bad[0])
     value = scores[row][~np.isfinite(scores[row])][0]

@@ -17,7 +17,7 @@ from tfx.components.util.model_utils import is_model_blessed
 from yt8m.components.artifacts.decision import GateMode, decision_text
 from yt8m.components.registry.digests import model_digest
 from yt8m.pipeline.presets import list_presets, load_config
-from yt8m.schemas.errors import ConfigError, DataError, UserError
+from yt8m.schemas.errors import ConfigError, DataError, UserError, Yt8mError
 from yt8m.schemas.features import Level
 
 pytestmark = pytest.mark.e2e
@@ -60,6 +60,9 @@ def test_a_model_that_clears_every_threshold_is_blessed(world, good, worse, tmp_
     assert outcome.blessing.get_float_custom_property("gap") == pytest.approx(gap.value)
     assert outcome.blessing.get_float_custom_property("gap_baseline") == pytest.approx(theirs.value)
     assert outcome.blessing.get_string_custom_property("reason") == outcome.decision.reason
+    digest = model_digest(str(good / "Format-Serving"))
+    assert outcome.decision.model_digest == digest
+    assert outcome.blessing.get_string_custom_property("model_digest") == digest
 
 
 def test_refused_by_value(world, worse, tmp_path):
@@ -154,7 +157,7 @@ def test_a_model_that_learned_nothing_but_frequencies_passes_no_presets_gate(wor
     blind = np.zeros_like(world.weights)
     blind[-1] = read_matrix(sorted(world.data.glob("train*.tfrecord")), 20)[1].mean(axis=0)
     write_model(tmp_path / "blind" / "Format-Serving", blind)
-    open_ = {"gap_threshold": 0.0}
+    open_ = {"gap_threshold": 0.001}
     outcome = run_evaluator(world, tmp_path, model=tmp_path / "blind", gate=open_)
     guessed = outcome.decision.metrics["gap"].value
     for preset in list_presets():
@@ -164,7 +167,7 @@ def test_a_model_that_learned_nothing_but_frequencies_passes_no_presets_gate(wor
 
 def test_a_model_that_predicts_nan_is_not_blessed_and_names_a_video(world, tmp_path):
     broken = world.model("broken", broken_from=0.9)
-    outcome = run_evaluator(world, tmp_path, model=broken, gate={"gap_threshold": 0.0})
+    outcome = run_evaluator(world, tmp_path, model=broken, gate={"gap_threshold": 0.001})
     assert not outcome.blessed
     assert "predicts nan" in outcome.decision.reason
     assert "video " in outcome.decision.reason
@@ -179,25 +182,75 @@ def test_a_model_that_predicts_nan_is_not_blessed_even_without_a_gate(world, tmp
     assert not outcome.blessed
 
 
-def test_a_baseline_that_predicts_nan_holds_nobody_back_and_names_its_remedy(world, good, tmp_path):
-    broken = world.model("broken", broken_from=0.9)
-    gate = {"gap_threshold": 0.5, "gap_change_threshold": 0.0}
-    outcome = run_evaluator(world, tmp_path, model=good, baseline=broken, gate=gate)
-    assert outcome.blessed
-    assert outcome.decision.baseline is None
-    [note] = [note for note in outcome.decision.notes if "the baseline" in note]
-    for said in ("cannot be evaluated", "video ", "models rollback", "baseline.version=none"):
-        assert said in note
-    assert outcome.decision.model_digest == model_digest(str(good / "Format-Serving"))
-    assert outcome.blessing.get_string_custom_property("model_digest") == model_digest(
-        str(good / "Format-Serving")
+def nearly_sound(world, *, rows):
+    """The good model, but NaN for the `rows` records that it is surest of; and their positions."""
+    matrix, _ = read_matrix(sorted(world.data.glob("validate*.tfrecord")), 20)
+    logits = matrix @ world.weights[:-1] + world.weights[-1]
+    surest = (1 / (1 + np.exp(-8.0 * (logits - 0.3)))).max(axis=1)
+    order = np.argsort(-surest)
+    limit = float(surest[order[rows - 1 : rows + 1]].mean())
+    return world.model(f"nan-for-{rows}", broken_from=limit), order[:rows]
+
+
+def test_a_baseline_that_fails_on_few_rows_is_still_what_the_candidate_is_compared_with(
+    world, good, worse, tmp_path
+):
+    gate = {"gap_threshold": 0.1, "gap_change_threshold": -0.01}
+    baseline, lost = nearly_sound(world, rows=2)
+    outcome = run_evaluator(
+        world, tmp_path / "a", model=worse, baseline=baseline, gate=gate, config=BY_LABELS
     )
+    assert not outcome.blessed
+    assert failed(outcome) == [("gap", "")]
+    assert outcome.decision.examples == 298
+    [note] = [note for note in outcome.decision.notes if "no finite numbers" in note]
+    assert "for 2 of 300 examples" in note
+    # As if these two records had never been among the data.
+    records = [r for s in sorted(world.data.glob("validate*.tfrecord")) for r in read_all(s)]
+    write_all(tmp_path / "rest", [r for i, r in enumerate(records) if i not in lost])
+    rest = write_examples(tmp_path / "examples", [tmp_path / "rest"], Level.VIDEO)
+    expected = run_evaluator(
+        world,
+        tmp_path / "b",
+        model=worse,
+        baseline=good,
+        gate=gate,
+        examples=rest,
+        config=BY_LABELS,
+    )
+    assert outcome.decision.metrics == expected.decision.metrics
+    assert outcome.decision.differences == expected.decision.differences
+    assert outcome.evaluation.slices == expected.evaluation.slices
+
+
+@pytest.mark.parametrize("rows", [4, 300])
+def test_a_baseline_that_fails_on_more_than_one_percent_stops_the_run_and_names_its_remedy(
+    world, worse, tmp_path, rows
+):
+    baseline = nearly_sound(world, rows=4)[0] if rows == 4 else world.model("nan", broken_from=0)
+    with pytest.raises(Yt8mError, match=rf"for {rows} of 300 examples, .* at most 1%") as error:
+        run_evaluator(world, tmp_path, model=worse, baseline=baseline, gate={"gap_threshold": 0.1})
+    assert error.value.exit_code == 1
+    for remedy in ("yt8m models rollback", "baseline.version=none"):
+        assert remedy in str(error.value)
+    assert not (tmp_path / "blessing" / "BLESSED").exists()
+
+
+def test_a_candidate_that_fails_on_a_row_is_not_blessed_though_the_baseline_fails_there_too(
+    world, tmp_path
+):
+    model, _ = nearly_sound(world, rows=2)
+    outcome = run_evaluator(
+        world, tmp_path, model=model, baseline=model, gate={"gap_threshold": 0.1}
+    )
+    assert not outcome.blessed
+    assert outcome.decision.reason.startswith("the model cannot be evaluated: video ")
 
 
 def test_an_empty_eval_set_blesses_nothing(world, good, tmp_path):
     empty = write_examples(tmp_path / "empty", [], Level.VIDEO)
     outcome = run_evaluator(
-        world, tmp_path, model=good, gate={"gap_threshold": 0.0}, examples=empty
+        world, tmp_path, model=good, gate={"gap_threshold": 0.001}, examples=empty
     )
     assert not outcome.blessed
     assert outcome.decision.reason == "no example was evaluated"

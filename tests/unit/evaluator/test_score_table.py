@@ -5,9 +5,17 @@ import pytest
 
 from yt8m.components.evaluator import score_table as pieces
 from yt8m.components.evaluator.config import SliceBy, SliceConfig
-from yt8m.components.evaluator.score_table import CANDIDATE, ScoreTable, TextColumn, worst_rows
+from yt8m.components.evaluator.score_table import (
+    CANDIDATE,
+    ScoreTable,
+    TextColumn,
+    Unscorable,
+    require_scorable,
+    worst_rows,
+)
 from yt8m.components.evaluator.slices import MAX_VALUES, range_names, slices_of
 from yt8m.components.metrics import Batch, MetricAccumulator, values_of
+from yt8m.schemas.errors import Yt8mError
 from yt8m.schemas.vocabulary import VERTICALS, Vocabulary
 
 LABELS = np.array([[0, -1, -1], [1, 2, -1], [0, 1, 2], [3, -1, -1], [-1, -1, -1]])
@@ -45,6 +53,20 @@ def test_pieces_merge_in_their_order_and_survive_bytes():
     expected = piece([0, 1, 2, 3, 4])
     assert values_of(whole.candidate) == values_of(expected.candidate)
     assert whole.videos == 5
+
+
+@pytest.mark.parametrize(("lost", "allowed"), [(0, True), (1, True), (2, False)])
+def test_one_percent_of_the_rows_may_be_beyond_the_baseline(lost, allowed):
+    parts = [piece([i % 5]) for i in range(99 if lost == 1 else 100)]
+    for part in parts[1 : lost + 1]:
+        part.unscorable = Unscorable(1, "v1")
+    whole = pieces.merge_tables([pieces.from_bytes(pieces.to_bytes(part)) for part in parts])
+    assert whole.unscorable == Unscorable(lost, "v1" if lost else "")
+    if allowed:
+        require_scorable(whole, "version 7")
+        return
+    with pytest.raises(Yt8mError, match="version 7 predicts no finite numbers for 2 of 102 exam"):
+        require_scorable(whole, "version 7")
 
 
 def test_the_rows_of_highest_loss_stay_whole_through_merging_and_bytes():
