@@ -39,7 +39,7 @@ _SETTINGS = (
     "data.rewrite.shard_mb=16",  # Flink holds what a shard is made of, several times over
     "transform.materialize=true",
     "trainer.max_steps=30",
-    "gate.gap_threshold=0",
+    "gate.gap_threshold=0.001",
     "validation.on_drift=warn",
     "data.splits={train: ['train*'], eval: ['validate*'], test: []}",
 )

@@ -213,7 +213,7 @@ def ours(root: Path, examples: Any, name: str) -> dict[str, float]:
         world,
         root / name,
         model=root / "model",
-        gate={"gap_threshold": 0.0},
+        gate={"gap_threshold": 0.001},
         config={"bootstrap": {"replicates": 0}},
         examples=examples,
     )

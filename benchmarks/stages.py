@@ -195,7 +195,7 @@ def _ours(level: str, data: Path, root: Path) -> Any:
         "trainer.evaluation.enabled": False,  # as on the other side: the Evaluator judges
         "trainer.num_epochs": None,
         "trainer.batch_size": BATCH[level],
-        "gate.gap_threshold": 0.0,
+        "gate.gap_threshold": 0.001,
         "gate.gap_change_threshold": None,
         "features.num_classes": CLASSES,
         "validation.label_skew": None,  # the same records many times over are no sample

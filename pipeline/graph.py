@@ -16,7 +16,7 @@ from yt8m.components.baseline.component import Baseline
 from yt8m.components.bulk_inferrer.component import BulkInferrer
 from yt8m.components.declaration import Step
 from yt8m.components.evaluator.component import Evaluator
-from yt8m.components.evaluator.tfma_user_metrics import parse_user_metrics
+from yt8m.components.evaluator.tfma_user_metrics import check_user_metrics
 from yt8m.components.example_gen.component import ExampleGen
 from yt8m.components.infra_check.component import InfraCheck
 from yt8m.components.infra_check.config import ServingLimits
@@ -171,7 +171,7 @@ def _shipping_steps(
 
 def _evaluator(config: PipelineConfig, external: ExternalInputs, trained: Channels) -> Evaluator:
     # A mistake shows before the run starts.
-    parse_user_metrics(config.evaluator.eval_config, has_baseline=True)
+    check_user_metrics(config.evaluator, config.gate)
     return Evaluator(
         config=config.evaluator,
         # Nothing is scored again because a limit on serving has changed.

@@ -34,6 +34,11 @@ class Layout:
         self.schedule_status = root / "retrain.json"
         self.schedule_metrics = root / "retrain.prom"
 
+    @property
+    def owned(self) -> tuple[Path, ...]:
+        """The folders that hold nothing but what runs left."""
+        return (self.artifacts, self.checkpoints, self.runs, self.root / "logs", self.newest)
+
     def run(self, run_id: str) -> Path:
         return self.runs / run_id
 

@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow_model_analysis as tfma
 from google.protobuf import text_format
 from tensorflow_model_analysis.evaluators import metrics_plots_and_validations_evaluator
-from tensorflow_model_analysis.metrics import metric_types
+from tensorflow_model_analysis.metrics import metric_specs, metric_types
 from tensorflow_model_analysis.proto import (
     config_pb2,
     metrics_for_slice_pb2,
@@ -23,7 +23,8 @@ from yt8m.components import storage
 from yt8m.components.artifacts.decision import Check
 from yt8m.components.artifacts.estimate import estimate_of, paired_difference
 from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
-from yt8m.components.evaluator.config import SliceConfig
+from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig, SliceConfig
+from yt8m.components.evaluator.gate import EXAMPLE_COUNT
 from yt8m.components.evaluator.score_table import CANDIDATE, ScoreTable
 from yt8m.components.evaluator.scoring import ScoredBatch
 from yt8m.components.evaluator.slices import slices_of
@@ -33,9 +34,12 @@ from yt8m.components.evaluator.tfma_output import (
     model_names,
     slice_name,
 )
+from yt8m.components.evaluator.thresholds import nearest
 from yt8m.components.metrics.catalogue import MetricInfo, info_of
+from yt8m.components.metrics.own import with_own
 from yt8m.components.records.tfrecord import frame, read_records
 from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.own_code import missing_module
 from yt8m.schemas.vocabulary import Vocabulary
 
 _METRICS_FILE, _PLOTS_FILE = ".user-metrics.tfrecord", ".user-plots.tfrecord"
@@ -66,6 +70,27 @@ def parse_user_metrics(text: str, *, has_baseline: bool) -> config_pb2.EvalConfi
     return tfma.utils.update_eval_config_with_defaults(
         config, has_baseline=has_baseline, rubber_stamp=True
     )
+
+
+def check_user_metrics(evaluator: EvaluatorConfig, gate: GateConfig) -> None:
+    """ConfigError where the eval config is none, or a threshold names a metric that nobody adds."""
+    config = parse_user_metrics(evaluator.eval_config, has_baseline=True)
+    if config is None or any(missing_module(module) for module in evaluator.own_modules):
+        return
+    ours = [m.name for m in with_own(evaluator.metrics, "evaluator.metrics")]
+    computations = metric_specs.to_computations(config.metrics_specs, eval_config=config)
+    keys = (key for computation in computations for key in computation.keys)
+    users = {key.name for key in keys if not (key.sub_key or key.aggregation_type)}
+    names = [*ours, EXAMPLE_COUNT, *sorted(name for name in users if not name.startswith("_"))]
+    problems = [
+        f"gate.thresholds[{i}].metric = {threshold.metric!r}: must be one of {', '.join(names)}"
+        f"{nearest(threshold.metric, names)} (a metric by class takes its threshold in "
+        "evaluator.eval_config)"
+        for i, threshold in enumerate(gate.thresholds)
+        if threshold.metric not in names
+    ]
+    if problems:
+        raise ConfigError(problems)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from yt8m.components.artifacts.decision import GateMode
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig, Threshold
 from yt8m.components.evaluator.gate import EXAMPLE_COUNT, GateLimit, Quantity
-from yt8m.components.metrics.catalogue import LOSS, Metric
+from yt8m.components.metrics.catalogue import GAP, LOSS, METRICS, Metric
 from yt8m.components.metrics.own import with_own
 from yt8m.schemas.code_digest import module_of
 from yt8m.schemas.errors import ConfigError
@@ -51,7 +52,7 @@ def check_gate(gate: GateConfig, evaluator: EvaluatorConfig | None = None) -> li
 
     With the evaluator's node, metrics and slices that will not exist are found as well.
     """
-    problems = [*_unguarded(gate), *_unservable(gate)]
+    problems = [*_unguarded(gate), *_futile_on_gap(gate), *_unservable(gate)]
     if evaluator is None:
         return problems
     try:
@@ -76,6 +77,12 @@ def check_gate(gate: GateConfig, evaluator: EvaluatorConfig | None = None) -> li
     return problems
 
 
+def nearest(name: str, names: Iterable[str]) -> str:
+    """`; did you mean NAME?`; empty where none of `names` is like `name`."""
+    close = difflib.get_close_matches(name, names, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
 def _metric_problems(
     threshold: Threshold, metrics: Mapping[str, Metric], evaluator: EvaluatorConfig
 ) -> Iterator[str]:
@@ -85,7 +92,7 @@ def _metric_problems(
         if not evaluator.eval_config:
             yield (
                 f"metric = {name!r}: must be one of {', '.join(metrics)}, or a metric that "
-                "evaluator.metrics or evaluator.eval_config adds"
+                f"evaluator.metrics or evaluator.eval_config adds{nearest(name, metrics)}"
             )
         elif threshold.confident:
             yield (
@@ -98,7 +105,7 @@ def _metric_problems(
             "its left_out"
         )
     if metric is not None:
-        yield from _futile(threshold, metric)
+        yield from (f"{field} = {problem}" for field, problem in _futile(threshold, metric))
 
 
 def _importable(paths: tuple[str, ...]) -> tuple[str, ...]:
@@ -106,26 +113,53 @@ def _importable(paths: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(path for path in paths if not missing_module(module_of(path)))
 
 
-def _futile(threshold: Threshold, metric: Metric) -> Iterator[str]:
-    """Limits that every model keeps, or none: what they were meant for they do not do."""
+def _futile(threshold: Threshold, metric: Metric) -> Iterator[tuple[str, str]]:
+    """Limits that every model keeps, or none, by field: what they were meant for they do not do."""
     if not metric.is_share and metric.name != LOSS:  # whatever its range is
         return
     best = 1.0 if metric.is_share else math.inf
-    limits = {"minimum": threshold.minimum, "maximum": threshold.maximum}
-    for name, limit in limits.items():
-        if limit is None:
+    name = threshold.metric
+    rows = (
+        ("minimum", threshold.minimum, name, (0.0, best)),
+        ("maximum", threshold.maximum, name, (0.0, best)),
+        ("min_change", threshold.min_change, f"a change of {name}", (-best, best)),
+        ("max_change", threshold.max_change, f"a change of {name}", (-best, best)),
+        (
+            "min_relative_change",
+            threshold.min_relative_change,
+            f"a relative change of {name}",
+            (-1.0, math.inf),
+        ),
+    )
+    for field, bound, subject, (low, high) in rows:
+        if bound is None:
             continue
-        is_minimum = name == "minimum"
-        if (limit <= 0) if is_minimum else (limit >= best):
-            what = "every model passes"
-        elif (limit > best) if is_minimum else (limit < 0):
-            what = "no model passes"
+        is_minimum = field.startswith("min")
+        if (bound <= low) if is_minimum else (bound >= high):
+            what, remedy = "every model passes", "; leave it out"
+        elif (bound > high) if is_minimum else (bound < low):
+            what, remedy = "no model passes", ""
         else:
             continue
-        yield (
-            f"{name} = {limit:g}: {what}, for {threshold.metric} is from 0 to {best:g}"
-            f"{'; ask for a maximum' if metric.lower_is_better and is_minimum else ''}"
-        )
+        if metric.lower_is_better and field == "minimum":
+            remedy = "; ask for a maximum"
+        yield field, f"{bound:g}: {what}, for {subject} is from {low:g} to {high:g}{remedy}"
+
+
+# The thresholds on GAP that have keys of their own, and what to write where all models may pass.
+_GAP_KEYS = {
+    "minimum": ("gap_threshold", "set the least that is good enough, or gate.mode: none"),
+    "min_change": ("gap_change_threshold", "null allows any loss"),
+    "min_relative_change": ("gap_relative_change_threshold", "leave it out"),
+}
+
+
+def _futile_on_gap(gate: GateConfig) -> Iterator[str]:
+    [gap] = (metric for metric in METRICS if metric.name == GAP)
+    for threshold in gate.all_thresholds[: len(gate.all_thresholds) - len(gate.thresholds)]:
+        for field, problem in _futile(threshold, gap):
+            key, remedy = _GAP_KEYS[field]
+            yield f"gate.{key} = {problem.removesuffix('; leave it out')}; {remedy}"
 
 
 def _unservable(gate: GateConfig) -> Iterator[str]:

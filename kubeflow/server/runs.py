@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from yt8m.components.evaluator.config import GateConfig
-from yt8m.components.evaluator.thresholds import resolve_gate
+from yt8m.components.evaluator.thresholds import check_gate, resolve_gate
 from yt8m.kubeflow.server.client import (
     KfpClient,
     Launch,
@@ -22,7 +22,7 @@ from yt8m.kubeflow.server.client import (
 from yt8m.kubeflow.server.http import ServerError
 from yt8m.kubeflow.spec.lint import root_problem
 from yt8m.kubeflow.spec.spec_file import Spec, server_spec
-from yt8m.schemas.errors import EXIT_UNKNOWN, UserError, Yt8mError
+from yt8m.schemas.errors import EXIT_UNKNOWN, ConfigError, UserError, Yt8mError
 
 DEFAULT_EXPERIMENT = "yt8m"
 # Parameter of the run -> component, and the field of its configuration, which it may be left to.
@@ -95,7 +95,9 @@ def _check_values(spec: Spec, parameters: Mapping[str, Any]) -> None:
         for name in ("gap_threshold", "gap_change_threshold")
         if name in parameters
     }
-    resolve_gate(GateConfig(), **thresholds)
+    gate = resolve_gate(GateConfig(gap_threshold=0.5), **thresholds)
+    if problems := check_gate(gate):
+        raise ConfigError(problems)
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,15 @@ def _push(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
         yield "pusher.push_dir is not set: say where models go (--push DIR)"
     elif problem := storage.unwritable(push_dir):
         yield f"pusher.push_dir {push_dir}: {problem}"
+    elif config.root and (local := storage.local_path(push_dir)) is not None:
+        layout, place = Layout(Path(config.root).resolve()), Path(local).resolve()
+        within = [owned for owned in layout.owned if place.is_relative_to(owned)]
+        if place == layout.root or within:
+            yield (
+                f"pusher.push_dir {push_dir}: {within[0] if within else 'root'} is the run's own, "
+                "and `yt8m gc` cleans it; give models a directory beside it, e.g. "
+                f"{layout.root}-models"
+            )
 
 
 def _registry(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:

@@ -59,7 +59,7 @@ def test_any_feature_of_the_record_or_its_context_parts_the_data(level, tmp_path
         world,
         tmp_path / "run",
         model=world.model("good"),
-        gate={"gap_threshold": 0.0, "thresholds": [threshold]},
+        gate={"gap_threshold": 0.001, "thresholds": [threshold]},
         config={"slices": [{"by": "feature", "feature": "country"}]},
     )
     texts = [record.features["country"][0].decode() for record in eval_records(world)]
@@ -120,7 +120,7 @@ def test_intervals_of_a_sample_say_so(world, good, tmp_path):
         big,
         tmp_path / "run",
         model=tmp_path / "good",
-        gate={"gap_threshold": 0.0},
+        gate={"gap_threshold": 0.001},
         config={"bootstrap": bootstrap},
     )
     assert [n for n in outcome.decision.notes if "100 of 150 videos" in n and "seed 3" in n]

@@ -323,6 +323,7 @@ def test_parameters_are_checked_before_anything_is_sent(client, server, spec_fil
         (["data_root=/d", "push_dir=/p", "gap_threshold=0,8"], "gap_threshold = '0,8': must be a"),
         (["data_root=/d", "push_dir=/p", "gap_threshold=8"], "between 0 and 1"),
         (["data_root=/d", "push_dir=/p", "gap_change_threshold=x"], "gap_change_threshold = 'x'"),
+        (["data_root=/d", "push_dir=/p", "gap_change_threshold=-1"], "every model passes"),
     ],
 )
 def test_what_would_fail_hours_later_is_refused_before_the_start(

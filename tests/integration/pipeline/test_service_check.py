@@ -81,7 +81,9 @@ def test_what_passes_or_cannot_be_told_stays(tmp_path, data, weights):
     assert "passes its gate on span 2" in check_service(config(data, push_dir)).text
     few = config(data, push_dir, gate={"gap_threshold": 0.99, "min_examples": 5000})
     assert "was not judged: span 2 has 120 examples" in check_service(few).text
-    strict = check_service(config(data, push_dir, gate={"gap_threshold": 0.999}))
+    strict = check_service(
+        config(data, push_dir, gate={"gap_threshold": 0.999, "min_examples": 50})
+    )
     assert strict.is_below
     assert "no older version passes there, so it stays" in strict.text
     assert list_versions(str(push_dir)) == (1, 2)

@@ -48,7 +48,7 @@ def lane() -> str:
 
 def place_at(folder: Path) -> Place:
     sizes = f"features.sizes=[{', '.join(map(str, SIZES.values()))}]"
-    wanted = (sizes, f"features.num_classes={CLASSES}", "gate.gap_threshold=0")
+    wanted = (sizes, f"features.num_classes={CLASSES}", "gate.gap_threshold=0.001")
     small = ("trainer.model.width=8", "trainer.checkpoint.keep=1")
     settings = (*QUICK, *wanted, *small, "gate.min_examples=1")
     return Place(

@@ -228,12 +228,39 @@ def test_no_gate_asks_nothing():
         ({"metric": "map", "minimum": -1}, "minimum = -1: every model passes"),
         ({"metric": "perr", "maximum": 1}, "maximum = 1: every model passes"),
         ({"metric": "loss", "maximum": -0.5}, "maximum = -0.5: no model passes"),
+        ({"metric": "gap", "min_change": -1}, "min_change = -1: every model passes"),
+        ({"metric": "gap", "max_change": 5}, "for a change of gap is from -1 to 1; leave it out"),
+        ({"metric": "map", "min_change": 1.5}, "min_change = 1.5: no model passes"),
+        ({"metric": "loss", "min_relative_change": -1}, "relative change of loss is from -1"),
+        ({"metric": "gpa", "minimum": 0.5}, "did you mean gap?"),
     ],
 )
 def test_a_limit_that_says_nothing_is_refused(limits, words):
     problems = check_gate(gate(gap_threshold=0.5, thresholds=[limits]), evaluator())
     assert len(problems) == 1
     assert problems[0].startswith("gate.thresholds[0].")
+    assert words in problems[0]
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"gap_threshold": 0}, "gate.gap_threshold = 0: every model passes"),
+        ({"gap_threshold": 0}, "gate.mode: none"),
+        (
+            {"gap_threshold": 0.5, "gap_change_threshold": -1},
+            "gate.gap_change_threshold = -1: every model passes, for a change of gap is from -1 "
+            "to 1; null allows any loss",
+        ),
+        (
+            {"gap_threshold": 0.5, "gap_relative_change_threshold": -1.5},
+            "gate.gap_relative_change_threshold = -1.5: every model passes",
+        ),
+    ],
+)
+def test_a_gate_that_cannot_fail_is_refused_by_the_name_of_its_key(values, words):
+    problems = check_gate(gate(**values), evaluator())
+    assert len(problems) == 1
     assert words in problems[0]
 
 

@@ -114,6 +114,16 @@ def test_too_few_records_to_judge_by_are_told_before_the_training(configured):
     preflight(configured("gate.min_examples=13", "gate.mode=none"), {})
 
 
+@pytest.mark.parametrize("inside", ["", "artifacts", "artifacts/Trainer", "runs", "logs"])
+def test_models_are_not_pushed_to_what_runs_own(configured, tmp_path, inside):
+    place = tmp_path / "root" / inside
+    found = problems(configured(f"pusher.push_dir={json.dumps(str(place))}"))
+    assert f"pusher.push_dir {place}: " in found
+    assert "is the run's own" in found
+    beside = json.dumps(str(tmp_path / "root" / "models"))
+    preflight(configured(f"pusher.push_dir={beside}"), {})
+
+
 def test_without_a_number_of_its_own_a_file_is_judged_by_a_thousand_or_refused(tmp_path):
     data, root, push = make_dataset(tmp_path / "data"), tmp_path / "root", tmp_path / "push"
     file = tmp_path / "mine.yaml"
