@@ -6,8 +6,8 @@ from evaluator_run import create_world, run_evaluator
 from exported_models import read_matrix
 
 from yt8m.components.artifacts.estimate import Estimate
-from yt8m.components.report.page import render_report
 from yt8m.components.report.model import RunReport
+from yt8m.components.report.page import render_report
 
 MODULE = '''
 """Two metrics of our own: one with an interval, and one without."""
