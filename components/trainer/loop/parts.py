@@ -1,0 +1,262 @@
+"""The parts of one process's training, built and put together before the first step."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import tensorflow as tf
+
+from yt8m.components.inputs.config import BatchSlice
+from yt8m.components.models.heads import Head
+from yt8m.components.models.network import Network
+from yt8m.components.trainer.averaging import start_averages
+from yt8m.components.trainer.cluster.strategy import (
+    compute_dtype,
+    local_replicas,
+    name_of,
+    variable_scope,
+)
+from yt8m.components.trainer.config import NoEarlyStopping, Switch, TrainerConfig
+from yt8m.components.trainer.evaluation import early_stopping
+from yt8m.components.trainer.evaluation.checkpoint_scorer import CheckpointScorer, read_history
+from yt8m.components.trainer.evaluation.continuous_eval import InProcessEvaluation
+from yt8m.components.trainer.input import TrainingData
+from yt8m.components.trainer.job import TrainingJob
+from yt8m.components.trainer.loop.engine import (
+    ParameterServers,
+    StepEngine,
+    Synchronous,
+    broadcast_from_chief,
+)
+from yt8m.components.trainer.loop.step import Replicas, TrainStep
+from yt8m.components.trainer.loop.training_log import TrainingLog
+from yt8m.components.trainer.loop.training_loop import Hooks
+from yt8m.components.trainer.network import network_of
+from yt8m.components.trainer.optimizers import create_optimizer
+from yt8m.components.trainer.state.checkpoints import Checkpoints, TrainingProgress
+from yt8m.components.trainer.state.warm_start import warm_start
+from yt8m.components.trainer.teacher import load_teacher
+from yt8m.components.trainer.tf_config import Cluster, ClusterKind
+from yt8m.schemas.features import Level
+
+_log = logging.getLogger(__name__)
+_AUTO_STEPS_PER_LOOP = 5
+_BF16 = "bfloat16"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """A training that is ready to run, from `progress` to `max_steps`."""
+
+    job: TrainingJob
+    cluster: Cluster
+    data: TrainingData
+    network: Network
+    optimizer: Any  # tf_keras publishes no types
+    checkpoints: Checkpoints
+    progress: TrainingProgress
+    max_steps: int
+    engine: StepEngine
+    scorer: CheckpointScorer
+    hooks: Hooks
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingProcess:
+    """What the parts are built from: a process's job, cluster, data and strategy."""
+
+    job: TrainingJob
+    cluster: Cluster
+    data: TrainingData
+    heads: tuple[Head, ...]
+    strategy: tf.distribute.Strategy
+
+    @property
+    def uses_parameter_servers(self) -> bool:
+        return self.cluster.kind is ClusterKind.PARAMETER_SERVER
+
+    @property
+    def replicas(self) -> Replicas:
+        total = 1 if self.uses_parameter_servers else self.strategy.num_replicas_in_sync
+        return Replicas(total=total, local=local_replicas(self.strategy))
+
+    @property
+    def processes(self) -> int:
+        """Processes in step; parameter servers have one that does the stepping."""
+        return 1 if self.uses_parameter_servers else self.replicas.total // self.replicas.local
+
+    @property
+    def number(self) -> int:
+        """This process's number among those that train: the chief's is 0."""
+        address = self.cluster.address
+        return self.cluster.trainers.index(address) if address else 0
+
+    @property
+    def uses_xla(self) -> bool:
+        # On parameter servers the weights are on another machine, where a compiled function
+        # cannot reach.
+        return self.job.trainer.xla is not Switch.OFF and not self.uses_parameter_servers
+
+
+def build(process: TrainingProcess) -> Parts:
+    """Create every part; continue from the newest checkpoint, or start from older weights."""
+    job, config, replicas = process.job, process.job.trainer, process.replicas
+    job.check_buckets(replicas=process.cluster.gradient_processes * replicas.local)
+    dtype = _compute_dtype(process)
+    with variable_scope(process.strategy):
+        network = network_of(job, process.heads, compute_dtype=dtype, fuse=process.uses_xla)
+        optimizer = create_optimizer(config.optimizer, ema_momentum=config.ema_momentum)
+        optimizer.build(network.trainable_variables)
+    checkpoints = Checkpoints(
+        job.checkpoint_dir,
+        network=network,
+        optimizer=optimizer,
+        keep=config.checkpoint.keep,
+        is_writer=process.cluster.is_chief,
+    )
+    progress = checkpoints.restore()
+    if not progress.step:
+        source = config.warm_start or job.base_model
+        warm_start(network, source, required=bool(config.warm_start))
+        start_averages(network, optimizer)
+    max_steps = config.updates(examples=process.data.train_examples, replicas=replicas.total)
+    _announce(process, dtype, progress, max_steps)
+    step = TrainStep(
+        config,
+        network=network,
+        optimizer=optimizer,
+        strategy=process.strategy,
+        replicas=replicas,
+        use_xla=process.uses_xla,
+        teacher=load_teacher(config.teacher, features=job.features, level=job.level),
+    )
+    engine = _create_engine(process, step, progress)
+    scorer = CheckpointScorer(job, process.data, process.heads)
+    return Parts(
+        job=job,
+        cluster=process.cluster,
+        data=process.data,
+        network=network,
+        optimizer=optimizer,
+        checkpoints=checkpoints,
+        progress=progress,
+        max_steps=max_steps,
+        engine=engine,
+        scorer=scorer,
+        hooks=_create_hooks(process, scorer, engine, _create_log(process, progress, max_steps)),
+    )
+
+
+def _compute_dtype(process: TrainingProcess) -> str:
+    """The chief's, for machines may differ, and gradients of two precisions must not mix."""
+    own = compute_dtype(process.job.trainer.precision)
+    if process.uses_parameter_servers:
+        return own  # workers run what the chief has traced
+    is_bf16 = broadcast_from_chief(process.strategy, float(own == _BF16))
+    return _BF16 if is_bf16 else "float32"
+
+
+def _create_engine(
+    process: TrainingProcess, step: TrainStep, progress: TrainingProgress
+) -> StepEngine:
+    config = process.job.trainer
+    if process.uses_parameter_servers:
+        return ParameterServers(
+            step,
+            strategy=process.strategy,
+            data=process.data,
+            progress=progress,
+            log_every=config.log.every_steps,
+            stagger=config.distribution.stagger_s,
+        )
+    rows = config.window_rows * process.replicas.total
+    part = BatchSlice(
+        global_batch_size=rows, num_workers=process.processes, worker_index=process.number
+    )
+    return Synchronous(
+        step,
+        strategy=process.strategy,
+        batches=process.data.batches(part, examples=progress.examples),
+        rows=rows,
+        steps_per_loop=steps_per_loop(config, process.job.level),
+        log_every=config.log.every_steps,
+        process=process.number,
+        processes=process.processes,
+    )
+
+
+def _create_log(
+    process: TrainingProcess, progress: TrainingProgress, max_steps: int
+) -> TrainingLog | None:
+    if not process.cluster.is_chief:
+        return None
+    return TrainingLog(
+        process.job.trainer.log,
+        directory=process.job.log_dir,
+        curve_directory=process.job.checkpoint_dir,
+        heads=process.heads,
+        step=progress.step,
+        max_steps=max_steps,
+    )
+
+
+def _create_hooks(
+    process: TrainingProcess, scorer: CheckpointScorer, engine: StepEngine, log: TrainingLog | None
+) -> Hooks:
+    config, cluster = process.job.trainer, process.cluster
+    validate = partial(
+        scorer.validate,
+        exchange=engine.exchange,
+        num_workers=process.processes,
+        worker_index=process.number,
+    )
+    if not cluster.is_chief:
+        return Hooks(validate=validate)
+    local = None
+    evaluates = config.evaluation.enabled and process.data.validation is not None
+    if cluster.evaluates_itself and evaluates:
+        local = InProcessEvaluation(config.evaluation, scorer.evaluate)
+    elif config.waits_for_evaluations and not cluster.has_evaluator:
+        _log.warning(
+            "%s does nothing unless an evaluator runs beside this process (TF_CONFIG with task "
+            "type evaluator), which evaluates nothing itself",
+            config.waits_for_evaluations,
+        )
+    is_stopping = not isinstance(config.early_stopping, NoEarlyStopping)
+    return Hooks(
+        log=log,
+        validate=validate,
+        saved=None if local is None else local.saved,
+        should_stop=partial(_should_stop, process.job) if is_stopping else None,
+    )
+
+
+def _should_stop(job: TrainingJob) -> bool:
+    return early_stopping.should_stop(job.trainer.early_stopping, read_history(job))
+
+
+def _announce(
+    process: TrainingProcess, dtype: str, progress: TrainingProgress, max_steps: int
+) -> None:
+    _log.info(
+        "%s of a %s training: %s, %d replicas, %s, step %d of %d",
+        process.cluster,
+        process.cluster.kind.value,
+        name_of(process.strategy),
+        process.replicas.total,
+        dtype,
+        progress.step,
+        max_steps,
+    )
+    if (asked := process.job.trainer.max_steps) is not None and max_steps < asked:
+        _log.info("num_epochs ends it before max_steps, which is %d", asked)
+
+
+def steps_per_loop(config: TrainerConfig, level: Level) -> int:
+    """Steps in one call of TensorFlow: several where a step is short."""
+    if config.steps_per_loop is not None:
+        return config.steps_per_loop
+    return min(_AUTO_STEPS_PER_LOOP, config.log.every_steps) if level is Level.VIDEO else 1
