@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
+from driver_records import COMPILED, RECORDS, recorded
 
 from yt8m.components.evaluator.config import GateConfig
 from yt8m.components.storage.errors import StorageError
@@ -19,10 +19,6 @@ from yt8m.kubeflow.container.entrypoint import main
 from yt8m.kubeflow.spec.compile import Target, compile_config
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.schemas.errors import UserError
-
-GOLDEN = Path(__file__).parents[2] / "golden" / "kubeflow"
-RECORDS = json.loads((GOLDEN / "records" / "executor_inputs.json").read_text())
-COMPILED = yaml.safe_load((GOLDEN / "smoke.yaml").read_text())
 
 
 def _container(task):
@@ -44,8 +40,8 @@ def pod(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("version", RECORDS)
 def test_a_task_runs_with_what_every_driver_has_sent(version, pod):
-    recorded = json.loads(json.dumps(RECORDS[version]["SchemaGen"]))
-    given, schema = recorded["executor_input"], recorded["executor_output"]["artifacts"]["schema"]
+    record = recorded("SchemaGen", version)
+    given, schema = record["executor_input"], record["executor_output"]["artifacts"]["schema"]
     # The test may not write to the root directory.
     given["outputs"]["outputFile"] = str(pod) + given["outputs"]["outputFile"]
     assert _container("SchemaGen")["command"] == [
@@ -64,9 +60,9 @@ def test_a_task_runs_with_what_every_driver_has_sent(version, pod):
 
 
 def test_what_went_wrong_is_the_last_line_and_the_pods_termination_message(pod):
-    given = json.loads(json.dumps(RECORDS["2.17.0"]["SchemaGen"]["executor_input"]))
+    given = recorded("SchemaGen")["executor_input"]
     given["outputs"]["outputFile"] = str(pod) + given["outputs"]["outputFile"]
-    given["inputs"]["parameterValues"]["level"] = "galaxy"
+    given["inputs"]["parameterValues"]["curated_schema"] = "galaxy"
     command = [sys.executable, *_container("SchemaGen")["command"][1:]]
     ended = subprocess.run(
         [*command, *_arguments("SchemaGen", given)], capture_output=True, text=True, check=False
@@ -90,7 +86,7 @@ def test_own_code_that_the_image_lacks_is_said_by_the_first_task(pod, monkeypatc
     for variable in executors["SchemaGen_executor"]["container"]["env"]:
         monkeypatch.setenv(variable["name"], variable["value"])
     assert os.environ["A"] == "b"
-    given = json.loads(json.dumps(RECORDS["2.17.0"]["SchemaGen"]["executor_input"]))
+    given = recorded("SchemaGen")["executor_input"]
     given["outputs"]["outputFile"] = str(pod) + given["outputs"]["outputFile"]
     assert main(_arguments("SchemaGen", given)) == 2
     (said,) = capsys.readouterr().err.strip().splitlines()
@@ -111,7 +107,7 @@ def test_a_fault_of_the_infrastructure_is_tried_again_within_the_task(
     pod, monkeypatch, caplog, fault, tries
 ):
     """Kubeflow cannot: it would repeat a mistake in what was given as well."""
-    given = json.loads(json.dumps(RECORDS["2.17.0"]["SchemaGen"]["executor_input"]))
+    given = recorded("SchemaGen")["executor_input"]
     given["outputs"]["outputFile"] = str(pod) + given["outputs"]["outputFile"]
     (schema,) = given["outputs"]["artifacts"]["schema"]["artifacts"]
     place = pod / schema["uri"].replace("://", "/")

@@ -7,15 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import yaml
+from driver_records import COMPILED, recorded
 
 from yt8m.components.example_gen.sources import SourceShard
 from yt8m.components.example_gen.verification_cache import VerifiedCache
 from yt8m.kubeflow.container.entrypoint import main
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "kubeflow"
-RECORDS = json.loads((GOLDEN / "records" / "executor_inputs.json").read_text())
-COMPILED = yaml.safe_load((GOLDEN / "smoke.yaml").read_text())
 POD_USER = 10001
 
 
@@ -45,7 +42,7 @@ def as_pod_user(volume):
 
 
 def _run_schema_gen(pod, **parameters):
-    given = json.loads(json.dumps(RECORDS["2.17.0"]["SchemaGen"]["executor_input"]))
+    given = recorded("SchemaGen")["executor_input"]
     given["outputs"]["outputFile"] = f"{pod}/out.json"
     given["inputs"]["parameterValues"] |= parameters
     container = COMPILED["deploymentSpec"]["executors"]["SchemaGen_executor"]["container"]
