@@ -32,7 +32,7 @@ from tfx.types.component_spec import ChannelParameter, ComponentSpec, ExecutionP
 
 from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.config_tree import ConfigNode, is_union, to_dict, to_parameter
-from yt8m.schemas.roles import KeyRole, OwnCode, fields_with, role_of
+from yt8m.schemas.roles import KeyRole, own_modules, role_of
 
 Input = types.BaseChannel  # Input[Model]: a channel with artifacts of type Model
 Artifacts = dict[str, list[types.Artifact]]  # what an executor is given for inputs and outputs
@@ -87,7 +87,7 @@ class Step(base_component.BaseComponent):
         bound = self.__signature__.bind(**arguments)
         bound.apply_defaults()
         values, spec = bound.arguments, self.SPEC_CLASS
-        code = code_digest(self.EXECUTOR_SPEC.executor_class.__module__, *own_modules(values))
+        code = code_digest(self.EXECUTOR_SPEC.executor_class.__module__, *_own_modules(values))
         super().__init__(
             spec(
                 code_version=code,
@@ -109,18 +109,13 @@ def custom_config(*code: str, **values: Any) -> dict[str, Any]:
     TFX's cache sees a path as text; `code_version` makes it see the code at the paths `code`.
     """
     plain: dict[str, Any] = to_dict(values)
-    return {**plain, "code_version": code_digest(*code, *own_modules(values))}
+    return {**plain, "code_version": code_digest(*code, *_own_modules(values))}
 
 
-def own_modules(values: Mapping[str, Any]) -> list[str]:
+def _own_modules(values: Mapping[str, Any]) -> list[str]:
     """List the modules of the user's own code that nodes of the configuration name."""
-    return [
-        module
-        for node in values.values()
-        if isinstance(node, ConfigNode)
-        for field in fields_with(node, OwnCode)
-        for module in field.role.modules(field.value)
-    ]
+    nodes = [value for value in values.values() if isinstance(value, ConfigNode)]
+    return [module for node in nodes for module in own_modules(node)]
 
 
 def _spec_class(

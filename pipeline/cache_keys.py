@@ -7,22 +7,32 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from yt8m.components.artifacts.run_record import FILE_NAME, RunRecord, Verdict
 from yt8m.components.example_gen.sources import source_digest
-from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.registry.versions import UnusableVersionError, load_version, registry_digest
-from yt8m.components.trainer.state.warm_start import weights_digest
-from yt8m.components.trainer.teacher import teacher_digest
+from yt8m.components.trainer.state.content_digest import content_digest
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.run_record import read_run_records
 from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.config_tree import to_dict
+from yt8m.schemas.roles import (
+    Content,
+    FilePath,
+    Judging,
+    ResultNeutral,
+    RoleField,
+    SourcePath,
+    fields_with,
+    own_modules,
+    without,
+)
 
 _MODEL_CODE = (
     "yt8m.components.example_gen.executor",
@@ -32,60 +42,60 @@ _MODEL_CODE = (
 _TUNER_CODE = "yt8m.components.tuner.run"
 _ALL_CODE = "yt8m.pipeline.graph"
 _LIBRARIES = ("tfx", "tensorflow", "apache-beam")
-# What decides which model comes out; the rest (gate, report, retention) judges or keeps it.
-_MODEL_NODES = ("data", "features", "transform", "baseline", "tuner", "trainer", "models")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExternalInputs:
     """Empty on Kubeflow, where components with external inputs are not cached."""
 
-    source_digest: str = ""
+    digests: Mapping[str, str] = field(default_factory=dict)  # of sources, by the keys of the paths
     registry_digest: str = ""
-    vocabulary_digest: str = ""
-    warm_start_digest: str = ""
-    teacher_digest: str = ""
     run_key: str = ""
     run_file: str = ""  # the runner's record of the run under way; the same path in every run
+
+    def digest(self, path: str) -> str:
+        """The digest of what the key `path` leads to; empty where nothing was looked at."""
+        return self.digests.get(path, "")
 
 
 def resolve_external_inputs(config: PipelineConfig, layout: Layout) -> ExternalInputs:
     """The world as the run will see it."""
-    source = source_digest(config.data)
-    vocabulary = vocabulary_digest(config.evaluator.vocabulary)
-    weights = weights_digest(config.trainer.warm_start)
-    learned = vocabulary if config.trainer.learns_verticals else ""
-    teacher = teacher_digest(config.trainer.teacher)
-    key = _run_key(config, source, learned, weights, teacher)
-    registry = registry_digest(config.pusher.push_dir, exclude_run_key=key)
+    digests = {source.path: digest_of(config, source) for source in fields_with(config, SourcePath)}
+    key = _run_key(config, digests)
     return ExternalInputs(
-        source_digest=source,
-        registry_digest=registry,
-        vocabulary_digest=vocabulary,
-        warm_start_digest=weights,
-        teacher_digest=teacher,
+        digests=digests,
+        registry_digest=registry_digest(config.pusher.push_dir, exclude_run_key=key),
         run_key=key,
         run_file=str(layout.newest / FILE_NAME),
     )
 
 
+def digest_of(config: PipelineConfig, source: RoleField[SourcePath]) -> str:
+    """Digest the content of a source path; UserError where it is absent or something else."""
+    if source.role.content is Content.RECORDS:  # which are also chosen by patterns and spans
+        return source_digest(config.data)
+    return content_digest(source.role.content, source.value)
+
+
 def fingerprint(config: PipelineConfig, external: ExternalInputs) -> str:
     """Equal for two runs exactly when the second would find everything in the cache."""
     libraries = {name: version(name) for name in _LIBRARIES}
-    code = code_digest(_ALL_CODE, *config.evaluator.own_modules)
+    code = code_digest(_ALL_CODE, *own_modules(config))
     return _digest(to_dict(config), to_dict(external), code, libraries)
 
 
-def _run_key(config: PipelineConfig, *world: str) -> str:
+def _run_key(config: PipelineConfig, digests: Mapping[str, str]) -> str:
     """Names the model that a run makes: its own versions are no baseline for it.
 
     Without this a repeated run would find the version it pushed itself, and train again on it.
     """
-    given = to_dict(config).items()
-    nodes = {key: node for key, node in given if key in _MODEL_NODES and node is not None}
-    paths = (config.trainer.network, config.data.rewrite.keep, config.transform.function)
-    code = (*_MODEL_CODE, *([_TUNER_CODE] if config.tuner else []), *paths)
-    return _digest(nodes, *world, code_digest(*code))
+    values = without(config, ResultNeutral, FilePath, Judging)
+    sources = {source.path for source in fields_with(config, SourcePath, outside=(Judging,))}
+    if config.trainer.learns_verticals:
+        sources.add("evaluator.vocabulary")
+    content = {path: digests.get(path, "") for path in sorted(sources)}
+    code = (*_MODEL_CODE, *([_TUNER_CODE] if config.tuner else []))
+    return _digest(values, content, code_digest(*code, *own_modules(config, outside=(Judging,))))
 
 
 def _digest(*parts: Any) -> str:

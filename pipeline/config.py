@@ -20,7 +20,6 @@ from yt8m.components.transform.config import TransformConfig
 from yt8m.components.tuner.config import TunerConfig
 from yt8m.components.tuner.space import check_space
 from yt8m.components.validation.config import ValidationConfig
-from yt8m.schemas.code_digest import module_of
 from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.limits import (
@@ -32,7 +31,15 @@ from yt8m.schemas.limits import (
     matches,
     not_empty,
 )
-from yt8m.schemas.roles import AfterGate, Bookkeeping, Judging, OutputPath, Placement
+from yt8m.schemas.roles import (
+    AfterGate,
+    Bookkeeping,
+    Judging,
+    OutputPath,
+    OwnCode,
+    Placement,
+    fields_with,
+)
 
 BeamOption = Annotated[
     str,
@@ -199,14 +206,10 @@ class PipelineConfig(ConfigNode):
     @property
     def own_modules(self) -> list[tuple[str, str]]:
         """Modules of the user's own code, each with where it is named."""
-        paths = {
-            "trainer.network": self.trainer.network,
-            "transform.function": self.transform.function,
-            "data.rewrite.keep": self.data.rewrite.keep,
-        }
         return [
-            *((f"{where} = {path}", module_of(path)) for where, path in paths.items() if path),
-            *(("evaluator.eval_config", module) for module in self.evaluator.own_modules),
+            (code.path, module)
+            for code in fields_with(self, OwnCode)
+            for module in code.role.modules(code.value)
         ]
 
     def _require_predicted_split(self) -> None:

@@ -97,7 +97,7 @@ def _data_steps(config: PipelineConfig, external: ExternalInputs) -> Subgraph:
         config=config.data,
         features=config.features,
         cache_dir=storage.join(config.root, VERIFIED),
-        source_digest=external.source_digest,
+        source_digest=external.digest("data.root"),
     )
     schema_gen = create_schema_gen(config.data.level, config.features)
     sample, schema = example_gen.outputs["sample"], schema_gen.outputs["schema"]
@@ -127,9 +127,7 @@ def _training_steps(config: PipelineConfig, external: ExternalInputs, data: Chan
         transform=config.transform.function,
         checkpoint_root=storage.join(config.root, CHECKPOINTS),
         vocabulary=config.evaluator.vocabulary,
-        vocabulary_digest=external.vocabulary_digest,
-        warm_start_digest=external.warm_start_digest,
-        teacher_digest=external.teacher_digest,
+        digests={path: d for path, d in external.digests.items() if path != "data.root"},
     )
     inputs = {
         "examples": data["examples"],
@@ -180,7 +178,7 @@ def _evaluator(config: PipelineConfig, external: ExternalInputs, trained: Channe
         examples=trained["examples"],
         model=trained["model"],
         baseline_model=trained["baseline"],
-        vocabulary_digest=external.vocabulary_digest,
+        vocabulary_digest=external.digest("evaluator.vocabulary"),
     )
 
 

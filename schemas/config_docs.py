@@ -23,8 +23,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from yt8m.schemas.config_tree import bare, members_by_tag, to_dict, type_hints
+from yt8m.schemas.config_tree import bare, members_by_tag, nodes_of, to_dict, type_hints
 from yt8m.schemas.limits import Limit
+from yt8m.schemas.roles import KeyRole, role_of
 
 NODE = "mapping"  # the type of a value that is a node
 _TAG = "name"
@@ -41,6 +42,7 @@ class FieldDoc:
     limits: str
     meaning: str
     choices: Mapping[str, str]  # what may be chosen, each with its meaning
+    role: str  # its own or its node's, as in roles.py; empty for what changes the weights
 
     @property
     def default_text(self) -> str:
@@ -65,36 +67,26 @@ class NodeDoc:
 def describe(cls: type) -> list[NodeDoc]:
     """Every node of a configuration, those above before those below."""
     found: dict[tuple[str, type], NodeDoc] = {}
-    for path, choice, node in _walk(cls, "", ""):
+    for path, choice, node, role in _walk(cls, "", "", ""):
         if (path, node) not in found:  # below each of several models there is the same classifier
-            found[path, node] = NodeDoc(path, choice, _first_paragraph(node), _fields(node, path))
+            fields = _fields(node, path, role)
+            found[path, node] = NodeDoc(path, choice, _first_paragraph(node), fields)
     return list(found.values())
 
 
-def _walk(cls: type, path: str, choice: str) -> Iterator[tuple[str, str, type]]:
-    yield path, choice, cls
+def _walk(cls: type, path: str, choice: str, role: str) -> Iterator[tuple[str, str, type, str]]:
+    yield path, choice, cls, role
     for name, hint in type_hints(cls).items():
-        for below in _nodes(hint, f"{path}.{name}" if path else name):
-            yield from _walk(*below)
+        for node, place, chosen in nodes_of(hint, f"{path}.{name}" if path else name):
+            yield from _walk(node, place, chosen, _role_text(hint) or role)
 
 
-def _nodes(hint: Any, path: str) -> Iterator[tuple[type, str, str]]:
-    """The dataclasses that a type names: class, path, and the `name` that chooses it."""
-    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
-        yield hint, path, ""
-        return
-    if members := members_by_tag(hint):
-        yield from ((member, path, name) for name, member in members.items())
-        return
-    origin, args = typing.get_origin(hint), typing.get_args(hint)
-    if origin is Annotated:
-        args = args[:1]
-    place = f"{path}[]" if origin is tuple else f"{path}.*" if origin is dict else path
-    for part in args:
-        yield from _nodes(part, place)
+def _role_text(hint: Any) -> str:
+    role = role_of(hint, KeyRole)
+    return role.label if role else ""
 
 
-def _fields(cls: type, path: str) -> tuple[FieldDoc, ...]:
+def _fields(cls: type, path: str, role: str) -> tuple[FieldDoc, ...]:
     hints = type_hints(cls)
     meanings = comments(cls)
     return tuple(
@@ -106,6 +98,7 @@ def _fields(cls: type, path: str) -> tuple[FieldDoc, ...]:
             limits=limits_text(hints[field.name]),
             meaning=meanings.get(field.name) or _implied_meaning(cls, field, hints[field.name]),
             choices=_choices(hints[field.name]),
+            role=_role_text(hints[field.name]) or role,
         )
         for field in dataclasses.fields(cls)
     )

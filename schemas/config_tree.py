@@ -17,7 +17,7 @@ import math
 import re
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, TypeVar
 
 from yt8m.schemas.errors import ConfigError
@@ -193,6 +193,25 @@ def members_by_tag(hint: Any) -> dict[str, type]:
     options = typing.get_args(hint) if is_union(hint) else ()
     found = [option for option in options if dataclasses.is_dataclass(option)]
     return {_tag(option): typing.cast(type, option) for option in found} if found[1:] else {}
+
+
+def nodes_of(hint: Any, path: str) -> Iterator[tuple[type, str, str]]:
+    """The dataclasses that a type names: class, path, and the `name` that chooses it.
+
+    `[]` stands for any place in a list, `*` for any key of a mapping.
+    """
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        yield hint, path, ""
+        return
+    if members := members_by_tag(hint):
+        yield from ((member, path, name) for name, member in members.items())
+        return
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Annotated:
+        args = args[:1]
+    place = f"{path}[]" if origin is tuple else f"{path}.*" if origin is dict else path
+    for part in args:
+        yield from nodes_of(part, place)
 
 
 def _limited(args: tuple[Any, ...], value: Any, path: str, problems: list[str]) -> Any:

@@ -13,10 +13,10 @@ import enum
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from yt8m.schemas.code_digest import module_of
-from yt8m.schemas.config_tree import to_dict, type_hints
+from yt8m.schemas.config_tree import nodes_of, to_dict, type_hints
 
 T = TypeVar("T")
 R = TypeVar("R", bound="KeyRole")
@@ -24,7 +24,9 @@ R = TypeVar("R", bound="KeyRole")
 
 @dataclass(frozen=True)
 class KeyRole:
-    """Base of the roles."""
+    """Base of the roles. `label` is what people read."""
+
+    label: ClassVar[str] = ""
 
 
 @dataclass(frozen=True)
@@ -46,12 +48,16 @@ class Content(enum.Enum):
 class SourcePath(FilePath):
     """Input from outside: its content counts, and not its path. It must exist before a run."""
 
+    label = "source path"
+
     content: Content
 
 
 @dataclass(frozen=True)
 class OutputPath(FilePath):
     """A path that a run writes to."""
+
+    label = "output path"
 
 
 def _module(path: str) -> tuple[str, ...]:
@@ -61,6 +67,8 @@ def _module(path: str) -> tuple[str, ...]:
 @dataclass(frozen=True)
 class OwnCode(KeyRole):
     """Names of code of the user's own: the code counts too. `modules` finds them in the value."""
+
+    label = "own code"
 
     modules: Callable[[Any], tuple[str, ...]] = _module
 
@@ -79,20 +87,28 @@ class ResultNeutral(KeyRole):
 class Bookkeeping(ResultNeutral):
     """What is saved, logged, kept or reported along the way."""
 
+    label = "bookkeeping"
+
 
 @dataclass(frozen=True)
 class Placement(ResultNeutral):
     """Where it runs, and with what resources."""
+
+    label = "placement"
 
 
 @dataclass(frozen=True)
 class OfExport(KeyRole):
     """What is exported of the trained weights; the weights are the same."""
 
+    label = "export"
+
 
 @dataclass(frozen=True)
 class Judging(KeyRole):
     """What judges the data or the model, or is done with it; the model is the same."""
+
+    label = "judging"
 
 
 @dataclass(frozen=True)
@@ -109,17 +125,42 @@ class RoleField(Generic[R]):
     role: R
 
 
-def fields_with(node: Any, role: type[R]) -> Iterator[RoleField[R]]:
-    """The fields of `node`, and of the nodes below it, that have `role`."""
+def fields_with(
+    node: Any, role: type[R], *, outside: tuple[type[KeyRole], ...] = ()
+) -> Iterator[RoleField[R]]:
+    """The fields of `node`, and of the nodes below it, that have `role`.
+
+    Below a node with a role of `outside` none is looked for.
+    """
     for name, hint in _hints(node).items():
         value = getattr(node, name)
         marker = role_of(hint, role)
         if marker is not None:
             yield RoleField(name, value, marker)
+        elif not isinstance(role_of(hint, KeyRole), outside):
+            for path, below in _nodes(value, name):
+                for field in fields_with(below, role, outside=outside):
+                    yield dataclasses.replace(field, path=f"{path}.{field.path}")
+
+
+def declared_with(cls: type, role: type[R], *, path: str = "") -> Iterator[tuple[str, R]]:
+    """The keys below `cls`, of every choice, whose type says `role`, each with what it says."""
+    for name, hint in type_hints(cls).items():
+        below = f"{path}.{name}" if path else name
+        if (marker := role_of(hint, role)) is not None:
+            yield below, marker
             continue
-        for path, below in _nodes(value, name):
-            for field in fields_with(below, role):
-                yield dataclasses.replace(field, path=f"{path}.{field.path}")
+        for node, place, _ in nodes_of(hint, below):
+            yield from declared_with(node, role, path=place)
+
+
+def own_modules(node: Any, *, outside: tuple[type[KeyRole], ...] = ()) -> list[str]:
+    """List the modules of the user's own code that a configuration names."""
+    return [
+        module
+        for code in fields_with(node, OwnCode, outside=outside)
+        for module in code.role.modules(code.value)
+    ]
 
 
 def role_of(hint: Any, role: type[R]) -> R | None:
@@ -128,12 +169,16 @@ def role_of(hint: Any, role: type[R]) -> R | None:
     return next((marker for marker in markers if isinstance(marker, role)), None)
 
 
-def without(node: Any, *roles: type[KeyRole]) -> dict[str, Any]:
-    """The plain form of `node`, as of `to_dict`, without the fields that have one of `roles`."""
+def without(node: Any, *roles: type[KeyRole], keep_in_step: bool = False) -> dict[str, Any]:
+    """The plain form of `node`, as of `to_dict`, without the fields that have one of `roles`.
+
+    With `keep_in_step` those in which processes must agree stay.
+    """
     return {
-        name: _without(getattr(node, name), roles)
+        name: _without(getattr(node, name), roles, keep_in_step)
         for name, hint in _hints(node).items()
-        if not isinstance(role_of(hint, KeyRole), roles)
+        if not isinstance(role := role_of(hint, KeyRole), roles)
+        or (keep_in_step and isinstance(role, ResultNeutral) and role.in_step)
     }
 
 
@@ -164,13 +209,13 @@ def _nodes(value: Any, path: str) -> Iterator[tuple[str, Any]]:
             yield from _nodes(below, f"{path}[{place}]")
 
 
-def _without(value: Any, roles: tuple[type[KeyRole], ...]) -> Any:
+def _without(value: Any, roles: tuple[type[KeyRole], ...], keep_in_step: bool) -> Any:
     if dataclasses.is_dataclass(value):
-        return without(value, *roles)
+        return without(value, *roles, keep_in_step=keep_in_step)
     if isinstance(value, Mapping):
-        return {str(key): _without(below, roles) for key, below in value.items()}
+        return {str(key): _without(below, roles, keep_in_step) for key, below in value.items()}
     if isinstance(value, tuple):
-        return [_without(below, roles) for below in value]
+        return [_without(below, roles, keep_in_step) for below in value]
     return to_dict(value)
 
 

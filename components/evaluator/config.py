@@ -113,11 +113,6 @@ class EvaluatorConfig(ConfigNode):
     # and its thresholds count. Slower: TFMA looks at every example on its own.
     eval_config: Annotated[str, OwnCode(_metric_modules)] = ""
 
-    @property
-    def own_modules(self) -> tuple[str, ...]:
-        """The modules that metrics are taken from, TFMA's own apart."""
-        return (*_own_modules(self.metrics), *_metric_modules(self.eval_config))
-
     def __post_init__(self) -> None:
         super().__post_init__()
         columns = [s.column for s in self.slices]

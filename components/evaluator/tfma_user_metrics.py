@@ -40,6 +40,7 @@ from yt8m.components.metrics.own import with_own
 from yt8m.components.records.tfrecord import frame, read_records
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.own_code import missing_module
+from yt8m.schemas.roles import own_modules
 from yt8m.schemas.vocabulary import Vocabulary
 
 _METRICS_FILE, _PLOTS_FILE = ".user-metrics.tfrecord", ".user-plots.tfrecord"
@@ -75,7 +76,7 @@ def parse_user_metrics(text: str, *, has_baseline: bool) -> config_pb2.EvalConfi
 def check_user_metrics(evaluator: EvaluatorConfig, gate: GateConfig) -> None:
     """ConfigError where the eval config is none, or a threshold names a metric that nobody adds."""
     config = parse_user_metrics(evaluator.eval_config, has_baseline=True)
-    if config is None or any(missing_module(module) for module in evaluator.own_modules):
+    if config is None or any(missing_module(module) for module in own_modules(evaluator)):
         return
     ours = [m.name for m in with_own(evaluator.metrics, "evaluator.metrics")]
     computations = metric_specs.to_computations(config.metrics_specs, eval_config=config)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from tfx import types
@@ -40,7 +41,7 @@ def create_trainer(
     )
 
 
-def training_config(  # noqa: PLR0913  (what the channels do not tell)
+def training_config(
     config: TrainerConfig,
     features: FeatureConfig,
     level: Level,
@@ -48,9 +49,7 @@ def training_config(  # noqa: PLR0913  (what the channels do not tell)
     transform: str = "",
     checkpoint_root: str,
     vocabulary: str = "",
-    vocabulary_digest: str = "",
-    warm_start_digest: str = "",
-    teacher_digest: str = "",
+    digests: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """What a training is, in the `custom_config` of the Trainer, and of the Tuner before it."""
     return custom_config(
@@ -62,8 +61,6 @@ def training_config(  # noqa: PLR0913  (what the channels do not tell)
         transform=transform,
         vocabulary=vocabulary,
         # For TFX's cache; paths say too little.
-        vocabulary_digest=vocabulary_digest,
-        warm_start_digest=warm_start_digest,
-        teacher_digest=teacher_digest,
+        digests=dict(digests),
         checkpoint_root=checkpoint_root,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 from yt8m.components.inputs.config import check_buckets
 from yt8m.components.trainer.config import TrainerConfig
@@ -13,49 +13,29 @@ from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.json_file import JsonFile, fields_of
+from yt8m.schemas.roles import Content, OfExport, ResultNeutral, SourcePath, without
 
 FILE_NAME = "job.json"  # where a backend hands it to its processes
-_SETTINGS = (
-    "batch_size",
-    "accumulate",
-    "seed",
-    "optimizer",
-    "schedule",
-    "regularisation_penalty",
-    "clip_gradient_norm",
-    "clip",
-    "ema_momentum",
-    "normalize_gradients",
-    "precision",
-    "inputs",
-    "teacher",
-)
-
-_OF_ONE_PROCESS = (
-    "backend",
-    "distribution",
-    "evaluation",
-    "early_stopping",
-    "warm_start",
-    "start_from_base",
-    "start_new_model",
-)
+CONTENT = "content"  # among the settings: digests
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingJob(JsonFile):
     """One training, completely described; only TF_CONFIG differs between its processes."""
 
-    manifest: str  # address of manifest.json
+    manifest: Annotated[str, SourcePath(Content.FILE)]  # address of manifest.json
     checkpoint_dir: str
     log_dir: str  # TensorBoard, training.jsonl
     export_dir: str  # the SavedModel
     evaluation_dir: str = ""  # exports of the continuous evaluation; empty: below log_dir
-    transform_graph: str = ""
+    transform_graph: Annotated[str, SourcePath(Content.DIRECTORY)] = ""
     transform: str = ""  # dotted path of a function of the user's own; empty: our arithmetic
-    vocabulary: str = ""
-    base_model: str = ""  # an export to start from, empty for none
+    vocabulary: Annotated[str, SourcePath(Content.FILE)] = ""
+    # An export to start from, empty for none.
+    base_model: Annotated[str, SourcePath(Content.DIRECTORY)] = ""
     code_version: str = ""
+    # Digests of what the weights depend on beyond the settings, each by what it is called.
+    content: dict[str, str] = field(default_factory=dict)
     heartbeat: str = ""  # a file that changes while somebody follows the training; empty: none
     abandoned_after_s: float = 0.0  # without such a change it saves and ends; 0: never
     level: Level = Level.VIDEO
@@ -87,18 +67,29 @@ class TrainingJob(JsonFile):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What changes the weights from here on, and may change under a checkpoint."""
-        described: dict[str, Any] = to_dict(self.trainer)
-        return {key: described[key] for key in _SETTINGS}
+        """All that decides the weights, noted beside the checkpoints."""
+        return {
+            "trainer": without(self.trainer, ResultNeutral, OfExport, SourcePath),
+            "features": to_dict(self.features),
+            "data": {"level": self.level.value},
+            "transform": {"function": self.transform},
+            CONTENT: self.content,
+        }
+
+    @property
+    def key(self) -> str:
+        """Names the training: another value of what decides the weights is another key."""
+        text = json.dumps(self.settings, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
     def shared_settings(self) -> dict[str, Any]:
-        """What all processes that train in step must be given alike; paths may differ."""
-        trainer: dict[str, Any] = to_dict(self.trainer)
-        for key in _OF_ONE_PROCESS:
-            del trainer[key]
+        """What all processes that train in step must be given alike; paths may differ.
+
+        So may what changes nothing of the result, unless it decides when processes meet.
+        """
         return {
-            "trainer": trainer,
+            "trainer": without(self.trainer, ResultNeutral, SourcePath, keep_in_step=True),
             "features": to_dict(self.features),
             "transform": self.transform,
             "level": self.level.value,
@@ -126,26 +117,3 @@ def parse_job(text: str) -> TrainingJob:
         return from_dict(TrainingJob, fields_of(text))  # a person may have written it
     except ValueError as error:
         raise ConfigError(f"the training job is not JSON: {error}") from error
-
-
-def run_key(
-    trainer: TrainerConfig,
-    *,
-    features: FeatureConfig,
-    level: Level,
-    data_digest: str,
-    base_model: str,
-    vocabulary: str,
-    teacher: str = "",
-    code_version: str,
-) -> str:
-    """Names a training's checkpoint directory: whatever changes the weights changes the key.
-
-    Where it runs and what it writes down along the way do not.
-    """
-    config = to_dict(trainer)
-    for key in ("backend", "distribution", "log", "start_new_model"):
-        del config[key]
-    digests = [data_digest, base_model, vocabulary, teacher, code_version]
-    parts = [config, to_dict(features), level.value, *digests]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]

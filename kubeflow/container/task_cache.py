@@ -16,8 +16,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
+from yt8m.components.trainer.config import TrainerConfig
+from yt8m.components.trainer.state.content_digest import content_digest
+from yt8m.components.tuner.config import TunerConfig
+from yt8m.pipeline.config import PipelineConfig
 from yt8m.schemas.code_digest import code_digest
+from yt8m.schemas.config_tree import ConfigNode, from_dict
 from yt8m.schemas.json_file import NewerFormatError, fields_of, reading, to_text
+from yt8m.schemas.roles import Content, ResultNeutral, SourcePath, declared_with, without
 
 # What takes long, or would give other bytes for the same inputs. The others look outside, or are
 # done in no time.
@@ -30,11 +37,18 @@ _EXECUTORS = {
 }
 _LIBRARIES = ("tfx", "tensorflow", "apache-beam")
 _CODE = "yt8m.pipeline.graph"
-_OUTSIDE = (
-    "vocabulary",
-    "warm_start",
-    "saved_model",
-)  # files that parameters name: their content counts
+# Where parameters hold nodes of the configuration, by component and key.
+_NODES: Mapping[str, Mapping[str, type[ConfigNode]]] = {
+    "Trainer": {"config": TrainerConfig},
+    "Tuner": {"config": TrainerConfig, "tuner": TunerConfig},
+    "Evaluator": {"config": EvaluatorConfig, "gate": GateConfig},
+}
+# Files that parameters name, whatever component is given them.
+_SOURCES = {
+    path.rpartition(".")[2]: source.content
+    for path, source in declared_with(PipelineConfig, SourcePath)
+    if source.content is not Content.RECORDS  # which ExampleGen alone reads
+}
 _RESULT = "result.json"
 _KEPT = 5  # of each component
 _log = logging.getLogger(__name__)
@@ -111,20 +125,16 @@ def find_cached_result(
         return None
     inputs = executor_input["inputs"]
     parameters = inputs.get("parameterValues", {})
-    settings = [_parsed(value) for value in parameters.values()]
+    settings = {name: _parsed(value) for name, value in parameters.items()}
     if any(_values(settings, "start_new_model", True)):  # asked for by name
-        return None
-    outside = [path for name in _OUTSIDE for path in _values(settings, name) if path]
-    if any("://" in str(path) for path in outside):
         return None
     artifacts = dict(inputs.get("artifacts", {}))
     trains = component in ("Trainer", "Tuner")
     if trains and not any(_values(settings, "start_from_base", True)):
         artifacts.pop("base_model", None)  # what is in service changes nothing then
     parts = [
-        parameters,
+        _content_of(_neutral(settings, _NODES.get(component, {}))),
         {key: digest_tree(Path(a["artifacts"][0]["uri"])) for key, a in artifacts.items()},
-        [digest_tree(Path(str(path))) for path in outside],
         sorted(executor_input["outputs"].get("artifacts", {})),
         code_digest(_CODE),
         {library: version(library) for library in _LIBRARIES},
@@ -152,6 +162,28 @@ def _parsed(value: Any) -> Any:
         return json.loads(value) if isinstance(value, str) else value
     except ValueError:
         return value
+
+
+def _neutral(tree: Any, nodes: Mapping[str, type[ConfigNode]]) -> Any:
+    """`tree` with `nodes` in it without what changes nothing of the result."""
+    if not isinstance(tree, Mapping):
+        return tree
+    return {
+        key: without(from_dict(nodes[key], below), ResultNeutral)
+        if key in nodes
+        else _neutral(below, nodes)
+        for key, below in tree.items()
+    }
+
+
+def _content_of(tree: Any) -> Any:
+    """`tree` with digests of what source paths lead to, in place of the paths."""
+    if isinstance(tree, Mapping):
+        return {
+            key: content_digest(_SOURCES[key], below) if key in _SOURCES else _content_of(below)
+            for key, below in tree.items()
+        }
+    return [_content_of(below) for below in tree] if isinstance(tree, list) else tree
 
 
 def _values(tree: Any, name: str, wanted: Any = None) -> Iterator[Any]:

@@ -22,10 +22,9 @@ from yt8m.components.records.shard_reader import count_records, open_shard
 from yt8m.components.records.tfrecord import BrokenRecord, read_records
 from yt8m.components.records.validation import Expected, level_fault
 from yt8m.components.records.vocabulary import load_vocabulary
-from yt8m.components.trainer.state.warm_start import weights_digest
-from yt8m.components.trainer.teacher import teacher_digest
 from yt8m.components.trainer.tf_config import Cluster
 from yt8m.pipeline.beam import check_beam
+from yt8m.pipeline.cache_keys import digest_of
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.metadata import check_metadata
 from yt8m.pipeline.run.memory_estimate import available_bytes, training_bytes
@@ -33,6 +32,7 @@ from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import ConfigError, UserError
 from yt8m.schemas.features import LABELS, SEGMENT_LABELS, Level
 from yt8m.schemas.own_code import missing_module
+from yt8m.schemas.roles import SourcePath, fields_with
 
 # Statistics, logs, metadata and a small model; what is copied from the sources comes on top.
 _BASE_DISK_BYTES = 300 << 20
@@ -49,12 +49,13 @@ Check = Callable[[PipelineConfig, Mapping[str, str]], Iterator[str]]
 
 def preflight(config: PipelineConfig, environ: Mapping[str, str]) -> None:
     """Raise one ConfigError that lists every problem found."""
-    problems: list[str] = []
+    found: list[str] = []
     for check in _CHECKS:
         try:
-            problems += check(config, environ)
+            found += check(config, environ)
         except UserError as error:  # the checked part's own message
-            problems.append(str(error))
+            found.append(str(error))
+    problems = list(dict.fromkeys(found))  # of an absent file several checks say the same
     if problems:
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         listing = "\n".join(f"- {problem}" for problem in problems)
@@ -95,6 +96,15 @@ def _push(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
 def _registry(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     check_registry(config.baseline, config.pusher.push_dir)
     return iter(())
+
+
+def _sources(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
+    """Whether every source is there, and what it should be."""
+    for source in fields_with(config, SourcePath):
+        try:
+            digest_of(config, source)
+        except UserError as error:
+            yield str(error)
 
 
 def _data(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
@@ -278,16 +288,6 @@ def _vocabulary(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     return iter(())
 
 
-def _warm_start(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
-    weights_digest(config.trainer.warm_start)
-    return iter(())
-
-
-def _teacher(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
-    teacher_digest(config.trainer.teacher)
-    return iter(())
-
-
 def _cluster(_: PipelineConfig, environ: Mapping[str, str]) -> Iterator[str]:
     Cluster.from_env(environ)
     return iter(())
@@ -306,6 +306,7 @@ _CHECKS: tuple[Check, ...] = (
     _root,
     _push,
     _registry,
+    _sources,
     _data,
     _disk,
     _memory,
@@ -313,8 +314,6 @@ _CHECKS: tuple[Check, ...] = (
     _evaluated_split,
     _evaluated,
     _vocabulary,
-    _warm_start,
-    _teacher,
     _own_code,
     _cluster,
     _beam,

@@ -75,6 +75,13 @@ class ProgressTable:
                     self._said[node.name] = node.state
                     self._line(node)
 
+    def note(self, text: str) -> None:
+        """Show a notice above the table, or between its lines."""
+        if self._live is not None:
+            self._live.console.print(f"warning: {text}", markup=False, highlight=False)
+        else:
+            print(f"warning: {text}", file=self._terminal, flush=True)
+
     def _is_due(self, node: NodeRecord) -> bool:
         """Whether a log should hear how far a component is."""
         return node.state is State.RUNNING and self._clock() - self._last_line >= _LINE_EVERY_S

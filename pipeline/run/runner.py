@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import datetime
 import gc
 import logging
@@ -16,6 +15,7 @@ from yt8m.components import storage
 from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.run_record import FILE_NAME, NodeRecord, RunRecord, Verdict
 from yt8m.components.console.console import Console
+from yt8m.components.console.notices import notices_heard_by
 from yt8m.components.console.progress import progress_heard_by
 from yt8m.components.report.collect import collect
 from yt8m.components.report.page import write_report
@@ -46,15 +46,9 @@ from yt8m.pipeline.run_record import (
 from yt8m.pipeline.workspace import Layout, run_lock
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import Terminated, UserError
+from yt8m.schemas.roles import FilePath, replaced
 
 _log = logging.getLogger(__name__)
-# Beside the root: what the configuration names by a path.
-_PATHS = (
-    ("data", "root"),
-    ("evaluator", "vocabulary"),
-    ("trainer", "warm_start"),
-    ("pusher", "push_dir"),
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +74,7 @@ def run(config: PipelineConfig, options: RunOptions, console: Console) -> RunRes
             return RunResult(known, is_new=False)
         dead = _mark_killed_runs(layout)
         for killed in dead:
-            then = "; this one continues it" if killed.fingerprint == cache_key else ""
+            then = "; this one continues it" if killed.run_key == external.run_key else ""
             console.info(f"run {killed.run_id} was killed {killed.reason}{then}")
         record = _new_record(config, options, external, cache_key, layout)
         begin_record(layout, record)
@@ -92,18 +86,7 @@ def run(config: PipelineConfig, options: RunOptions, console: Console) -> RunRes
 
 def with_absolute_paths(config: PipelineConfig) -> PipelineConfig:
     """The same with absolute paths, so that it means the same from every directory."""
-    root = storage.absolute(config.root)
-    nodes = {
-        node: dataclasses.replace(
-            getattr(config, node),
-            **{field: storage.absolute(getattr(getattr(config, node), field))},
-        )
-        for node, field in _PATHS
-    }
-    if (teacher := config.trainer.teacher) is not None:
-        teacher = dataclasses.replace(teacher, saved_model=storage.absolute(teacher.saved_model))
-        nodes["trainer"] = dataclasses.replace(nodes["trainer"], teacher=teacher)
-    return dataclasses.replace(config, root=root, **nodes)
+    return replaced(config, FilePath, storage.absolute)
 
 
 @dataclass(frozen=True)
@@ -138,7 +121,7 @@ class _Run:
             )
             signals.end_process_after(GRACE_S, recorder.abandon)
             try:
-                with progress_heard_by(recorder.progressed):
+                with progress_heard_by(recorder.progressed), notices_heard_by(table.note):
                     self._run_components(recorder, connection)
                 recorder.update(**read_outcome(recorder.outputs))
             except (Exception, KeyboardInterrupt, SystemExit) as error:
@@ -213,7 +196,7 @@ def _new_record(
         started=now.timestamp(),
         push_dir=config.pusher.push_dir,
         fingerprint=cache_key,
-        source_digest=external.source_digest,
+        source_digest=external.digest("data.root"),
         run_key=external.run_key,
         retraining=options.retraining,
         config=to_dict(config),

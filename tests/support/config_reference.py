@@ -31,7 +31,10 @@ def _lines(node: NodeDoc) -> Iterator[str]:
     yield from (f"### {title}{chosen}", "", _escaped(node.meaning), "")
     fields = [field for field in node.fields if field.type != node.choice]  # all but `name`
     if fields:
-        yield from ("| key | type | default | meaning |", "| --- | --- | --- | --- |")
+        yield from (
+            "| key | type | default | role | meaning |",
+            "| --- | --- | --- | --- | --- |",
+        )
         yield from map(_row, fields)
         yield ""
 
@@ -43,7 +46,7 @@ def _row(field: FieldDoc) -> str:
     explained = [f"`{name}`: {text}" for name, text in field.choices.items() if text]
     named = explained if field.type.startswith("one of") else []
     meaning = ". ".join([field.meaning.rstrip("."), *named])
-    return f"| `{key}` | {_escaped(kind)} | {default} | {_escaped(meaning)} |"
+    return f"| `{key}` | {_escaped(kind)} | {default} | {field.role} | {_escaped(meaning)} |"
 
 
 def _escaped(text: str) -> str:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from yt8m.components import storage
-from yt8m.components.artifacts.manifest import FILE_NAME as MANIFEST_FILE
 from yt8m.components.artifacts.saved_model import MODEL_FILE
+from yt8m.components.registry.find_model import find_model
 from yt8m.components.trainer.backends.kubernetes_api import Clock, KubernetesApi, connect
 from yt8m.components.trainer.backends.kubernetes_job import run_to_completion
 from yt8m.components.trainer.backends.kubernetes_manifest import (
@@ -24,10 +24,11 @@ from yt8m.components.trainer.backends.kubernetes_manifest import (
 from yt8m.components.trainer.cluster.heartbeat import FILE_NAME as HEARTBEAT
 from yt8m.components.trainer.cluster.heartbeat import sending_heartbeats
 from yt8m.components.trainer.job import FILE_NAME as JOB_FILE
-from yt8m.components.trainer.job import TrainingJob
+from yt8m.components.trainer.job import TrainingJob, parse_job
 from yt8m.components.trainer.kubernetes_config import JobSetBackend, TFJobBackend
-from yt8m.schemas.errors import UserError, Yt8mError
-from yt8m.schemas.vocabulary import FILE_NAME as VOCABULARY_FILE
+from yt8m.components.trainer.state.warm_start import find_checkpoint
+from yt8m.schemas.errors import ConfigError, UserError, Yt8mError
+from yt8m.schemas.roles import Content, SourcePath, fields_with, replaced
 
 _COMMAND = ("python", "-m", "yt8m.components.trainer.backends", "--config")
 _log = logging.getLogger(__name__)
@@ -110,30 +111,32 @@ def share(job: TrainingJob, directory: str) -> TrainingJob:
     The job's file is written last. Where it is there already its inputs are too, and pods of an
     earlier attempt may be reading them: they are left alone.
     """
+    sources = [source for source in fields_with(job, SourcePath) if source.value]
+    places = {s.value: _seen_by_all(s.value, directory, f"inputs/{s.path}") for s in sources}
     shared = replace(
-        job,
-        manifest=_below(directory, MANIFEST_FILE, job.manifest),
-        transform_graph=_below(directory, "transform_graph", job.transform_graph),
-        base_model=_below(directory, "base_model", job.base_model),
-        vocabulary=_below(directory, VOCABULARY_FILE, job.vocabulary),
+        replaced(job, SourcePath, lambda path: places.get(path, "")),
         checkpoint_dir=_seen_by_all(job.checkpoint_dir, directory, "checkpoints"),
-        # Wiping is for the job as a whole: a pod that begins again continues.
-        trainer=replace(job.trainer, start_new_model=False),
         log_dir=storage.join(directory, "logs"),
         evaluation_dir=storage.join(directory, "evaluation"),
         export_dir=storage.join(directory, "export"),
     )
-    _copy_if_changed(job.manifest, shared.manifest)
+    # Wiping is for the job as a whole: a pod that begins again continues.
+    shared = replace(shared, trainer=replace(shared.trainer, start_new_model=False))
     file = storage.join(directory, JOB_FILE)
-    if storage.exists(file) and storage.read_text(file) == shared.to_json():
-        return shared
-    _copy_if_changed(job.vocabulary, shared.vocabulary)
-    for name in ("transform_graph", "base_model"):
-        if getattr(job, name):
-            storage.remove_tree(getattr(shared, name))
-            storage.copy_tree(getattr(job, name), getattr(shared, name))
-    storage.write_text(file, shared.to_json())
+    is_complete = storage.exists(file) and _reads_the_same(storage.read_text(file), shared)
+    for source in sources:
+        _COPIES[source.role.content](source.value, places[source.value], is_complete)
+    if not is_complete or storage.read_text(file) != shared.to_json():
+        storage.write_text(file, shared.to_json())
     return shared
+
+
+def _reads_the_same(text: str, job: TrainingJob) -> bool:
+    """Whether the job in `text` is this training, though logged or saved in another way."""
+    try:
+        return parse_job(text).settings == job.settings
+    except ConfigError:
+        return False
 
 
 def patient_job(job: TrainingJob, start_timeout_s: float) -> TrainingJob:
@@ -147,13 +150,43 @@ def patient_job(job: TrainingJob, start_timeout_s: float) -> TrainingJob:
     return replace(job, trainer=replace(job.trainer, distribution=distribution))
 
 
-def _copy_if_changed(source: str, target: str) -> None:
-    """The same content elsewhere has the same run key, and its manifest names other files."""
-    if not source:
+def _copy_file(source: str, target: str, is_complete: bool) -> None:
+    """The same content elsewhere has the same key, and its manifest names other files."""
+    if source == target:
         return
     content = storage.read_bytes(source)
     if not storage.exists(target) or storage.read_bytes(target) != content:
         storage.write_bytes(target, content)
+
+
+def _copy_directory(source: str, target: str, is_complete: bool) -> None:
+    if source != target and not is_complete:
+        storage.remove_tree(target)
+        storage.copy_tree(source, target)
+
+
+def _copy_weights(source: str, target: str, is_complete: bool) -> None:
+    """Of a directory of checkpoints one alone, under the name that an export's has."""
+    if source == target or is_complete:
+        return
+    storage.remove_tree(target)
+    checkpoint = find_checkpoint(source)
+    for file in storage.find(f"{storage.escape(checkpoint)}.*"):
+        ending = file.rpartition("/")[2].removeprefix(checkpoint.rpartition("/")[2])
+        storage.copy(file, storage.join(target, "variables", f"variables{ending}"))
+
+
+def _copy_model(source: str, target: str, is_complete: bool) -> None:
+    """Of a push directory the version in service."""
+    _copy_directory(find_model(source) if source != target else source, target, is_complete)
+
+
+_COPIES = {
+    Content.FILE: _copy_file,
+    Content.DIRECTORY: _copy_directory,
+    Content.WEIGHTS: _copy_weights,
+    Content.MODEL: _copy_model,
+}
 
 
 def check_export(directory: str) -> None:
@@ -168,11 +201,6 @@ def check_export(directory: str) -> None:
 def _heartbeat_every_s(abandoned_after_s: float) -> float:
     """Often enough that a few lost ones do not end a job."""
     return min(abandoned_after_s / 20 or 60.0, 60.0)
-
-
-def _below(directory: str, name: str, given: str) -> str:
-    """The place for an input, or the empty text where the job has none."""
-    return storage.join(directory, name) if given else ""
 
 
 def _seen_by_all(path: str, directory: str, name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from yt8m.components import storage
@@ -15,9 +16,10 @@ from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.trainer.backends.backend import create_backend
 from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.trainer.hyperparameters import with_values
-from yt8m.components.trainer.job import TrainingJob, run_key
+from yt8m.components.trainer.job import TrainingJob
+from yt8m.components.trainer.state.content_digest import content_digests
+from yt8m.components.trainer.state.training_notes import announce_interrupted
 from yt8m.components.trainer.state.warm_start import weights_digest
-from yt8m.components.trainer.teacher import teacher_digest
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import FeatureConfig, Level
@@ -26,6 +28,7 @@ from yt8m.schemas.features import FeatureConfig, Level
 def run_fn(fn_args: Any) -> None:  # Any: TFX's FnArgs is an attrs class without types
     """Train, and export to `fn_args.serving_model_dir`."""
     job = job_of(fn_args)
+    announce_interrupted(job)
     create_backend(job.trainer.backend).run(job, os.environ)
 
 
@@ -40,19 +43,18 @@ def job_of(fn_args: Any) -> TrainingJob:
     manifest = _find_manifest(fn_args.train_files)
     vocabulary = custom.get("vocabulary", "")
     base_model = _existing_model(fn_args.base_model) if trainer.start_from_base else ""
-    key = run_key(
-        trainer,
-        features=features,
-        level=level,
-        data_digest=_data_digest(manifest),
-        base_model=weights_digest(trainer.warm_start or base_model),
-        vocabulary=vocabulary_digest(vocabulary) if trainer.learns_verticals else "",
-        teacher=teacher_digest(trainer.teacher),
-        code_version=custom["code_version"] + custom.get("transform", ""),
-    )
-    return TrainingJob(
+    content = {
+        "the records": _data_digest(manifest),
+        "the code": custom["code_version"],
+        **content_digests(trainer, path="trainer"),
+    }
+    if base_model and not trainer.warm_start:
+        content["the baseline"] = weights_digest(base_model)
+    if trainer.learns_verticals:
+        content["evaluator.vocabulary"] = vocabulary_digest(vocabulary)
+    job = TrainingJob(
         manifest=manifest,
-        checkpoint_dir=f"{custom['checkpoint_root']}/{key}",
+        checkpoint_dir="",
         log_dir=fn_args.model_run_dir,
         export_dir=fn_args.serving_model_dir,
         transform_graph=fn_args.transform_output or "",
@@ -60,10 +62,12 @@ def job_of(fn_args: Any) -> TrainingJob:
         vocabulary=vocabulary,
         base_model=base_model,
         code_version=custom["code_version"],
+        content=content,
         level=level,
         features=features,
         trainer=trainer,
     )
+    return replace(job, checkpoint_dir=f"{custom['checkpoint_root']}/{job.key}")
 
 
 def _find_manifest(train_files: list[str]) -> str:

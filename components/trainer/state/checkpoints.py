@@ -18,15 +18,18 @@ import tensorflow as tf
 from yt8m.components import storage
 from yt8m.components.artifacts.read import read_file
 from yt8m.components.trainer.state.plateau import PlateauState, parse_state
+from yt8m.components.trainer.state.training_notes import (
+    DONE_FILE,
+    find_changes,
+    read_settings,
+    write_settings,
+)
 from yt8m.components.trainer.state.warm_start import list_checkpoints
-from yt8m.schemas.config_tree import flatten
 from yt8m.schemas.errors import ConfigError, UserError
 from yt8m.schemas.json_file import fields_of, to_text
 
 _STATE_FILE = "checkpoint"  # TensorFlow's: names the newest checkpoint and those before it
 _MODEL_FILE = "model.json"
-_SETTINGS_FILE = "settings.json"
-_DONE_FILE = "DONE"
 _BEST = "best"  # of the validations within training
 _BEST_EVALUATED = "best_evaluated"
 _PREFIX = "ckpt"
@@ -173,9 +176,9 @@ def prepare(
     _restore_state_file(directory)
     _log_changed_settings(directory, fields_of(to_text(settings)))
     storage.write_text(path, to_text(model))
-    storage.write_text(f"{directory}/{_SETTINGS_FILE}", to_text(settings))
-    if storage.exists(f"{directory}/{_DONE_FILE}"):
-        storage.remove(f"{directory}/{_DONE_FILE}")
+    write_settings(directory, settings)
+    if storage.exists(f"{directory}/{DONE_FILE}"):
+        storage.remove(f"{directory}/{DONE_FILE}")
 
 
 def _restore_state_file(directory: str) -> None:
@@ -207,11 +210,10 @@ def _has_state_file(directory: str) -> bool:
 
 
 def _log_changed_settings(directory: str, wanted: Mapping[str, Any]) -> None:
-    path = f"{directory}/{_SETTINGS_FILE}"
-    if not storage.exists(path) or not list_checkpoints(directory):
+    there = read_settings(directory)
+    if there is None or not list_checkpoints(directory):
         return
-    rows = _differences(_read(path), wanted, prefix="trainer.")
-    if rows:
+    if rows := _differences(there, wanted):
         _log.warning(
             "%s: training continues with other settings than at its last start. Rates follow the "
             "new ones from here on; another seed or batch size also changes which records an epoch "
@@ -225,17 +227,11 @@ def _read(path: str) -> dict[str, Any]:
     return read_file(path, fields_of)
 
 
-def _differences(
-    there: Mapping[str, Any], wanted: Mapping[str, Any], *, prefix: str = ""
-) -> list[str]:
+def _differences(there: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
     """One line for each value that is not the same in both trees."""
-    old, new = flatten(there), flatten(wanted)
-    differing = [k for k in sorted({*old, *new}) if old.get(k, "-") != new.get(k, "-")]
-    width = max((len(key) for key in differing), default=0) + len(prefix)
-    return [
-        f"  {prefix + k:<{width}}  there: {old.get(k, '-')}  now: {new.get(k, '-')}"
-        for k in differing
-    ]
+    changes = find_changes(there, wanted)
+    width = max((len(change.key) for change in changes), default=0)
+    return [f"  {c.key:<{width}}  there: {c.there}  now: {c.now}" for c in changes]
 
 
 def _check_same_model(there: Mapping[str, Any], wanted: Mapping[str, Any], directory: str) -> None:
@@ -263,12 +259,12 @@ class Done:
 def mark_done(directory: str, done: Done) -> None:
     """Tell the other processes that the last checkpoint is written."""
     text = {"step": done.step, "limits": done.stopping_criteria, "id": uuid.uuid4().hex}
-    storage.write_text(f"{directory}/{_DONE_FILE}", to_text(text))
+    storage.write_text(f"{directory}/{DONE_FILE}", to_text(text))
 
 
 def read_done(directory: str) -> Done | None:
     """The marker, if training has ended."""
-    path = f"{directory}/{_DONE_FILE}"
+    path = f"{directory}/{DONE_FILE}"
     if not storage.exists(path):
         return None
     data = _read(path)

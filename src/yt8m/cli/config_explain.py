@@ -81,6 +81,7 @@ def _explanation(field: FieldDoc, choices: Sequence[str], presets: Mapping[str, 
         "type": field.type,
         "default": field.default_text,
         "limits": field.limits,
+        "role": field.role,
         "choices": _aligned(field.choices) if any(field.choices.values()) else "",
         "presets": _aligned({preset: json.dumps(value) for preset, value in presets.items()}),
     }

@@ -22,6 +22,7 @@ from yt8m.components.storage.temporary import own_temporary_directory
 from yt8m.components.trainer.backends.backend import create_backend
 from yt8m.components.trainer.backends.local import run_cluster
 from yt8m.components.trainer.job import TrainingJob
+from yt8m.components.trainer.state.content_digest import content_digests
 from yt8m.components.trainer.tf_config import Cluster, ClusterKind, check_processes
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.presets import load_config
@@ -79,6 +80,7 @@ def _job(config: PipelineConfig, args: TrainArguments, out: Path) -> TrainingJob
         evaluation_dir=str(out / "evaluated"),
         vocabulary=config.evaluator.vocabulary,
         transform=config.transform.function,
+        content=content_digests(config.trainer, path="trainer"),
         level=config.data.level,
         features=config.features,
         trainer=config.trainer,

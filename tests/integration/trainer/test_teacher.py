@@ -91,12 +91,12 @@ def test_a_push_directory_is_a_teacher_and_its_digest_follows_what_is_in_service
     assert yt8m([*words, "--quiet"]) == 0
     first = make_job(tmp_path, data=data, teacher={"saved_model": str(push)})
     direct = make_job(tmp_path, data=data, teacher={"saved_model": teacher})
-    digests = [teacher_digest(job.trainer.teacher) for job in (first, direct)]
+    digests = [teacher_digest(job.trainer.teacher.saved_model) for job in (first, direct)]
     assert digests[0] == digests[1] != ""
     run_job(dataclasses.replace(first, checkpoint_dir=str(tmp_path / "c")), {})
     words[2] = train(tmp_path / "other", data).export_dir
     assert yt8m([*words, "--quiet"]) == 0
-    assert teacher_digest(first.trainer.teacher) != digests[0]
+    assert teacher_digest(first.trainer.teacher.saved_model) != digests[0]
 
 
 def test_what_cannot_teach_ends_a_training_before_its_first_step(tmp_path, data):

@@ -1,6 +1,7 @@
 """Which tasks are the same task again, and what they are given in the place of running."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,15 @@ TRAINER = "tfx.components.trainer.executor.GenericExecutor"
 def task(tmp_path):
     """A Trainer's task in a new pod of run `run`; what the task is, by the keywords."""
 
-    def make(run, *, executor=TRAINER, data="data", base="base", config=None, work="work"):
+    def make(
+        run, *, executor=TRAINER, data="data", base="base", config=None, work="work", **custom
+    ):
         pod = tmp_path / run
         inputs = {"examples": data, "base_model": base}
         for name, content in inputs.items():
             (pod / name).mkdir(parents=True, exist_ok=True)
             (pod / name / "file").write_text(content)
-        custom = {"config": config or {"start_from_base": False}}
+        custom["config"] = config or {"start_from_base": False}
         executor_input = {
             "inputs": {
                 "parameterValues": {"custom_config": json.dumps(custom)},
@@ -90,11 +93,13 @@ def test_what_is_in_service_counts_where_training_starts_from_it(task):
 
 def test_files_that_the_configuration_names_count_by_their_content(task, tmp_path):
     (tmp_path / "vocabulary.csv").write_text("1")
-    config = {"vocabulary": str(tmp_path / "vocabulary.csv")}
-    _run(*task("one", config=config))
-    assert task("two", config=config)[1].restore()
+    named = {"vocabulary": str(tmp_path / "vocabulary.csv")}
+    _run(*task("one", **named))
+    assert task("two", **named)[1].restore()
+    copy = shutil.copy(tmp_path / "vocabulary.csv", tmp_path / "elsewhere.csv")
+    assert task("three", vocabulary=str(copy))[1].restore()
     (tmp_path / "vocabulary.csv").write_text("2")
-    assert not task("three", config=config)[1].restore()
+    assert not task("four", **named)[1].restore()
 
 
 def test_a_teacher_that_changed_makes_the_task_run(task, tmp_path):
@@ -113,8 +118,6 @@ def test_a_teacher_that_changed_makes_the_task_run(task, tmp_path):
         {"work": ""},
         {"executor": "yt8m.components.example_gen.executor.Executor"},
         {"config": {"start_new_model": True}},
-        {"config": {"warm_start": "gs://bucket/model"}},
-        {"config": {"teacher": {"saved_model": "gs://bucket/model"}}},
     ],
 )
 def test_some_tasks_are_never_remembered(task, how):

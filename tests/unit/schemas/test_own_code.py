@@ -10,6 +10,7 @@ from yt8m.pipeline.presets import load_config
 from yt8m.pipeline.run.preflight import preflight
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.own_code import load_named, missing_module
+from yt8m.schemas.roles import own_modules
 
 OWN_METRIC = 'metrics_specs { metrics { class_name: "A" module: "own_m" } }'
 
@@ -52,13 +53,11 @@ def test_a_missing_module_is_found_before_the_run_starts(tmp_path):
             f"evaluator.eval_config={json.dumps(OWN_METRIC)}",
         ],
     )
-    assert config.evaluator.own_modules == ("own_m",)
+    assert own_modules(config.evaluator) == ["own_m"]
     with pytest.raises(ConfigError) as caught:
         preflight(config, {})
-    assert "trainer.network = not_there.Net: there is no module not_there" in str(caught.value)
-    assert "transform.function = not_there.vectors: there is no module not_there" in str(
-        caught.value
-    )
+    assert "trainer.network: there is no module not_there" in str(caught.value)
+    assert "transform.function: there is no module not_there" in str(caught.value)
     assert "evaluator.eval_config: there is no module own_m" in str(caught.value)
 
 
@@ -67,9 +66,9 @@ def test_the_code_is_in_the_key_of_the_run(package, setting):
     from yt8m.pipeline.cache_keys import _run_key
 
     config = load_config("smoke", [f"{setting}=my_parts.networks.Net"])
-    before = _run_key(config)
+    before = _run_key(config, {})
     plain = load_config("smoke")
-    unchanged = _run_key(plain)
+    unchanged = _run_key(plain, {})
     (package / "my_parts" / "layers.py").write_text("SIZE = 4\n")
-    assert _run_key(config) != before
-    assert _run_key(plain) == unchanged
+    assert _run_key(config, {}) != before
+    assert _run_key(plain, {}) == unchanged

@@ -1,8 +1,10 @@
+import dataclasses
+
 import pytest
 
 from yt8m.components.models.config import FrameLogisticConfig, LogisticConfig, MoeConfig
 from yt8m.components.trainer.config import TrainerConfig
-from yt8m.components.trainer.job import TrainingJob, parse_job, run_key
+from yt8m.components.trainer.job import TrainingJob, parse_job
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import FeatureConfig, Level
@@ -164,31 +166,25 @@ def test_steps_follow_from_limits_and_rows_of_an_update(values, updates):
 
 
 def key(trainer=None, **changed):
-    values = {
-        "features": FeatureConfig(),
-        "level": Level.VIDEO,
-        "data_digest": "d",
-        "base_model": "",
-        "vocabulary": "",
-        "code_version": "1",
-    }
-    return run_key(trainer or TrainerConfig(), **{**values, **changed})
+    content = {"the records": "d", "the code": "1"} | changed.pop("content", {})
+    return dataclasses.replace(job(**(trainer or {})), content=content, **changed).key
 
 
-def test_the_run_key_changes_with_all_that_changes_the_result_and_with_nothing_else():
+def test_the_key_changes_with_all_that_decides_the_weights_and_with_nothing_else():
     assert key() == key()
     others = [
-        key(TrainerConfig(batch_size=7)),
-        key(data_digest="e"),
-        key(base_model="b"),
-        key(code_version="2"),
-        key(vocabulary="v"),
+        key({"batch_size": 7}),
+        key(content={"the records": "e"}),
+        key(content={"the baseline": "b"}),
+        key(content={"the code": "2"}),
+        key(content={"evaluator.vocabulary": "v"}),
+        key(transform="my.function"),
         key(level=Level.FRAME),
         key(features=FeatureConfig(num_classes=5)),
     ]
-    assert len({key(), *others}) == 8
+    assert len({key(), *others}) == 9
     elsewhere = {"backend": {"name": "local"}, "log": {"every_steps": 3}}
-    assert key(from_dict(TrainerConfig, elsewhere)) == key()
+    assert key(elsewhere) == key(manifest="n", checkpoint_dir="d") == key()
 
 
 def test_what_must_not_change_under_a_checkpoint_is_the_model_not_its_training():

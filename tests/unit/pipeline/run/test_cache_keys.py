@@ -29,7 +29,8 @@ def values(tmp_path):
 def keys(values, tmp_path):
     config = from_dict(PipelineConfig, values)
     external = resolve_external_inputs(config, Layout(tmp_path / "root"))
-    return external.teacher_digest, external.run_key, fingerprint(config, external)
+    teacher = external.digest("trainer.teacher.saved_model")
+    return teacher, external.run_key, fingerprint(config, external)
 
 
 def test_another_teacher_under_the_same_path_is_another_run(values, tmp_path):
