@@ -82,7 +82,8 @@ def check_user_metrics(evaluator: EvaluatorConfig, gate: GateConfig) -> None:
     computations = metric_specs.to_computations(config.metrics_specs, eval_config=config)
     keys = (key for computation in computations for key in computation.keys)
     users = {key.name for key in keys if not (key.sub_key or key.aggregation_type)}
-    names = [*ours, EXAMPLE_COUNT, *sorted(name for name in users if not name.startswith("_"))]
+    public = sorted(name for name in users if not name.startswith("_"))
+    names = list(dict.fromkeys([*ours, EXAMPLE_COUNT, *public]))
     problems = [
         f"gate.thresholds[{i}].metric = {threshold.metric!r}: must be one of {', '.join(names)}"
         f"{nearest(threshold.metric, names)} (a metric by class takes its threshold in "

@@ -245,6 +245,11 @@ def _gate(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     from yt8m.components.evaluator.thresholds import check_gate
 
     yield from check_gate(config.gate, config.evaluator)
+    if config.evaluator.eval_config:
+        # TFMA takes seconds to import.
+        from yt8m.components.evaluator.tfma_user_metrics import check_user_metrics
+
+        check_user_metrics(config.evaluator, config.gate)
 
 
 def _evaluated_split(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:

@@ -1,9 +1,14 @@
 """Thresholds on metrics of the user's eval config are checked before anything runs."""
 
+import json
+
 import pytest
+from records import make_dataset
 
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
 from yt8m.components.evaluator.tfma_user_metrics import check_user_metrics
+from yt8m.pipeline.presets import load_config
+from yt8m.pipeline.run.preflight import preflight
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import ConfigError
 
@@ -47,3 +52,19 @@ def test_a_metric_that_nobody_computes_is_named_before_the_run(metric, words):
 
 def test_a_module_that_only_an_image_has_is_left_to_it():
     check("anything", 'metrics_specs { metrics { class_name: "Own" module: "of_the_image" } }')
+
+
+def test_such_a_metric_is_told_with_all_other_problems_of_a_run(tmp_path):
+    settings = {
+        "root": str(tmp_path / "root"),
+        "data.root": str(make_dataset(tmp_path / "data")),
+        "pusher.push_dir": str(tmp_path / "push"),
+        "evaluator.eval_config": ROWS,
+        "evaluator.split": "train",
+        "gate.thresholds": [{"metric": "row", "minimum": 2}],
+    }
+    config = load_config("smoke", [f"{key}={json.dumps(v)}" for key, v in settings.items()])
+    with pytest.raises(ConfigError) as error:
+        preflight(config, {})
+    for problem in ("gate.thresholds[0].metric = 'row'", "evaluator.split = train"):
+        assert problem in str(error.value)
