@@ -103,6 +103,9 @@ for level in Level:
     assert load_schema(level).feature
 for preset in list_presets():
     load_config(preset.name)
+from yt8m.components.report.model import RunReport
+from yt8m.components.report.page import render_report
+assert "Run incomplete" in render_report(RunReport())
 from yt8m.cli.main import run
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.schemas.config_docs import describe
