@@ -67,7 +67,7 @@ def create_stock_pipeline(
         examples=examples.outputs["examples"],
         schema=schema.outputs["schema"],
         preprocessing_fn=PREPROCESSING_FN,
-        custom_config={"level": level, "features": to_dict(features)},
+        custom_config={"level": level, "features": to_dict(features), "config": {}},
     )
     components: list[Any] = [examples, statistics, schema, validator, transform]
     if level == Level.VIDEO.value:
