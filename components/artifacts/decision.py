@@ -25,8 +25,8 @@ import enum
 from dataclasses import dataclass, field
 
 from yt8m.components.artifacts.estimate import Estimate, estimate_text
-from yt8m.components.metrics.catalogue import GAP
 from yt8m.schemas.json_file import JsonFile
+from yt8m.schemas.metric_names import GAP
 
 FILE_NAME = "decision.json"
 

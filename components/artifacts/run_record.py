@@ -16,6 +16,7 @@ from yt8m.schemas.errors import (
     EXIT_USER,
 )
 from yt8m.schemas.json_file import JsonFile
+from yt8m.schemas.metric_names import GAP
 
 FILE_NAME = "run.json"
 
@@ -107,7 +108,7 @@ class RunRecord(JsonFile):
     @property
     def gap(self) -> float | None:
         """The metric that decides what ships."""
-        return self.metrics.get("gap")
+        return self.metrics.get(GAP)
 
     @property
     def exit_code(self) -> int:

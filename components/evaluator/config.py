@@ -21,9 +21,8 @@ from yt8m.schemas.limits import (
     matches,
     not_empty,
 )
+from yt8m.schemas.metric_names import GAP
 from yt8m.schemas.roles import Content, OwnCode, SourcePath
-
-GAP = "gap"  # what the gate's own three thresholds are on
 
 
 class SliceBy(enum.Enum):

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from yt8m.components.artifacts.decision import Check, Decision, GateMode, evidence_text
 from yt8m.components.artifacts.estimate import Estimate, estimate_text
 from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
-from yt8m.components.metrics.catalogue import GAP
 from yt8m.components.metrics.intervals import Interval, videos_to_decide
+from yt8m.schemas.metric_names import GAP
 
 EXAMPLE_COUNT = "example_count"
 

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from yt8m.components.artifacts.decision import GateMode
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig, Threshold
 from yt8m.components.evaluator.gate import EXAMPLE_COUNT, GateLimit, Quantity
-from yt8m.components.metrics.catalogue import GAP, LOSS, METRICS, Metric
+from yt8m.components.metrics.catalogue import METRICS, Metric
 from yt8m.components.metrics.own import with_own
 from yt8m.schemas.code_digest import module_of
 from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.metric_names import GAP, LOSS
 from yt8m.schemas.own_code import missing_module
 
 _TENSORFLOW_MB = 500  # of a process that has imported it, about

@@ -18,9 +18,7 @@ from yt8m.components.metrics.accumulator import MetricAccumulator
 from yt8m.components.metrics.jackknife import LeftOut, RowsByVideo
 from yt8m.components.metrics.rows import MANY, Rows
 from yt8m.schemas.errors import DataError
-
-GAP = "gap"  # the metric that decides what ships
-LOSS = "loss"  # the metric that training minimises
+from yt8m.schemas.metric_names import GAP, LOSS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.evaluation import ClassMetrics, Evaluation, SliceMetrics
-from yt8m.components.metrics.catalogue import GAP, MetricInfo
+from yt8m.components.metrics.catalogue import MetricInfo
 from yt8m.components.metrics.curves import CurvePoint
 from yt8m.components.report import formatting
 from yt8m.components.report.model import Curve, RunReport
+from yt8m.schemas.metric_names import GAP
 
 _DRAWN = 6  # classes
 _FEW_VIDEOS = 100

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.evaluation import SliceMetrics
-from yt8m.components.metrics.catalogue import LOSS, METRICS, info_of
+from yt8m.components.metrics.catalogue import METRICS, info_of
 from yt8m.components.metrics.curves import CurvePoint
 from yt8m.components.report.charts import (
     Axis,
@@ -25,6 +25,7 @@ from yt8m.components.report.evaluation_views import (
     slice_size,
 )
 from yt8m.components.report.model import Curve, RunReport, TrainingCurves
+from yt8m.schemas.metric_names import LOSS
 
 # Titles of the training curves, in their order.
 _TRAINING = {

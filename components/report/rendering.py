@@ -15,10 +15,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from yt8m.components.artifacts.decision import evidence_text
-from yt8m.components.metrics.catalogue import LOSS
 from yt8m.components.report import evaluation_views as views
 from yt8m.components.report import formatting, plots
 from yt8m.schemas.config_tree import flatten
+from yt8m.schemas.metric_names import LOSS
 
 TEMPLATES = Path(__file__).parent / "templates"
 _FILTERS = (

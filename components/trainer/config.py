@@ -212,7 +212,7 @@ class LogConfig(ConfigNode):
 
     # Steps between two lines of the log.
     every_steps: Annotated[PositiveInt, Bookkeeping(in_step=True)] = 10
-    # Rows of the last batch that Hit@1, PERR and GAP are taken from.
+    # Rows of the last batch that metrics are taken from.
     metric_rows: Annotated[PositiveInt, Bookkeeping(in_step=True)] = 128
     # Of the weights; None: none.
     histograms_every_steps: Annotated[PositiveInt | None, Bookkeeping(in_step=True)] = 500

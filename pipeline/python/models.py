@@ -105,7 +105,7 @@ def evaluate(
     baseline: Model | str | Path | None = None,
     top_k: int = 20,
 ) -> Metrics:
-    """GAP, MAP, PERR, Hit@1 and loss with intervals, as `yt8m evaluate` gives them."""
+    """Every metric with its interval, as `yt8m evaluate` gives them."""
     from yt8m.components.console.console import Console
     from yt8m.components.evaluator.model_evaluation import evaluate_files
 

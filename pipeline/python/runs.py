@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from yt8m.components.artifacts.run_record import RunRecord
-from yt8m.components.evaluator.config import GAP
 from yt8m.pipeline import presets
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.python.show import estimate_columns, frame
@@ -25,6 +24,7 @@ from yt8m.pipeline.run_record import display_status, list_runs, read_record
 from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import EXIT_DONE, EXIT_HELD_BACK, EXIT_USER, UserError, Yt8mError
+from yt8m.schemas.metric_names import GAP
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,12 +11,13 @@ from markupsafe import Markup
 
 from yt8m.components.artifacts.estimate import estimate_text
 from yt8m.components.console.console import text_table
-from yt8m.components.metrics.catalogue import GAP, LOSS, info_of
+from yt8m.components.metrics.catalogue import info_of
 from yt8m.components.report.charts import Axis, Series, line_chart
 from yt8m.components.report.collect_training import curves_of
 from yt8m.components.report.model import Curve
 from yt8m.components.report.rendering import render
 from yt8m.pipeline.results.comparison import ClassComparison, ResultsComparison
+from yt8m.schemas.metric_names import GAP, LOSS
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _SHOWN = 10  # classes that gained most, and as many that lost most, as text

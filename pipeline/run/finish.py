@@ -13,7 +13,6 @@ from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.console.console import Console
-from yt8m.components.evaluator.config import GAP
 from yt8m.pipeline.config import NotifyConfig, PipelineConfig
 from yt8m.pipeline.metadata import Lineage, open_store
 from yt8m.pipeline.run.garbage_collection import find_waste, remove
@@ -21,6 +20,7 @@ from yt8m.pipeline.run.retrain_status import write_metrics
 from yt8m.pipeline.run_record import RunResult
 from yt8m.pipeline.workspace import Layout, run_lock
 from yt8m.schemas.errors import Yt8mError
+from yt8m.schemas.metric_names import GAP
 
 
 def finish_run(

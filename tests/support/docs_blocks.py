@@ -48,3 +48,9 @@ def blocks(page: Path) -> list[Block]:
         Block(page, text.count("\n", 0, match.start()) + 1, match[1], match[2])
         for match in _FENCE.finditer(text)
     ]
+
+
+def files_of(way: str) -> list[str]:
+    """The files that a way of CONTRIBUTING's to add something names, in its order."""
+    section = (ROOT / "CONTRIBUTING.md").read_text().split(f"### {way}\n")[1].split("\n###")[0]
+    return re.findall(r"^\d\. `([^`]+)`", section, flags=re.M)

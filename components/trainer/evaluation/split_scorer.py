@@ -14,10 +14,11 @@ import tensorflow as tf
 
 from yt8m.components.metrics.accumulator import MetricAccumulator
 from yt8m.components.metrics.batch import Batch, BrokenPredictions
-from yt8m.components.metrics.catalogue import LOSS, METRICS, values_of
+from yt8m.components.metrics.catalogue import METRICS, values_of
 from yt8m.components.models.heads import Head, targets
 from yt8m.components.models.network import Network
 from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.metric_names import LOSS
 
 _log = logging.getLogger(__name__)
 

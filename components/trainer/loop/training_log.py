@@ -18,12 +18,13 @@ from yt8m.components.artifacts.training_curve import TRAINING
 from yt8m.components.console.progress import Progress as Bar
 from yt8m.components.metrics.accumulator import MetricAccumulator
 from yt8m.components.metrics.batch import BrokenPredictions
-from yt8m.components.metrics.catalogue import LOSS, METRICS, values_of
+from yt8m.components.metrics.catalogue import METRICS, values_of
 from yt8m.components.models.heads import Head
 from yt8m.components.trainer.config import LogConfig
 from yt8m.components.trainer.evaluation.split_scorer import metrics_batch
 from yt8m.components.trainer.loop.step import StepResult
 from yt8m.components.trainer.state.curve import CurveWriter
+from yt8m.schemas.metric_names import LOSS
 
 _BUCKETS = 30  # of a histogram, as TensorBoard's own
 # Of a batch; its loss is the step's own.

@@ -12,8 +12,8 @@ from numpy.lib.npyio import NpzFile
 from yt8m.cli.arguments.scoring import MetricsArguments
 from yt8m.components.console.console import Console
 from yt8m.components.metrics import Batch, MetricAccumulator, accumulate, values_of
-from yt8m.components.metrics.catalogue import LOSS
 from yt8m.schemas.errors import DataError, UserError
+from yt8m.schemas.metric_names import LOSS
 
 _NEEDED = ("predictions", "labels")
 

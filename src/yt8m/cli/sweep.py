@@ -11,13 +11,13 @@ from yt8m.cli.arguments.runs import SweepArguments
 from yt8m.cli.selection import config_of
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.console.console import Console
-from yt8m.components.evaluator.config import GAP
 from yt8m.pipeline.python.runs import run as run_pipeline
 from yt8m.pipeline.results.model_results import results_of_run
 from yt8m.pipeline.retraining.sweep import Trial, points_of, prepared, sweep
 from yt8m.pipeline.run.runner import with_absolute_paths
 from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import EXIT_DONE, EXIT_FAILED
+from yt8m.schemas.metric_names import GAP
 
 
 def run(args: SweepArguments, console: Console) -> int:

@@ -4,7 +4,7 @@ import re
 import typing
 
 import pytest
-from docs_blocks import ROOT
+from docs_blocks import ROOT, files_of
 
 from yt8m.components.metrics import METRICS
 from yt8m.components.models.config import LossName, ModelConfig
@@ -22,12 +22,6 @@ WAYS = (
 )
 # Of Trainer and Transform the executor is TFX's own.
 STEPS = sorted(path.parent.name for path in (ROOT / "components").glob("*/executor.py"))
-
-
-def files_of(way: str) -> list[str]:
-    """The files that a way names, in its order."""
-    section = (ROOT / "CONTRIBUTING.md").read_text().split(f"### {way}\n")[1].split("\n###")[0]
-    return re.findall(r"^\d\. `([^`]+)`", section, flags=re.M)
 
 
 def text_of(path: str) -> str:
@@ -61,7 +55,7 @@ def test_every_loss_is_in_the_files_of_its_way(loss):
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_every_metric_is_in_the_files_of_its_way(metric):
     catalogue, page, _ = files_of("A metric")
-    assert f'"{metric.name}"' in text_of(catalogue)
+    assert f'"{metric.title}"' in text_of(catalogue)
     assert f"| `{metric.name}` | {metric.meaning} |" in text_of(page)
 
 

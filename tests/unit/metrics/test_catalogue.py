@@ -11,9 +11,10 @@ from yt8m.components.metrics import (
     mean_metric,
     values_of,
 )
-from yt8m.components.metrics.catalogue import GAP, LOSS, info_of, leave_one_out
+from yt8m.components.metrics.catalogue import info_of, leave_one_out
 from yt8m.components.metrics.intervals import spread_of
 from yt8m.schemas.errors import DataError
+from yt8m.schemas.metric_names import GAP, LOSS
 
 RECALL = mean_metric(
     "recall_at_3",

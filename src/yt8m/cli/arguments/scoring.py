@@ -26,7 +26,7 @@ EQUAL, FIT = "equal", "fit"
 class EvaluateArguments(ScoringArguments):
     """Score an exported model on records, with intervals.
 
-    The metrics are GAP, MAP, PERR, Hit@1 and loss. The model is scored by its own `scores`
+    The metrics are those of docs/gating.md. The model is scored by its own `scores`
     signature, so what is measured is what will serve. With a baseline both are scored in one pass,
     and the difference is paired. Records may be of any level; at segment level the rated segments
     are scored.
@@ -177,7 +177,7 @@ class ExportArguments(Arguments):
 class MetricsArguments(Arguments):
     """Score predictions and labels in an .npz file.
 
-    The metrics are Hit@1, PERR, GAP and MAP. The file holds `predictions` and `labels`, both
+    The metrics are those of docs/gating.md. The file holds `predictions` and `labels`, both
     [videos, classes]; a label is any value above 0. `ids` [videos] may name the videos for
     messages. Equal scores of one video rank by class index; between videos they count as the mean
     over all their orders.
