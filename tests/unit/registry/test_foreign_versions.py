@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -24,6 +25,7 @@ from yt8m.components.registry.versions import (
     next_number,
 )
 from yt8m.schemas.errors import UserError
+from yt8m.schemas.json_file import NewerFormatError
 
 FOREIGN = (1, 2, 1_700_000_000)
 
@@ -219,3 +221,24 @@ def test_a_fault_of_the_storage_is_no_damage(
         with pytest.raises(UnreadableVersionError, match="does not answer"):
             use(str(registry))
     assert list_versions(str(registry)) == (1, 2)
+
+
+def test_a_version_of_a_newer_yt8m_stops_everything_and_stays_as_it_is(tmp_path: Path) -> None:
+    push = tmp_path / "push"
+    push_fake(tmp_path, push)
+    push_fake(tmp_path, push)
+    record = push / "2" / RECORD_FILE
+    record.write_text(json.dumps({"format": 2, "yt8m": "1.4.0", "of": "that time"}))
+    before = {path: path.read_bytes() for path in push.rglob("*") if path.is_file()}
+    for use in (
+        lambda: newest(str(push)),
+        lambda: in_service(str(push)),
+        lambda: load_version(str(push), 2),
+        lambda: list(find_damaged(str(push))),
+        lambda: remove_damaged(str(push)),
+        lambda: rollback(str(push), 2),
+        lambda: push_fake(tmp_path, push, keep=1),
+    ):
+        with pytest.raises(NewerFormatError, match=rf"{record}: yt8m 1\.4\.0 wrote it"):
+            use()
+    assert {path: path.read_bytes() for path in push.rglob("*") if path.is_file()} == before
