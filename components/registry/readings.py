@@ -47,7 +47,7 @@ def is_there(file: str) -> bool:
     return storage.exists(file) or is_listed(file)
 
 
-def is_listed(file: str, size: int | None = None) -> bool:
-    """Whether the directory's listing has the file, of this size where one is given."""
+def is_listed(file: str) -> bool:
+    """Whether the directory's listing has the file."""
     found = storage.find(storage.escape(file)).get(file)
-    return found is not None and not found.is_dir and size in (None, found.size)
+    return found is not None and not found.is_dir

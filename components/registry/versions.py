@@ -354,28 +354,26 @@ def wrong_files(path: str, record: VersionRecord, *, verify: bool) -> Iterator[s
     """The files below `path` that are not as the record has them, each with what is wrong.
 
     A fault of the storage is UnreadableVersionError: it must not pass for damage, which is passed
-    over, and removed where somebody says so.
+    over, and removed where somebody says so. In an object store listing and address must agree.
     """
+    try:
+        listed = storage.listed_sizes(path)
+    except OSError as error:
+        raise UnreadableVersionError(f"{path} cannot be listed now: {error}") from error
     for name, expected in record.files.items():
         file = storage.join(path, name)
         try:
-            size = storage.stat(file).size
+            size = listed.get(name)
             if size != expected.bytes:
-                _require_unlisted(file, expected.bytes)
+                size = storage.stat(file).size
+            if size != expected.bytes:
                 yield f"{name} has {size} bytes instead of {expected.bytes}"
             elif verify and file_sha256(file) != expected.sha256:
                 yield f"{name} is not what was pushed (wrong SHA-256)"
         except (FileNotFoundError, NotADirectoryError):
-            _require_unlisted(file, expected.bytes)
             yield f"{name} is missing"
         except OSError as error:
             raise UnreadableVersionError(f"{file} cannot be read now: {error}") from error
-
-
-def _require_unlisted(file: str, size: int) -> None:
-    """UnreadableVersionError where the listing has the file, whatever its own address says."""
-    if is_listed(file, size):
-        raise UnreadableVersionError(f"{file}: listed with {size} bytes, and then said to be other")
 
 
 def _no_record(push_dir: str, version: int) -> str:

@@ -70,6 +70,10 @@ class Backend(Protocol):
         """Names of the directories in a directory, sorted; none where nothing is."""
         ...
 
+    def listed_sizes(self, path: str) -> dict[str, int]:
+        """Sizes of the files below a directory where one listing tells them, else nothing."""
+        ...
+
     def walk(self, path: str) -> Iterator[str]:
         """All files below a directory, relative to it, sorted in each directory."""
         ...

@@ -83,6 +83,11 @@ def list_dir(uri: str) -> list[str]:
     return backend_of(uri).list_dir(_path(uri))
 
 
+def listed_sizes(uri: str) -> dict[str, int]:
+    """Sizes of the files below a directory where one listing tells them, else nothing."""
+    return backend_of(uri).listed_sizes(_path(uri))
+
+
 def list_directories(uri: str) -> list[str]:
     """Names of the directories in the directory, sorted; none where nothing is."""
     return backend_of(uri).list_directories(_path(uri))

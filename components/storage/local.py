@@ -79,6 +79,9 @@ class LocalBackend:
         except FileNotFoundError:
             return []
 
+    def listed_sizes(self, path: str) -> dict[str, int]:
+        return {}
+
     def walk(self, path: str) -> Iterator[str]:
         return _walk(Path(path), ())
 

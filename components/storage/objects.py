@@ -107,6 +107,10 @@ class ObjectBackend(ABC):
             raise IsADirectoryError(f"{path} is a directory")
         return cast(BinaryIO, io.BufferedReader(self._file(path, found), buffer_size=_READ_BYTES))
 
+    def listed_sizes(self, path: str) -> dict[str, int]:
+        prefix = folder(split(path)[1])
+        return {key.removeprefix(prefix): stat.size for key, stat in self._listed(path, prefix)}
+
     def walk(self, path: str) -> Iterator[str]:
         prefix = folder(split(path)[1])
         below = (key.removeprefix(prefix) for key, _ in self._listed(path, prefix))

@@ -31,8 +31,8 @@ _DELETED_AT_ONCE = 1000
 _MISSING = ("404", "NoSuchKey", "NoSuchBucket", "NotFound")
 _CHANGED = ("PreconditionFailed", "ConditionalRequestConflict", "412", "409")
 _REFUSED_STATUS = (401, 403)
-# Amazon answers these with status 400.
-_EXPIRED = ("ExpiredToken", "ExpiredTokenException", "InvalidToken", "TokenRefreshRequired")
+# Amazon answers these with status 400, which is all that the answer to HEAD says.
+_EXPIRED = ("ExpiredToken", "ExpiredTokenException", "InvalidToken", "TokenRefreshRequired", "400")
 
 T = TypeVar("T")
 
@@ -160,7 +160,7 @@ class _S3Object(ObjectFile):
                 at = self._at - start
                 view[at : at + len(chunk)] = chunk
                 self._at += len(chunk)
-        except exceptions.ChecksumError as error:  # some byte of those that came is wrong
+        except exceptions.FlexibleChecksumError as error:  # some byte that came is wrong
             self._at = start
             raise _BrokenOffError(f"{self._path}: {error}") from error
         except (exceptions.BotoCoreError, exceptions.HTTPClientError, OSError) as error:
@@ -286,7 +286,7 @@ def _error_of(reason: Mapping[str, str], path: str, error: ClientError | None = 
     if code in _MISSING:
         return FileNotFoundError(text)
     if code in _EXPIRED:
-        return PermissionError(f"{text}; renew the credentials and run the same command again")
+        return PermissionError(f"{text}; the credentials may have expired: renew them")
     if status in _REFUSED_STATUS or code in ("AccessDenied", *map(str, _REFUSED_STATUS)):
         return PermissionError(text)
     return OSError(text)

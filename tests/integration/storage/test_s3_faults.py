@@ -100,3 +100,52 @@ def test_the_training_reader_resumes_and_blames_no_record(
         with explaining_faults(remote):
             batches(dataset_for_scoring(remote, batch_size=8), 99)
     s3.client.cache_clear()
+
+
+@pytest.mark.parametrize("fault", ["html", "checksum", "404"])
+@pytest.mark.parametrize("times", [1, 2])
+def test_an_answer_that_is_none_of_s3s_is_asked_for_again(
+    bucket: str, proxy: FaultyProxy, fault: str, times: int
+) -> None:
+    content = os.urandom(3000)
+    storage.write_bytes(f"{bucket}/record", content)
+    proxy.faults.extend([fault] * times)
+    if fault == "404":  # which says that the object went away while it was open
+        with pytest.raises(FileNotFoundError):
+            storage.read_bytes(f"{bucket}/record")
+        proxy.faults.clear()
+    assert storage.read_bytes(f"{bucket}/record") == content
+
+
+@pytest.mark.parametrize("fault", ["html", "403", "expired"])
+def test_no_answer_passes_for_an_empty_directory_or_a_missing_file(
+    bucket: str, proxy: FaultyProxy, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(s3, "_BAD_ANSWERS", 2)
+    storage.write_text(f"{bucket}/there/file", "text")
+    proxy.choose = lambda method, path: fault
+    calls = (storage.exists, storage.list_dir, storage.list_directories, storage.read_bytes)
+    for call in (*calls, storage.glob):
+        with pytest.raises(OSError, match="s3://") as raised:
+            call(f"{bucket}/there/file")
+        assert not isinstance(raised.value, FileNotFoundError)
+        assert isinstance(raised.value, PermissionError) == (fault != "html")
+    proxy.choose = None
+
+
+@pytest.mark.parametrize("fault", ["403", "expired"])
+def test_a_write_that_is_refused_says_so_and_is_no_bug(
+    bucket: str, proxy: FaultyProxy, fault: str
+) -> None:
+    proxy.choose = lambda method, path: fault if method in ("PUT", "POST", "DELETE") else ""
+    storage_calls = (
+        lambda: storage.write_text(f"{bucket}/new", "text"),
+        lambda: storage.copy(f"{bucket}/record", f"{bucket}/copy"),
+        lambda: storage.write_if(f"{bucket}/head", b"1", tag=None),
+        lambda: storage.remove_tree(f"{bucket}/there"),
+        lambda: storage.remove(f"{bucket}/record"),
+    )
+    for call in storage_calls:
+        with pytest.raises(PermissionError, match=r"AccessDenied|ExpiredToken"):
+            call()
+    proxy.choose = None

@@ -19,6 +19,7 @@ from chaos.clocks import clocks
 from chaos.damage import damage
 from chaos.lives import lives
 from chaos.network import network
+from chaos.outcomes import outcomes
 from chaos.rivals import rivals
 from chaos.trials import Trial, Trials, tables
 from chaos.writers import record_writers, registry_writers
@@ -31,6 +32,7 @@ KINDS: dict[str, Kind] = {
     "checkpoints": checkpoints,
     "damage": damage,
     "network": network,
+    "outcomes": outcomes,
     "rivals": rivals,
     "clocks": clocks,
 }

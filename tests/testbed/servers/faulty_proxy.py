@@ -5,7 +5,9 @@
 
 Each GET of a byte range takes the next fault from the list; when there is none it passes. With
 `proxy.writes = True` each PUT takes one instead. "lost" is a request that was done and whose answer
-never came.
+never came; "html" is a page with status 200, and "empty" a listing without anything in it.
+
+`proxy.choose`, where it is set, is asked for each request's fault, by its method and path.
 """
 
 from __future__ import annotations
@@ -15,13 +17,26 @@ import socket
 import struct
 import threading
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 _HOP_BY_HOP = ("transfer-encoding", "connection", "content-length")
 _ERROR = "<?xml version='1.0'?><Error><Code>{code}</Code><Message>told to</Message></Error>"
+_STATUS = {
+    "500": (500, "InternalError"),
+    "slow-down": (503, "SlowDown"),
+    "403": (403, "AccessDenied"),
+    "expired": (400, "ExpiredToken"),
+    "404": (404, "NoSuchKey"),
+}
+_CHECKSUM = "x-amz-checksum-"
+_PAGE = b"<html><body>Please log in</body></html>"
+_EMPTY = {
+    "list-type=2": "<ListBucketResult><Name>{bucket}</Name></ListBucketResult>",
+    "/o?": '{{"kind": "storage#objects"}}',
+}
 
 
 class FaultyProxy(ThreadingHTTPServer):
@@ -35,6 +50,7 @@ class FaultyProxy(ThreadingHTTPServer):
         self.faults: deque[str] = deque()
         self.always = ""
         self.writes = False
+        self.choose: Callable[[str, str], str] | None = None
         self.done: Counter[str] = Counter()
         self.served = 0  # bytes of objects
 
@@ -60,12 +76,19 @@ class _Handler(BaseHTTPRequestHandler):
         sent = self.rfile.read(size)
         ranged = self.command == "GET" and "Range" in self.headers
         meant = self.command == "PUT" if self.server.writes else ranged
-        fault = self.server.next_fault() if meant else ""
+        if self.server.choose is not None:
+            fault = self.server.choose(self.command, self.path)
+        else:
+            fault = self.server.next_fault() if meant else ""
         if fault == "reset":
             self._reset()
-        elif fault in ("500", "slow-down"):
-            status, code = (500, "InternalError") if fault == "500" else (503, "SlowDown")
+        elif fault in _STATUS:
+            status, code = _STATUS[fault]
             self._answer(status, [], _ERROR.format(code=code).encode())
+        elif fault == "html":
+            self._answer(200, [("Content-Type", "text/html")], _PAGE)
+        elif fault == "empty" and (text := self._empty_listing()):
+            self._answer(200, [], text.encode())
         else:
             self._pass_on(sent, fault)
 
@@ -81,7 +104,16 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.served += len(body)
         length = answer.getheader("Content-Length") if self.command == "HEAD" else None
         headers = [pair for pair in answer.getheaders() if pair[0].lower() not in _HOP_BY_HOP]
+        if fault == "checksum":
+            headers = [pair for pair in headers if not pair[0].lower().startswith(_CHECKSUM)]
+            headers.append((f"{_CHECKSUM}crc32", "AAAAAA=="))
         self._answer(answer.status, headers, body, length=length, cut=fault == "cut")
+
+    def _empty_listing(self) -> str:
+        """What lists nothing; "" where no listing was asked for."""
+        bucket = urlsplit(self.path).path.split("/")[1]
+        texts = [text for part, text in _EMPTY.items() if part in self.path]
+        return texts[0].format(bucket=bucket) if texts and self.command == "GET" else ""
 
     do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = _forward  # noqa: N815
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest import mock
 
+from faulty_proxy import FaultyProxy, faulty_proxy
 from requirements import fake_gcs_program
 
 from yt8m.components.storage import gcs
@@ -37,6 +38,17 @@ def gcs_server() -> Iterator[str]:
     finally:
         server.terminate()
         server.wait(30)
+
+
+@contextmanager
+def faulty_gcs_server() -> Iterator[tuple[str, FaultyProxy]]:
+    """The same behind a proxy that passes on what it is not told to damage."""
+    with (
+        gcs_server() as uri,
+        faulty_proxy(os.environ["STORAGE_EMULATOR_HOST"]) as proxy,
+        reached_at(proxy.url),
+    ):
+        yield uri, proxy
 
 
 @contextmanager

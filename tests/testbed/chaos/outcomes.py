@@ -1,0 +1,282 @@
+"""Push, import, rollback and prune, with each system call or request failing in turn.
+
+What each says (exit code and message) must agree with `yt8m models list` afterwards, and the next
+push must succeed and leave nothing behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import io
+import itertools
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from unittest import mock
+
+from faulty_proxy import FaultyProxy
+from gcs_server import faulty_gcs_server
+from registry_models import blessed_record, fake_model
+from s3_server import faulty_s3_server
+
+from chaos.trials import Trial
+from yt8m.cli.main import run
+from yt8m.components import storage
+from yt8m.components.artifacts.saved_model import MODEL_FILE
+from yt8m.components.registry import object_store, readings
+from yt8m.components.registry.push import push
+from yt8m.components.registry.versions import list_versions
+from yt8m.components.storage import gcs, s3
+from yt8m.schemas.errors import EXIT_DONE, EXIT_FAILED, EXIT_UNKNOWN, Yt8mError
+
+_SHIM = Path(__file__).with_name("syscall_shim.c")
+_ERRNOS = (errno.EIO, errno.ENOSPC, errno.EACCES)
+_ONCE = ("403", "expired", "404", "html", "empty", "reset", "lost")
+_FROM_THEN_ON = ("403", "expired")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """How a command ended."""
+
+    code: int
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """A registry with a damaged version and three sound ones, and a model to push."""
+
+    registry: str
+    model: str
+
+
+def _push(world: World) -> None:
+    push(world.model, world.registry, blessed_record(run_key="new"), keep=2)
+
+
+def _import(world: World) -> None:
+    push(world.model, world.registry, blessed_record(run_key="new"), served=False)
+
+
+CHANGES: dict[str, Callable[[World], Said]] = {
+    "push": lambda world: _called(_push, world),
+    "import of a baseline": lambda world: _called(_import, world),
+    "rollback": lambda world: _command("rollback", str(_sound(world)), "--push", world.registry),
+    "prune": lambda world: _command("prune", "--yes", "--push", world.registry),
+}
+
+
+def outcomes(work: Path, chance: random.Random, *, stride: int = 1) -> Iterator[Trial]:
+    """Every system call, and every request to S3 and to Google's storage."""
+    yield from on_this_machine(work, chance, stride=stride)
+    with faulty_s3_server() as (bucket, proxy):
+        yield from in_a_store(work, bucket, proxy, chance, stride=stride)
+    with faulty_gcs_server() as (bucket, proxy):
+        yield from in_a_store(work, bucket, proxy, chance, stride=stride)
+
+
+def on_this_machine(work: Path, chance: random.Random, *, stride: int = 1) -> Iterator[Trial]:
+    """In processes that have the shim before libc; each forks one that is hit."""
+    library = work / "syscall_shim.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, _SHIM, "-ldl"], check=True)
+    environment = {**os.environ, "LD_PRELOAD": str(library), "PYTHONPATH": ":".join(sys.path)}
+    command = [sys.executable, "-W", "ignore", "-m", "chaos.outcomes", str(work), str(stride)]
+    command.append(str(chance.randrange(stride)))
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            yield Trial(**json.loads(line))
+    if process.returncode:
+        yield Trial(kind="outcomes", part="local", blow="errno", lost=[f"{process.returncode}"])
+
+
+def in_a_store(
+    work: Path, bucket: str, proxy: FaultyProxy, chance: random.Random, *, stride: int = 1
+) -> Iterator[Trial]:
+    """Through a proxy, before which each request is hit in turn."""
+    template = _build(work, f"{bucket}/{uuid.uuid4().hex}")
+    blows = [(fault, False) for fault in _ONCE] + [(fault, True) for fault in _FROM_THEN_ON]
+    with (
+        mock.patch.object(readings, "pause_s", 0.02),
+        mock.patch.object(object_store.ObjectStore, "waits_s", (0.02, 0.02)),
+        _few_attempts(),
+    ):
+        for (name, change), (fault, lasting) in itertools.product(CHANGES.items(), blows):
+            at, has_failed = chance.randrange(stride), True
+            while has_failed:
+                at += stride
+                world = World(registry=f"{bucket}/{uuid.uuid4().hex}", model=template.model)
+                storage.copy_tree(template.registry, world.registry)
+                before = _listing(world.registry)
+                hit = _hit(proxy, at, fault, lasting=lasting)
+                said = change(world)
+                proxy.choose = None
+                has_failed = hit()
+                lost = list(disagreements(name, before, said, world))
+                where = f"{name} on {bucket.partition('//')[0]}//"
+                until = " from then on" if lasting else ""
+                storage.remove_tree(world.registry)
+                if has_failed:
+                    yield _trial(where, f"request: {fault}{until}", at, said, lost)
+
+
+def disagreements(
+    change: str, before: Mapping[str, object], said: Said, world: World
+) -> Iterator[str]:
+    """Where what was said, what is listed, and what the next push leaves do not fit."""
+    now = _listing(world.registry)
+    if "bug in yt8m" in said.text or "Traceback" in said.text:
+        yield "called a bug"
+    if said.code == EXIT_DONE:
+        yield from _not_done(change, before, now)
+    elif said.code != EXIT_UNKNOWN and change != "prune" and now["sound"] != before["sound"]:
+        yield f"said to be not done, and {before} became {now}"
+    if not before["sound"] <= now["sound"] and change in ("prune", "import of a baseline"):  # type: ignore[operator]
+        yield f"a sound version is gone: {before} became {now}"
+    last = push(world.model, world.registry, blessed_record(run_key="last"), keep=2)
+    then = _listing(world.registry)
+    if then["served"] != last.number or then["leftovers"]:
+        yield f"the next push left {then}"
+
+
+def _not_done(
+    change: str, before: Mapping[str, object], now: Mapping[str, object]
+) -> Iterator[str]:
+    if change in ("push", "rollback") and not now["served"] > before["served"]:  # type: ignore[operator]
+        yield f"said to be in service, and {before} became {now}"
+    if change == "import of a baseline" and len(now["sound"]) != len(before["sound"]) + 1:  # type: ignore[arg-type]
+        yield f"said to be a baseline, and {before} became {now}"
+    if change == "prune" and now["damaged"]:
+        yield f"said to be removed, and {before} became {now}"
+
+
+def _listing(registry: str) -> dict[str, object]:
+    """What `yt8m models list` says."""
+    said = _command("list", "--push", registry, "--json")
+    value = json.loads(said.text)
+    rows = value["versions"]
+    sound = {row["version"] for row in rows if row["state"] in ("blessed", "not blessed")}
+    return {
+        "served": next((row["version"] for row in rows if row["served"]), 0),
+        "sound": sound,
+        "damaged": {row["version"] for row in rows if row["state"] == "damaged"},
+        "leftovers": value["leftovers"],
+    }
+
+
+def _command(*words: str) -> Said:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = run(["models", *words])
+    return Said(code=code, text=out.getvalue() if code == EXIT_DONE else err.getvalue())
+
+
+def _called(action: Callable[[World], None], world: World) -> Said:
+    """As a command would end that does this."""
+    try:
+        action(world)
+    except Yt8mError as error:
+        return Said(code=error.exit_code, text=str(error))
+    except OSError as error:
+        return Said(code=EXIT_FAILED, text=str(error))
+    except Exception as error:
+        return Said(code=EXIT_FAILED, text=f"a bug in yt8m: {type(error).__name__}: {error}")
+    return Said(code=EXIT_DONE, text="")
+
+
+def _sound(world: World) -> int:
+    return list_versions(world.registry)[1]
+
+
+def _build(work: Path, registry: str) -> World:
+    for name in ("damaged", "first", "second", "third"):
+        shutil.rmtree(work / name, ignore_errors=True)
+        version = push(fake_model(work / name), registry, blessed_record(run_key=name))
+        if name == "damaged":
+            storage.write_text(storage.join(version.path, MODEL_FILE), "damaged")
+    shutil.rmtree(work / "new", ignore_errors=True)
+    return World(registry=registry, model=fake_model(work / "new"))
+
+
+def _hit(proxy: FaultyProxy, at: int, fault: str, *, lasting: bool) -> Callable[[], bool]:
+    seen = 0
+
+    def choose(method: str, path: str) -> str:
+        nonlocal seen
+        seen += 1
+        return fault if seen == at or (lasting and seen > at) else ""
+
+    proxy.choose = choose
+    return lambda: seen >= at
+
+
+@contextlib.contextmanager
+def _few_attempts() -> Iterator[None]:
+    """Clients that give up soon: what stays away does so for the whole of a trial."""
+    with mock.patch.object(s3, "_ATTEMPTS", 2), mock.patch.object(gcs, "_ATTEMPTS", 2):
+        s3.client.cache_clear()
+        yield
+    s3.client.cache_clear()
+
+
+def _trial(part: str, blow: str, at: int, said: Said, lost: list[str]) -> Trial:
+    lost = [f"number {at}: exit code {said.code}, {said.text}: {text}" for text in lost]
+    return Trial(kind="outcomes", part=part, blow=blow, lost=lost)
+
+
+def _local_trials(work: Path, stride: int, first: int) -> Iterator[Trial]:
+    shim = ctypes.CDLL(None)
+    shutil.rmtree(work / "template", ignore_errors=True)
+    template = _build(work, str(work / "template"))
+    ways = [
+        (name, number, n) for name, number in itertools.product(CHANGES, _ERRNOS) for n in (1, -1)
+    ]
+    for name, number, sign in ways:
+        at, has_failed = first, True
+        while has_failed:
+            at += stride
+            world = World(registry=str(work / "here"), model=template.model)
+            shutil.rmtree(world.registry, ignore_errors=True)
+            shutil.copytree(template.registry, world.registry)
+            before = _listing(world.registry)
+            said, has_failed = _forked(shim, name, world, sign * at, number)
+            lost = list(disagreements(name, before, said, world))
+            until = " from then on" if sign < 0 else ""
+            if has_failed:
+                blow = f"system call: {errno.errorcode[number]}{until}"
+                yield _trial(f"{name} on this machine", blow, at, said, lost)
+
+
+def _forked(shim: ctypes.CDLL, name: str, world: World, at: int, number: int) -> tuple[Said, bool]:
+    """How the change ends in a process of its own, and whether it came to the call `at`."""
+    with tempfile.TemporaryFile("w+") as file:
+        if (child := os.fork()) == 0:
+            try:
+                shim.fail_at(ctypes.c_long(at), number, os.fsencode(world.registry))
+                said = CHANGES[name](world)
+                calls = shim.calls()
+                shim.fail_at(ctypes.c_long(0), 0, b"")
+                json.dump([asdict(said), calls >= abs(at)], file)
+                file.flush()
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        file.seek(0)
+        said, has_failed = json.load(file)
+        return Said(**said), has_failed
+
+
+if __name__ == "__main__":
+    for trial in _local_trials(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])):
+        print(json.dumps(asdict(trial)), flush=True)
