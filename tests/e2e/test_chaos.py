@@ -11,6 +11,7 @@ from chaos.checkpoints import checkpoints
 from chaos.damage import DAMAGES, damage
 from chaos.lives import STEPS, live
 from chaos.network import network
+from chaos.outcomes import on_this_machine
 from chaos.rivals import rivals
 from chaos.trials import INT, KILL, TERM, Trial, tables
 from chaos.writers import record_writers, registry_writers
@@ -54,6 +55,11 @@ def test_a_run_that_is_killed_and_interrupted_in_turn_ends_as_if_nothing_had_bee
             lambda work, chance: network(work, chance, reads=2, ingests=2, pushes=4, in_a_row=2),
             id="network",
             marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            lambda work, chance: on_this_machine(work, chance, stride=60),
+            id="outcomes",
+            marks=pytest.mark.needs("cc"),
         ),
         pytest.param(lambda work, chance: rivals(work, chance, pushes=2, runs=0), id="rivals"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from yt8m.components import storage
+from yt8m.components.storage.lock import file_lock
 from yt8m.schemas.errors import UserError
 
 
@@ -162,3 +164,28 @@ def test_an_escaped_path_matches_itself_alone(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     wild = str(tmp_path / "a[1]*")
     assert storage.glob(storage.escape(wild)) == [wild]
+
+
+def test_a_file_system_without_locks_is_named_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flock(file: object, kind: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    assert "this file system has no locks (No locks available)" in storage.unwritable(str(tmp_path))
+    with (
+        pytest.raises(UserError, match=rf"{tmp_path}/lock: this file system has no locks.*choose"),
+        file_lock(tmp_path / "lock", holder="me"),
+    ):
+        pass
+
+
+def test_what_was_done_under_a_lock_stands_if_its_file_cannot_be_closed(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    with file_lock(lock, holder="me"):
+        for descriptor in Path("/proc/self/fd").iterdir():
+            if descriptor.resolve() == lock:
+                os.close(int(descriptor.name))
+    with file_lock(lock, holder="another"):
+        assert lock.read_text() == "another"
