@@ -59,7 +59,6 @@ class PipelineRun:
     created: datetime | None = None
     finished: datetime | None = None
     error: str = ""
-    schedule_id: str = ""
     description: str = ""
     tasks: tuple[Task, ...] = ()
 
@@ -97,7 +96,6 @@ class Schedule:
     timing: Timing
     enabled: bool
     description: str = ""
-    created: datetime | None = None
 
 
 class KfpClient:
@@ -333,7 +331,6 @@ def _run(r: Any) -> PipelineRun:
         created=_time(r.created_at),
         finished=_time(r.finished_at),
         error=r.error.message or "" if r.error else "",
-        schedule_id=r.recurring_run_id or "",
         description=r.description or "",
         tasks=tuple(_task(t) for t in details),
     )
@@ -379,7 +376,6 @@ def _schedule(s: Any) -> Schedule:
         ),
         enabled=s.status == "ENABLED" or (s.status is None and s.mode == "ENABLE"),
         description=s.description or "",
-        created=s.created_at,
     )
 
 

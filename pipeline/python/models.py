@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import pandas as pd
+
+from yt8m.components.artifacts.evaluation import Evaluation
 from yt8m.components.artifacts.version_record import VersionRecord
+from yt8m.components.console.console import Console
+from yt8m.components.console.quiet import silence_tensorflow
+from yt8m.components.records.find import find_shards
 from yt8m.components.registry.find_model import find_model
 from yt8m.components.registry.versions import (
     UnusableVersionError,
@@ -17,21 +24,16 @@ from yt8m.components.registry.versions import (
     require_version,
     version_path,
 )
+from yt8m.components.report.model import RunReport
+from yt8m.components.report.page import render_section
 from yt8m.pipeline.python.show import estimate_columns, frame
 from yt8m.schemas.errors import UserError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from yt8m.components.artifacts.evaluation import Evaluation
 
 _AT_ONCE = 512
 
 
 def load_model(path: str | Path) -> Model:
     """The SavedModel in a directory: an export, a pushed version, or a TFX artifact."""
-    from yt8m.components.console.quiet import silence_tensorflow
-
     silence_tensorflow()
     return Model(find_model(str(path)))
 
@@ -53,8 +55,6 @@ class Model:
 
         `records` are serialized, or the directory or pattern of the files that hold them.
         """
-        import numpy as np
-
         ids: list[str] = []
         parts = []
         for batch in _batches(records):
@@ -68,9 +68,6 @@ class Model:
 
         Columns: id, rank, class_id, score, and name where the model was exported with names.
         """
-        import numpy as np
-        import pandas as pd
-
         known = self._loaded.info.top_k
         if not 1 <= top_k <= known:
             raise UserError(f"top_k = {top_k}: the model serves 1 to {known}; `scores` has all")
@@ -106,7 +103,6 @@ def evaluate(
     top_k: int = 20,
 ) -> Metrics:
     """Every metric with its interval, as `yt8m evaluate` gives them."""
-    from yt8m.components.console.console import Console
     from yt8m.components.evaluator.model_evaluation import evaluate_files
 
     def path(one: Model | str | Path) -> str:
@@ -135,8 +131,6 @@ class Metrics:
     @property
     def frame(self) -> pd.DataFrame:
         """By metric: value, lower, upper, and the same of the paired difference."""
-        import pandas as pd
-
         overall = self.evaluation.overall
         rows = {
             name: {
@@ -151,9 +145,6 @@ class Metrics:
         return repr(self.frame)
 
     def _repr_html_(self) -> str:
-        from yt8m.components.report.model import RunReport
-        from yt8m.components.report.page import render_section
-
         report = RunReport(evaluation=self.evaluation)
         return frame(render_section("metrics", report), height=520)
 
@@ -188,8 +179,6 @@ class Registry:
     @property
     def frame(self) -> pd.DataFrame:
         """A row for each version."""
-        import pandas as pd
-
         return pd.DataFrame([self._row(number) for number in reversed(self.versions)])
 
     def _row(self, number: int) -> dict[str, Any]:
@@ -227,7 +216,6 @@ def _batches(records: Iterable[bytes] | str | Path) -> Iterable[Any]:
 
     if isinstance(records, str | Path):
         from yt8m.components.inputs.shards import read_shards
-        from yt8m.components.records.find import find_shards
 
         return read_shards(find_shards(str(records))).batch(_AT_ONCE)
     listed = list(records)

@@ -11,25 +11,28 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
+
+import pandas as pd
 
 from yt8m.components.artifacts.run_record import RunRecord
+from yt8m.components.report.collect_training import curves_of
+from yt8m.components.report.markup import element
+from yt8m.components.report.model import RunReport
+from yt8m.components.report.page import render_section
 from yt8m.pipeline import presets
 from yt8m.pipeline.config import PipelineConfig
+from yt8m.pipeline.python.models import Model, load_model
 from yt8m.pipeline.python.show import estimate_columns, frame
 from yt8m.pipeline.results.comparison import ResultsComparison
 from yt8m.pipeline.results.comparison import compare as compare_results
+from yt8m.pipeline.results.comparison_views import as_section, as_text
 from yt8m.pipeline.results.model_results import ModelResults, executions_of, results_of_run
 from yt8m.pipeline.run_record import display_status, list_runs, read_record
 from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import EXIT_DONE, EXIT_HELD_BACK, EXIT_USER, UserError, Yt8mError
 from yt8m.schemas.metric_names import GAP
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from yt8m.pipeline.python.models import Model
 
 
 def load_config(
@@ -151,8 +154,6 @@ class Run:
     @property
     def metrics(self) -> pd.DataFrame:
         """By metric: value, lower, upper; with a baseline its value, and the difference."""
-        import pandas as pd
-
         decision = self.findings.outputs.decision
         rows = {}
         for name, estimate in self.findings.metrics.items():
@@ -165,8 +166,6 @@ class Run:
     @property
     def classes(self) -> pd.DataFrame:
         """Average precision by class."""
-        import pandas as pd
-
         found = self.findings.outputs.evaluation
         frame = pd.DataFrame([to_dict(one) for one in found.classes] if found else [])
         return frame.set_index("class_id") if len(frame) else frame
@@ -174,8 +173,6 @@ class Run:
     @property
     def slices(self) -> pd.DataFrame:
         """GAP by slice."""
-        import pandas as pd
-
         found = self.findings.outputs.evaluation
         rows = [
             {
@@ -191,15 +188,11 @@ class Run:
     @property
     def curves(self) -> pd.DataFrame:
         """The training curve: a row for each `kind` (train, validation, evaluation) and step."""
-        import pandas as pd
-
         return pd.DataFrame(self.findings.outputs.curve)
 
     @property
     def artifacts(self) -> pd.DataFrame:
         """What its components put out."""
-        import pandas as pd
-
         return pd.DataFrame(
             [
                 {"component": e.node, "output": o.key, "type": o.type_name, "uri": o.uri}
@@ -211,8 +204,6 @@ class Run:
     @property
     def model(self) -> Model:
         """The model that it trained, pushed or not."""
-        from yt8m.pipeline.python.models import load_model
-
         if not (place := self.findings.outputs.uri("model")):
             raise UserError(f"run {self.id} has no model: {self._outcome()}")
         return load_model(place)
@@ -225,11 +216,6 @@ class Run:
         return f"<Run {self.id}: {self.verdict}{gap}>"
 
     def _repr_html_(self) -> str:
-        from yt8m.components.report.collect_training import curves_of
-        from yt8m.components.report.markup import element
-        from yt8m.components.report.model import RunReport
-        from yt8m.components.report.page import render_section
-
         outputs = self.findings.outputs
         report = RunReport(
             decision=outputs.decision,
@@ -270,8 +256,6 @@ class Runs(Sequence[Run]):
     @property
     def frame(self) -> pd.DataFrame:
         """A row for each run."""
-        import pandas as pd
-
         return pd.DataFrame(
             [
                 {
@@ -303,15 +287,11 @@ class RunComparison:
     @property
     def settings(self) -> pd.DataFrame:
         """Configured values that differ."""
-        import pandas as pd
-
         rows = [(key, a, b) for key, (a, b) in self._comparison.settings.items()]
         return pd.DataFrame(rows, columns=["setting", "a", "b"])
 
     @property
     def metrics(self) -> pd.DataFrame:
-        import pandas as pd
-
         rows = {
             metric.name: {
                 "a": metric.a.value,
@@ -325,16 +305,10 @@ class RunComparison:
     @property
     def classes(self) -> pd.DataFrame:
         """Classes that both have, those that gained most first."""
-        import pandas as pd
-
         return pd.DataFrame([{**vars(one), "gain": one.gain} for one in self._comparison.classes])
 
     def __repr__(self) -> str:
-        from yt8m.pipeline.results.comparison_views import as_text
-
         return as_text(self._comparison)
 
     def _repr_html_(self) -> str:
-        from yt8m.pipeline.results.comparison_views import as_section
-
         return frame(as_section(self._comparison), height=720)
