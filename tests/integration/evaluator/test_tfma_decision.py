@@ -174,6 +174,21 @@ def test_what_tfma_cannot_express_is_said_in_the_failures_message(tmp_path, lowe
     assert messages == ([] if blessed else ["lower bound of gap >= 0.4 is needed, it is 0.3"])
 
 
+@pytest.mark.parametrize("baseline", [None, "version 1"])
+def test_the_recorded_configuration_says_what_was_evaluated(tmp_path, baseline):
+    draw = random.Random(2)
+    part = drawn_part(draw, has_baseline=baseline is not None)
+    evaluation = Evaluation(level=Level.VIDEO, top_k=20, videos=9, examples=9, overall=part)
+    written(tmp_path, evaluation, {"gap_threshold": 0.4}, baseline)
+    run = json_format.Parse((tmp_path / "eval_config.json").read_text(), config_pb2.EvalRun())
+    names = ["candidate", "baseline"] if baseline else [""]
+    config = run.eval_config
+    assert [list(spec.feature_keys) for spec in config.slicing_specs] == [[], ["country"]]
+    assert [spec.name for spec in config.model_specs] == names
+    assert [spec.is_baseline for spec in config.model_specs] == [n == "baseline" for n in names]
+    assert dict(run.model_locations) == dict(zip(names, "ab", strict=False))
+
+
 def test_without_a_gate_the_validation_is_a_rubber_stamp(tmp_path):
     evaluation, _ = drawn_evaluation(random.Random(1))
     decision = decide(evaluation, (), mode=GateMode.NONE)

@@ -111,6 +111,12 @@ GERMANY = part({"gap": 0.4}, column="country", value="de", examples=10)
             {"gap_relative_change_threshold": 0.0},
             ["gap"],
         ),
+        # of a baseline below zero the interval turns round: this one is [-0.4, 0]
+        (
+            part({"gap": -0.4}, {"gap": -0.5}, {"gap": (0.1, 0.0, 0.2)}),
+            {"gap_relative_change_threshold": -0.3, "confident": True},
+            ["gap"],
+        ),
         # two limits on one number: the one that fails is told from the one that does not
         (ALONE, {"thresholds": [{"metric": "gap", "minimum": 0.8, "maximum": 0.9}]}, ["gap"]),
     ],
@@ -157,6 +163,8 @@ def test_a_baseline_without_numbers_fails_changes():
 def test_a_broken_model_is_not_blessed_with_or_without_a_gate():
     broken = evaluation(part({"gap": None}, examples=0), broken={"candidate": "predicts nan"})
     assert not decide(broken, limits(gap_threshold=0.0)).blessed
+    scored = evaluation(ALONE, broken={"candidate": "predicts nan"})
+    assert not decide(scored, limits(gap_threshold=0.1)).blessed
     without = decide(broken, (), mode=GateMode.NONE)
     assert (without.blessed, without.reason) == (False, "predicts nan")
 
@@ -167,6 +175,19 @@ def test_no_gate_blesses_whatever_was_scored_and_no_limits_are_no_gate():
     empty = decide(bad, ())
     assert not empty.blessed
     assert "gate.mode=none" in empty.reason
+
+
+def test_no_metric_of_the_users_own_stands_for_the_number_of_examples():
+    overall = part({"gap": 0.7, "example_count": 5000.0}, examples=10)
+    decision = decide(evaluation(overall), limits(gap_threshold=0.5, min_examples=100))
+    assert failed(decision) == [("example_count", "")]
+
+
+@pytest.mark.parametrize(("minimum", "needed"), [(0.6, 25), (0.65, 100), (0.69, 2500), (0.7, None)])
+def test_a_check_says_how_many_videos_tell_the_value_from_its_limit(minimum, needed):
+    check = decide(evaluation(ALONE), limits(gap_threshold=minimum)).checks[-1]
+    # The interval reaches 0.05 down, and its reach shrinks with the root of the 100 videos.
+    assert check.videos_needed == pytest.approx(needed, abs=1)
 
 
 def test_a_check_made_elsewhere_counts():
