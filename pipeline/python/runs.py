@@ -15,6 +15,7 @@ from typing import Any, overload
 
 import pandas as pd
 
+from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.run_record import RunRecord
 from yt8m.components.report.collect_training import curves_of
 from yt8m.components.report.markup import element
@@ -110,7 +111,7 @@ def runs(root: str | Path) -> Runs:
 
 def compare(a: Run, b: Run) -> RunComparison:
     """`b` against `a`: configuration, metrics, classes, curves."""
-    return RunComparison(compare_results(a.findings, b.findings))
+    return RunComparison(compare_results(a.results, b.results))
 
 
 class Run:
@@ -148,15 +149,21 @@ class Run:
         return path if self.record.report and path.is_file() else None
 
     @cached_property
-    def findings(self) -> ModelResults:
+    def results(self) -> ModelResults:
+        """The metrics and files that `compare` reads."""
         return results_of_run(self._layout, self.record)
+
+    @property
+    def outputs(self) -> RunOutputs:
+        """What the components wrote: `decision`, `evaluation`, `push`, ..., read on first use."""
+        return self.results.outputs
 
     @property
     def metrics(self) -> pd.DataFrame:
         """By metric: value, lower, upper; with a baseline its value, and the difference."""
-        decision = self.findings.outputs.decision
+        decision = self.outputs.decision
         rows = {}
-        for name, estimate in self.findings.metrics.items():
+        for name, estimate in self.results.metrics.items():
             rows[name] = estimate_columns(estimate)
             if decision and name in decision.baseline_metrics:
                 rows[name]["baseline"] = decision.baseline_metrics[name].value
@@ -166,14 +173,14 @@ class Run:
     @property
     def classes(self) -> pd.DataFrame:
         """Average precision by class."""
-        found = self.findings.outputs.evaluation
+        found = self.outputs.evaluation
         frame = pd.DataFrame([to_dict(one) for one in found.classes] if found else [])
         return frame.set_index("class_id") if len(frame) else frame
 
     @property
     def slices(self) -> pd.DataFrame:
         """GAP by slice."""
-        found = self.findings.outputs.evaluation
+        found = self.outputs.evaluation
         rows = [
             {
                 "slice": f"{part.column}={part.value}",
@@ -188,7 +195,7 @@ class Run:
     @property
     def curves(self) -> pd.DataFrame:
         """The training curve: a row for each `kind` (train, validation, evaluation) and step."""
-        return pd.DataFrame(self.findings.outputs.curve)
+        return pd.DataFrame(self.outputs.curve)
 
     @property
     def artifacts(self) -> pd.DataFrame:
@@ -204,7 +211,7 @@ class Run:
     @property
     def model(self) -> Model:
         """The model that it trained, pushed or not."""
-        if not (place := self.findings.outputs.uri("model")):
+        if not (place := self.outputs.uri("model")):
             raise UserError(f"run {self.id} has no model: {self._outcome()}")
         return load_model(place)
 
@@ -216,11 +223,10 @@ class Run:
         return f"<Run {self.id}: {self.verdict}{gap}>"
 
     def _repr_html_(self) -> str:
-        outputs = self.findings.outputs
         report = RunReport(
-            decision=outputs.decision,
-            evaluation=outputs.evaluation,
-            training=curves_of(outputs.curve),
+            decision=self.outputs.decision,
+            evaluation=self.outputs.evaluation,
+            training=curves_of(self.outputs.curve),
         )
         head = element("h2", f"Run {self.id}"), element("p", self._outcome())
         sections = (render_section(name, report) for name in ("metrics", "training"))
