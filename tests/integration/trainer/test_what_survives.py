@@ -52,9 +52,9 @@ def test_a_warm_start_finds_a_checkpoint_whose_list_is_lost(tmp_path, data, capl
 def test_settings_that_changed_in_a_used_directory_are_logged_and_the_same_ones_are_not(
     tmp_path, data, caplog
 ):
-    train(tmp_path, data, max_steps=2)
+    train(tmp_path, data, max_steps=4)
     with caplog.at_level("WARNING"):
-        train(tmp_path, data, max_steps=4)
+        train(tmp_path, data, max_steps=4, log={"every_steps": 3}, checkpoint={"keep": 2})
     assert "other settings" not in caplog.text
     with caplog.at_level("WARNING"):
         changed = {"seed": 7, "optimizer": {"name": "adam", "learning_rate": 0.5}}

@@ -1,22 +1,18 @@
 """Every key of the configuration does what its role says, and nothing else.
 
-A value that differs from the default is made for each key from its type; the keys of a run, of a
+Each key has another value in turn (`tests/support/config_keys.py`); the keys of a run, of a
 training, of a task on Kubeflow and the agreement between processes then tell whether it counts.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import enum
 import importlib
 import json
-import types
-import typing
-from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import pytest
+from config_keys import FIXED, KEYS, Key, pair
 from config_reference import PAGE, with_reference
 from records import make_dataset
 
@@ -31,7 +27,7 @@ from yt8m.pipeline.run.preflight import preflight
 from yt8m.pipeline.run.runner import with_absolute_paths
 from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.config_layers import overlay
-from yt8m.schemas.config_tree import bare, from_dict, members_by_tag, to_dict, type_hints
+from yt8m.schemas.config_tree import from_dict, to_dict, type_hints
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.roles import (
     Bookkeeping,
@@ -46,181 +42,8 @@ from yt8m.schemas.roles import (
     SourcePath,
     declared_with,
     fields_with,
-    role_of,
 )
 
-# Of a type's values one at least is allowed and not the default.
-CANDIDATES: dict[Any, tuple[Any, ...]] = {
-    bool: (True, False),
-    int: (3, 8, 25, 120, 4096),
-    float: (0.5, 0.25, -0.5, 3.0, 30.0, 5000.0),
-    str: (
-        "other",
-        "a.b.C",
-        "2026-11-20",
-        "--x=1",
-        "/there",
-        "/elsewhere",
-        "chief=1,worker=2",
-        "a=b",
-        "1Gi",
-        "eval",
-    ),
-    Any: (3,),
-}
-# What a key needs in other places, by the beginning of its path.
-BESIDE: dict[str, dict[str, Any]] = {
-    "data.splits": {"data": {"splits": {"train": ["x"], "eval": ["y"]}}},
-    "trainer.model": {"data": {"level": "frame"}},
-    "trainer.heads": {
-        "data": {"level": "segment"},
-        "evaluator": {"vocabulary": "v.csv"},
-        "trainer": {"network": "a.b.C"},
-    },
-    "trainer.inputs.bucket": {
-        "data": {"level": "frame"},
-        "trainer": {"model": {"name": "rnn"}, "inputs": {"bucket_batches": 2}},
-    },
-}
-# Values that a type does not tell.
-VALUES: dict[str, Any] = {
-    "data.splits": {"train": ["other"], "eval": ["y"]},
-    "data.divide.buckets": {"train": 7, "eval": 1},
-    "infra_check.batch_sizes": [1, 4],
-    "tuner.search": {"name": "hyperband"},
-    "trainer.evaluation.idle_limit_s": 5000.0,
-    "tuner.trial": {"trainer.num_epochs": 2},
-    "tuner.space": {"trainer.seed": {"choice": [1, 2]}},
-}
-REQUIRED: dict[str, dict[str, Any]] = {
-    "TunerConfig": {"space": {"trainer.batch_size": {"choice": [16, 32]}}},
-    "RangeConfig": {"choice": [16, 32]},
-    "SliceConfig": {"by": "num_labels", "edges": [2]},
-    "Threshold": {"metric": "gap", "minimum": 0.5},
-    "Mount": {"path": "/there", "claim": "c"},
-}
-# Alone they can have no other value, or one that another key decides.
-FIXED = {
-    "features.names",  # as many as sizes
-    "features.sizes",
-    "tuner.space.linear",  # or choice
-    "tuner.space.log",
-    "tuner.space.step",
-    "trainer.backend.mounts.secret",  # or claim
-    "evaluator.slices.feature",  # or edges
-}
-# Of a mapping to nodes: what is always there, and the key of the node that changes.
-MAPPINGS = {"roles": ({"chief": {}}, "worker"), "space": ({}, "trainer.batch_size")}
-
-
-@dataclasses.dataclass(frozen=True)
-class Key:
-    """A key that may be set, and the role that it or a node above it has."""
-
-    path: str
-    role: KeyRole | None
-    hint: Any
-    place: Callable[[Mapping[str, Any]], Any]  # the tree with these values beside the key's
-    default: Mapping[str, Any]  # the same without the key
-
-    def trees(self) -> Iterator[dict[str, Any]]:
-        """The tree without the key, then those with values for it."""
-        yield self.place(self.default)
-        known = [VALUES[self.path]] if self.path in VALUES else []
-        for value in [*known, *candidates(self.hint)]:
-            yield self.place({**self.default, self.path.rpartition(".")[2]: value})
-
-
-def keys(cls: type, role: KeyRole | None, path: str, place: Callable[[Any], Any]) -> Iterator[Key]:
-    for name, hint in type_hints(cls).items():
-        if name == "name" and typing.get_origin(hint) is Literal:
-            continue
-        here, own = f"{path}.{name}" if path else name, role_of(hint, KeyRole) or role
-        default = required(cls)
-        if not dataclasses.is_dataclass(bare(hint)):
-            yield Key(here, own, hint, place, default)
-        for below, inner in nodes(hint, name):
-            yield from keys(below, own, here, _within(place, default, name, inner))
-
-
-def _within(
-    place: Callable[[Any], Any], others: Mapping[str, Any], name: str, inner: Callable[[Any], Any]
-) -> Callable[[Any], Any]:
-    return lambda values: place({**others, name: inner(values)})
-
-
-def nodes(hint: Any, name: str) -> Iterator[tuple[type, Callable[[Any], Any]]]:
-    hint = bare(hint)
-    origin, args = typing.get_origin(hint), typing.get_args(hint)
-    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
-        yield hint, lambda values: values
-    elif members := members_by_tag(hint):
-        for tag, member in members.items():
-            yield member, lambda values, tag=tag: {"name": tag, **values}
-    elif origin is tuple:
-        for cls, inner in nodes(args[0], name):
-            yield cls, lambda values, inner=inner: [inner(values)]
-    elif origin is dict:
-        for cls, inner in nodes(args[1], name):
-            others, key = MAPPINGS[name]
-            yield cls, _within(lambda values: values, others, key, inner)
-    elif origin in (typing.Union, types.UnionType):
-        for part in args:
-            yield from nodes(part, name)
-
-
-def required(cls: type) -> dict[str, Any]:
-    if cls.__name__ in REQUIRED:
-        return REQUIRED[cls.__name__]
-    hints = type_hints(cls)
-    return {
-        field.name: next(candidates(hints[field.name]))
-        for field in dataclasses.fields(cls)
-        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-    }
-
-
-def candidates(hint: Any) -> Iterator[Any]:
-    hint = bare(hint)
-    origin, args = typing.get_origin(hint), typing.get_args(hint)
-    if members := members_by_tag(hint):
-        yield from ({"name": tag, **required(cls)} for tag, cls in members.items())
-    elif origin is Literal:
-        yield from args
-    elif origin is tuple:
-        yield from ([value] for value in candidates(args[0]))
-        yield []
-    elif origin is dict:
-        yield from ({name: value} for value in candidates(args[1]) for name in ("chief", "train"))
-    elif origin in (typing.Union, types.UnionType):
-        for part in args:
-            yield from candidates(part) if part is not type(None) else [None]
-    elif isinstance(hint, type) and issubclass(hint, enum.Enum):
-        yield from (member.value for member in hint)
-    elif isinstance(hint, type) and dataclasses.is_dataclass(hint):
-        yield required(hint)
-    else:
-        yield from CANDIDATES[hint]
-
-
-def pair(key: Key) -> tuple[PipelineConfig, PipelineConfig] | None:
-    """Two configurations that differ in `key` alone."""
-    beside: dict[str, Any] = {}
-    for path in sorted(BESIDE):
-        if key.path.startswith(path):
-            beside = BESIDE[path]
-    made: list[PipelineConfig] = []
-    for tree in key.trees():
-        try:
-            made.append(from_dict(PipelineConfig, overlay(PipelineConfig, beside, tree)))
-        except ConfigError:
-            continue
-        if to_dict(made[0]) != to_dict(made[-1]):
-            return made[0], made[-1]
-    return None
-
-
-KEYS = [*keys(PipelineConfig, None, "", lambda values: values)]
 IDS = [key.path for key in KEYS]
 
 
