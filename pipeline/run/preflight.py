@@ -32,7 +32,7 @@ from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import ConfigError, UserError
 from yt8m.schemas.features import LABELS, SEGMENT_LABELS, Level
 from yt8m.schemas.own_code import missing_module
-from yt8m.schemas.roles import SourcePath, fields_with
+from yt8m.schemas.roles import SourcePath, fields_with, own_modules
 
 # Statistics, logs, metadata and a small model; what is copied from the sources comes on top.
 _BASE_DISK_BYTES = 300 << 20
@@ -245,7 +245,8 @@ def _gate(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     from yt8m.components.evaluator.thresholds import check_gate
 
     yield from check_gate(config.gate, config.evaluator)
-    if config.evaluator.eval_config:
+    is_missing = any(map(missing_module, own_modules(config.evaluator)))  # _own_code says so
+    if config.evaluator.eval_config and not is_missing:
         # TFMA takes seconds to import.
         from yt8m.components.evaluator.tfma_user_metrics import check_user_metrics
 
