@@ -153,7 +153,7 @@ def test_another_datum_reruns_what_depends_on_data(place, tmp_path):
 @pytest.mark.slow
 def test_changed_code_reruns_exactly_the_components_that_use_it(place, tmp_path):
     package = tmp_path / "site" / "yt8m"
-    for layer in ("schemas", "components", "pipeline"):
+    for layer in ("schemas", "components", "pipeline", "kubeflow"):
         shutil.copytree(REPOSITORY / layer, package / layer)
     shutil.copytree(REPOSITORY / "src" / "yt8m" / "cli", package / "cli")
     shutil.copy(REPOSITORY / "src" / "yt8m" / "__init__.py", package)
