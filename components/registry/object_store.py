@@ -269,6 +269,7 @@ class ObjectStore:
         """What `.head` says; where that is no JSON, what the list of versions says."""
         path = storage.join(self._root, HEAD_FILE)
         problem: Exception | None = None
+        tag: str | None = None
         for _ in range(2):
             found = storage.read_tagged(path)
             if found is None:

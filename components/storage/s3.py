@@ -260,7 +260,7 @@ def _translated(path: str) -> Iterator[None]:
         raise _BadAnswerError(f"{path}: {error}") from error
     except (Boto3Error, *_errors_of(transfer), *_errors_of(exceptions)) as error:
         # An upload's error has S3's own in it.
-        cause = error.__cause__ or error.__context__
+        cause: Any = error.__cause__ or error.__context__
         if isinstance(cause, exceptions.ClientError):
             raise _error_of(cause.response["Error"], path, cause) from error
         raise OSError(f"{path}: {error}") from error
