@@ -20,6 +20,7 @@ from yt8m.schemas.config_docs import comments
 from yt8m.schemas.config_tree import type_hints
 from yt8m.schemas.limits import Limit
 
+_CONFIG = "config"  # the argument that names the configuration of which others set values
 _SIMPLE = {str: "a text", int: "a whole number", float: "a number"}
 
 
@@ -99,12 +100,15 @@ def add_options(parser: argparse.ArgumentParser, cls: type) -> None:
     """Give `parser` the fields of `cls`; those of a class with a GROUP are below that heading."""
     groups: dict[type, argparse._ArgumentGroup] = {}
     meanings = comments(cls)
-    for option in _options(cls):
+    options = _options(cls)
+    takes_config = any(option.name == _CONFIG for option in options)
+    for option in options:
         owner = next(base for base in cls.__mro__ if option.name in base.__annotations__)
         place: Any = parser
         if heading := owner.__dict__.get("GROUP"):
             place = groups.setdefault(owner, parser.add_argument_group(heading))
-        _add(place, option, meanings.get(option.name, ""))
+        path = option.sets if takes_config else ""
+        _add(place, option, _help(option, meanings.get(option.name, ""), path))
 
 
 def build(cls: type[_A], parsed: argparse.Namespace) -> _A:
@@ -190,13 +194,13 @@ def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _add(place: Any, option: _Option, meaning: str) -> None:
+def _add(place: Any, option: _Option, text: str) -> None:
     is_required = option.default is dataclasses.MISSING
     if option.type is bool:
-        place.add_argument(_flag(option.name), action="store_true", help=_help(option, meaning))
+        place.add_argument(_flag(option.name), action="store_true", help=text)
         return
     values: dict[str, Any] = {
-        "help": _help(option, meaning),
+        "help": text,
         "type": option.parse,
         "default": None if is_required or option.is_several else _typed(option.default),
     }
@@ -218,9 +222,9 @@ def _typed(default: Any) -> Any:
     return _text(default) if isinstance(default, enum.Enum) else default
 
 
-def _help(option: _Option, meaning: str) -> str:
-    """The comment, the configuration's value that is set, and the default."""
-    notes = [option.sets] if option.sets else []
+def _help(option: _Option, meaning: str, path: str) -> str:
+    """The comment, the path of the configuration's value that is set, and the default."""
+    notes = [path] if path else []
     default = option.default
     if isinstance(default, float):
         notes.append(f"default: {default:g}")

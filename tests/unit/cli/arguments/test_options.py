@@ -17,6 +17,8 @@ from yt8m.cli.arguments.options import (
     settings_of,
     words_of,
 )
+from yt8m.cli.arguments.runs import RunArguments
+from yt8m.cli.arguments.scoring import PredictArguments
 from yt8m.schemas.limits import PositiveInt
 
 
@@ -92,15 +94,26 @@ def test_a_wrong_value_is_told_what_it_must_be(words, message, capsys):
     assert message in capsys.readouterr().err
 
 
-def test_comments_defaults_and_paths_of_the_configuration_are_the_help():
+def test_comments_and_defaults_are_the_help():
     parser = argparse.ArgumentParser(prog="paint", formatter_class=argparse.RawTextHelpFormatter)
     add_options(parser, PaintArguments)
     lines = [" ".join(line.split()) for line in parser.format_help().splitlines()]
     assert "--coats N layers of paint, 100 % each (default: 2)" in lines
-    assert "--colour {red,green} the colour, in words (paint.colour)" in lines
+    assert "--colour {red,green} the colour, in words" in lines
     assert "--dry DRY hours to wait (default: 0.5)" in lines
     assert "--again do it once more" in lines
-    assert lines.index("place:") < lines.index("--root DIR where it all goes (root)")
+    assert lines.index("place:") < lines.index("--root DIR where it all goes")
+
+
+def test_a_path_of_the_configuration_is_named_where_one_is_taken():
+    assert "Beam's engine (beam.runner)" in _help_of(RunArguments)
+    assert "Beam's engine (" not in _help_of(PredictArguments)
+
+
+def _help_of(cls):
+    parser = argparse.ArgumentParser()
+    add_options(parser, cls)
+    return " ".join(parser.format_help().split())
 
 
 def test_settings_are_the_options_that_were_given():
