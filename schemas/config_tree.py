@@ -18,7 +18,7 @@ import re
 import types
 import typing
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.limits import Limit
@@ -175,7 +175,8 @@ def _value(hint: Any, value: Any, path: str, problems: list[str]) -> Any:
 @functools.cache
 def type_hints(cls: type) -> dict[str, Any]:
     """The types of a dataclass's fields; computed once, for they stand there as text."""
-    return typing.get_type_hints(cls, include_extras=True)
+    hints = typing.get_type_hints(cls, include_extras=True)
+    return {name: hint for name, hint in hints.items() if typing.get_origin(hint) is not ClassVar}
 
 
 def bare(hint: Any) -> Any:

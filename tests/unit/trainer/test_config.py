@@ -8,6 +8,7 @@ from yt8m.components.trainer.job import TrainingJob, parse_job
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import FeatureConfig, Level
+from yt8m.schemas.roles import SourcePath, replaced
 
 
 def test_sizes_are_those_of_the_starter_code_where_it_has_the_model():
@@ -193,3 +194,9 @@ def test_what_must_not_change_under_a_checkpoint_is_the_model_not_its_training()
     apart = job(model={"name": "mlp", "modality_norm": True})
     assert apart.model != job(model={"name": "mlp"}).model
     assert to_dict(FeatureConfig()) == job().model["features"]
+
+
+def test_the_paths_of_a_job_are_replaced_and_it_is_a_job_still():
+    moved = replaced(job(), SourcePath, lambda path: path and f"/mnt/{path}")
+    assert (moved.manifest, moved.trainer) == ("/mnt/m", job().trainer)
+    assert parse_job(moved.to_json()) == moved
