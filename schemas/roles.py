@@ -193,8 +193,10 @@ def replaced(node: T, role: type[KeyRole], replacement: Callable[[Any], Any]) ->
 
 
 def _hints(node: Any) -> dict[str, Any]:
+    """The types of the fields; constants of the class are none of them."""
     cls: type = type(node)
-    return type_hints(cls)
+    hints = type_hints(cls)
+    return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
 
 
 def _nodes(value: Any, path: str) -> Iterator[tuple[str, Any]]:

@@ -90,7 +90,7 @@ def test_own_code_that_the_image_lacks_is_said_by_the_first_task(pod, monkeypatc
     given["outputs"]["outputFile"] = str(pod) + given["outputs"]["outputFile"]
     assert main(_arguments("SchemaGen", given)) == 2
     (said,) = capsys.readouterr().err.strip().splitlines()
-    assert said.startswith("error: trainer.network = mine.Net: there is no module mine")
+    assert said.startswith("error: trainer.network: there is no module mine")
     assert "on Kubeflow it must be in the image" in said
     assert (pod / "dev" / "termination-log").read_text() == said
 

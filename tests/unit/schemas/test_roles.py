@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import pytest
 
@@ -109,3 +109,19 @@ def test_limits_hold_beside_a_role():
     with pytest.raises(ConfigError, match="log_every = 0: must be 1 or more"):
         from_dict(Cart, {"log_every": 0})
     assert from_dict(Cart, {"built_in": {"town": "Ghent"}}).built_in == Place(town="Ghent")
+
+
+@dataclass(frozen=True)
+class Crate:
+    FORMAT: ClassVar[int] = 4
+    cart: Cart
+    label: Annotated[str, SourcePath(Content.FILE)] = "label.txt"
+
+
+def test_constants_of_a_class_are_no_fields():
+    assert without(Crate(Cart(colour="blue")), SourcePath)["cart"]["colour"] == "blue"
+    assert [f.path for f in fields_with(Crate(Cart()), SourcePath)] == [
+        "cart.under.drawing",
+        "label",
+    ]
+    assert replaced(Crate(Cart()), SourcePath, str.upper).label == "LABEL.TXT"
