@@ -38,6 +38,7 @@ from yt8m.schemas.roles import (
     OutputPath,
     OwnCode,
     Placement,
+    SecretArguments,
     fields_with,
 )
 
@@ -121,7 +122,8 @@ class RetrainConfig(ConfigNode):
 class NotifyConfig(ConfigNode):
     """Who is notified of the outcome of a run."""
 
-    command: tuple[str, ...] = ()  # gets the outcome as JSON on its standard input
+    # Gets the outcome as JSON on its standard input. Records and reports have its first word alone.
+    command: Annotated[tuple[str, ...], SecretArguments()] = ()
     timeout_s: PositiveFloat = 60.0  # after which the command is stopped
 
 

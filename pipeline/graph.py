@@ -35,8 +35,8 @@ from yt8m.pipeline.beam import beam_arguments
 from yt8m.pipeline.cache_keys import ExternalInputs
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.workspace import ARTIFACTS, CHECKPOINTS, VERIFIED
-from yt8m.schemas.config_tree import to_dict, type_hints
-from yt8m.schemas.roles import AfterGate, FilePath, ResultNeutral, role_of
+from yt8m.schemas.config_tree import type_hints
+from yt8m.schemas.roles import AfterGate, FilePath, ResultNeutral, on_record, role_of
 
 Channels = Mapping[str, BaseChannel]
 _NAMES = {output: name for name, output in OUTPUTS.items()}
@@ -206,7 +206,7 @@ def _bulk_inferrer(config: PipelineConfig, judged: Subgraph) -> Subgraph:
 
 def _nodes(config: PipelineConfig) -> dict[str, Any]:
     """The configuration without steps that are off: they change no compiled pipeline."""
-    return {name: node for name, node in to_dict(config).items() if node is not None}
+    return {name: node for name, node in on_record(config).items() if node is not None}
 
 
 def _nodes_on_record(config: PipelineConfig) -> dict[str, Any]:

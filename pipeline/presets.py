@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import difflib
 import re
+import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -19,6 +20,7 @@ from yt8m.schemas.errors import ConfigError, UserError
 DEFAULTS = "defaults"  # names the code's defaults where a preset is expected
 _SUFFIX = ".yaml"
 _FILE_SUFFIXES = (".yaml", ".yml", ".json")
+_MOST_BYTES = 1 << 20
 _PATH = re.compile(r"[\w.]+")
 
 
@@ -94,8 +96,16 @@ def _read(preset_or_file: str) -> tuple[str, dict[str, Any]]:
 
 
 def _read_file(path: str) -> str:
+    file = Path(path)
     try:
-        return Path(path).read_text(encoding="utf-8")
+        status = file.stat()
+        if not stat.S_ISREG(status.st_mode):  # opening a named pipe waits, a device has no end
+            raise UserError(f"{path}: the configuration must be a file, and this is none")
+        if status.st_size > _MOST_BYTES:
+            raise UserError(
+                f"{path}: {status.st_size:,} bytes, and a configuration has {_MOST_BYTES:,} at most"
+            )
+        return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"{path}: the configuration cannot be read ({reason})") from error

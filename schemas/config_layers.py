@@ -13,6 +13,8 @@ from yt8m.schemas.config_tree import bare, members_by_tag, type_hints
 from yt8m.schemas.errors import ConfigError
 
 _TAG = "name"
+_DEEPEST = 50
+_MOST_VALUES = 100_000
 
 
 def overlay(hint: Any, base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,13 +58,34 @@ def parse_overrides(settings: Iterable[str]) -> dict[str, Any]:
 def parse_yaml(text: str, *, source: str) -> Any:
     """The value of a YAML text; ConfigError names `source` and the line."""
     try:
-        return yaml.load(text, Loader=_NoDoubles)
+        value = yaml.load(text, Loader=_NoDoubles)
+        _check_depth(value, source)
+        return value
+    except RecursionError as error:
+        raise ConfigError(f"{source}: nested deeper than {_DEEPEST} levels") from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         line = f", line {mark.line + 1}" if mark and "\n" in text.strip() else ""
         raise ConfigError(f"{source}{line}: {error.problem or error}") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{source}: not YAML ({error})") from error
+
+
+def _check_depth(value: Any, source: str) -> None:
+    """ConfigError where values are nested without end, or too many."""
+    level, depth, seen = [value], 0, 0
+    while level:
+        depth, seen = depth + 1, seen + len(level)
+        if depth > _DEEPEST:
+            raise ConfigError(f"{source}: nested deeper than {_DEEPEST} levels, or in itself")
+        if seen > _MOST_VALUES:
+            raise ConfigError(f"{source}: more than {_MOST_VALUES:,} values, aliases counted")
+        level = [
+            below
+            for one in level
+            if isinstance(one, Mapping | list)
+            for below in (one.values() if isinstance(one, Mapping) else one)
+        ]
 
 
 def _hints(hint: Any) -> dict[str, Any]:

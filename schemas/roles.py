@@ -117,6 +117,11 @@ class AfterGate(Judging):
 
 
 @dataclass(frozen=True)
+class SecretArguments(Bookkeeping):
+    """A command with a secret in its arguments; records and reports have its first word alone."""
+
+
+@dataclass(frozen=True)
 class RoleField(Generic[R]):
     """A field of a configuration with a role."""
 
@@ -190,6 +195,15 @@ def replaced(node: T, role: type[KeyRole], replacement: Callable[[Any], Any]) ->
         for value in [getattr(node, name)]
     }
     return typing.cast(T, dataclasses.replace(typing.cast(Any, node), **changes))
+
+
+def on_record(node: Any) -> dict[str, Any]:
+    """The plain form of `node` for files and logs, without secrets."""
+    return to_dict(replaced(node, SecretArguments, _masked))
+
+
+def _masked(command: tuple[str, ...]) -> tuple[str, ...]:
+    return (command[0], *("***" for _ in command[1:])) if command else command
 
 
 def _hints(node: Any) -> dict[str, Any]:

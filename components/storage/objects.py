@@ -214,6 +214,11 @@ def split(path: str) -> tuple[str, str]:
     """Bucket and name of an object."""
     scheme, _, rest = path.partition("://")
     bucket, _, key = rest.partition("/")
+    if "@" in bucket:
+        raise UserError(
+            f"{scheme}://***@{bucket.rpartition('@')[2]}: an address holds no user and password; "
+            "the client finds credentials in the environment or its profile"
+        )
     if not bucket:
         raise UserError(f"{path} names no bucket: write {scheme}://bucket/path")
     return bucket, key

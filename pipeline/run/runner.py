@@ -44,9 +44,8 @@ from yt8m.pipeline.run_record import (
     write_record,
 )
 from yt8m.pipeline.workspace import Layout, run_lock
-from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import Terminated, UserError
-from yt8m.schemas.roles import FilePath, replaced
+from yt8m.schemas.roles import FilePath, on_record, replaced
 
 _log = logging.getLogger(__name__)
 
@@ -146,7 +145,7 @@ class _Run:
             report = collect(
                 outputs,
                 self.config.report,
-                configuration=to_dict(self.config),
+                configuration=on_record(self.config),
                 pipeline=self.config.name,
                 run_file=str(folder / FILE_NAME),
             )
@@ -199,7 +198,7 @@ def _new_record(
         source_digest=external.digest("data.root"),
         run_key=external.run_key,
         retraining=options.retraining,
-        config=to_dict(config),
+        config=on_record(config),
     )
 
 

@@ -21,7 +21,7 @@ from chaos.lives import lives
 from chaos.network import network
 from chaos.outcomes import outcomes
 from chaos.rivals import rivals
-from chaos.trials import Trial, Trials, tables
+from chaos.trials import OUTCOMES, Trial, Trials, outcomes_table, tables
 from chaos.writers import record_writers, registry_writers
 
 Kind = Callable[[Path, random.Random], Iterator[Trial]]
@@ -37,7 +37,6 @@ KINDS: dict[str, Kind] = {
     "clocks": clocks,
 }
 PAGE = Path(__file__).parents[3] / "docs" / "reliability.md"
-_BEGIN, _END = "<!-- chaos: begin -->\n", "<!-- chaos: end -->\n"
 
 
 def main() -> int:
@@ -60,12 +59,16 @@ def main() -> int:
     for name in kinds:
         _try(name, work, trials, seed=args.seed, minutes=args.minutes)
     tried = trials.read()
-    print(tables(tried))
+    texts = {"chaos": tables(tried), OUTCOMES: outcomes_table(tried)}
+    print("\n".join(texts.values()))
     lost = [trial for trial in tried if trial.lost]
     for trial in lost:
         print(f"LOST in {trial.part} by {trial.blow}: {'; '.join(trial.lost)}", file=sys.stderr)
     if args.write:
-        write_page(tables(tried))
+        kinds = {trial.kind for trial in tried}
+        for section, text in texts.items():
+            if kinds & ({OUTCOMES} if section == OUTCOMES else {*KINDS} - {OUTCOMES}):
+                write_page(section, text)
     return 1 if lost else 0
 
 
@@ -80,10 +83,10 @@ def _try(name: str, work: Path, trials: Trials, *, seed: int, minutes: float | N
             return
 
 
-def write_page(text: str) -> None:
-    page = PAGE.read_text()
-    head, rest = page.split(_BEGIN)
-    PAGE.write_text(f"{head}{_BEGIN}{text}{_END}{rest.split(_END)[1]}")
+def write_page(section: str, text: str) -> None:
+    begin, end = (f"<!-- {section}: {mark} -->\n" for mark in ("begin", "end"))
+    head, rest = PAGE.read_text().split(begin)
+    PAGE.write_text(f"{head}{begin}{text}{end}{rest.split(end)[1]}")
 
 
 if __name__ == "__main__":

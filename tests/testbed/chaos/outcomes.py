@@ -29,7 +29,7 @@ from gcs_server import faulty_gcs_server
 from registry_models import blessed_record, fake_model
 from s3_server import faulty_s3_server
 
-from chaos.trials import Trial
+from chaos.trials import OUTCOMES, Trial
 from yt8m.cli.main import run
 from yt8m.components import storage
 from yt8m.components.artifacts.saved_model import MODEL_FILE
@@ -77,9 +77,11 @@ CHANGES: dict[str, Callable[[World], Said]] = {
 }
 
 
-def outcomes(work: Path, chance: random.Random, *, stride: int = 1) -> Iterator[Trial]:
-    """Every system call, and every request to S3 and to Google's storage."""
-    yield from on_this_machine(work, chance, stride=stride)
+def outcomes(
+    work: Path, chance: random.Random, *, local_stride: int = 3, stride: int = 30
+) -> Iterator[Trial]:
+    """Every `local_stride`-th system call, every `stride`-th request to S3 and Google's storage."""
+    yield from on_this_machine(work, chance, stride=local_stride)
     with faulty_s3_server() as (bucket, proxy):
         yield from in_a_store(work, bucket, proxy, chance, stride=stride)
     with faulty_gcs_server() as (bucket, proxy):
@@ -98,7 +100,7 @@ def on_this_machine(work: Path, chance: random.Random, *, stride: int = 1) -> It
         for line in process.stdout:
             yield Trial(**json.loads(line))
     if process.returncode:
-        yield Trial(kind="outcomes", part="local", blow="errno", lost=[f"{process.returncode}"])
+        yield Trial(kind=OUTCOMES, part="local", blow="errno", lost=[f"{process.returncode}"])
 
 
 def in_a_store(
@@ -232,7 +234,7 @@ def _few_attempts() -> Iterator[None]:
 
 def _trial(part: str, blow: str, at: int, said: Said, lost: list[str]) -> Trial:
     lost = [f"number {at}: exit code {said.code}, {said.text}: {text}" for text in lost]
-    return Trial(kind="outcomes", part=part, blow=blow, lost=lost)
+    return Trial(kind=OUTCOMES, part=part, blow=blow, lost=lost)
 
 
 def _local_trials(work: Path, stride: int, first: int) -> Iterator[Trial]:

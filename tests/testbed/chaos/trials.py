@@ -12,6 +12,7 @@ from yt8m_runs import COMPONENTS
 KILL, TERM, INT, FULL_DISK = "kill -9", "SIGTERM", "Ctrl-C", "disk full"
 OUTSIDE = "before, between, after"
 _DAMAGE = "damage"
+OUTCOMES = "outcomes"
 RUN_BLOWS = (KILL, TERM, INT, FULL_DISK)
 
 
@@ -45,13 +46,24 @@ class Trials:
 def tables(trials: Sequence[Trial]) -> str:
     """Both tables in Markdown: whole runs by component, everything else by what was hit."""
     runs = [trial for trial in trials if trial.kind == "lives"]
-    others = [trial for trial in trials if trial.kind != "lives"]
+    others = [trial for trial in trials if trial.kind not in ("lives", OUTCOMES)]
     parts = []
     if runs:
         parts += [_whole_runs(runs), ""]
     if others:
         parts += [_others(others), ""]
     return "\n".join(parts)
+
+
+def outcomes_table(trials: Sequence[Trial]) -> str:
+    """Of changes of a registry with failing calls: whether what was said was so."""
+    rows = []
+    found = [trial for trial in trials if trial.kind == OUTCOMES]
+    for part in dict.fromkeys(trial.part for trial in found):
+        here = [trial for trial in found if trial.part == part]
+        blows = ", ".join(dict.fromkeys(trial.blow.partition(": ")[2] for trial in here))
+        rows.append((part, blows, f"{len(here):,}", _lost(here)))
+    return _table(("change", "one call fails with", "times", "said otherwise"), rows) + "\n"
 
 
 def _whole_runs(runs: Sequence[Trial]) -> str:

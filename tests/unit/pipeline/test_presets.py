@@ -1,6 +1,8 @@
 """Presets and files: what is loaded, in which order of precedence, and where an error points."""
 
+import itertools
 import json
+import os
 from importlib import resources
 
 import pytest
@@ -12,6 +14,7 @@ from yt8m.pipeline.presets import list_presets, load_config
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError, UserError
 from yt8m.schemas.features import Level
+from yt8m.schemas.roles import on_record
 
 PRESETS = {
     "smoke": Level.VIDEO,
@@ -209,3 +212,42 @@ def test_a_span_needs_no_quotes(written, span, tmp_path):
 def test_what_is_no_span_is_refused(written):
     with pytest.raises(ConfigError, match="span"):
         load_config("smoke", [f"data.span={written}"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{a: " * 5000, "nested deeper than 50 levels"),
+        ("data: &again\n  below: *again\n", "or in itself"),
+        ("data: &again [*again]\n", "or in itself"),
+        (
+            "a: &a [1, 2, 3, 4, 5, 6, 7, 8, 9]\n"
+            + "".join(
+                f"{y}: &{y} [{', '.join([f'*{x}'] * 9)}]\n"
+                for x, y in itertools.pairwise("abcdefgh")
+            ),
+            "more than 100,000 values",
+        ),
+        ("#" * (1 << 20) + "\n", "a configuration has 1,048,576 at most"),
+    ],
+    ids=["deep", "alias", "list", "many", "long"],
+)
+def test_a_file_without_end_is_refused_with_the_reason(tmp_path, text, message):
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    with pytest.raises(UserError, match=message):
+        load_config(str(path))
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+def test_what_is_no_file_is_not_read(tmp_path, make):
+    make(tmp_path / "mine.yaml")
+    with pytest.raises(UserError, match="must be a file, and this is none"):
+        load_config(str(tmp_path / "mine.yaml"))
+
+
+def test_a_webhooks_address_is_in_no_record():
+    config = load_config("smoke", ["notify.command=[curl, --data, '@-', 'https://hook/s3cret']"])
+    assert config.notify.command[3] == "https://hook/s3cret"
+    assert on_record(config)["notify"]["command"] == ["curl", "***", "***", "***"]
+    assert "s3cret" not in json.dumps(on_record(config))
