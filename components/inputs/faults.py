@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -25,6 +26,10 @@ _DATA_ERRORS = (
 )
 
 
+class ChangedShard(ValueError):  # noqa: N818  (names what was found)
+    """A record is not where the index says, or not what its checksum says."""
+
+
 @contextmanager
 def explaining_faults(source: Source) -> Iterator[None]:
     """Turn an error of TensorFlow's that the records caused into one that names the record.
@@ -35,10 +40,16 @@ def explaining_faults(source: Source) -> Iterator[None]:
     try:
         yield
     except _DATA_ERRORS as error:
-        fault = find_fault(source)
+        fault = find_fault(source) or _of_our_reader(error)
         if fault is None:
             raise
         raise DataError(fault) from error
+
+
+def _of_our_reader(error: Exception) -> str | None:
+    """The message of our own reader's error, of which TensorFlow makes a traceback in a text."""
+    found = re.search(rf"\b{ChangedShard.__name__}: (.+)", str(error))
+    return found.group(1) if found else None
 
 
 def find_fault(source: Source) -> str | None:

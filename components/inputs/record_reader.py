@@ -21,6 +21,7 @@ import tensorflow as tf
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.inputs.config import Source
+from yt8m.components.inputs.faults import ChangedShard
 from yt8m.components.inputs.record_index import FRAMING_BYTES, RecordIndex, index_of
 from yt8m.components.inputs.shards import is_remote, local_path
 from yt8m.components.records.shard_reader import open_shard
@@ -30,10 +31,6 @@ from yt8m.schemas.errors import DataError
 _CHECKSUM_DELTA = np.uint32(0xA282EAD8)
 _REQUESTS = 8  # to an object store, at a time
 _OPEN_FILES = 128  # at most, of shards whose records are read one by one
-
-
-class ChangedShard(ValueError):  # noqa: N818  (names what was found)
-    """A record is not where the index says, or not what its checksum says."""
 
 
 def read_range(source: Source, first: int, end: int, *, size: int) -> Iterator[tf.Tensor]:

@@ -24,7 +24,7 @@ from sources import batches, make_source
 
 from yt8m.components.inputs.config import BatchSlice, Source
 from yt8m.components.inputs.dataset import dataset_for_scoring, dataset_for_training
-from yt8m.components.inputs.faults import explaining_faults, find_fault
+from yt8m.components.inputs.faults import ChangedShard, explaining_faults, find_fault
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import Level
 
@@ -116,3 +116,15 @@ def test_an_error_that_the_data_did_not_cause_passes_unchanged(
     source = make_source(tmp_path, level)
     with pytest.raises(tf.errors.InvalidArgumentError), explaining_faults(source):
         tf.debugging.assert_equal(1, 2)
+
+
+def test_a_shard_that_was_exchanged_while_it_is_read_is_one_message(tmp_path: Path) -> None:
+    source = make_source(tmp_path, Level.VIDEO)
+
+    def read() -> np.ndarray:
+        raise ChangedShard(f"{source.shards[0].uri}: checksums are not those of its index")
+
+    records = tf.data.Dataset.range(1).map(lambda _: tf.numpy_function(read, [], tf.string))
+    with pytest.raises(DataError) as raised, explaining_faults(source):
+        list(records)
+    assert str(raised.value) == f"{source.shards[0].uri}: checksums are not those of its index"

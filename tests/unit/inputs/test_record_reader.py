@@ -11,8 +11,9 @@ from records import flip_byte, flip_byte_in_record, read_all, record_offsets, tr
 from sources import make_source
 
 from yt8m.components.inputs.config import Source
+from yt8m.components.inputs.faults import ChangedShard
 from yt8m.components.inputs.record_index import index_of
-from yt8m.components.inputs.record_reader import ChangedShard, RecordReader
+from yt8m.components.inputs.record_reader import RecordReader
 from yt8m.schemas.features import Level
 
 Read = Callable[[RecordReader, np.ndarray], list[bytes]]
