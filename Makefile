@@ -82,11 +82,12 @@ test-lane-b: install  ## both lanes by turns in one root; on TFX 1.21 every test
 	$(BIN)/pytest -m lane_b tests/e2e/test_lanes.py
 	$(LANE_B) make test WORKERS=$(WORKERS)
 
-check: install  ## format, lint, types, import rules
+check: install  ## format, lint, types (mypy and pyright), import rules
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory check-types
 
 # In an environment of its own, for all of Node.js comes with it. pyright's own package fetches the
 # program from elsewhere when it first runs; this one holds it, and reads the same settings.
