@@ -9,6 +9,7 @@ knows no conditional writes.
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -19,6 +20,7 @@ from yt8m.components.storage.objects import ObjectBackend, ObjectFile, folder, s
 from yt8m.components.storage.retry import Backoff
 
 T = TypeVar("T")
+_NO_BUCKET_METADATA = "DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA"
 
 _ATTEMPTS = 10
 _ONCE: dict[str, Any] = {"retry": None, "timeout": (10, 60)}  # trying again is done here
@@ -151,6 +153,9 @@ def client() -> Any:
     from google.auth.exceptions import DefaultCredentialsError
     from google.cloud import storage
 
+    # Without it the client asks for each bucket's metadata in threads of its own, and waits for
+    # them with a lock held: where TensorFlow's reader is collected just then, that never ends.
+    os.environ.setdefault(_NO_BUCKET_METADATA, "true")
     try:
         return storage.Client(project="yt8m")
     except DefaultCredentialsError:

@@ -162,6 +162,22 @@ def test_a_network_that_fails_is_no_empty_directory(
             assert not isinstance(caught.value, FileNotFoundError)
 
 
+def test_the_client_sends_no_requests_of_its_own(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For a bucket's metadata it starts threads under a lock that a reader may wait for."""
+    from google.cloud.storage._bucket_metadata_cache import BucketMetadataCache
+
+    buckets: list[str] = []
+    monkeypatch.setattr(
+        BucketMetadataCache, "get_or_queue_fetch", lambda _self, name: buckets.append(name)
+    )
+    storage.write_text(f"{place}/a", "x")
+    assert storage.read_text(f"{place}/a") == "x"
+    assert storage.list_dir(place) == ["a"]
+    assert buckets == []
+
+
 def test_tfx_file_io_goes_the_same_way(place: str) -> None:
     from tfx.dsl.io import fileio
 
