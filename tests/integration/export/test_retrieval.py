@@ -92,7 +92,7 @@ def test_more_videos_than_allowed_are_thinned_out_evenly_and_the_memory_is_bound
         index = build_index(source, RetrievalConfig(max_videos=20))
     assert "an index of 20 of the 50 videos" in caplog.text
     taken = [i for i in range(50) if (i + 1) * 20 // 50 > i * 20 // 50]
-    # A batch of other size is summed in other vectors: the last bit of a sum may differ, and with it
+    # A batch of another size is summed in other vectors: the last bit may differ, and with it
     # a key that lies between two.
     np.testing.assert_allclose(index.scales, whole.scales[taken], rtol=4 * np.finfo("f4").eps)
     assert np.abs(index.keys.astype(int) - whole.keys[taken]).max() <= 1
