@@ -18,10 +18,10 @@ from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.declaration import Artifacts
 from yt8m.components.engines.parallelism import is_elsewhere
 from yt8m.components.example_gen.config import DataConfig, Verify
-from yt8m.components.example_gen.ingest import Ingested, cache_policy, ingest
+from yt8m.components.example_gen.ingest import Ingested, ingest
 from yt8m.components.example_gen.sources import Sources, SourceShard, resolve_sources
 from yt8m.components.example_gen.verification_cache import VerifiedCache
-from yt8m.components.example_gen.verify import ShardReport, verify_shards
+from yt8m.components.example_gen.verify import ShardReport, policy_key, verify_shards
 from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.config_tree import from_parameter
 from yt8m.schemas.features import FeatureConfig, Level
@@ -98,7 +98,7 @@ class Executor(base_beam_executor.BaseBeamExecutor):
 def _cache(directory: str, config: DataConfig, features: FeatureConfig) -> VerifiedCache | None:
     if not directory:
         return None
-    policy = cache_policy(config, features)
+    policy = policy_key(config, features)
     return VerifiedCache(directory, policy=policy, code_version=code_digest(_VERIFYING))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,10 +26,10 @@ from yt8m.components.example_gen.reconcile import (
     quarantine_json,
 )
 from yt8m.components.example_gen.sources import Sources, SourceShard
-from yt8m.components.example_gen.verify import ShardReport, policy_key
+from yt8m.components.example_gen.verify import ShardReport
 from yt8m.components.records.shard_reader import record_lengths
 from yt8m.schemas.errors import UserError
-from yt8m.schemas.features import FeatureConfig, Level
+from yt8m.schemas.features import Level
 
 # Gives a report of each shard, in their order.
 VerifySources = Callable[[Sequence[SourceShard]], list[ShardReport]]
@@ -54,17 +54,16 @@ def ingest(
     sample_uri: str,
     verify: VerifySources,
     rewrite: Rewrite | None = None,
-    console: Console | None = None,
 ) -> Ingested:
     """Verify the sources and fill both directories; DataError where the policy stops it."""
-    console = console or Console()
     reports = mark_train_eval_overlap(verify(sources.shards))
     accounts = enforce_bad_input_policy(reports, config)
     if config.ingest is Ingest.REWRITE:
         if rewrite is None:
             raise RuntimeError("rewriting needs a Beam pipeline")
         shards, filtered = rewrite(reports)
-        accounts = _after_rewriting(accounts, shards, filtered)
+        kept = sum(shard.records for shard in shards)
+        accounts = replace(accounts, kept=kept, filtered=filtered)
     else:
         shards = materialize_shards(reports, ingest=config.ingest, root=examples_uri)
     _check_splits(shards)
@@ -80,6 +79,7 @@ def ingest(
     index = record_index(shards, reports, level=config.level)
     storage.write_bytes(storage.join(examples_uri, INDEX_FILE), pack_index(index))
     storage.write_text(storage.join(examples_uri, FILE_NAME), manifest.to_json())
+    console = Console()
     console.info(_summary(accounts, sources))
     for line in (*_warnings(reports), *repeated_ids(reports), *ids_not_compared(reports)):
         console.warn(f"ExampleGen: {line}")
@@ -104,22 +104,6 @@ def record_index(
             lengths, _, _ = record_lengths(shard.uri)
             index[shard.uri] = ShardIndex(np.array(lengths, np.uint32))
     return index
-
-
-def cache_policy(config: DataConfig, features: FeatureConfig) -> str:
-    """What the verified-before cache must agree on."""
-    return policy_key(config, features)
-
-
-def _after_rewriting(before: RecordCounts, shards: Sequence[Shard], filtered: int) -> RecordCounts:
-    return RecordCounts(
-        records_in=before.records_in,
-        kept=sum(shard.records for shard in shards),
-        quarantined=before.quarantined,
-        filtered=filtered,
-        shards=before.shards,
-        remembered=before.remembered,
-    )
 
 
 def _check_splits(shards: Sequence[Shard]) -> None:

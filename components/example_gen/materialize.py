@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
@@ -24,15 +25,14 @@ def materialize_shards(reports: Sequence[ShardReport], *, ingest: Ingest, root: 
     names = _names(reports)
     shards = []
     for report, name in zip(reports, names, strict=True):
-        split, target = report.source.split, storage.join(root, f"Split-{report.source.split}")
+        target = storage.join(root, f"Split-{report.source.split}")
         storage.make_dirs(target)
         if len(report.problems) == report.records:
             continue
         if report.problems:
             shards.append(_without_problems(report, storage.join(target, name)))
             continue
-        uri = _place(report.source.uri, storage.join(target, name), ingest)
-        shards.append(_shard(report, uri=uri, split=split))
+        shards.append(_shard(report, _place(report.source.uri, storage.join(target, name), ingest)))
     return shards
 
 
@@ -88,32 +88,22 @@ def _without_problems(report: ShardReport, target: str) -> Shard:
     if kept != report.records - len(bad):
         raise RuntimeError(f"{report.source.uri} changed while it was read: {kept} records left")
     identity = f"{report.digest} {sorted(bad)}"
-    return _shard(
-        report,
-        uri=target,
-        split=report.source.split,
-        size=storage.stat(target).size,
+    return replace(
+        _shard(report, target),
+        bytes=storage.stat(target).size,
         digest=hashlib.sha256(identity.encode()).hexdigest()[:32],
         compression="",
     )
 
 
-def _shard(
-    report: ShardReport,
-    *,
-    uri: str,
-    split: str,
-    size: int | None = None,
-    digest: str | None = None,
-    compression: str | None = None,
-) -> Shard:
+def _shard(report: ShardReport, uri: str) -> Shard:
     return Shard(
         uri=uri,
-        split=split,
+        split=report.source.split,
         records=report.records - len(report.problems),
-        bytes=report.source.size if size is None else size,
-        digest=digest or report.digest,
-        compression=report.compression if compression is None else compression,
+        bytes=report.source.size,
+        digest=report.digest,
+        compression=report.compression,
         labels=report.labels,
         frames=report.frames,
         segments=report.segments,

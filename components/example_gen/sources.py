@@ -49,13 +49,6 @@ class Sources:
         return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16]
 
 
-@dataclass(frozen=True)
-class _Found:
-    uri: str
-    stat: storage.Stat
-    span: int | None
-
-
 def source_digest(config: DataConfig, *, data_root: str = "", span: str = "") -> str:
     """Changes when other files, or files of other size or time, would be ingested."""
     return resolve_sources(config, data_root=data_root, span=span).digest
@@ -65,23 +58,16 @@ def resolve_sources(config: DataConfig, *, data_root: str = "", span: str = "") 
     """The files that `config` means; `data_root` and `span` override it when not empty."""
     patterns = _patterns(config)
     root = _absolute(data_root or config.root, patterns)
-    found = {name: _find(root, texts) for name, texts in patterns.items()}
+    found = {name: _find(root, name, texts) for name, texts in patterns.items()}
     _check_found(config, root, patterns, found)
     wanted = span or config.span
     available = _complete_spans(config, patterns, found, wanted)
     chosen = choose_spans(available, wanted) if available else ()
     shards = [
-        SourceShard(
-            uri=file.uri,
-            split=name,
-            size=file.stat.size,
-            mtime=file.stat.mtime,
-            tag=file.stat.tag,
-            span=file.span,
-        )
-        for name, files in found.items()
-        for file in files
-        if file.span is None or file.span in chosen
+        shard
+        for of_split in found.values()
+        for shard in of_split
+        if shard.span is None or shard.span in chosen
     ]
     if config.divide.patterns and config.ingest is not Ingest.REWRITE:
         shards = _divide(shards, config.divide.buckets, root)
@@ -116,36 +102,39 @@ def _absolute(root: str, patterns: dict[str, tuple[str, ...]]) -> str:
     return storage.absolute(root) if root else root
 
 
-def _find(root: str, texts: tuple[str, ...]) -> list[_Found]:
-    found: dict[str, _Found] = {}
+def _find(root: str, split: str, texts: tuple[str, ...]) -> list[SourceShard]:
+    shards: dict[str, SourceShard] = {}
     for text in texts:
         below = storage.join(root, text).removesuffix(text)
-        for file in _newest_versions(parse_pattern(text, below=below)):
-            found.setdefault(file.uri, file)
-    return sorted(found.values(), key=lambda file: (file.span or 0, file.uri))
+        for shard in _newest_versions(parse_pattern(text, below=below), split):
+            shards.setdefault(shard.uri, shard)
+    return sorted(shards.values(), key=lambda shard: (shard.span or 0, shard.uri))
 
 
-def _newest_versions(pattern: SpanPattern) -> list[_Found]:
+def _newest_versions(pattern: SpanPattern, split: str) -> list[SourceShard]:
     try:
         with storage_failures_explained(pattern.text):
             stats = storage.find(pattern.glob)
     except OF_THE_FILE as error:  # a bucket that is not there, or not for everybody
         raise UserError(f"{pattern.text}: cannot be looked for ({error})") from error
-    files = []
+    shards = []
     newest: dict[int | None, int] = defaultdict(int)
     for uri, stat in stats.items():
         if not stat.is_dir:
             span, version = pattern.read(uri)
             newest[span] = max(newest[span], version or 0)
-            files.append((_Found(uri, stat, span), version or 0))
-    return [file for file, version in files if version == newest[file.span]]
+            shard = SourceShard(
+                uri=uri, split=split, span=span, size=stat.size, mtime=stat.mtime, tag=stat.tag
+            )
+            shards.append((shard, version or 0))
+    return [shard for shard, version in shards if version == newest[shard.span]]
 
 
 def _check_found(
     config: DataConfig,
     root: str,
     patterns: dict[str, tuple[str, ...]],
-    found: dict[str, list[_Found]],
+    found: dict[str, list[SourceShard]],
 ) -> None:
     missing = [n for n, files in found.items() if not files and n not in config.unlabelled]
     if not missing:
@@ -177,7 +166,7 @@ def _what_is_there(root: str) -> str:
 def _complete_spans(
     config: DataConfig,
     patterns: dict[str, tuple[str, ...]],
-    found: dict[str, list[_Found]],
+    found: dict[str, list[SourceShard]],
     wanted: str,
 ) -> set[int]:
     """Spans that every split with a span has; where the newest are wanted, as in TFX, no split

@@ -187,56 +187,25 @@ class ShardVerifier:
     def _read(self, shard: SourceShard) -> ShardReport:
         try:
             with storage_failures_explained(shard.uri):
-                if self._policy is Verify.FULL:
-                    return self._parsed(shard)
-                if self._policy is Verify.CHECKSUM:
-                    return self._checksums(shard)
+                if self._policy in (Verify.FULL, Verify.CHECKSUM):
+                    return self._all(shard)
                 return self._lengths(shard, sampled=self._policy is Verify.SAMPLE)
         except OSError as error:  # of the file itself: gone, or not allowed
             problem = RecordProblem(0, 0, f"cannot be read ({error})")
             return ShardReport(source=shard, records=1, digest="", problems=(problem,))
 
-    def _checksums(self, shard: SourceShard) -> ShardReport:
-        digest, records, broken = hashlib.sha256(), 0, False
-        problems: list[RecordProblem] = []
-        lengths: list[int] = []
-        with open_shard(shard.uri) as (file, compression):
-            fault: str | None = None
-            for block in scan(file):
-                digest.update(b"".join(block.framing))
-                problems += block.problems
-                lengths += map(len, block.records)
-                broken |= block.broken
-                if not records and block.records:
-                    fault = self._level_fault(block.records[0], shard)
-                if fault:
-                    bad = dict.fromkeys(range(len(block.records)), fault)
-                    problems += _located(block, bad)
-                records += len(block.records) + len(block.problems)
-                if len(problems) >= MAX_PROBLEMS:
-                    problems.append(RecordProblem(records, UNKNOWN, _TOO_MANY))
-                    records, broken = records + 1, True
-                    break
-        return ShardReport(
-            source=shard,
-            records=records or 1,
-            digest=digest.hexdigest()[:32],
-            compression=compression,
-            problems=tuple(sorted(problems)) if records else (_EMPTY,),
-            broken=broken or not records,
-            lengths=np.array(lengths, np.uint32),
-        )
-
-    def _parsed(self, shard: SourceShard) -> ShardReport:
+    def _all(self, shard: SourceShard) -> ShardReport:
         total, digest = _Totals(), hashlib.sha256()
+        parsed = self._policy is Verify.FULL
+        check = self._check if parsed else self._check_level
         with open_shard(shard.uri) as (file, compression):
             for block in scan(file):
                 digest.update(b"".join(block.framing))
-                self._check(block, shard, total)
+                check(block, shard, total)
                 if len(total.problems) >= MAX_PROBLEMS:
                     total.give_up()
                     break
-        return total.report(shard, digest.hexdigest()[:32], compression)
+        return total.report(shard, digest.hexdigest()[:32], compression, parsed=parsed)
 
     def _lengths(self, shard: SourceShard, *, sampled: bool) -> ShardReport:
         lengths, compression, fault = record_lengths(shard.uri)
@@ -282,12 +251,21 @@ class ShardVerifier:
     def _labelled(self, shard: SourceShard) -> bool:
         return shard.split not in self._unlabelled
 
+    def _check_level(self, block: Block, shard: SourceShard, total: _Totals) -> None:
+        if block.records and not total.lengths:
+            total.fault_of_all = self._level_fault(block.records[0], shard)
+        fault = total.fault_of_all
+        total.add(block, dict.fromkeys(range(len(block.records)), fault) if fault else {})
+
     def _check(self, block: Block, shard: SourceShard, total: _Totals) -> None:
-        total.add_unreadable(block)
-        if block.records:
-            if not total.records:
-                total.of_all += self._unasked(block.records[0], shard)
-            total.add(block, self._checker.check(block.records, labelled=self._labelled(shard)))
+        if not block.records:
+            total.add(block, {})
+            return
+        if not total.lengths:
+            total.of_all += self._unasked(block.records[0], shard)
+        figures = self._checker.check(block.records, labelled=self._labelled(shard))
+        total.add(block, figures.bad)
+        total.add_figures(block, figures)
 
     def _unasked(self, data: bytes, shard: SourceShard) -> Iterator[str]:
         """Columns of the first record that were not requested: the others will have them too."""
@@ -303,38 +281,41 @@ class _Totals:
         self.records = self.labels = self.frames = self.segments = 0
         self.problems: list[RecordProblem] = []
         self.broken = False
+        self.fault_of_all: str | None = None
         self.warnings: Counter[str] = Counter()
         self.of_all: list[str] = []  # warnings that hold for each record
-        self._lengths: list[int] = []
-        self._segments: list[np.ndarray] = []
+        self.lengths: list[int] = []
+        # Columns of the parsed records, block by block.
         self._ids: list[np.ndarray] = []
         self._indices: list[np.ndarray] = []
+        self._segments: list[np.ndarray] = []
 
-    def add_unreadable(self, block: Block) -> None:
-        self.records += len(block.problems)
+    def add(self, block: Block, bad: dict[int, str]) -> None:
+        self.records += len(block.problems) + len(block.records)
         self.problems += block.problems
+        self.problems += _located(block, bad)
         self.broken |= block.broken
+        self.lengths += map(len, block.records)
 
-    def give_up(self) -> None:
-        self.problems.append(RecordProblem(self.records, UNKNOWN, _TOO_MANY))
-        self.records += 1
-        self.broken = True
-
-    def add(self, block: Block, figures: Any) -> None:
-        self.records += len(block.records)
-        self.problems += _located(block, figures.bad)
+    def add_figures(self, block: Block, figures: Any) -> None:
         self.warnings += figures.warnings
         good = np.ones(len(block.records), bool)
         good[list(figures.bad)] = False
         self.labels += int((figures.labels[good] > 0).sum())
         self.frames += int(figures.frames[good].sum())
         self.segments += int(figures.segments[good].sum())
-        self._lengths += map(len, block.records)
-        self._segments.append(np.asarray(figures.segments, np.uint32))
         self._ids.append(figures.ids[good])
         self._indices.append(np.asarray(block.indices, np.int32)[: len(good)][good])
+        self._segments.append(np.asarray(figures.segments, np.uint32))
 
-    def report(self, shard: SourceShard, digest: str, compression: str) -> ShardReport:
+    def give_up(self) -> None:
+        self.problems.append(RecordProblem(self.records, UNKNOWN, _TOO_MANY))
+        self.records += 1
+        self.broken = True
+
+    def report(
+        self, shard: SourceShard, digest: str, compression: str, *, parsed: bool
+    ) -> ShardReport:
         return ShardReport(
             source=shard,
             records=self.records or 1,
@@ -346,11 +327,15 @@ class _Totals:
             problems=tuple(sorted(self.problems)) if self.records else (_EMPTY,),
             broken=self.broken or not self.records,
             warnings={**self.warnings, **dict.fromkeys(self.of_all, self.records)},
-            ids=np.concatenate(self._ids) if self._ids else np.zeros(0, np.int64),
-            indices=np.concatenate(self._indices) if self._indices else np.zeros(0, np.int32),
-            lengths=np.array(self._lengths, np.uint32),
-            segments_of=np.concatenate([np.zeros(0, np.uint32), *self._segments]),
+            ids=_joined(self._ids, np.int64) if parsed else None,
+            indices=_joined(self._indices, np.int32) if parsed else None,
+            lengths=np.array(self.lengths, np.uint32),
+            segments_of=_joined(self._segments, np.uint32) if parsed else None,
         )
+
+
+def _joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:
+    return np.concatenate([np.zeros(0, dtype), *parts])
 
 
 def _located(block: Block, bad: dict[int, str]) -> Iterator[RecordProblem]:

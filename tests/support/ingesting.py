@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from yt8m.components.example_gen.config import DataConfig
-from yt8m.components.example_gen.ingest import Ingested, cache_policy, ingest
+from yt8m.components.example_gen.ingest import Ingested, ingest
 from yt8m.components.example_gen.sources import resolve_sources
 from yt8m.components.example_gen.verification_cache import VerifiedCache
-from yt8m.components.example_gen.verify import verify_shards
+from yt8m.components.example_gen.verify import policy_key, verify_shards
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.features import FeatureConfig
 
@@ -23,7 +23,7 @@ def ingest_directory(
     config = from_dict(DataConfig, {"root": str(data), **values})
     known = None
     if cache:
-        policy = cache_policy(config, FEATURES)
+        policy = policy_key(config, FEATURES)
         known = VerifiedCache(str(cache), policy=policy, code_version="1")
     return ingest(
         resolve_sources(config),
