@@ -18,8 +18,9 @@ from yt8m.schemas.features import SEGMENT_LABELS, SEGMENT_START_TIMES, Level
 _VARINT, _LENGTH_DELIMITED, _FIXED32 = 0, 2, 5
 _FIRST = 1 << 3 | _LENGTH_DELIMITED  # the key of field 1: a text, a message, or packed numbers
 _MAX_VARINT_BYTES = 10
+_OF_NO_KIND = np.empty(0, bool)
 
-Value = tuple[bytes, ...] | np.ndarray  # of float32 or int64
+Value = tuple[bytes, ...] | np.ndarray  # of float32 or int64; of bool where no kind is said
 _Part = bytes | memoryview  # of a record, which no part of it is copied from
 # [frames, size] uint8 where all frames have one size, else the frames as they are.
 Frames = np.ndarray | tuple[Value, ...]
@@ -90,7 +91,7 @@ def _map(payload: _Part) -> Iterator[tuple[str, _Part]]:
 def _feature(payload: _Part) -> Value:
     kinds = list(_fields(payload))
     if not kinds:
-        return ()
+        return _OF_NO_KIND
     if len(kinds) > 1:
         raise MalformedRecord("a feature holds several lists")
     number, values = kinds[0]

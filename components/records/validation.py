@@ -1,8 +1,7 @@
 """The rules that a record must keep, one message each: for ingest, inspection and training.
 
 Each rule is a generator of texts over one decoded record. A fault makes the record unusable; a
-warning is worth knowing and changes nothing. `inputs/record_checker.py` finds the records that
-break a rule a whole block at a time; what is said of them comes from here.
+warning is worth knowing and changes nothing. `inputs/record_checker.py` applies them to blocks.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ from yt8m.schemas.features import (
 
 _RATINGS = (SEGMENT_START_TIMES, SEGMENT_END_TIMES, SEGMENT_LABELS, SEGMENT_SCORES)
 _KINDS = {"f": "numbers", "i": "integers", "S": "texts"}
+_NO_KIND = "b"  # of a feature without values, which its writer gave no type
 NO_LABELS = "no labels"
 NO_RATINGS = "no rated segments"
 
@@ -178,9 +178,9 @@ def _label_rule(record: Record, expected: Expected) -> Iterator[str]:
     if required and not len(values):
         yield NO_LABELS
     yield from _class_faults("label", values, expected.num_classes)
-    distinct, counts = np.unique(np.asarray(values, np.int64), return_counts=True)
-    if (counts > 1).any():
-        yield f"label {distinct[counts > 1][0]} is given twice"
+    labels = np.asarray(values).tolist()
+    if len(set(labels)) < len(labels):
+        yield f"label {min(one for one in labels if labels.count(one) > 1)} is given twice"
 
 
 def _rating_rule(record: Record, expected: Expected) -> Iterator[str]:
@@ -260,11 +260,13 @@ def _class_faults(what: str, values: Value, num_classes: int | None) -> Iterator
 
 
 def _values(record: Record, key: str, kind: str) -> tuple[Value, str | None]:
-    """The values of a feature whose kind is numpy's `f` or `i`, or S for texts."""
+    """The values of a feature whose kind is numpy's `f` or `i`, or S for texts.
+
+    A list of another kind is a fault without values, too: TensorFlow refuses it.
+    """
     if key not in record.features:
         return (), f"feature {key} is missing"
     values = record.features[key]
-    found = values.dtype.kind if isinstance(values, np.ndarray) else "S"
-    if len(values) and found != kind:
+    if (values.dtype.kind if isinstance(values, np.ndarray) else "S") not in (kind, _NO_KIND):
         return (), f"feature {key} must hold {_KINDS[kind]}"
     return values, None

@@ -151,5 +151,7 @@ def _encode_frame(value: np.ndarray | Value) -> bytes:
 
 def _encode(value: Value) -> bytes:
     if isinstance(value, np.ndarray):
+        if value.dtype == bool:  # of no kind
+            return b""
         return int64_feature(value) if value.dtype.kind == "i" else float_feature(value)
     return bytes_feature(*value)

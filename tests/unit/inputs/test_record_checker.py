@@ -47,6 +47,49 @@ def test_no_mutation_passes_that_another_reader_refuses(
     for one in good:
         message.FromString(one)  # DecodeError fails the test, and so does MalformedRecord
         decode_record(one)
+        _parse(one, level)
+
+
+@pytest.mark.parametrize("kind", ["bytes_list", "float_list", "int64_list", None])
+def test_a_list_without_values_passes_where_tensorflow_reads_it(
+    level: Level, records: list[bytes], checker: RecordChecker, kind: str | None
+) -> None:
+    message = tf.train.SequenceExample.FromString(records[0])
+    labels = message.context.feature["labels"]
+    labels.Clear()
+    if kind is not None:
+        getattr(labels, kind).SetInParent()
+    record = message.SerializeToString()
+    if level is Level.VIDEO:
+        record = tf.train.Example(features=message.context).SerializeToString()
+    is_bad = bool(checker.check([record], labelled=False).bad)
+    assert is_bad == (kind in ("bytes_list", "float_list"))
+    if is_bad:
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            _parse(record, level)
+    else:
+        _parse(record, level)
+
+
+def _parse(record: bytes, level: Level) -> None:
+    """Read the record as graphs of TensorFlow do; an error fails the test."""
+    context: dict[str, object] = {
+        "id": tf.io.FixedLenFeature([], tf.string),
+        "labels": tf.io.VarLenFeature(tf.int64),
+    }
+    sizes = FEATURES.size_by_name
+    if level is Level.VIDEO:
+        vectors = {
+            f"mean_{name}": tf.io.FixedLenFeature([n], tf.float32) for name, n in sizes.items()
+        }
+        tf.io.parse_example([record], context | vectors)
+        return
+    if level is Level.SEGMENT:
+        for key in ("segment_start_times", "segment_end_times", "segment_labels"):
+            context[key] = tf.io.VarLenFeature(tf.int64)
+        context["segment_scores"] = tf.io.VarLenFeature(tf.float32)
+    frames = {name: tf.io.FixedLenSequenceFeature([], tf.string) for name in sizes}
+    tf.io.parse_single_sequence_example(record, context, frames)
 
 
 def test_what_protobuf_refuses_so_does_our_decoder(level: Level, records: list[bytes]) -> None:

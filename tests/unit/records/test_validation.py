@@ -66,6 +66,8 @@ FAULTS: list[tuple[str, str, Edit, str]] = [
     ("frame", "no-labels", drop_feature("labels"), "no labels"),
     ("frame", "narrow", set_frames("rgb", np.zeros((9, 9), np.uint8)), "rgb has 9 bytes, not 1024"),
     ("frame", "fewer", set_frames("audio", np.zeros((2, 128), np.uint8)), "differ in the number"),
+    ("frame", "label-as-text", set_feature("labels", (b"Game",)), "labels must hold integers"),
+    ("frame", "text-list", set_feature("labels", ()), "labels must hold integers"),
     ("frame", "no-audio", drop_feature("audio"), "feature audio is missing"),
     ("segment", "score-7", _scores(7), "segment score 7 is outside 0..1"),
     ("segment", "score-below-0", _scores(-1), "segment score -1 is outside 0..1"),
@@ -172,27 +174,27 @@ def test_a_shard_without_any_labels_is_a_warning_for_inspection_and_refused_in_t
 
 @given(data=st.data())
 @settings(max_examples=150, deadline=None)
-def test_the_vectorised_finder_and_the_rules_agree_on_random_ratings(
+def test_the_vectorised_finder_and_the_rules_agree_on_random_values(
     generated: dict[str, Path], data: st.DataObject
 ) -> None:
-    times = st.lists(st.integers(-3, 12), min_size=0, max_size=4)
-    starts = data.draw(times)
-    edits = {
-        "segment_start_times": starts,
-        "segment_end_times": [start + data.draw(st.sampled_from([5, 5, 5, 4])) for start in starts],
-        "segment_labels": [data.draw(st.integers(-1, 1000)) for _ in starts],
+    edits: dict[str, Any] = {
+        "id": tuple(data.draw(st.lists(st.sampled_from([b"", b"one"]), min_size=1, max_size=2))),
         "labels": data.draw(st.lists(st.integers(-1, 1000), max_size=4)),
+        "mean_audio": np.full(
+            data.draw(st.sampled_from([128, 128, 128, 127])),
+            data.draw(st.sampled_from([0.0, 3e38, np.nan, np.inf])),
+            np.float32,
+        ),
     }
-    scores = [data.draw(st.sampled_from([0.0, 1.0, 0.5, 1.5, np.nan])) for _ in starts]
-    record = read_all(generated["segment"] / "train0000.tfrecord")[0]
-    changed = _edited(record, {**edits, "segment_scores": np.array(scores, np.float32)})
+    record = read_all(generated["video"] / "train0000.tfrecord")[0]
+    changed = _edited(record, edits)
     labelled = data.draw(st.booleans())
-    expected = expected_by(FEATURES, Level.SEGMENT, labelled=labelled)
-    rules = check_bytes(changed, expected)
-    checker = record_checker(Level.SEGMENT, FEATURES)
+    rules = check_bytes(changed, expected_by(FEATURES, Level.VIDEO, labelled=labelled))
+    checker = record_checker(Level.VIDEO, FEATURES)
     found = checker.check([record, changed], labelled=labelled)
     assert found.bad == ({1: "; ".join(rules.faults)} if rules.faults else {})
-    assert dict(found.warnings) == dict.fromkeys(() if rules.faults else rules.warnings, 1)
+    assert found.labels[0] > 0
+    assert rules.faults or found.labels[1] == len(edits["labels"])
 
 
 def _edited(record: bytes, values: dict[str, Any]) -> bytes:
