@@ -19,6 +19,9 @@ SCORES = "scores"
 FEATURES = "features"
 MEAN_FRAMES = "mean_frames"  # of models that look at a video's mean frame alone
 
+TOP_K = 20  # classes that a model serves, where nobody says how many
+ENTITIES = "entities"  # the head of models that have one and do not name it
+
 
 @dataclass(frozen=True, kw_only=True)
 class ExportInfo(JsonFile):
@@ -29,9 +32,24 @@ class ExportInfo(JsonFile):
     head: str  # whose scores the signatures give
     heads: dict[str, int]  # number of classes of each head
     top_k: int
-    has_class_names: bool
-    has_transform_graph: bool
+    has_class_names: bool = False
+    has_transform_graph: bool = False
     config: dict[str, Any] = field(default_factory=dict)  # as the trainer had it
+
+
+def foreign_info(
+    level: Level, features: FeatureConfig, config: Mapping[str, Any] | None = None
+) -> ExportInfo:
+    """The info of a model from elsewhere, of whose one head only the classes are known."""
+    classes = features.num_classes
+    return ExportInfo(
+        level=level,
+        features=features,
+        head=ENTITIES,
+        heads={ENTITIES: classes},
+        top_k=min(TOP_K, classes),
+        config=dict(config or {}),
+    )
 
 
 def trained_configuration(given: Mapping[str, Any], exported: Mapping[str, Any]) -> dict[str, Any]:

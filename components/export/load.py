@@ -91,10 +91,9 @@ class LoadedModel:
     @property
     def score_means(self) -> Callable[..., dict[str, tf.Tensor]] | None:
         """Scores of videos' mean frames, where the model looks at nothing else and says so."""
-        found: Callable[..., dict[str, tf.Tensor]] | None = None
-        if MEAN_FRAMES in self.loaded.signatures:
-            found = self.loaded.signatures[MEAN_FRAMES]
-        return found
+        score: Callable[..., dict[str, tf.Tensor]] | None
+        score = self.loaded.signatures.get(MEAN_FRAMES)
+        return score
 
     def require(self, *, level: Level, features: FeatureConfig) -> None:
         """UserError unless the model takes records of this kind and gives these classes."""

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import abc
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
 
-from yt8m.components.artifacts.export_info import FEATURES, MEAN_FRAMES, SCORES, SERVING
-from yt8m.components.export.records import (
-    ParsedRecords,
-    RecordFormat,
-    finite,
-    parse_records,
-)
+from yt8m.components.artifacts.export_info import FEATURES, MEAN_FRAMES, SCORES, SERVING, TOP_K
+from yt8m.components.export.records import RecordFormat, finite, parse_records
 from yt8m.components.export.transform_graph import TransformGraph
 from yt8m.components.models.config import DbofConfig
 from yt8m.components.models.network import Network, batch_spec
@@ -24,7 +20,40 @@ from yt8m.schemas.features import FeatureConfig, Level
 _RECORDS = tf.TensorSpec([None], tf.string, "examples")
 
 
-class ServingModule(tf.Module):
+class RecordsModule(tf.Module, abc.ABC):
+    """Serialized records in; the scores of all classes out, and the best of them."""
+
+    def __init__(
+        self, name: str, *, top_k: int = TOP_K, class_names: Sequence[str] | None = None
+    ) -> None:
+        super().__init__(name=name)
+        self._top_k = top_k
+        self._class_names = tf.constant(class_names) if class_names else None
+
+    @abc.abstractmethod
+    def score(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
+        """The scores [rows, classes], beside what names a row."""
+
+    def signatures(self) -> dict[str, Any]:
+        """The concrete functions by the name that a caller asks for."""
+        return {SERVING: concrete(self._serve, _RECORDS), SCORES: concrete(self.score, _RECORDS)}
+
+    def _serve(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
+        """What model servers answer: the best classes."""
+        rows = self.score(examples)
+        best = tf.math.top_k(rows.pop(SCORES), k=self._top_k)
+        outputs = {"class_ids": tf.cast(best.indices, tf.int64), SCORES: best.values, **rows}
+        if self._class_names is not None:
+            outputs["class_names"] = tf.gather(self._class_names, best.indices)
+        return outputs
+
+
+def concrete(function: Callable[..., dict[str, tf.Tensor]], *specs: Any, **named: Any) -> Any:
+    """The graph of a function for these inputs."""
+    return tf.function(function, autograph=False).get_concrete_function(*specs, **named)
+
+
+class ServingModule(RecordsModule):
     """Records or raw features in, the first head's scores out."""
 
     def __init__(
@@ -38,7 +67,9 @@ class ServingModule(tf.Module):
         transform: TransformGraph | None = None,
         neighbours: Neighbours | None = None,
     ) -> None:
-        super().__init__(name="yt8m")
+        self._head = network.heads[0]
+        top_k = min(top_k, self._head.num_classes)
+        super().__init__("yt8m", top_k=top_k, class_names=class_names)
         self.neighbours = neighbours
         # The weights alone are saved. Were the network an attribute, Keras would trace each of its
         # layers for a reload as a Keras model: nine tenths of an export's time, for nobody.
@@ -54,36 +85,22 @@ class ServingModule(tf.Module):
             averaged=network.averages_frames,
             own_transform=network.own_transform,
         )
-        self._head = network.heads[0]
-        self._top_k = min(top_k, self._head.num_classes)
-        self._names = tf.constant(class_names) if class_names else None
 
     def signatures(self) -> dict[str, Any]:
-        """The concrete functions by the name that a caller asks for."""
+        found = super().signatures()
         batch = batch_spec(self._features, self._level)
-        found = {
-            SERVING: tf.function(self._serve, autograph=False).get_concrete_function(_RECORDS),
-            SCORES: tf.function(self._score, autograph=False).get_concrete_function(_RECORDS),
-            FEATURES: tf.function(
-                lambda **arrays: self._score_arrays(arrays), autograph=False
-            ).get_concrete_function(**batch),
-        }
+        found[FEATURES] = concrete(lambda **arrays: self._score_arrays(arrays), **batch)
         if self._form.averaged and self._level is Level.FRAME:
             means = tf.TensorSpec([None, self._form.size], tf.float32, MEAN_FRAMES)
-            found[MEAN_FRAMES] = tf.function(
-                self._score_means, autograph=False
-            ).get_concrete_function(means)
+            found[MEAN_FRAMES] = concrete(self._score_means, means)
         return found
 
-    def _serve(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
-        parsed = self._parse(examples)
-        return best_classes(
-            self._scores(parsed.signal), _rows(parsed), top_k=self._top_k, names=self._names
-        )
-
-    def _score(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
-        parsed = self._parse(examples)
-        return {SCORES: self._scores(parsed.signal), **_rows(parsed)}
+    def score(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
+        parsed = parse_records(examples, self._form, transform=self.transform)
+        rows = {SCORES: self._scores(parsed.signal), "video_id": parsed.video_id}
+        if parsed.segment_start is not None:
+            rows["segment_start"] = parsed.segment_start
+        return rows
 
     def _score_arrays(self, batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         if self._level is Level.VIDEO:
@@ -93,29 +110,8 @@ class ServingModule(tf.Module):
     def _score_means(self, mean_frames: tf.Tensor) -> dict[str, tf.Tensor]:
         return {SCORES: self._scores(Signal(vectors=mean_frames))}
 
-    def _parse(self, examples: tf.Tensor) -> ParsedRecords:
-        return parse_records(examples, self._form, transform=self.transform)
-
     def _scores(self, signal: Signal) -> tf.Tensor:
         scores = self._call_with_signal(signal, training=False)[self._head.name]
         if self.neighbours is None:
             return scores
         return self.neighbours.blend(video_vector(signal), scores)
-
-
-def best_classes(
-    scores: tf.Tensor, rows: dict[str, tf.Tensor], *, top_k: int, names: tf.Tensor | None
-) -> dict[str, tf.Tensor]:
-    """What model servers answer: of `scores` [rows, classes] the best, beside what names a row."""
-    best = tf.math.top_k(scores, k=top_k)
-    outputs = {"class_ids": tf.cast(best.indices, tf.int64), SCORES: best.values, **rows}
-    if names is not None:
-        outputs["class_names"] = tf.gather(names, best.indices)
-    return outputs
-
-
-def _rows(parsed: ParsedRecords) -> dict[str, tf.Tensor]:
-    rows = {"video_id": parsed.video_id}
-    if parsed.segment_start is not None:
-        rows["segment_start"] = parsed.segment_start
-    return rows

@@ -7,22 +7,19 @@ from typing import Any
 
 import tensorflow as tf
 
-from yt8m.components.artifacts.export_info import FEATURES, SCORES, SERVING, ExportInfo
+from yt8m.components.artifacts.export_info import ENTITIES, FEATURES, SCORES, TOP_K, ExportInfo
 from yt8m.components.export.load import LoadedModel
-from yt8m.components.export.module import best_classes
+from yt8m.components.export.module import RecordsModule, concrete
 from yt8m.components.export.save import save_module
 from yt8m.components.models.network import batch_spec
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.vocabulary import Vocabulary
 
-_RECORDS = tf.TensorSpec([None], tf.string, "examples")
-_TOP_K = 20
-_HEAD = "entities"
 _OF_A_ROW = ("video_id", "segment_start")
 
 
-class EnsembleModule(tf.Module):
+class EnsembleModule(RecordsModule):
     """Each member's own graph and weights, and the weighted mean of what they give."""
 
     def __init__(
@@ -33,33 +30,19 @@ class EnsembleModule(tf.Module):
         top_k: int,
         class_names: Sequence[str] | None,
     ) -> None:
-        super().__init__(name="yt8m_ensemble")
+        super().__init__("yt8m_ensemble", top_k=top_k, class_names=class_names)
         self.members = [model.loaded for model in models]  # so that their variables are saved
         self._scores = [model.score for model in models]
         self._mixture = tuple(weights)
-        self._top_k = top_k
-        self._names = tf.constant(class_names) if class_names else None
 
-    def signatures(self, arrays: dict[str, tf.TensorSpec] | None) -> dict[str, Any]:
-        """The concrete functions by name; `arrays` is what every member's `features` takes."""
-        found = {
-            SERVING: tf.function(self._serve, autograph=False).get_concrete_function(_RECORDS),
-            SCORES: tf.function(self._score, autograph=False).get_concrete_function(_RECORDS),
-        }
-        if arrays is not None:
-            found[FEATURES] = tf.function(
-                lambda **batch: self._score_arrays(batch), autograph=False
-            ).get_concrete_function(**arrays)
-        return found
-
-    def _score(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
+    def score(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
         results = [score(examples=examples) for score in self._scores]
         rows = {name: results[0][name] for name in _OF_A_ROW if name in results[0]}
         return {SCORES: self._mean([result[SCORES] for result in results]), **rows}
 
-    def _serve(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
-        scored = self._score(examples)
-        return best_classes(scored.pop(SCORES), scored, top_k=self._top_k, names=self._names)
+    def score_arrays(self, specs: dict[str, tf.TensorSpec]) -> Any:
+        """The signature `features`, of what every member's takes."""
+        return concrete(lambda **batch: self._score_arrays(batch), **specs)
 
     def _score_arrays(self, batch: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         results = [member.signatures[FEATURES](**batch)[SCORES] for member in self.members]
@@ -107,12 +90,13 @@ def export_ensemble(
         )
     described = next((model.info for model in models if model.level is not None), None)
     features = described.features if described else FeatureConfig(num_classes=classes)
+    head = described.head if described else ENTITIES
     info = ExportInfo(
         level=level,
         features=features,
-        head=described.head if described else _HEAD,
-        heads={described.head if described else _HEAD: classes},
-        top_k=min(_TOP_K, classes),
+        head=head,
+        heads={head: classes},
+        top_k=min(TOP_K, classes),
         has_class_names=vocabulary is not None,
         has_transform_graph=any(m.level is not None and m.info.has_transform_graph for m in models),
         config={
@@ -128,14 +112,15 @@ def export_ensemble(
         top_k=info.top_k,
         class_names=vocabulary.names if vocabulary else None,
     )
-    with_arrays = all(FEATURES in model.loaded.signatures for model in models)
-    arrays = batch_spec(features, level) if with_arrays and described else None
+    signatures = module.signatures()
+    if described and all(FEATURES in model.loaded.signatures for model in models):
+        signatures[FEATURES] = module.score_arrays(batch_spec(features, level))
     # What other makers' models can read is not known for certain.
     all_described = all(model.level is not None for model in models)
     save_module(
         module,
         directory,
-        signatures=module.signatures(arrays),
+        signatures=signatures,
         info=info,
         warm_up=all_described,
     )

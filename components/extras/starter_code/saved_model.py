@@ -14,10 +14,10 @@ import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 from yt8m.components import storage
-from yt8m.components.artifacts.export_info import SCORES, SERVING, ExportInfo
+from yt8m.components.artifacts.export_info import SCORES, SERVING, TOP_K, foreign_info
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.export.freeze import freeze_signature
-from yt8m.components.export.module import best_classes
+from yt8m.components.export.module import RecordsModule
 from yt8m.components.export.save import save_module
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import FEATURE_SIZES, FeatureConfig, Level, record_key
@@ -25,9 +25,6 @@ from yt8m.schemas.features import FEATURE_SIZES, FeatureConfig, Level, record_ke
 _IDS, _CLASSES, _PREDICTIONS = "video_id", "class_indexes", "predictions"
 _BEST = "TopKV2"
 _PARSES = ("ParseExample", "ParseExampleV2")
-_TOP_K = 20
-_HEAD = "entities"
-_RECORDS = tf.TensorSpec([None], tf.string, "examples")
 
 
 def is_starter_code_export(directory: str) -> bool:
@@ -49,25 +46,16 @@ def is_starter_code_export(directory: str) -> bool:
 def export_saved_model(source: str, directory: str) -> None:
     """Write `source` as an export; UserError where its graph is not as the starter code made it."""
     module = _StarterCodeModule(source)
-    info = ExportInfo(
-        level=module.level,
-        features=module.features,
-        head=_HEAD,
-        heads={_HEAD: module.num_classes},
-        top_k=min(_TOP_K, module.num_classes),
-        has_class_names=False,
-        has_transform_graph=False,
-        config={"starter_code": {"saved_model": source}},
-    )
+    config = {"starter_code": {"saved_model": source}}
+    info = foreign_info(module.level, module.features, config)
     # What lengths of vectors a frame-level graph reads is not known for certain.
     save_module(module, directory, signatures=module.signatures(), info=info, warm_up=False)
 
 
-class _StarterCodeModule(tf.Module):
+class _StarterCodeModule(RecordsModule):
     """The graph as it was, and all scores that it has."""
 
     def __init__(self, source: str) -> None:
-        super().__init__(name="yt8m_starter_code")
         frozen = freeze_signature(source, SERVING)
         ends = dict(frozen.outputs)
         best = ends[_PREDICTIONS]
@@ -82,17 +70,11 @@ class _StarterCodeModule(tf.Module):
                 "checkpoint of the same model does"
             )
         self.num_classes = int(known.pop())
+        super().__init__("yt8m_starter_code", top_k=min(TOP_K, self.num_classes))
         self.features = _features_read(frozen.graph, self.num_classes)
         self._call = frozen.prune(list(frozen.inputs.values()), ends)
 
-    def signatures(self) -> dict[str, Any]:
-        """The concrete functions by the name that a caller asks for."""
-        return {
-            SERVING: tf.function(self._serve, autograph=False).get_concrete_function(_RECORDS),
-            SCORES: tf.function(self._score, autograph=False).get_concrete_function(_RECORDS),
-        }
-
-    def _score(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
+    def score(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
         found = self._call(examples)
         scores = found[SCORES] if SCORES in found else self._spread(found)
         return {
@@ -108,11 +90,6 @@ class _StarterCodeModule(tf.Module):
         row = tf.broadcast_to(tf.range(tf.shape(best)[0])[:, tf.newaxis], tf.shape(best))
         shape = [tf.shape(best)[0], self.num_classes]
         return tf.scatter_nd(tf.stack([row, best], axis=-1), values, shape)
-
-    def _serve(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
-        scored = self._score(examples)
-        top_k = min(_TOP_K, self.num_classes)
-        return best_classes(scored.pop(SCORES), scored, top_k=top_k, names=None)
 
 
 def _features_read(graph: Any, num_classes: int) -> FeatureConfig:

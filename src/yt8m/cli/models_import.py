@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from yt8m.cli.arguments.models import ModelsImportArguments
 from yt8m.components import storage
 from yt8m.components.artifacts.evaluation import Evaluation
-from yt8m.components.artifacts.export_info import FILE_NAME, ExportInfo
+from yt8m.components.artifacts.export_info import FILE_NAME, ExportInfo, foreign_info
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.version_record import Origin, VersionRecord
 from yt8m.components.console.console import Console
@@ -23,8 +23,6 @@ from yt8m.components.extras.starter_code.saved_model import (
 from yt8m.components.registry.push import push
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import FeatureConfig, Level
-
-_HEAD = "entities"
 
 
 def run(args: ModelsImportArguments, console: Console) -> None:
@@ -115,15 +113,7 @@ def _described(model: LoadedModel, level: Level) -> Iterator[tuple[str, ExportIn
         raise UserError(
             f"{model.directory}: its signature `scores` does not say how many classes it scores"
         )
-    info = ExportInfo(
-        level=level,
-        features=FeatureConfig(num_classes=classes),
-        head=_HEAD,
-        heads={_HEAD: classes},
-        top_k=min(20, classes),
-        has_class_names=False,
-        has_transform_graph=False,
-    )
+    info = foreign_info(level, FeatureConfig(num_classes=classes))
     with tempfile.TemporaryDirectory(prefix="yt8m-import-") as copy:
         storage.copy_tree(model.directory, copy)
         storage.write_text(storage.join(copy, FILE_NAME), info.to_json())
