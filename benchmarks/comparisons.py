@@ -28,7 +28,7 @@ from records import encode_record, make_dataset, read_all, write_all
 
 from yt8m.components.records.decode import Record, decode_record
 from yt8m.components.validation.config import ValidationConfig
-from yt8m.components.validation.drift import compare_drift, compare_skew
+from yt8m.components.validation.drift import Comparison, compare
 from yt8m.components.validation.statistics import compute_statistics, statistics_options
 from yt8m.schemas.features import DEQUANTISE_BIAS, DEQUANTISE_SCALE, FeatureConfig, Level
 from yt8m.schemas.load import load_schema
@@ -73,8 +73,7 @@ class Pool:
         """Whether the second sample is told from the first, as skew or as drift."""
         pair = [self.statistics(sample) for sample in (first, second)]
         found = (
-            compare(*pair, self._schema, ValidationConfig()).anomalies
-            for compare in (compare_skew, compare_drift)
+            compare(kind, *pair, self._schema, ValidationConfig()).anomalies for kind in Comparison
         )
         return any(found)
 

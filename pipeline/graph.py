@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tfx.components import ExampleValidator
 from tfx.dsl.components.base.base_node import BaseNode
 from tfx.orchestration.pipeline import Pipeline
 from tfx.types import BaseChannel
@@ -25,12 +26,7 @@ from yt8m.components.report.component import Report
 from yt8m.components.trainer.component import create_trainer, training_config
 from yt8m.components.transform.component import create_transform
 from yt8m.components.tuner.component import create_tuner
-from yt8m.components.validation.component import (
-    StatisticsGen,
-    ValidationGate,
-    create_example_validator,
-    create_schema_gen,
-)
+from yt8m.components.validation.component import StatisticsGen, ValidationGate, create_schema_gen
 from yt8m.pipeline.beam import beam_arguments
 from yt8m.pipeline.cache_keys import ExternalInputs
 from yt8m.pipeline.config import PipelineConfig
@@ -103,7 +99,7 @@ def _data_steps(config: PipelineConfig, external: ExternalInputs) -> Subgraph:
     sample, schema = example_gen.outputs["sample"], schema_gen.outputs["schema"]
     statistics_gen = StatisticsGen(examples=sample, schema=schema)
     statistics = statistics_gen.outputs["statistics"]
-    validator = create_example_validator(statistics, schema)
+    validator = ExampleValidator(statistics=statistics, schema=schema)
     gate = ValidationGate(
         config=config.validation,
         statistics=statistics,

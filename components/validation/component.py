@@ -1,10 +1,8 @@
-"""The declarations of SchemaGen, StatisticsGen and ValidationGate, and TFX's ExampleValidator."""
+"""The declarations of SchemaGen, StatisticsGen and ValidationGate; ExampleValidator is TFX's."""
 
 from __future__ import annotations
 
 from google.protobuf import text_format
-from tfx import types
-from tfx.components import ExampleValidator
 from tfx.types import standard_artifacts
 
 from yt8m.components.declaration import Input, Output, Step
@@ -65,10 +63,3 @@ class ValidationGate(Step, executor=ValidationGateExecutor):
     baseline: Input[standard_artifacts.Model] | None = None
 
     validation = Output(standard_artifacts.ExampleAnomalies)
-
-
-def create_example_validator(
-    statistics: types.BaseChannel, schema: types.BaseChannel
-) -> ExampleValidator:
-    """Anomalies of the statistics against the schema."""
-    return ExampleValidator(statistics=statistics, schema=schema)

@@ -7,6 +7,7 @@ docs/decisions/0022-drift.md.
 
 from __future__ import annotations
 
+import enum
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -47,42 +48,34 @@ class StatisticsComparison:
         return max((one.distance for one in found), default=0.0)
 
 
-@dataclass(frozen=True)
-class _Kind:
-    """One of the two comparisons, as the configuration calls it."""
+class Comparison(enum.Enum):
+    """The two comparisons, as the configuration calls them, and of what the train split with."""
 
-    name: str  # also the ending of the limits' names
-    between: str
+    DRIFT = "drift"  # the train split that the model in production was made from
+    SKEW = "skew"  # the eval split
 
     def setting(self, feature: str, measure: Measure) -> str:
         """The name of the limit that applies to `feature`."""
         if measure is not Measure.DIVERGENCE:
-            return f"{measure.value}_{self.name}"
-        return f"{'label' if feature in _LABELS else 'feature'}_{self.name}"
+            return f"{measure.value}_{self.value}"
+        return f"{'label' if feature in _LABELS else 'feature'}_{self.value}"
 
 
-_DRIFT = _Kind("drift", "train against the baseline's")
-_SKEW = _Kind("skew", "train against eval")
+_WHAT = {
+    Comparison.DRIFT: "train against the baseline's",
+    Comparison.SKEW: "train against eval",
+}
 
 
-def compare_drift(
-    train: Statistics, previous: Statistics, schema: schema_pb2.Schema, config: ValidationConfig
+def compare(
+    kind: Comparison,
+    train: Statistics,
+    other: Statistics,
+    schema: schema_pb2.Schema,
+    config: ValidationConfig,
 ) -> StatisticsComparison:
-    """The train split against the one that the model in production was made from."""
-    return _compare(_DRIFT, train, previous, schema, config)
-
-
-def compare_skew(
-    train: Statistics, evaluation: Statistics, schema: schema_pb2.Schema, config: ValidationConfig
-) -> StatisticsComparison:
-    """The train split against the eval split."""
-    return _compare(_SKEW, train, evaluation, schema, config)
-
-
-def _compare(
-    kind: _Kind, a: Statistics, b: Statistics, schema: schema_pb2.Schema, config: ValidationConfig
-) -> StatisticsComparison:
-    known_a, known_b = _by_path(a), _by_path(b)
+    """The train split against another one: what is measured, and what is above its limit."""
+    known_a, known_b = _by_path(train), _by_path(other)
     measured, anomalies = [], []
     for path, feature in _features(schema.feature):
         if path not in known_a or path not in known_b:
@@ -235,11 +228,11 @@ def _student(free: float) -> float:
     return z + (z**3 + z) / (4 * free) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * free**2)
 
 
-def _anomaly(kind: _Kind, one: Difference, setting: str, limit: float) -> Anomaly:
+def _anomaly(kind: Comparison, one: Difference, setting: str, limit: float) -> Anomaly:
     return Anomaly(
-        kind.between,
+        _WHAT[kind],
         one.feature,
-        kind.name,
+        kind.value,
         f"{one.measure.title} {one.distance:.4f}, allowed is {one.threshold:.4f} "
         f"(validation.{setting} = {limit:g}, or what chance does to samples of this size)",
         True,

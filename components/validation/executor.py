@@ -21,7 +21,7 @@ from yt8m.components.declaration import Artifacts
 from yt8m.components.registry.baseline_artifact import baseline_statistics
 from yt8m.components.validation.anomalies import Anomaly, list_anomalies, message
 from yt8m.components.validation.config import OnDrift, ValidationConfig
-from yt8m.components.validation.drift import StatisticsComparison, compare_drift, compare_skew
+from yt8m.components.validation.drift import Comparison, StatisticsComparison, compare
 from yt8m.components.validation.errors import StoppedError
 from yt8m.schemas.config_tree import from_parameter
 
@@ -55,7 +55,10 @@ class ValidationGateExecutor(base_executor.BaseExecutor):
         self._log_startup(input_dict, output_dict, exec_properties)
         config = from_parameter(ValidationConfig, exec_properties["config"], path="validation")
         found = _validated(artifact_utils.get_single_instance(input_dict["anomalies"]))
-        drift, skew = _compared(input_dict, config)
+        previous = None
+        if baseline := input_dict.get("baseline"):
+            previous = baseline_statistics(artifact_utils.get_single_uri(baseline))
+        drift, skew = _compared(input_dict, previous, config)
         compared = [*drift.anomalies, *skew.anomalies]
         stops = config.on_drift is OnDrift.STOP
         errors = [a for a in found if a.is_error] + (compared if stops else [])
@@ -68,7 +71,7 @@ class ValidationGateExecutor(base_executor.BaseExecutor):
         artifact = artifact_utils.get_single_instance(output_dict["validation"])
         path = storage.join(artifact.uri, comparisons.FILE_NAME)
         storage.write_text(path, measured.to_json())
-        _describe(artifact, warnings, drift, skew, compared=_has_baseline(input_dict))
+        _describe(artifact, warnings, drift, skew, compared=previous is not None)
 
 
 def _advised(errors: list[Anomaly], compared: list[Anomaly]) -> str:
@@ -92,7 +95,7 @@ def _validated(artifact: types.Artifact) -> list[Anomaly]:
 
 
 def _compared(
-    input_dict: Artifacts, config: ValidationConfig
+    input_dict: Artifacts, previous: str | None, config: ValidationConfig
 ) -> tuple[StatisticsComparison, StatisticsComparison]:
     """Drift against the baseline's data, where there are any, and skew between the splits."""
     schema = io_utils.SchemaReader().read(
@@ -100,20 +103,12 @@ def _compared(
     )
     statistics = artifact_utils.get_single_uri(input_dict["statistics"])
     train, evaluation = _load(statistics, _TRAIN), _load(statistics, _EVAL)
-    skew = compare_skew(train, evaluation, schema, config) if train and evaluation else _NOTHING
-    previous = _previous(input_dict)
     earlier = _load(previous, _TRAIN) if previous else None
-    drift = compare_drift(train, earlier, schema, config) if train and earlier else _NOTHING
+    drift, skew = (
+        compare(kind, train, other, schema, config) if train and other else _NOTHING
+        for kind, other in ((Comparison.DRIFT, earlier), (Comparison.SKEW, evaluation))
+    )
     return drift, skew
-
-
-def _has_baseline(input_dict: Artifacts) -> bool:
-    return _previous(input_dict) is not None
-
-
-def _previous(input_dict: Artifacts) -> str | None:
-    baseline = input_dict.get("baseline")
-    return baseline_statistics(artifact_utils.get_single_uri(baseline)) if baseline else None
 
 
 def _load(uri: str, split: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ml_metadata.metadata_store import metadata_store
 from ml_metadata.proto import metadata_store_pb2
+from tfx.components import ExampleValidator
 from tfx.dsl.components.base.base_node import BaseNode
 from tfx.orchestration import metadata, pipeline
 from tfx.orchestration.local.local_dag_runner import LocalDagRunner
@@ -19,7 +20,6 @@ from yt8m.components.transform.config import TransformConfig
 from yt8m.components.validation.component import (
     StatisticsGen,
     ValidationGate,
-    create_example_validator,
     create_schema_gen,
 )
 from yt8m.components.validation.config import ValidationConfig
@@ -41,7 +41,7 @@ def create_data_path(
     sample, schema = examples.outputs["sample"], schema_gen.outputs["schema"]
     statistics_gen = StatisticsGen(examples=sample, schema=schema)
     statistics = statistics_gen.outputs["statistics"]
-    validator = create_example_validator(statistics, schema)
+    validator = ExampleValidator(statistics=statistics, schema=schema)
     gate = ValidationGate(
         config=validation or ValidationConfig(),
         statistics=statistics,

@@ -16,7 +16,7 @@ from tensorflow_metadata.proto.v0 import statistics_pb2
 
 from yt8m.components.records.decode import decode_record
 from yt8m.components.validation.config import ValidationConfig
-from yt8m.components.validation.drift import compare_skew
+from yt8m.components.validation.drift import Comparison, compare
 from yt8m.components.validation.moments import moments_of
 from yt8m.components.validation.statistics import (
     add_moments,
@@ -67,7 +67,7 @@ def test_a_longest_video_in_one_split_alone_stops_nothing(tmp_path: Path) -> Non
     schema, options = load_schema(Level.SEGMENT, FEATURES), statistics_options()
     options.schema = schema
     found = [compute_statistics([str(path)], options, sequences=True) for path in samples.values()]
-    compared = compare_skew(found[0], found[1], schema, ValidationConfig())
+    compared = compare(Comparison.SKEW, found[0], found[1], schema, ValidationConfig())
     assert {one.feature for one in compared.measured} >= {"segment_start_times", "segment_scores"}
     assert compared.anomalies == ()
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tensorflow_data_validation as tfdv
 from records import edit_record, make_dataset, read_all, set_feature
+from tfx.components import ExampleValidator
 from tfx.types import artifact_utils, standard_artifacts
 from tfx_runs import create_data_path, output, run, states
 
@@ -18,7 +19,6 @@ from yt8m.components.records.decode import decode_record
 from yt8m.components.validation.component import (
     StatisticsGen,
     ValidationGate,
-    create_example_validator,
     create_schema_gen,
 )
 from yt8m.components.validation.config import OnDrift, ValidationConfig
@@ -138,7 +138,7 @@ def test_samples_of_one_distribution_are_near_whatever_their_extremes(tmp_path: 
     schema_gen = create_schema_gen(Level.VIDEO, FEATURES)
     sample, schema = example_gen.outputs["sample"], schema_gen.outputs["schema"]
     statistics_gen = StatisticsGen(examples=sample, schema=schema)
-    validator = create_example_validator(statistics_gen.outputs["statistics"], schema)
+    validator = ExampleValidator(statistics=statistics_gen.outputs["statistics"], schema=schema)
     config = ValidationConfig()
     gate = ValidationGate(
         config=config,
