@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from yt8m.components.extras.published.http import (
     RangeError,
@@ -21,6 +21,7 @@ from yt8m.components.storage.errors import StorageError
 from yt8m.components.storage.retry import Backoff
 from yt8m.schemas.errors import DataError, UserError
 
+T = TypeVar("T")
 _READ_BYTES = 1 << 20
 _SIZES_ASKED = 32  # of more files the mean of so many, spread over all, is taken
 _MARGIN = 1.05  # of the estimate, and of what a file system needs beside the bytes
@@ -57,10 +58,7 @@ class Downloaded:
 
 def read_with_retries(url: str, backoff: Backoff | None = None) -> bytes:
     """A small file; StorageError where it does not come after all attempts."""
-    try:
-        return (backoff or Backoff()).call(lambda: read_url(url), again=_is_temporary)
-    except TemporaryError as error:
-        raise StorageError(f"{url}: {error}; run the same command again") from error
+    return _retried(lambda: read_url(url), url, backoff or Backoff())
 
 
 def download(job: Download, *, advance: Callable[[int], None]) -> Downloaded:
@@ -130,12 +128,7 @@ def _size(job: Download, name: str) -> int:
         with open_url(job.url_of(name), method="HEAD") as body:
             return body.total or 0
 
-    try:
-        return job.backoff.call(ask, again=_is_temporary)
-    except TemporaryError as error:
-        raise StorageError(
-            f"{job.url_of(name)}: {error}; run the same command again, or choose another --mirror"
-        ) from error
+    return _retried(ask, job.url_of(name), job.backoff, ", or choose another --mirror")
 
 
 def _fetch(job: Download, name: str, stop: threading.Event) -> int:
@@ -192,5 +185,8 @@ def _continue(url: str, partial: Path, stop: threading.Event) -> int:
     return received
 
 
-def _is_temporary(error: Exception) -> bool:
-    return isinstance(error, TemporaryError)
+def _retried(request: Callable[[], T], url: str, backoff: Backoff, advice: str = "") -> T:
+    try:
+        return backoff.call(request, again=lambda error: isinstance(error, TemporaryError))
+    except TemporaryError as error:
+        raise StorageError(f"{url}: {error}; run the same command again{advice}") from error

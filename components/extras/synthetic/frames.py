@@ -50,11 +50,7 @@ class FrameRecords:
     def __init__(self, spec: DatasetSpec, world: World) -> None:
         self._spec, self._world = spec, world
         self._noise, self._signal = scales(spec)
-        bounds = np.cumsum([0, *spec.sizes.values()]).tolist()
-        self._columns = {
-            name: slice(low, high)
-            for name, low, high in zip(spec.sizes, bounds, bounds[1:], strict=False)
-        }
+        self._columns = spec.columns
 
     def records(
         self, stream: Stream, block: int, rows: range, labels: list[list[int]], *, labelled: bool

@@ -60,10 +60,8 @@ class VideoRecords:
     def __init__(self, spec: DatasetSpec, world: World) -> None:
         self._world = world
         self._noise, self._signal = scales(spec)
-        bounds = np.cumsum([0, *spec.sizes.values()]).tolist()
         self._columns = {
-            record_key(name, Level.VIDEO): slice(low, high)
-            for name, low, high in zip(spec.sizes, bounds, bounds[1:], strict=False)
+            record_key(name, Level.VIDEO): columns for name, columns in spec.columns.items()
         }
 
     def records(

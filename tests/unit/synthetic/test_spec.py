@@ -19,7 +19,7 @@ from yt8m.schemas.errors import ConfigError
         ({"train": 1, "level": "video", "temporal": True}, "temporal = True"),
         ({"train": 1, "level": "frame", "min_frames": 9, "max_frames": 8}, "min_frames = 9"),
         ({"train": 1, "level": "segment", "min_frames": 8}, "from 9 to max_frames"),
-        ({"train": 1, "sizes": {"rgb": 0}}, "sizes = {'rgb': 0}"),
+        ({"train": 1, "sizes": {"rgb": 0}}, "sizes.rgb = 0: must be 1 or more"),
         ({"train": 1, "levle": "frame"}, "levle: unknown key; did you mean level?"),
     ],
 )
