@@ -109,7 +109,7 @@ def merge_tables(parts: Sequence[ScoreTable]) -> ScoreTable:
     models = {}
     broken = {name: why for part in reversed(parts) for name, why in part.broken.items()}
     for name, metrics in first.models.items():
-        models[name] = MetricAccumulator.empty(metrics.num_classes, top_k=metrics.top_k)
+        models[name] = MetricAccumulator(metrics.num_classes, top_k=metrics.top_k)
         for part in parts:
             models[name].merge(part.models[name])
     frames = [part.num_frames for part in parts if part.num_frames is not None]

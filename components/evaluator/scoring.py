@@ -115,7 +115,7 @@ def empty_table(plan: ScoringPlan) -> ScoreTable:
     names = (CANDIDATE, BASELINE) if plan.baseline else (CANDIDATE,)
     classes, k = plan.features.num_classes, plan.top_k
     return ScoreTable(
-        models={name: MetricAccumulator.empty(classes, top_k=k) for name in names},
+        models={name: MetricAccumulator(classes, top_k=k) for name in names},
         num_frames=np.empty(0, np.uint16) if plan.num_frames else None,
         values={name: TextColumn.of(np.empty(0, str)) for name in plan.values},
     )

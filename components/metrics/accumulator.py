@@ -34,20 +34,14 @@ class MetricAccumulator:
     def __init__(
         self,
         num_classes: int,
+        *parts: Rows,
         top_k: int = TOP_K,
-        parts: list[Rows] | None = None,
         top_n: int | None = None,
-    ):
+    ) -> None:
+        """Of each class its `top_n` best predictions count, where given."""
         self.num_classes, self.top_k, self.top_n = num_classes, top_k, top_n
-        self._parts = parts or []
+        self._parts = [*parts]
         self._by_class: ClassPrecision | None = None  # requested twice
-
-    @classmethod
-    def empty(
-        cls, num_classes: int, *, top_k: int = TOP_K, top_n: int | None = None
-    ) -> MetricAccumulator:
-        """No videos yet; of each class its `top_n` best predictions count, where given."""
-        return cls(num_classes, top_k, top_n=top_n)
 
     def update(self, batch: Batch) -> None:
         """Take in one batch; DataError names a video with NaN, infinity or an unknown label."""
@@ -82,7 +76,7 @@ class MetricAccumulator:
     def select(self, chosen: np.ndarray) -> MetricAccumulator:
         """The metrics of the videos where the mask `chosen` is true: a slice."""
         part = rows.select(self.rows, chosen)
-        return MetricAccumulator(self.num_classes, self.top_k, [part], top_n=self.top_n)
+        return MetricAccumulator(self.num_classes, part, top_k=self.top_k, top_n=self.top_n)
 
     def gap(self) -> float:
         """Global average precision over every video's `top_k` best classes."""
@@ -131,7 +125,8 @@ class MetricAccumulator:
     def from_bytes(cls, data: bytes) -> MetricAccumulator:
         """The inverse of `to_bytes`."""
         content, facts = rows.from_bytes(data)
-        return cls(facts["num_classes"], facts["top_k"], [content], facts["top_n"] or None)
+        classes, top_n = facts["num_classes"], facts["top_n"] or None
+        return cls(classes, content, top_k=facts["top_k"], top_n=top_n)
 
 
 def _positions(values: np.ndarray, low: float, high: float) -> np.ndarray:
@@ -172,7 +167,7 @@ def mean(values: np.ndarray) -> float | None:
 
 def accumulate(batch: Batch, *, top_k: int = TOP_K, top_n: int | None = None) -> MetricAccumulator:
     """The metrics of any number of videos, in pieces, which bounds the memory beside the arrays."""
-    metrics = MetricAccumulator.empty(batch.predictions.shape[1], top_k=top_k, top_n=top_n)
+    metrics = MetricAccumulator(batch.predictions.shape[1], top_k=top_k, top_n=top_n)
     columns = {name: column for name, column in vars(batch).items() if column is not None}
     for start in range(0, len(batch.predictions), _ROWS_AT_ONCE):
         part = slice(start, start + _ROWS_AT_ONCE)

@@ -55,7 +55,7 @@ class _Rows:
     """Full batches as metrics, the rest as examples."""
 
     def __init__(self, num_classes: int) -> None:
-        self.metrics = MetricAccumulator.empty(num_classes)
+        self.metrics = MetricAccumulator(num_classes)
         self.waiting: list[tuple[np.ndarray, np.ndarray]] = []
 
     def flush(self) -> None:

@@ -87,7 +87,7 @@ class SplitScorer:
     def part(self, batches: Iterable[Mapping[str, tf.Tensor]]) -> SplitPart:
         """One pass over `batches`, which are a part of the split."""
         sums = dict.fromkeys([head.name for head in self._heads], (0.0, 0.0))
-        metrics = MetricAccumulator.empty(self._heads[0].num_classes)
+        metrics = MetricAccumulator(self._heads[0].num_classes)
         for batch in batches:
             numeric = {k: v for k, v in batch.items() if v.dtype != tf.string}
             scores, parts = self._forward(numeric)
@@ -105,7 +105,7 @@ class SplitScorer:
         """The scores of a split that `parts` make up."""
         if any(part.is_broken for part in parts):
             return self._broken()
-        metrics = MetricAccumulator.empty(self._heads[0].num_classes)
+        metrics = MetricAccumulator(self._heads[0].num_classes)
         for part in parts:
             metrics.merge(part.metrics)
         losses = {}

@@ -147,7 +147,7 @@ def histogram_pb(tag: str, values: np.ndarray) -> Summary:
 
 def shown_metrics(head: Head, result: StepResult) -> dict[str, float | None] | None:
     """The metrics of the rows that the step handed out; None if scores are no numbers."""
-    metrics = MetricAccumulator.empty(head.num_classes)
+    metrics = MetricAccumulator(head.num_classes)
     try:
         metrics.update(metrics_batch(head, result.shown, result.scores))
     except BrokenPredictions:

@@ -37,7 +37,7 @@ def test_equals_googles_values(name):
         pytest.skip(f"no golden values in {FOLDER}; set YT8M_REAL_DATA to where they are")
     case = json.loads((FOLDER / "golden.json").read_text())["cases"][name]
     data = np.load(FOLDER / f"{name}.npz")
-    metrics = MetricAccumulator.empty(case["num_classes"], top_k=case["top_k"], top_n=case["top_n"])
+    metrics = MetricAccumulator(case["num_classes"], top_k=case["top_k"], top_n=case["top_n"])
     for rows in np.split(np.arange(case["num_examples"]), np.cumsum(data["batch_sizes"])[:-1]):
         metrics.update(Batch(predictions=data["predictions"][rows], multi_hot=data["labels"][rows]))
     result = values_of(metrics)

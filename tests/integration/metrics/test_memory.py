@@ -28,9 +28,9 @@ def update(metrics, start):
 rng = np.random.default_rng(0)
 block = rng.random((AT_ONCE, CLASSES), np.float32)
 labels = rng.integers(0, CLASSES, (AT_ONCE, 3))
-update(MetricAccumulator.empty(CLASSES), 0)  # what one batch takes is no part of it
+update(MetricAccumulator(CLASSES), 0)  # what one batch takes is no part of it
 before = peak()
-metrics = MetricAccumulator.empty(CLASSES)
+metrics = MetricAccumulator(CLASSES)
 for start in range(0, VIDEOS, AT_ONCE):
     update(metrics, start)
 result = values_of(metrics)

@@ -23,7 +23,7 @@ LABELS = np.array([[0, -1, -1], [1, 2, -1], [0, 1, 2], [3, -1, -1], [-1, -1, -1]
 
 def piece(rows, *, texts=None, frames=None, broken=None):
     rng = np.random.default_rng(0)
-    metrics = MetricAccumulator.empty(4)
+    metrics = MetricAccumulator(4)
     scores = rng.random((len(LABELS), 4)).astype(np.float32)
     ids = [f"v{i}" for i in rows]
     metrics.update(Batch(predictions=scores[rows], labels=LABELS[rows], ids=ids))
@@ -76,7 +76,7 @@ def test_the_rows_of_highest_loss_stay_whole_through_merging_and_bytes():
         batch = Batch(
             predictions=np.eye(4)[rows], labels=LABELS[rows], loss=np.array(losses, float)
         )
-        part.models[CANDIDATE] = MetricAccumulator.empty(4)
+        part.models[CANDIDATE] = MetricAccumulator(4)
         part.models[CANDIDATE].update(batch)
         part.worst = worst_rows(part.candidate, [f"v{i}" for i in rows])
         parts.append(pieces.from_bytes(pieces.to_bytes(part)))
@@ -137,7 +137,7 @@ def test_slices_by_a_feature():
 def test_rare_values_of_a_feature_share_a_slice():
     count = MAX_VALUES + 10
     labels = np.zeros((count + 1, 1), np.int64)
-    metrics = MetricAccumulator.empty(4)
+    metrics = MetricAccumulator(4)
     metrics.update(Batch(predictions=np.ones((count + 1, 4)), labels=labels))
     texts = np.array([f"c{i:03d}" for i in range(count)] + ["c055"])
     scored = ScoreTable(models={CANDIDATE: metrics}, values={"c": TextColumn.of(texts)})

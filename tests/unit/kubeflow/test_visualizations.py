@@ -59,7 +59,7 @@ def test_the_report_is_one_file_at_its_uri(drawn, tmp_path):
 
 def _evaluation(scores, hot):
     classes = scores.shape[1]
-    metrics = MetricAccumulator.empty(classes, top_k=classes)
+    metrics = MetricAccumulator(classes, top_k=classes)
     metrics.update(Batch(predictions=scores, multi_hot=hot))
     counts = hot.sum(axis=0)
     return Evaluation(

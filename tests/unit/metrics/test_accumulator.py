@@ -13,7 +13,7 @@ from yt8m.schemas.errors import DataError
 
 def scored(predictions, multi_hot, *, k=20, top_n=None, **more):
     predictions = np.asarray(predictions)
-    metrics = MetricAccumulator.empty(predictions.shape[1], top_k=k, top_n=top_n)
+    metrics = MetricAccumulator(predictions.shape[1], top_k=k, top_n=top_n)
     metrics.update(Batch(predictions=predictions, multi_hot=np.asarray(multi_hot), **more))
     return values_of(metrics)
 
@@ -98,12 +98,12 @@ def test_order_and_sharding_change_no_bit(seed, levels, cuts):
             loss=loss[chosen],
         )
 
-    whole = MetricAccumulator.empty(30)
+    whole = MetricAccumulator(30)
     whole.update(batch(np.arange(30)))
     order = np.random.default_rng(seed + 1).permutation(30)
-    merged = MetricAccumulator.empty(30)
+    merged = MetricAccumulator(30)
     for piece in np.split(order, sorted(cuts)):
-        shard = MetricAccumulator.empty(30)
+        shard = MetricAccumulator(30)
         shard.update(batch(piece))
         merged.merge(MetricAccumulator.from_bytes(shard.to_bytes()))
     assert values_of(merged) == values_of(whole)
@@ -125,7 +125,7 @@ def test_padded_ids_and_multi_hot_are_the_same_labels():
     for row, labels in zip(ids, hot, strict=True):
         row[: labels.sum()] = np.flatnonzero(labels)[::-1]
     ids[:, -1] = ids[:, 0]  # a label named twice is one label
-    metrics = MetricAccumulator.empty(30)
+    metrics = MetricAccumulator(30)
     metrics.update(Batch(predictions=predictions, labels=ids))
     assert values_of(metrics) == scored(predictions, hot)
 
@@ -141,7 +141,7 @@ def test_unrated_classes_of_a_segment_score_zero():
 def test_a_slice_equals_the_metrics_of_its_videos_alone():
     predictions, hot = random_case(4)
     chosen = hot.sum(axis=1) > 2
-    metrics = MetricAccumulator.empty(30)
+    metrics = MetricAccumulator(30)
     metrics.update(Batch(predictions=predictions, multi_hot=hot))
     assert values_of(metrics.select(chosen)) == scored(predictions[chosen], hot[chosen])
 
@@ -154,7 +154,7 @@ def test_more_labels_than_top_k_still_gives_exact_perr():
 
 
 def test_nothing_accumulated_has_no_means():
-    result = values_of(MetricAccumulator.empty(10))
+    result = values_of(MetricAccumulator(10))
     assert result == {"gap": 0.0, "hit_at_1": None, "perr": None, "map": None, "loss": None}
 
 
@@ -168,7 +168,7 @@ def test_a_prediction_that_is_no_number_names_the_video(value):
 
 
 def test_a_label_outside_the_classes_names_the_video():
-    metrics = MetricAccumulator.empty(30)
+    metrics = MetricAccumulator(30)
     labels = np.array([[1, -1], [2, 30]])
     with pytest.raises(DataError, match=r"video b: label 30 is not one of the 30 classes"):
         metrics.update(Batch(predictions=np.ones((2, 30)), labels=labels, ids=["a", "b"]))
@@ -188,17 +188,17 @@ def test_a_label_outside_the_classes_names_the_video():
 def test_what_does_not_fit_is_refused(change, words):
     batch = {"predictions": np.ones((4, 30)), "multi_hot": np.ones((4, 30)), **change}
     with pytest.raises(DataError, match=words):
-        MetricAccumulator.empty(30).update(Batch(**batch))
+        MetricAccumulator(30).update(Batch(**batch))
 
 
 def test_different_classes_do_not_merge():
     with pytest.raises(ValueError, match="do not merge"):
-        MetricAccumulator.empty(30).merge(MetricAccumulator.empty(31))
+        MetricAccumulator(30).merge(MetricAccumulator(31))
 
 
 def test_a_video_takes_at_most_300_bytes_at_full_size():
     rng = np.random.default_rng(0)
-    metrics = MetricAccumulator.empty(3862)
+    metrics = MetricAccumulator(3862)
     for _ in range(4):
         labels = rng.integers(0, 3862, (256, 4))
         metrics.update(

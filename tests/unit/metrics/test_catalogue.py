@@ -28,7 +28,7 @@ def model_of(seed=0, videos=60):
     rng = np.random.default_rng(seed)
     hot = rng.random((videos, 12)) < 0.2
     scores = rng.random((videos, 12)) + 0.5 * hot
-    metrics = MetricAccumulator.empty(12)
+    metrics = MetricAccumulator(12)
     ids = [f"v{row}" for row in range(videos)]
     metrics.update(Batch(predictions=scores, multi_hot=hot, ids=ids))
     return metrics, scores, hot

@@ -13,7 +13,7 @@ def case(levels=None):
     if levels:
         scores = np.floor(scores * levels) / np.float32(levels)
     hot = rng.random((50, 30)) < 0.1
-    metrics = MetricAccumulator.empty(30, top_k=30)
+    metrics = MetricAccumulator(30, top_k=30)
     metrics.update(Batch(predictions=scores, multi_hot=hot))
     return metrics, scores, hot
 
@@ -43,6 +43,6 @@ def test_bins_are_what_counting_gives():
 
 
 def test_no_videos_have_no_curve():
-    metrics = MetricAccumulator.empty(30)
+    metrics = MetricAccumulator(30)
     assert precision_recall(metrics) == []
     assert all(b.count == 0 and b.hit_rate is None for b in calibration(metrics))

@@ -23,7 +23,7 @@ def model_of(seed, videos=300, *, skill=0.4, order=None, repeat=1):
 
 def filled(scores, hot, *, order=None, repeat=1):
     order = np.arange(len(scores)) if order is None else order
-    metrics = MetricAccumulator.empty(25)
+    metrics = MetricAccumulator(25)
     for part in np.array_split(order, 3):
         ids = [f"v{i // repeat}" for i in part]
         metrics.update(Batch(predictions=scores[part], multi_hot=hot[part], ids=ids))
@@ -113,7 +113,7 @@ def test_bounds_of_shares_stay_on_the_scale_and_equal_answers_are_not_certain():
 
 
 def test_the_loss_has_an_interval_that_may_leave_the_scale_of_shares():
-    metrics = MetricAccumulator.empty(25)
+    metrics = MetricAccumulator(25)
     rng = np.random.default_rng(0)
     loss = rng.normal(5, 1, 200)
     ids = [f"v{i}" for i in range(200)]

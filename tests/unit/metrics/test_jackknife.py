@@ -16,7 +16,7 @@ def model_of(videos, *, classes=25, steps=None, repeat=1, seed=1):
     scores = (rng.random((videos, classes)) + 0.4 * hot).astype(np.float32)
     if steps:
         scores = np.round(scores * steps) / steps
-    metrics = MetricAccumulator.empty(classes)
+    metrics = MetricAccumulator(classes)
     ids = [f"v{row // repeat}" for row in range(videos)]
     batch = Batch(predictions=scores, multi_hot=hot, ids=ids, loss=rng.random(videos))
     metrics.update(batch)
@@ -83,7 +83,7 @@ def test_other_videos_than_those_asked_for_do_not_count():
 
 
 def test_a_set_without_labels_has_gap_zero_and_no_map():
-    metrics = MetricAccumulator.empty(4)
+    metrics = MetricAccumulator(4)
     scores = np.random.default_rng(0).random((5, 4))
     metrics.update(Batch(predictions=scores, multi_hot=np.zeros((5, 4)), ids=list("abcde")))
     found = leave_one_out(metrics, np.unique(metrics.rows.keys))
@@ -93,7 +93,7 @@ def test_a_set_without_labels_has_gap_zero_and_no_map():
 
 
 def test_the_last_labelled_video_leaves_gap_zero():
-    metrics = MetricAccumulator.empty(4)
+    metrics = MetricAccumulator(4)
     hot = np.zeros((3, 4))
     hot[1, 2] = 1
     scores = np.random.default_rng(0).random((3, 4))
@@ -111,7 +111,7 @@ def test_a_class_with_one_positive_counts_its_chance_once():
         hot = np.zeros((60, 120), bool)
         hot[np.arange(60), rng.integers(0, 120, 60)] = True
         scores = rng.random((60, 120)) + 0.9 * hot
-        metrics = MetricAccumulator.empty(120)
+        metrics = MetricAccumulator(120)
         metrics.update(Batch(predictions=scores, multi_hot=hot, ids=[f"{i}" for i in range(60)]))
         found = leave_one_out(metrics, np.unique(metrics.rows.keys))["map"]
         values.append(found.value)

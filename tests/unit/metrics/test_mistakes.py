@@ -14,7 +14,7 @@ def scored(monkeypatch):
     monkeypatch.setattr(mistakes, "_ROWS_AT_ONCE", 7)  # several parts, the last one short
     rng = np.random.default_rng(3)
     predictions, labels = rng.random((40, 9)), rng.random((40, 9)) < 0.25
-    metrics = MetricAccumulator.empty(9, top_k=9)
+    metrics = MetricAccumulator(9, top_k=9)
     metrics.update(Batch(predictions=predictions, multi_hot=labels))
     return metrics, predictions, labels
 
@@ -44,6 +44,6 @@ def test_thresholds_of_a_class_are_its_precision_and_recall_from_there_up(scored
 
 
 def test_nothing_scored_is_no_mistake():
-    metrics = MetricAccumulator.empty(4)
+    metrics = MetricAccumulator(4)
     assert confusions(metrics, most=5) == []
     assert class_thresholds(metrics, np.array([1])) == {}

@@ -11,7 +11,7 @@ from yt8m.components.trainer.evaluation.split_scorer import SplitPart, parse_par
 
 
 def test_a_part_reaches_other_processes_to_the_last_bit() -> None:
-    metrics = MetricAccumulator.empty(30)
+    metrics = MetricAccumulator(30)
     rng = np.random.default_rng(0)
     metrics.update(
         Batch(predictions=rng.random((7, 30), np.float32), labels=rng.integers(0, 30, (7, 2)))
@@ -24,7 +24,7 @@ def test_a_part_reaches_other_processes_to_the_last_bit() -> None:
 
 
 def test_a_part_without_rows_and_one_that_is_broken_are_told_as_well() -> None:
-    part = SplitPart(losses={}, metrics=MetricAccumulator.empty(30), is_broken=True)
+    part = SplitPart(losses={}, metrics=MetricAccumulator(30), is_broken=True)
     read = parse_part(part.to_bytes())
     assert read.is_broken
     assert len(read.metrics) == 0

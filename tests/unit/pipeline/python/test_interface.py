@@ -59,7 +59,7 @@ def test_a_wrong_name_is_an_attribute_error():
 def test_metrics_on_arrays_are_the_pipelines():
     rng = np.random.default_rng(7)
     predictions, labels = rng.random((60, 30)), rng.random((60, 30)) < 0.1
-    expected = MetricAccumulator.empty(30)
+    expected = MetricAccumulator(30)
     expected.update(Batch(predictions=predictions, multi_hot=labels))
     assert yt8m.metrics(predictions, labels) == values_of(expected)
 
