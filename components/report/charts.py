@@ -15,7 +15,7 @@ from markupsafe import Markup
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.report import formatting
 from yt8m.components.report.markup import element, join
-from yt8m.components.report.model import Curve
+from yt8m.components.report.model import Curve, MetricRow
 
 WIDTH = 360
 _HEIGHT = 230
@@ -46,15 +46,6 @@ class Axis:
     log: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class IntervalRow:
-    """One line of an interval plot."""
-
-    label: str
-    candidate: Estimate
-    baseline: Estimate | None = None
-
-
 def line_chart(
     title: str, series: Sequence[Series], *, x: Axis, y: Axis, diagonal: bool = False
 ) -> Markup:
@@ -80,7 +71,7 @@ def line_chart(
 
 
 def interval_chart(
-    title: str, rows: Sequence[IntervalRow], *, beside: Sequence[IntervalRow] = ()
+    title: str, rows: Sequence[MetricRow], *, beside: Sequence[MetricRow] = ()
 ) -> Markup:
     """One row each: a dot with its interval for the candidate, and below for the baseline.
 
@@ -99,12 +90,12 @@ def interval_chart(
         )
     for index, row in enumerate(rows):
         top = index * _ROW + 16
-        parts.append(element("text", _clipped(row.label, 44), x=_INSET, y=top, class_="row-label"))
+        parts.append(element("text", _clipped(row.name, 44), x=_INSET, y=top, class_="row-label"))
         parts.append(_interval(row.candidate, "candidate", scale, top + 9))
         if row.baseline is not None:
             parts.append(_interval(row.baseline, "baseline", scale, top + 18))
     described = f"{title}: " + "; ".join(
-        f"{row.label} {formatting.metric(row.candidate.value)}" for row in rows
+        f"{row.name} {formatting.metric(row.candidate.value)}" for row in rows
     )
     styles = ["candidate", *(["baseline"] if any(row.baseline for row in rows) else [])]
     legend = _legend_of([(style, style, True) for style in styles])

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
-from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.evaluation import ClassMetrics, Evaluation, SliceMetrics
 from yt8m.components.metrics.catalogue import MetricInfo
 from yt8m.components.metrics.curves import CurvePoint
 from yt8m.components.report import formatting
-from yt8m.components.report.model import Curve, RunReport
+from yt8m.components.report.model import Curve, MetricRow, RunReport
 from yt8m.schemas.metric_names import GAP
 
 _DRAWN = 6  # classes
 _FEW_VIDEOS = 100
 _MODELS = ("candidate", "baseline")
-
-
-class MetricRow(NamedTuple):
-    """One metric of both models, and the paired difference."""
-
-    name: str
-    candidate: Estimate
-    baseline: Estimate | None = None
-    difference: Estimate | None = None
 
 
 def metric_rows(part: SliceMetrics) -> list[MetricRow]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from yt8m.components.artifacts.comparisons import Comparisons
 from yt8m.components.artifacts.decision import Decision
+from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
 from yt8m.components.artifacts.infra_check import InfraCheckResult
 from yt8m.components.artifacts.run_record import NodeRecord
@@ -61,6 +62,15 @@ class Curve:
 
     x: tuple[float, ...] = ()
     y: tuple[float, ...] = ()
+
+
+class MetricRow(NamedTuple):
+    """One metric of both models, and the paired difference."""
+
+    name: str
+    candidate: Estimate
+    baseline: Estimate | None = None
+    difference: Estimate | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

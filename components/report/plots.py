@@ -10,21 +10,14 @@ from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.evaluation import SliceMetrics
 from yt8m.components.metrics.catalogue import METRICS, info_of
 from yt8m.components.metrics.curves import CurvePoint
-from yt8m.components.report.charts import (
-    Axis,
-    IntervalRow,
-    Series,
-    interval_chart,
-    line_chart,
-)
+from yt8m.components.report.charts import Axis, Series, interval_chart, line_chart
 from yt8m.components.report.evaluation_views import (
-    MetricRow,
     calibration_curves,
     metric_rows,
     precision_recall_curves,
     slice_size,
 )
-from yt8m.components.report.model import Curve, RunReport, TrainingCurves
+from yt8m.components.report.model import Curve, MetricRow, RunReport, TrainingCurves
 from yt8m.schemas.metric_names import LOSS
 
 # Titles of the training curves, in their order.
@@ -40,7 +33,7 @@ _MOST_ROWS = 8  # of one plot
 def metrics(report: RunReport) -> list[Markup]:
     """Intervals of the metrics, precision over recall, calibration."""
     rows = [
-        IntervalRow(label=info.title, candidate=m.candidate, baseline=m.baseline)
+        m._replace(name=info.title)
         for m in metric_rows(report.overall)
         if (info := report.metric(m.name)).is_share
     ]
@@ -69,14 +62,7 @@ def metrics(report: RunReport) -> list[Markup]:
 
 def slices(parts: Sequence[tuple[SliceMetrics, MetricRow]]) -> list[Markup]:
     """GAP by slice, in two plots where there are many."""
-    rows = [
-        IntervalRow(
-            label=f"{row.name} ({slice_size(part)})",
-            candidate=row.candidate,
-            baseline=row.baseline,
-        )
-        for part, row in parts
-    ]
+    rows = [row._replace(name=f"{row.name} ({slice_size(part)})") for part, row in parts]
     half = (len(rows) + 1) // 2 if len(rows) > _MOST_ROWS else len(rows)
     plots = [interval_chart("GAP by slice", rows[:half], beside=rows)]
     if rows[half:]:

@@ -23,14 +23,13 @@ from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.metrics.catalogue import METRICS
 from yt8m.components.report.charts import (
     Axis,
-    IntervalRow,
     Series,
     interval_chart,
     line_chart,
 )
 from yt8m.components.report.collect_run import run_outcome
 from yt8m.components.report.markup import element
-from yt8m.components.report.model import Curve, Outcome, RunOutcome, RunReport
+from yt8m.components.report.model import Curve, MetricRow, Outcome, RunOutcome, RunReport
 from yt8m.components.report.page import SECTIONS, render_report
 from yt8m.components.report.rendering import TEMPLATES
 from yt8m.components.report.summary import summary_json
@@ -254,7 +253,7 @@ def test_a_long_curve_is_thinned_and_keeps_its_spike() -> None:
 
 
 def test_plots_are_described_for_those_who_do_not_see_them() -> None:
-    figure = interval_chart("GAP by slice", [IntervalRow(label="few", candidate=estimate(0.5))])
+    figure = interval_chart("GAP by slice", [MetricRow("few", estimate(0.5))])
     svg = drawing(figure)
     assert svg.attrib["role"] == "img"
     assert "few 0.5000" in svg.attrib["aria-label"]
