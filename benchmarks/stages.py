@@ -166,13 +166,13 @@ def medians(turns: Sequence[Figures]) -> Figures:
 
 def measure(side: str, level: str, data: Path, root: Path) -> Figures:
     """One pipeline, from the start of its runner; this process does nothing else."""
-    from yt8m.pipeline.run.engine import Engine, run_pipeline  # loads TFX
+    from yt8m.pipeline.run.engine import run_pipeline  # loads TFX
     from yt8m.pipeline.run.progress import reset_peak
 
     pipeline = (_ours if side == "ours" else _stock)(level, data, root)
     watch = _Watch()
     reset_peak()
-    run_pipeline(pipeline, run_id="benchmark", engine=Engine.BEAM, observer=watch)
+    run_pipeline(pipeline, run_id="benchmark", engine="beam", observer=watch)
     return watch.figures()
 
 

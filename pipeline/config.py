@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Literal
 
 from yt8m.components.artifacts.decision import GateMode
 from yt8m.components.baseline.config import BaselineConfig
@@ -42,6 +42,7 @@ from yt8m.schemas.roles import (
     fields_with,
 )
 
+EngineName = Literal["beam", "local"]  # TFX's runner: BeamDagRunner or LocalDagRunner
 BeamOption = Annotated[
     str,
     matches(

@@ -222,7 +222,8 @@ class Lineage:
 
     def notes(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Each run that has notes, the newest first."""
-        for context in sorted(self._contexts(), key=lambda c: c.name, reverse=True):
+        contexts = self._store.get_contexts_by_type(RUN_CONTEXT)
+        for context in sorted(contexts, key=lambda c: c.name, reverse=True):
             values = _values(context.custom_properties)
             notes = {
                 name.removeprefix(_NOTE_PREFIX): value
@@ -231,9 +232,6 @@ class Lineage:
             }
             if notes:
                 yield context.name, notes
-
-    def _contexts(self) -> list[Any]:
-        return list(self._store.get_contexts_by_type(RUN_CONTEXT))
 
     def _execution(self, execution: Any) -> ExecutionFacts:
         contexts = self._store.get_contexts_by_execution(execution.id)

@@ -7,7 +7,6 @@ launcher, so for the time of a run that class is replaced by one of ours which r
 from __future__ import annotations
 
 import contextlib
-import enum
 import sys
 from collections.abc import Iterator
 from typing import Any, Protocol
@@ -21,15 +20,9 @@ from tfx.orchestration.portable import launcher, runtime_parameter_utils
 
 from yt8m.components.allocator import share_arenas
 from yt8m.pipeline.beam import IN_PROCESS_RUNNER
+from yt8m.pipeline.config import EngineName
 from yt8m.pipeline.run.signals import Interrupted
 from yt8m.schemas.errors import Yt8mError
-
-
-class Engine(enum.Enum):
-    """Which of TFX's own runners walks through the graph."""
-
-    BEAM = "beam"
-    LOCAL = "local"
 
 
 class Observer(Protocol):
@@ -42,10 +35,13 @@ class Observer(Protocol):
     def failed(self, node: str, error: BaseException) -> None: ...
 
 
-_RUNNERS = {Engine.BEAM: BeamDagRunner, Engine.LOCAL: LocalDagRunner}
+# TFX's own, which walk through the graph.
+_RUNNERS = {"beam": BeamDagRunner, "local": LocalDagRunner}
 
 
-def run_pipeline(pipeline: Pipeline, *, run_id: str, engine: Engine, observer: Observer) -> None:
+def run_pipeline(
+    pipeline: Pipeline, *, run_id: str, engine: EngineName, observer: Observer
+) -> None:
     """Run every component of `pipeline`; the error of the one that fails is raised."""
     share_arenas()
     compiled = compiler.Compiler().compile(pipeline)

@@ -165,7 +165,8 @@ def _other_data(config: PipelineConfig, sources: Sources) -> Iterator[str]:
             return
         largest = [max(map(int, _classes(record)), default=-1) for record in records]
         beyond = [number for number in largest if number >= config.features.num_classes]
-        tolerated = config.data.max_quarantined if _quarantines(config) else 0.0
+        quarantines = config.data.bad_input is BadInput.QUARANTINE
+        tolerated = config.data.max_quarantined if quarantines else 0.0
         if len(beyond) > tolerated * len(records):
             yield (
                 f"features.num_classes = {config.features.num_classes}: {len(beyond)} of the first "
@@ -173,10 +174,6 @@ def _other_data(config: PipelineConfig, sources: Sources) -> Iterator[str]:
                 f"it to the number of classes of your vocabulary, {max(beyond) + 1} or more"
             )
             return
-
-
-def _quarantines(config: PipelineConfig) -> bool:
-    return config.data.bad_input is BadInput.QUARANTINE
 
 
 def _first_records(uri: str) -> list[Record]:

@@ -27,7 +27,7 @@ from yt8m.pipeline.cache_keys import (
     fingerprint,
     resolve_external_inputs,
 )
-from yt8m.pipeline.config import PipelineConfig
+from yt8m.pipeline.config import EngineName, PipelineConfig
 from yt8m.pipeline.metadata import Lineage, connection_config, secrets
 from yt8m.pipeline.run.capture import Capture
 from yt8m.pipeline.run.finish import read_outcome
@@ -54,7 +54,7 @@ _log = logging.getLogger(__name__)
 class RunOptions:
     """How to run, as opposed to what."""
 
-    engine: str = "beam"  # a value of engine.Engine, which cannot be imported without TFX
+    engine: EngineName = "beam"
     wait_s: float = 0.0
     retraining: bool = False
 
@@ -157,7 +157,7 @@ class _Run:
     def _run_components(self, recorder: Recorder, connection: object) -> None:
         with _nothing_collected():
             from yt8m.pipeline.graph import create_pipeline
-            from yt8m.pipeline.run.engine import Engine, run_pipeline
+            from yt8m.pipeline.run.engine import run_pipeline
 
         pipeline = create_pipeline(self.config, self.external)
         pipeline.metadata_connection_config = connection
@@ -166,7 +166,7 @@ class _Run:
         run_pipeline(
             pipeline,
             run_id=recorder.record.run_id,
-            engine=Engine(self.options.engine),
+            engine=self.options.engine,
             observer=recorder,
         )
 

@@ -78,14 +78,14 @@ def password(monkeypatch):
 
 
 def test_a_pipeline_runs_and_is_cached_with_its_metadata_on_the_server(tmp_path, server, password):
-    from yt8m.pipeline.run.engine import Engine, run_pipeline
+    from yt8m.pipeline.run.engine import run_pipeline
 
     config = MetadataConfig(mysql=server)
     assert check_metadata(config, tmp_path / "unused.db") == []
     for run_id in ("one", "two"):
         pipeline = create_tiny_pipeline(tmp_path)
         pipeline.metadata_connection_config = connection_config(config, tmp_path / "unused.db")
-        run_pipeline(pipeline, run_id=run_id, engine=Engine.BEAM, observer=Silent())
+        run_pipeline(pipeline, run_id=run_id, engine="beam", observer=Silent())
     known = Lineage(open_store(config, tmp_path / "unused.db"))
     known.note("two", {"verdict": "pushed"})
     assert all(known.executions(run_id) for run_id in ("one", "two"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
 from yt8m.cli.arguments.options import Arguments, Sets, Written, positional
 from yt8m.cli.arguments.shared import (
@@ -18,6 +18,7 @@ from yt8m.cli.arguments.shared import (
     Records,
     RootArguments,
 )
+from yt8m.pipeline.config import EngineName
 from yt8m.schemas.errors import UserError
 
 
@@ -26,7 +27,7 @@ class ExecutingArguments(PushingArguments):
     """How the pipeline is run here."""
 
     # the TFX runner that executes the graph: BeamDagRunner or LocalDagRunner
-    runner: Literal["beam", "local"] = "beam"
+    runner: EngineName = "beam"
     # longest wait for another run on the same root, instead of ending immediately
     wait: Annotated[float, Written("SECONDS")] = 0.0
 
@@ -230,5 +231,7 @@ class TrainArguments(ConfigArguments):
     out: Directory  # where model, logs and checkpoints go
     # a local cluster, e.g. chief=1,worker=2,ps=1,evaluator=1
     processes: Annotated[str | None, Written("ROLE=N,...")] = None
-    vocabulary: Annotated[str, Written("CSV")] = ""  # names of the classes
-    warm_start: Directory | None = None  # an export or a checkpoint to take weights from
+    # names of the classes
+    vocabulary: Annotated[str | None, Written("CSV"), Sets("evaluator.vocabulary")] = None
+    # an export or a checkpoint to take weights from
+    warm_start: Annotated[Directory | None, Sets("trainer.warm_start")] = None

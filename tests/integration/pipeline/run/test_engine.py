@@ -9,7 +9,7 @@ from apache_beam.options.pipeline_options import StandardOptions
 from tiny_pipeline import FAIL, INTERRUPT, SHOW_BEAM, create_tiny_pipeline
 
 from yt8m.pipeline.metadata import Lineage
-from yt8m.pipeline.run.engine import Engine, run_pipeline
+from yt8m.pipeline.run.engine import run_pipeline
 from yt8m.pipeline.run.signals import Interrupted, signals_as_errors
 
 
@@ -47,7 +47,7 @@ def lineage(root):
     return Lineage(MetadataStore(create_tiny_pipeline(root).metadata_connection_config))
 
 
-@pytest.fixture(params=Engine)
+@pytest.fixture(params=["beam", "local"])
 def engine(request):
     return request.param
 
@@ -100,7 +100,7 @@ def test_beam_works_in_this_process_also_where_nobody_told_it_so(tmp_path, engin
 
 
 def test_lineage_tells_what_a_run_made_and_keeps_notes(tmp_path):
-    run(tmp_path, Engine.LOCAL, "one", count=4)
+    run(tmp_path, "local", "one", count=4)
     known = lineage(tmp_path)
     numbers, total = known.executions("one")
     assert (numbers.node, total.node) == ("Numbers", "Total")
@@ -112,8 +112,8 @@ def test_lineage_tells_what_a_run_made_and_keeps_notes(tmp_path):
 
 
 def test_what_a_dead_run_left_running_is_marked_failed_and_nothing_else(tmp_path):
-    run(tmp_path, Engine.LOCAL, "dead")
-    run(tmp_path, Engine.LOCAL, "alive")
+    run(tmp_path, "local", "dead")
+    run(tmp_path, "local", "alive")
     known = lineage(tmp_path)
     store = known._store
     context = store.get_context_by_type_and_name("pipeline_run", "dead")
@@ -127,9 +127,9 @@ def test_what_a_dead_run_left_running_is_marked_failed_and_nothing_else(tmp_path
 
 
 def test_a_deleted_artifact_is_not_taken_from_the_cache(tmp_path):
-    run(tmp_path, Engine.LOCAL, "one")
+    run(tmp_path, "local", "one")
     known = lineage(tmp_path)
     known.mark_deleted([known.executions("one")[1].outputs[0].artifact_id])
-    heard, _ = run(tmp_path, Engine.LOCAL, "two")
+    heard, _ = run(tmp_path, "local", "two")
     assert ("Numbers", "cached") in heard.events
     assert ("Total", "done") in heard.events
