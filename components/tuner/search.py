@@ -14,6 +14,7 @@ from typing import Any
 import keras_tuner
 from keras_tuner.engine.trial import TrialStatus
 
+from yt8m.components import storage
 from yt8m.components.artifacts.tuner_results import tuned_values
 from yt8m.components.console.signals import handling_signals
 from yt8m.components.storage.lock import LockedError, file_lock
@@ -34,7 +35,6 @@ from yt8m.components.tuner.trial import (
     continue_from,
     continued_trial,
     remove_checkpoints,
-    remove_export,
     score_of,
     trial_job,
 )
@@ -165,7 +165,7 @@ class TrialSearch(keras_tuner.engine.base_tuner.BaseTuner):
             trial.status = TrialStatus.INVALID if ended else TrialStatus.FAILED
             trial.message = str(failure)
             _log.warning("trial %s: %s", trial.trial_id, failure)
-        remove_export(str(self._directory_of(trial.trial_id)))
+        storage.remove_tree(done.job.export_dir)  # nothing but its score is wanted
         try:
             self.oracle.end_trial(trial)
         except RuntimeError as error:  # KerasTuner's, after three failures in a row

@@ -51,11 +51,6 @@ def continue_from(directory: str, earlier: str) -> None:
     storage.rename(partial, target)
 
 
-def remove_export(directory: str) -> None:
-    """Of the model nothing but its score is wanted."""
-    storage.remove_tree(storage.join(directory, _EXPORT))
-
-
 def remove_checkpoints(directory: str) -> None:
     """What goes when the search is over; curves and logs stay."""
     storage.remove_tree(storage.join(directory, _CHECKPOINTS))
