@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import typing
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -53,6 +54,11 @@ def parse_overrides(settings: Iterable[str]) -> dict[str, Any]:
             value = {key: value}
         tree = overlay(None, tree, value)
     return tree
+
+
+def overrides_of(values: Mapping[str, Any]) -> list[str]:
+    """The texts for `parse_overrides` that set these values, by path; JSON is YAML."""
+    return [f"{path}={json.dumps(value)}" for path, value in values.items()]
 
 
 def parse_yaml(text: str, *, source: str) -> Any:

@@ -179,8 +179,12 @@ def without(node: Any, *roles: type[KeyRole], keep_in_step: bool = False) -> dic
 
     With `keep_in_step` those in which processes must agree stay.
     """
+
+    def plain(below: Any) -> dict[str, Any]:
+        return without(below, *roles, keep_in_step=keep_in_step)
+
     return {
-        name: _without(getattr(node, name), roles, keep_in_step)
+        name: to_dict(_changed(getattr(node, name), plain))
         for name, hint in _hints(node).items()
         if not isinstance(role := role_of(hint, KeyRole), roles)
         or (keep_in_step and isinstance(role, ResultNeutral) and role.in_step)
@@ -189,8 +193,12 @@ def without(node: Any, *roles: type[KeyRole], keep_in_step: bool = False) -> dic
 
 def replaced(node: T, role: type[KeyRole], replacement: Callable[[Any], Any]) -> T:
     """`node` with `replacement(value)` for each value of `role`."""
+
+    def below(value: Any) -> Any:
+        return replaced(value, role, replacement)
+
     changes = {
-        name: replacement(value) if role_of(hint, role) else _replaced(value, role, replacement)
+        name: replacement(value) if role_of(hint, role) else _changed(value, below)
         for name, hint in _hints(node).items()
         for value in [getattr(node, name)]
     }
@@ -225,21 +233,12 @@ def _nodes(value: Any, path: str) -> Iterator[tuple[str, Any]]:
             yield from _nodes(below, f"{path}[{place}]")
 
 
-def _without(value: Any, roles: tuple[type[KeyRole], ...], keep_in_step: bool) -> Any:
+def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
+    """`value` with `change(node)` in place of each node that it is or holds."""
     if dataclasses.is_dataclass(value):
-        return without(value, *roles, keep_in_step=keep_in_step)
+        return change(value)
     if isinstance(value, Mapping):
-        return {str(key): _without(below, roles, keep_in_step) for key, below in value.items()}
+        return {key: _changed(below, change) for key, below in value.items()}
     if isinstance(value, tuple):
-        return [_without(below, roles, keep_in_step) for below in value]
-    return to_dict(value)
-
-
-def _replaced(value: Any, role: type[KeyRole], replacement: Callable[[Any], Any]) -> Any:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return replaced(value, role, replacement)
-    if isinstance(value, Mapping):
-        return {key: _replaced(below, role, replacement) for key, below in value.items()}
-    if isinstance(value, tuple):
-        return tuple(_replaced(below, role, replacement) for below in value)
+        return tuple(_changed(below, change) for below in value)
     return value

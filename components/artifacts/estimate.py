@@ -27,6 +27,13 @@ def paired_difference(one: Estimate, other: Estimate) -> Estimate:
     return Estimate(value=one.value - other.value)
 
 
+def estimate_columns(estimate: Estimate | None, name: str = "value") -> dict[str, float | None]:
+    """A row's cells: the value, and its bounds under names of their own; none without estimate."""
+    bounds = ("lower", "upper") if name == "value" else (f"{name}_lower", f"{name}_upper")
+    values = vars(estimate).values() if estimate else ()
+    return dict(zip((name, *bounds), values, strict=False))
+
+
 def estimate_text(estimate: Estimate, *, sign: str = "") -> str:
     """`0.7012 [0.6950, 0.7071]`."""
     if estimate.value is None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from yt8m.components.artifacts.estimate import estimate_columns
 from yt8m.components.artifacts.evaluation import Evaluation
 from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.console.console import Console
@@ -26,7 +27,7 @@ from yt8m.components.registry.versions import (
 )
 from yt8m.components.report.model import RunReport
 from yt8m.components.report.page import render_section
-from yt8m.pipeline.python.show import estimate_columns, frame
+from yt8m.pipeline.python.show import frame
 from yt8m.schemas.errors import UserError
 
 _AT_ONCE = 512

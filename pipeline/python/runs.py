@@ -15,6 +15,7 @@ from typing import Any, overload
 
 import pandas as pd
 
+from yt8m.components.artifacts.estimate import estimate_columns
 from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.run_record import RunRecord
 from yt8m.components.report.collect_training import curves_of
@@ -24,13 +25,14 @@ from yt8m.components.report.page import render_section
 from yt8m.pipeline import presets
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.python.models import Model, load_model
-from yt8m.pipeline.python.show import estimate_columns, frame
+from yt8m.pipeline.python.show import frame
 from yt8m.pipeline.results.comparison import ResultsComparison
 from yt8m.pipeline.results.comparison import compare as compare_results
 from yt8m.pipeline.results.comparison_views import as_section, as_text
 from yt8m.pipeline.results.model_results import ModelResults, executions_of, results_of_run
 from yt8m.pipeline.run_record import display_status, list_runs, read_record
 from yt8m.pipeline.workspace import Layout
+from yt8m.schemas.config_layers import overrides_of
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import EXIT_DONE, EXIT_HELD_BACK, EXIT_USER, UserError, Yt8mError
 from yt8m.schemas.metric_names import GAP
@@ -48,14 +50,10 @@ def load_config(
 
     `data`, `root` and `push` are the options of `yt8m run`.
     """
-    texts = list(settings) if not isinstance(settings, Mapping) else _texts(settings)
+    texts = overrides_of(settings) if isinstance(settings, Mapping) else settings
     places = {"data.root": data, "root": root, "pusher.push_dir": push}
     given = {path: str(place) for path, place in places.items() if place}
-    return presets.load_config(preset_or_file, [*texts, *_texts(given)])
-
-
-def _texts(values: Mapping[str, Any]) -> list[str]:
-    return [f"{path}={json.dumps(value)}" for path, value in values.items()]
+    return presets.load_config(preset_or_file, [*texts, *overrides_of(given)])
 
 
 def run(config: PipelineConfig, *, quiet: bool = False) -> Run:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.report.rendering import render
 
 _FRAME = Markup('<iframe srcdoc="{}" style="width:100%;height:{}px;border:0"></iframe>')
@@ -13,10 +12,3 @@ _FRAME = Markup('<iframe srcdoc="{}" style="width:100%;height:{}px;border:0"></i
 def frame(*parts: Markup, height: int = 420) -> str:
     """The parts as a document in a frame, so that neither its style nor the notebook's leaks."""
     return str(_FRAME.format(str(render("fragment.html", parts=parts)), height))
-
-
-def estimate_columns(estimate: Estimate | None, name: str = "value") -> dict[str, float | None]:
-    """A row's cells: the value, and its bounds under names of their own."""
-    bounds = ("lower", "upper") if name == "value" else (f"{name}_lower", f"{name}_upper")
-    values = vars(estimate).values() if estimate else ()
-    return dict(zip((name, *bounds), values, strict=False))

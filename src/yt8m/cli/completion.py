@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from yt8m.cli.arguments.about import CompletionArguments
 from yt8m.cli.arguments.options import add_options
-from yt8m.cli.table import COMMANDS, GROUPS, summary
+from yt8m.cli.table import COMMANDS, GROUPS, members, summary
 from yt8m.components.console.console import Console
 
 
@@ -30,9 +30,9 @@ def options_of(words: str) -> dict[str, str]:
 
 
 def _bash() -> str:
-    cases = [f'    " "*) words="{" ".join(_first_words())}" ;;']
+    cases = [f'    " "*) words="{" ".join([*members(), *GROUPS])}" ;;']
     for group in GROUPS:
-        cases.append(f'    "{group} "*) words="{" ".join(_second_words(group))}" ;;')
+        cases.append(f'    "{group} "*) words="{_second_words(group)}" ;;')
     for words in COMMANDS:
         cases.append(f'    "{words} "*) words="{" ".join(options_of(words))}" ;;')
     # The longest words first: `case` takes the first pattern that fits.
@@ -60,15 +60,15 @@ def _fish() -> str:
     # `run`, not `kubeflow run`
     without_group = f"not __fish_seen_subcommand_from {' '.join(GROUPS)}"
     lines = ["complete -c yt8m -n __fish_use_subcommand -f"]
-    single = {words: summary(words) for words in COMMANDS if " " not in words}
-    for word, text in {**single, **GROUPS}.items():
+    for word, text in {**{words: summary(words) for words in members()}, **GROUPS}.items():
         lines.append(f"complete -c yt8m -n __fish_use_subcommand -f -a {word} -d {_quoted(text)}")
     for words in COMMANDS:
         group, _, word = words.rpartition(" ")
         seen = f"{without_group}; and __fish_seen_subcommand_from {word}"
         if group:
             within = f"__fish_seen_subcommand_from {group}"
-            beginning = _quoted(f"{within}; and not {_any_of(group)}")
+            others = f"__fish_seen_subcommand_from {_second_words(group)}"
+            beginning = _quoted(f"{within}; and not {others}")
             text = _quoted(summary(words))
             lines.append(f"complete -c yt8m -n {beginning} -f -a {word} -d {text}")
             seen = f"{within}; and __fish_seen_subcommand_from {word}"
@@ -78,16 +78,8 @@ def _fish() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _first_words() -> list[str]:
-    return [words for words in COMMANDS if " " not in words] + list(GROUPS)
-
-
-def _second_words(group: str) -> list[str]:
-    return [words.removeprefix(f"{group} ") for words in COMMANDS if words.startswith(f"{group} ")]
-
-
-def _any_of(group: str) -> str:
-    return f"__fish_seen_subcommand_from {' '.join(_second_words(group))}"
+def _second_words(group: str) -> str:
+    return " ".join(words.removeprefix(f"{group} ") for words in members(group))
 
 
 def _quoted(text: str) -> str:

@@ -7,8 +7,6 @@ from yt8m.components.console.console import Console
 from yt8m.components.export.mediapipe import export_for_mediapipe
 from yt8m.components.registry.find_model import find_model
 
-_FORMATS = ("mediapipe",)
-
 
 def run(args: ExportArguments, console: Console) -> None:
     """Write it, and say what goes in and what comes out."""

@@ -18,12 +18,19 @@ from typing import NoReturn
 
 from yt8m.cli.arguments.about import HelpArguments
 from yt8m.cli.arguments.options import Arguments, add_options, build
-from yt8m.cli.table import COMMANDS, GROUPS, action_module, summary
+from yt8m.cli.table import COMMANDS, GROUPS, action_module, members, summary
 from yt8m.components.console.console import Console
 from yt8m.components.console.leaving import Exit
 from yt8m.components.console.quiet import quiet_tensorflow
 from yt8m.components.storage.temporary import own_temporary_directory
-from yt8m.schemas.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USER, Yt8mError
+from yt8m.schemas.errors import (
+    EXIT_DONE,
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_USER,
+    UserError,
+    Yt8mError,
+)
 
 _ABOUT = """\
 Train, gate and ship YouTube-8M models: one pipeline, run locally, on Kubeflow or on a schedule.
@@ -47,28 +54,23 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
 
 def run(argv: Sequence[str]) -> int:
     """Run one command line; the return value is the exit code."""
-    if not argv or argv[0] in ("-h", "--help"):
-        print(_overview(), end="")
-        return EXIT_DONE if argv else EXIT_USER
+    console = Console(as_json="--json" in argv)
+    return _end(lambda: _run(argv), console, debug="--debug" in argv)
+
+
+def _run(argv: Sequence[str]) -> int | None:
+    group = argv[0] if argv and argv[0] in GROUPS else ""
+    rest = list(argv[1:] if group else argv)
+    if not rest or rest[0] in ("-h", "--help"):
+        print(_group(group) if group else _overview(), end="")
+        return EXIT_DONE if rest else EXIT_USER
     if argv[0] == "--version":
         print(f"yt8m {version('yt8m-pipeline')}")
         return EXIT_DONE
-    console = Console(as_json="--json" in argv)
-    found = find(argv)
-    if isinstance(found, str):
-        if console.as_json and not found.startswith("usage:"):
-            console.error(found.strip(), EXIT_USER)
-            return EXIT_USER
-        print(found, end="", file=sys.stdout if found.startswith("usage:") else sys.stderr)
-        is_help = found.startswith("usage:") and argv[-1] in ("-h", "--help")
-        return EXIT_DONE if is_help else EXIT_USER
-    return _end(lambda: _run_command(*found), console, debug="--debug" in argv)
-
-
-def _run_command(words: str, rest: Sequence[str]) -> int | None:
+    words, rest = find(argv)
     arguments = parse(words, rest)
     if isinstance(arguments, HelpArguments):
-        return run([*arguments.command, "--help"])
+        return _run([*arguments.command, "--help"])
     with contextlib.ExitStack() as around:
         if arguments.LOADS_TENSORFLOW:  # from before it is imported
             around.enter_context(own_temporary_directory())
@@ -133,34 +135,24 @@ def _place_in_own_code(error: Exception) -> str:
     return places[-1] if places else ""
 
 
-def find(argv: Sequence[str]) -> tuple[str, list[str]] | str:
-    """The command's words and its arguments, or the text that helps on."""
-    if argv[0] in COMMANDS:
-        return argv[0], list(argv[1:])
-    if argv[0] in GROUPS:
-        two = " ".join(argv[:2])
-        if two in COMMANDS:
-            return two, list(argv[2:])
-        if len(argv) == 1 or argv[1] in ("-h", "--help"):
-            return _group(argv[0])
-        return f"yt8m: no command `{two}`{_nearest(two)}\n"
-    return f"yt8m: no command `{argv[0]}`{_nearest(argv[0])}\n"
-
-
-def _nearest(words: str) -> str:
+def find(argv: Sequence[str]) -> tuple[str, list[str]]:
+    """The command's words and its arguments; UserError where there is no such command."""
+    count = 2 if argv[0] in GROUPS else 1
+    words = " ".join(argv[:count])
+    if words in COMMANDS:
+        return words, list(argv[count:])
     close = difflib.get_close_matches(words, [*COMMANDS, *GROUPS], n=1)
-    return f"; did you mean `yt8m {close[0]}`?" if close else "; `yt8m --help` lists them"
+    hint = f"did you mean `yt8m {close[0]}`?" if close else "`yt8m --help` lists them"
+    raise UserError(f"no command `{words}`; {hint}")
 
 
 def _overview() -> str:
-    single = {words: summary(words) for words in COMMANDS if " " not in words}
-    listing = _listing({**single, **GROUPS})
+    listing = _listing({**{words: summary(words) for words in members()}, **GROUPS})
     return f"usage: yt8m COMMAND ...\n\n{_ABOUT}\ncommands:\n{listing}\n{_HOW_IT_ENDS}"
 
 
 def _group(name: str) -> str:
-    members = [words for words in COMMANDS if words.startswith(f"{name} ")]
-    listing = _listing({words: summary(words) for words in members})
+    listing = _listing({words: summary(words) for words in members(name)})
     return f"usage: yt8m {name} COMMAND ...\n\n{GROUPS[name]}\n\ncommands:\n{listing}"
 
 

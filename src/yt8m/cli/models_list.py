@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from yt8m.cli.arguments.models import ModelsListArguments
+from yt8m.components.artifacts.estimate import Estimate, estimate_columns
 from yt8m.components.console.console import Console
 from yt8m.components.registry.cleaning import read_leftovers
 from yt8m.components.registry.versions import (
@@ -16,6 +17,7 @@ from yt8m.components.registry.versions import (
     newest,
     require_registry,
 )
+from yt8m.schemas.metric_names import GAP
 
 _STATES = {
     "DamagedVersionError": "damaged",
@@ -51,16 +53,13 @@ def _row(push_dir: str, number: int) -> dict[str, Any]:
         record = load_version(push_dir, number).record
     except UnusableVersionError as error:
         return {"version": number, "state": _STATES[type(error).__name__], "problem": str(error)}
-    gap = record.metrics.get("gap")
     return {
         "version": number,
         "state": "blessed" if record.blessed else "not blessed",
         "created": record.created,
         "origin": record.origin.value,
         "origin_version": record.origin_version,
-        "gap": gap.value if gap else None,
-        "gap_lower": gap.lower if gap else None,
-        "gap_upper": gap.upper if gap else None,
+        **estimate_columns(record.metrics.get(GAP, Estimate()), GAP),
         "spans": list(record.data.spans),
         "run_key": record.run_key,
     }

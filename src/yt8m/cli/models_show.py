@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yt8m.cli.arguments.models import ModelsShowArguments
-from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.artifacts.estimate import estimate_text
 from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.console.console import Console
 from yt8m.components.registry.versions import load_version, require_version
@@ -31,7 +31,7 @@ def _text(path: str, record: VersionRecord) -> str:
         f"  code       {record.code_version or '-'}, run {record.run_key or '-'}",
     ]
     lines += ["", "metrics"] if record.metrics else []
-    lines += [f"  {name:<10} {_metric(metric)}" for name, metric in record.metrics.items()]
+    lines += [f"  {name:<10} {estimate_text(metric)}" for name, metric in record.metrics.items()]
     lines += ["", "made from"] if record.lineage else []
     lines += [f"  {name:<15} {uri}" for name, uri in record.lineage.items()]
     return "\n".join(lines)
@@ -50,11 +50,3 @@ def _data(record: VersionRecord) -> str:
     spans = f", spans {', '.join(map(str, data.spans))}" if data.spans else ""
     counts = ", ".join(f"{count:,} {split}" for split, count in data.examples.items())
     return f"{data.level} level{spans}; {counts}; digest {data.manifest_digest}"
-
-
-def _metric(metric: Estimate) -> str:
-    if metric.value is None:
-        return "undefined"
-    if metric.lower is None or metric.upper is None:
-        return f"{metric.value:.4f}"
-    return f"{metric.value:.4f} [{metric.lower:.4f}, {metric.upper:.4f}]"

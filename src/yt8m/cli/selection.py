@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 from pathlib import Path
 
@@ -16,14 +15,13 @@ from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.presets import load_config
 from yt8m.pipeline.run_record import list_runs
 from yt8m.pipeline.workspace import Layout
+from yt8m.schemas.config_layers import overrides_of
 from yt8m.schemas.errors import UserError
 
 
 def config_of(arguments: NamedConfigArguments) -> PipelineConfig:
     """The configuration that the arguments mean; an option of its own is above --set."""
-    # --set reads YAML, which JSON is.
-    settings = [f"{path}={json.dumps(value)}" for path, value in settings_of(arguments).items()]
-    return load_config(arguments.config, [*arguments.set, *settings])
+    return load_config(arguments.config, [*arguments.set, *overrides_of(settings_of(arguments))])
 
 
 def layout_of(root: str) -> Layout:

@@ -9,7 +9,7 @@ from typing import Any
 
 from yt8m.cli.arguments.runs import SweepArguments
 from yt8m.cli.selection import config_of
-from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.artifacts.estimate import Estimate, estimate_columns
 from yt8m.components.console.console import Console
 from yt8m.pipeline.python.runs import run as run_pipeline
 from yt8m.pipeline.results.model_results import results_of_run
@@ -46,12 +46,10 @@ def run(args: SweepArguments, console: Console) -> int:
 def _row(trial: Trial, metrics: Mapping[str, Estimate], names: Sequence[str]) -> dict[str, Any]:
     record = trial.record
     values = {name: metrics[name].value if name in metrics else None for name in names}
-    gap = metrics.get(GAP)
     return {
         "settings": dict(trial.point),
         **values,
-        "gap_lower": gap.lower if gap else None,
-        "gap_upper": gap.upper if gap else None,
+        **estimate_columns(metrics.get(GAP, Estimate()), GAP),
         "seconds": record.seconds if record else None,
         "run_id": record.run_id if record else None,
         "version": (record.version or None) if record else None,

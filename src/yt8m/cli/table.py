@@ -72,6 +72,11 @@ def action_module(words: str) -> str:
     return f"yt8m.cli.{words.replace(' ', '_')}"
 
 
+def members(group: str = "") -> list[str]:
+    """The commands of a group; without one, those of none."""
+    return [words for words in COMMANDS if words.rpartition(" ")[0] == group]
+
+
 def summary(words: str) -> str:
     """The first line of the command's help, as a list shows it."""
     line = (inspect.getdoc(COMMANDS[words]) or "").partition("\n")[0]

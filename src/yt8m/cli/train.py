@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import logging
 import os
 from pathlib import Path
 
 from yt8m.cli.arguments.runs import TrainArguments
+from yt8m.cli.selection import config_of
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import FILE_NAME, Manifest
 from yt8m.components.console.console import Console
@@ -25,7 +25,8 @@ from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.state.content_digest import content_digests
 from yt8m.components.trainer.tf_config import Cluster, ClusterKind, check_processes
 from yt8m.pipeline.config import PipelineConfig
-from yt8m.pipeline.presets import load_config
+from yt8m.pipeline.run.runner import with_absolute_paths
+from yt8m.schemas.config_layers import overrides_of
 
 _WILDCARDS = set("*?[{")
 
@@ -50,25 +51,16 @@ def run(args: TrainArguments, console: Console) -> int | None:
 
 
 def _config(args: TrainArguments) -> PipelineConfig:
-    config = load_config(args.config, [*args.set, *_settings(args)])
+    values: dict[str, str | list[str]] = {"data.root": args.data}
+    if _WILDCARDS & set(args.data):
+        shards = storage.absolute(args.data)
+        values = {"data.root": shards.rpartition("/")[0], "data.splits.train": [shards]}
+    if args.validation:
+        values["data.splits.eval"] = [storage.absolute(args.validation)]
+    config = config_of(dataclasses.replace(args, set=(*args.set, *overrides_of(values))))
     if args.processes is not None:
         check_processes(args.processes, waiting=config.trainer.waits_for_evaluations)
-    return config
-
-
-def _settings(args: TrainArguments) -> list[str]:
-    data = args.data
-    settings: dict[str, str | list[str]] = {"data.root": data}
-    if _WILDCARDS & set(data):
-        settings = {"data.root": str(Path(data).absolute().parent)}
-        settings["data.splits.train"] = [str(Path(data).absolute())]
-    if args.validation:
-        settings["data.splits.eval"] = [str(Path(args.validation).absolute())]
-    if args.vocabulary:
-        settings["evaluator.vocabulary"] = str(Path(args.vocabulary).absolute())
-    if args.warm_start:
-        settings["trainer.warm_start"] = str(Path(args.warm_start).absolute())
-    return [f"{path}={json.dumps(value)}" for path, value in settings.items()]
+    return with_absolute_paths(config)
 
 
 def _job(config: PipelineConfig, args: TrainArguments, out: Path) -> TrainingJob:

@@ -158,10 +158,10 @@ def test_wrong_arguments_are_the_users_mistake(trial, capsys, argv, message):
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["retrian"], "yt8m: no command `retrian`; did you mean `yt8m retrain`?"),
+        (["retrian"], "error: no command `retrian`; did you mean `yt8m retrain`?"),
         (
             ["data", "genrate"],
-            "yt8m: no command `data genrate`; did you mean `yt8m data generate`?",
+            "error: no command `data genrate`; did you mean `yt8m data generate`?",
         ),
         (["kubflow"], "did you mean `yt8m kubeflow`?"),
         (["qqqqqqqq"], "`yt8m --help` lists them"),

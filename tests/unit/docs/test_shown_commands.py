@@ -34,10 +34,9 @@ def each(*kinds: str) -> pytest.MarkDecorator:
 def test_every_shown_command_is_understood_and_its_configuration_is_right(block: Block) -> None:
     for words in block.commands():
         if words[0] == "yt8m" and words[1:] != ["--help"]:
-            found = find(list(itertools.takewhile(lambda word: word not in _SEPARATORS, words[1:])))
-            assert not isinstance(found, str), found
-            command, _ = found
-            args = parse(*found)
+            typed = list(itertools.takewhile(lambda word: word not in _SEPARATORS, words[1:]))
+            command, rest = find(typed)
+            args = parse(command, rest)
             preset = getattr(args, "config", None)
             if preset is None or preset.endswith(".yaml"):  # a file that the page tells to write
                 continue
