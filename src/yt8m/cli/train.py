@@ -25,8 +25,8 @@ from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.state.content_digest import content_digests
 from yt8m.components.trainer.tf_config import Cluster, ClusterKind, check_processes
 from yt8m.pipeline.config import PipelineConfig
-from yt8m.pipeline.run.runner import with_absolute_paths
 from yt8m.schemas.config_layers import overrides_of
+from yt8m.schemas.roles import FilePath, replaced
 
 _WILDCARDS = set("*?[{")
 
@@ -60,7 +60,7 @@ def _config(args: TrainArguments) -> PipelineConfig:
     config = config_of(dataclasses.replace(args, set=(*args.set, *overrides_of(values))))
     if args.processes is not None:
         check_processes(args.processes, waiting=config.trainer.waits_for_evaluations)
-    return with_absolute_paths(config)
+    return replaced(config, FilePath, storage.absolute)
 
 
 def _job(config: PipelineConfig, args: TrainArguments, out: Path) -> TrainingJob:
