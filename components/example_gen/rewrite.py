@@ -139,25 +139,26 @@ class _Read(beam.DoFn):
     """Good records of one shard, each under the new shard that it goes to."""
 
     def __init__(self, config: DataConfig, counts: dict[_Group, int], scratch: str) -> None:
-        self._config, self._counts, self._scratch = to_dict(config), counts, scratch
+        self._config, self._counts, self._scratch = config, counts, scratch
 
     def process(self, task: dict[str, Any]) -> Iterator[tuple[_Key, tuple[bytes, bytes]]]:
-        config = from_dict(DataConfig, self._config)
-        keep, bad, given = keep_record(config.rewrite.keep), set(task["bad"]), 0
+        keep, bad, given = keep_record(self._config.rewrite.keep), set(task["bad"]), 0
         with open_shard(task["uri"]) as (file, _):
             for block in scan(file):
                 for index, record in zip(block.indices, block.records, strict=True):
                     if index < task["end"] and index not in bad and keep(record):
                         given += 1
-                        yield self._placed(record, f"{task['digest']} {index}", task, config)
+                        yield self._placed(record, f"{task['digest']} {index}", task)
         name = hashlib.sha256(task["uri"].encode()).hexdigest()[:32]
         storage.write_text(storage.join(self._scratch, f"{name}{_READ}"), json.dumps(given))
 
     def _placed(
-        self, record: bytes, place: str, task: dict[str, Any], config: DataConfig
+        self, record: bytes, place: str, task: dict[str, Any]
     ) -> tuple[_Key, tuple[bytes, bytes]]:
-        split, span = _split_of(record, task["split"], config), task["span"]
-        seeded = b"%d " % config.rewrite.shuffle_seed + _video_id(record) + b" " + place.encode()
+        split, span = _split_of(record, task["split"], self._config), task["span"]
+        seeded = (
+            b"%d " % self._config.rewrite.shuffle_seed + _video_id(record) + b" " + place.encode()
+        )
         order = hashlib.sha256(seeded).digest()
         number = int.from_bytes(order[:8], "big") % self._counts[split, span]
         return (split, span, number), (order, record)

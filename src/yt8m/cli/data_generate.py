@@ -8,7 +8,6 @@ from yt8m.cli.arguments.data import GenerateArguments
 from yt8m.components.console.console import Console
 from yt8m.components.extras.synthetic.generate import generate
 from yt8m.components.extras.synthetic.spec import DatasetSpec
-from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import ConfigError
 
 
@@ -18,10 +17,7 @@ def run(args: GenerateArguments, console: Console) -> None:
     low, high = args.frames
     values = {name: getattr(args, name) for name in names}
     try:
-        spec = from_dict(
-            DatasetSpec,
-            {**values, "level": args.level.value, "min_frames": low, "max_frames": high},
-        )
+        spec = DatasetSpec(**values, level=args.level, min_frames=low, max_frames=high)
     except ConfigError as error:
         problems = [problem.replace("min_frames", "frames") for problem in error.problems]
         raise ConfigError([f"--{problem}" for problem in problems]) from None
