@@ -70,6 +70,8 @@ class VersionRecord(JsonFile):
     code_version: str = ""
     lineage: dict[str, str] = field(default_factory=dict)  # what it was made from: name to URI
     files: dict[str, FileRecord] = field(default_factory=dict)  # by path within the version
+    # What a newer yt8m has added, at its place: a rollback hands it on.
+    newer_keys: dict[str, Any] = field(default_factory=dict)
 
     @property
     def model_digest(self) -> str:
@@ -79,10 +81,19 @@ class VersionRecord(JsonFile):
     @property
     def checksum(self) -> str:
         """Changes when anything of the record does."""
-        return _checksum(to_dict(self))
+        return _checksum(self.fields)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """What the record's file holds."""
+        fields = to_dict(self)
+        newer = fields.pop("newer_keys")
+        of_files = newer.get("files", {})
+        there = {name: keys for name, keys in of_files.items() if name in self.files}
+        return _merged(fields, {**newer, "files": there})
 
     def to_json(self) -> str:
-        return to_text({_CHECKSUM_KEY: self.checksum, **to_dict(self)}, self.FORMAT)
+        return to_text({_CHECKSUM_KEY: self.checksum, **self.fields}, self.FORMAT)
 
 
 def tree_digest(sha256_by_name: Mapping[str, str]) -> str:
@@ -111,9 +122,29 @@ def parse_record(text: str) -> VersionRecord:
     if fields.pop(_CHECKSUM_KEY, None) != _checksum(fields):
         raise BrokenRecordError("its record is not what was pushed (wrong checksum)")
     try:
-        return from_dict(VersionRecord, known_keys(VersionRecord, fields))
+        known = known_keys(VersionRecord, fields)
+        return from_dict(VersionRecord, {**known, "newer_keys": _difference(fields, known)})
     except ConfigError as error:
         raise BrokenRecordError(f"its record is wrong: {error}") from error
+
+
+def _difference(fields: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries of `fields` that `known` has not, each at its place."""
+    there = {key: value for key, value in fields.items() if key not in known}
+    for key, value in known.items():
+        if isinstance(value, Mapping) and (below := _difference(fields[key], value)):
+            there[key] = below
+    return there
+
+
+def _merged(fields: dict[str, Any], newer: Mapping[str, Any]) -> dict[str, Any]:
+    """`fields` with the entries of `newer`."""
+    for key, value in newer.items():
+        if isinstance(value, Mapping) and isinstance(fields.get(key), dict):
+            fields[key] = _merged(fields[key], value)
+        elif key not in fields:
+            fields[key] = value
+    return fields
 
 
 def _checksum(fields: Mapping[str, Any]) -> str:

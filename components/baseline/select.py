@@ -63,7 +63,9 @@ def replaced_version(
     number, newest_number = (v.number if v else 0 for v in (baseline, latest))
     if isinstance(config.version, int) or number == newest_number:
         return in_service(push_dir)
-    return InService(version=number, digest=baseline.record.model_digest if baseline else "")
+    if baseline is None:
+        return InService()
+    return InService(version=number, digest=baseline.record.model_digest)
 
 
 def copy_to_artifact(

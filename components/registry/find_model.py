@@ -15,7 +15,7 @@ def find_model(path: str) -> str:
     if artifact := baseline_model(path):
         return artifact
     served = in_service(path)
-    if not served.version:
+    if not served:
         return path
     if not served.foreign:
         load_version(path, served.version)  # which says what is wrong with a damaged one

@@ -286,7 +286,7 @@ class ObjectStore:
             except (ValueError, KeyError, TypeError) as error:
                 problem = error
                 pause(path)
-        version = in_service(self._root).version
+        version = max(in_service(self._root).version, 0)
         _log.warning(
             "%s is damaged (%s): rebuilt from the list of versions, of which %d is the newest",
             path,

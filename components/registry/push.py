@@ -34,6 +34,7 @@ from yt8m.components.registry.versions import (
     list_versions,
     load_version,
     require_version,
+    taken_names,
     version_path,
 )
 from yt8m.schemas.errors import UserError
@@ -83,6 +84,12 @@ def push(
     store = open_registry(push_dir)
     try:
         with store.transaction() as cleaning:
+            for name, what in taken_names(push_dir).items():
+                _log.warning(
+                    "%s is %s: model servers take it for a version; remove or repair it",
+                    storage.join(push_dir, name),
+                    what,
+                )
             version = _held_already(push_dir, record, served=served)
             if version is not None:
                 _log.info("version %d holds these files already: nothing to push", version.number)

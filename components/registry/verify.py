@@ -21,6 +21,7 @@ from yt8m.components.registry.versions import (
 )
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import UserError
+from yt8m.schemas.json_file import NewerFormatError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +30,7 @@ class Verification:
 
     number: int
     foreign: bool = False  # it has none
+    newer: str = ""  # which yt8m reads it, where this one does not
     problems: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()  # what nothing is left to compare with
 
@@ -39,6 +41,8 @@ def verify_version(push_dir: str, number: int) -> Verification:
         record = load_record(push_dir, number)
     except ForeignVersionError:
         return Verification(number=number, foreign=True)
+    except NewerFormatError as error:
+        return Verification(number=number, newer=str(error))
     except DamagedVersionError as error:
         return Verification(number=number, problems=(str(error),))
     path = version_path(push_dir, number)

@@ -34,9 +34,11 @@ NO_VERSION = "none"
 NOT_SERVED_DIR = ".baselines"
 UPLOADS_DIR = ".uploads"  # of an object store: what is being uploaded, or was broken off
 ASIDE_DIR = ".pruned"
-# TensorFlow Serving takes a directory for a version when its whole name reads as an int64.
-_NUMBER = re.compile(r"[1-9]\d{0,18}")
+# TensorFlow Serving takes a name for a version when the whole of it reads as an int64: `0` and
+# `00000123` do, too. Of two names with one number it loads the last in their order.
+_NUMBER = re.compile(r"[ \t\n\v\f\r]*\+?[0-9]+[ \t\n\v\f\r]*")
 _LARGEST = 2**63 - 1
+_NO_NUMBER = -1
 
 T = TypeVar("T")
 
@@ -80,23 +82,29 @@ class Version:
 
 @dataclass(frozen=True, kw_only=True)
 class InService(JsonFile):
-    """What model servers load: the highest number with a model. 0 is none."""
+    """What model servers load: the highest number with a model; false where there is none."""
 
-    version: int = 0
+    version: int = _NO_NUMBER
     digest: str = ""  # of its bytes, so that the same model under another number is no other
     foreign: bool = False
 
+    def __bool__(self) -> bool:
+        return self.version != _NO_NUMBER
+
     def __str__(self) -> str:
-        return f"version {self.version}" if self.version else "no version"
+        return f"version {self.version}" if self else "no version"
 
 
 def version_path(push_dir: str, version: int) -> str:
     """The directory of `version`, in the registry or among the baselines that are not served."""
     path = storage.join(push_dir, str(version))
-    if not storage.is_dir(path):
-        hidden = storage.join(push_dir, NOT_SERVED_DIR, str(version))
-        return hidden if storage.is_dir(hidden) else path
-    return path
+    if storage.is_dir(path):
+        return path
+    hidden = storage.join(push_dir, NOT_SERVED_DIR, str(version))
+    if storage.is_dir(hidden):
+        return hidden
+    name = _by_number(storage.list_directories(push_dir)).get(version, str(version))
+    return storage.join(push_dir, name)
 
 
 def list_versions(push_dir: str) -> tuple[int, ...]:
@@ -105,7 +113,21 @@ def list_versions(push_dir: str) -> tuple[int, ...]:
         names = read_until_agreed(push_dir, lambda: storage.list_directories(push_dir))
     except NotADirectoryError as error:
         raise UserError(f"{push_dir} is not a directory, so it holds no versions") from error
-    return _numbers(names)
+    return tuple(_by_number(names))
+
+
+def taken_names(push_dir: str) -> dict[str, str]:
+    """Names that model servers take for versions and that are no directories, with what they are.
+
+    Model servers try to load them, and no version can have such a number.
+    """
+    names = set(_names(push_dir)) - {*storage.list_directories(push_dir)}
+    taken = (_by_number(names)).values()
+    is_file = {name: storage.exists(storage.join(push_dir, name)) for name in taken}
+    return {
+        name: "a file" if there else "a broken link: is the disk that it leads to mounted?"
+        for name, there in is_file.items()
+    }
 
 
 def list_baselines(push_dir: str) -> tuple[int, ...]:
@@ -120,7 +142,7 @@ def next_number(push_dir: str) -> int:
         for place in (push_dir, *(storage.join(push_dir, d) for d in (NOT_SERVED_DIR, ASIDE_DIR)))
         for name in _names(place)
     ]
-    number = max(_numbers(names), default=0) + 1
+    number = max(_by_number(names), default=0) + 1
     if number > _LARGEST:
         raise UserError(f"{push_dir}: version {_LARGEST} is there, and no number is higher")
     return number
@@ -260,7 +282,7 @@ def check_usable(push_dir: str) -> None:
     hidden = [number for number in list_baselines(push_dir) if number > foreign]
     if any(is_sound(push_dir, number) for number in (*ours, *hidden)):
         return
-    if foreign:
+    if foreign != _NO_NUMBER:
         path = version_path(push_dir, foreign)
         raise UserError(
             f"version {foreign} in {push_dir} was not pushed by yt8m (it has no {RECORD_FILE}), "
@@ -289,7 +311,7 @@ def registry_digest(push_dir: str, exclude_run_key: str = "") -> str:
     served = in_service(push_dir, exclude_run_key=exclude_run_key)
     number = version.number if version else NO_VERSION
     parts = [version.record.checksum] if version else []
-    if served.version and (version is None or served.version != version.number):
+    if served and (version is None or served.version != version.number):
         parts.append(f"{served.version} {served.digest}")
     if not parts:
         return NO_VERSION
@@ -303,12 +325,12 @@ def digest_version(digest: str) -> int | None:
 
 
 def _highest_foreign(push_dir: str) -> int:
-    """The highest number of a model that yt8m did not push; 0 where there is none."""
+    """The highest number of a model that yt8m did not push; -1 where there is none."""
     for number in reversed(list_versions(push_dir)):
         path = version_path(push_dir, number)
         if not is_there(storage.join(path, RECORD_FILE)) and _holds_foreign_model(path):
             return number
-    return 0
+    return _NO_NUMBER
 
 
 def _has_model(push_dir: str, number: int) -> bool:
@@ -327,9 +349,10 @@ def _names(directory: str) -> list[str]:
         return []
 
 
-def _numbers(names: Iterable[str]) -> tuple[int, ...]:
-    numbers = (int(name) for name in names if _NUMBER.fullmatch(name))
-    return tuple(sorted(number for number in numbers if number <= _LARGEST))
+def _by_number(names: Iterable[str]) -> dict[int, str]:
+    """The names that model servers take for versions, by their numbers, smallest first."""
+    by_number = {int(name): name for name in sorted(names) if _NUMBER.fullmatch(name)}
+    return {number: by_number[number] for number in sorted(by_number) if number <= _LARGEST}
 
 
 def _holds_foreign_model(path: str) -> bool:

@@ -51,7 +51,7 @@ def check_service(config: PipelineConfig) -> ServiceCheck:
     """Evaluate what is in service on the newest labelled records, and go back where it fails."""
     push_dir = config.pusher.push_dir
     served = in_service(push_dir)
-    if not served.version or served.foreign:
+    if not served or served.foreign:
         return ServiceCheck(version=0, text="no version of yt8m's is in service")
     current = load_version(push_dir, served.version)
     with _newest_labelled(config) as (shards, where):

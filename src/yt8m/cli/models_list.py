@@ -16,9 +16,12 @@ from yt8m.components.registry.versions import (
     load_version,
     newest,
     require_registry,
+    taken_names,
 )
+from yt8m.schemas.json_file import NewerFormatError
 from yt8m.schemas.metric_names import GAP
 
+_NEWER = "newer"
 _STATES = {
     "DamagedVersionError": "damaged",
     "ForeignVersionError": "foreign",
@@ -32,10 +35,18 @@ def run(args: ModelsListArguments, console: Console) -> None:
     """Print a line for each version."""
     require_registry(args.push)
     numbers = sorted((*list_versions(args.push), *list_baselines(args.push)), reverse=True)
-    served = in_service(args.push).version
-    rows = [_row(args.push, number) | {"served": number == served} for number in numbers]
-    found = newest(args.push)
-    baseline = found.number if found else None
+    rows = [_row(args.push, number) for number in numbers]
+    newer = next((row["version"] for row in rows if row["state"] == _NEWER), None)
+    served: int | None
+    try:
+        served = in_service(args.push).version
+        found = newest(args.push)
+        baseline = found.number if found else None
+    except NewerFormatError:  # which hides whatever is below
+        served, baseline = newer, None
+    rows = [row | {"served": row["version"] == served} for row in rows]
+    for name, what in taken_names(args.push).items():
+        console.warn(f"{name} is {what}; model servers take it for a version: remove or repair it")
     left = list(read_leftovers(args.push).problems)
     value = {"push_dir": args.push, "baseline": baseline, "versions": rows, "leftovers": left}
     for problem in left:
@@ -45,12 +56,16 @@ def run(args: ModelsListArguments, console: Console) -> None:
         return
     lines = [_line(row) for row in rows]
     said = f"version {baseline}" if baseline is not None else "none"
+    if newer is not None and served == newer:
+        said = f"version {newer}, which takes a newer yt8m: a run of this one stops"
     console.result(value, f"{console.table(_COLUMNS, lines)}\n\nthe next run's baseline: {said}")
 
 
 def _row(push_dir: str, number: int) -> dict[str, Any]:
     try:
         record = load_version(push_dir, number).record
+    except NewerFormatError as error:
+        return {"version": number, "state": _NEWER, "problem": str(error)}
     except UnusableVersionError as error:
         return {"version": number, "state": _STATES[type(error).__name__], "problem": str(error)}
     return {

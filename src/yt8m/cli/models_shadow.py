@@ -22,7 +22,7 @@ def run(args: ModelsShadowArguments, console: Console) -> None:
     """Score both, and say where they differ."""
     require_registry(args.push)
     served = in_service(args.push)
-    if not served.version:
+    if not served:
         raise UserError(f"{args.push}: no version is in service, so there is nothing to compare")
     shards = find_shards(args.data)
     config = evaluator_config(top_k=args.top_k, replicates=args.replicates)

@@ -7,14 +7,13 @@ from yt8m.components.artifacts.estimate import estimate_text
 from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.console.console import Console
 from yt8m.components.registry.versions import load_version, require_version
-from yt8m.schemas.config_tree import to_dict
 
 
 def run(args: ModelsShowArguments, console: Console) -> None:
     """Print the record."""
     require_version(args.push, args.version)
     version = load_version(args.push, args.version, verify=True)
-    value = {"path": version.path, **to_dict(version.record)}
+    value = {"path": version.path, **version.record.fields}
     console.result(value, _text(version.path, version.record))
 
 

@@ -27,14 +27,14 @@ def run(args: ModelsVerifyArguments, console: Console) -> int:
     value = {"push_dir": args.push, "versions": [_value(one) for one in found]}
     text = "\n".join(_text(one) for one in found) or f"no versions in {args.push}"
     console.result(value, text)
-    return EXIT_USER if any(one.problems for one in found) else EXIT_DONE
+    return EXIT_USER if any(one.problems or one.newer for one in found) else EXIT_DONE
 
 
 def _value(found: Verification) -> dict[str, Any]:
     return {
         "version": found.number,
         "state": _state(found),
-        "problems": list(found.problems),
+        "problems": [*filter(None, (found.newer,)), *found.problems],
         "unchecked": list(found.unchecked),
     }
 
@@ -42,11 +42,13 @@ def _value(found: Verification) -> dict[str, Any]:
 def _state(found: Verification) -> str:
     if found.foreign:
         return "foreign"
+    if found.newer:
+        return "newer"
     return "damaged" if found.problems else "verified"
 
 
 def _text(found: Verification) -> str:
     lines = [f"version {found.number}: {_state(found)}"]
-    lines += [f"  {problem}" for problem in found.problems]
+    lines += [f"  {problem}" for problem in (found.newer, *found.problems) if problem]
     lines += [f"  not compared: {text}" for text in found.unchecked]
     return "\n".join(lines)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
 import pytest
 from registry_models import blessed_record, fake_model, push_fake
 
+from yt8m.cli.main import run
 from yt8m.components import storage
 from yt8m.components.artifacts.version_record import RECORD_FILE
 from yt8m.components.registry.push import find_damaged, push, remove_damaged, rollback
@@ -23,8 +25,9 @@ from yt8m.components.registry.versions import (
     load_version,
     newest,
     next_number,
+    version_path,
 )
-from yt8m.schemas.errors import UserError
+from yt8m.schemas.errors import EXIT_USER, UserError
 from yt8m.schemas.json_file import NewerFormatError
 
 FOREIGN = (1, 2, 1_700_000_000)
@@ -111,6 +114,56 @@ def test_numbers_as_large_as_nanoseconds_are_seen(tmp_path: Path, registry: Path
     fake_model(registry / str(number))
     assert in_service(str(registry)).version == number
     assert push_fake(tmp_path, registry).number == number + 1
+
+
+@pytest.mark.parametrize("name", ["0", "00000123", " 7", "+5"])
+def test_a_name_is_a_version_where_tensorflow_serving_takes_it_for_one(
+    tmp_path: Path, name: str
+) -> None:
+    push = tmp_path / "push"
+    fake_model(push / name, content=b"theirs")
+    (push / "yt8m-1").mkdir()
+    assert list_versions(str(push)) == (int(name),)
+    served = in_service(str(push))
+    assert served
+    assert (served.version, served.foreign) == (int(name), True)
+    assert version_path(str(push), int(name)) == str(push / name)
+    with pytest.raises(UserError, match=f"version {int(name)} in .* was not pushed by yt8m"):
+        check_usable(str(push))
+    assert push_fake(tmp_path, push).number == int(name) + 1
+
+
+@pytest.mark.parametrize("name", ["-1", "1_0", "٣", str(2**63), "1.5", "0x1"])
+def test_no_other_name_is_one(tmp_path: Path, name: str) -> None:
+    fake_model(tmp_path / "push" / name)
+    assert list_versions(str(tmp_path / "push")) == ()
+    assert not in_service(str(tmp_path / "push"))
+
+
+@pytest.mark.parametrize(
+    ("take", "what"),
+    [
+        (lambda path: path.write_text(""), "a file"),
+        (lambda path: path.symlink_to("/not/mounted/2"), "a broken link"),
+    ],
+)
+def test_a_taken_name_is_passed_over_and_named(
+    tmp_path: Path,
+    take: Callable[[Path], object],
+    what: str,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    push = tmp_path / "push"
+    push_fake(tmp_path, push)
+    take(push / "2")
+    take(push / "003")
+    caplog.clear()
+    assert push_fake(tmp_path, push).number == 4
+    for name in ("2", "003"):
+        assert f"{push / name} is {what}" in caplog.text
+    assert run(["models", "list", "--push", str(push)]) == 0
+    assert f"003 is {what}" in capsys.readouterr().err
 
 
 def test_an_empty_directory_is_no_model(tmp_path: Path) -> None:
@@ -223,7 +276,9 @@ def test_a_fault_of_the_storage_is_no_damage(
     assert list_versions(str(registry)) == (1, 2)
 
 
-def test_a_version_of_a_newer_yt8m_stops_everything_and_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_version_of_a_newer_yt8m_stops_everything_and_stays_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     push = tmp_path / "push"
     push_fake(tmp_path, push)
     push_fake(tmp_path, push)
@@ -241,4 +296,11 @@ def test_a_version_of_a_newer_yt8m_stops_everything_and_stays_as_it_is(tmp_path:
     ):
         with pytest.raises(NewerFormatError, match=rf"{record}: yt8m 1\.4\.0 wrote it"):
             use()
+    assert run(["models", "list", "--push", str(push), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["state"] for row in rows["versions"]] == ["newer", "blessed"]
+    assert [row["served"] for row in rows["versions"]] == [True, False]
+    assert rows["baseline"] is None
+    assert run(["models", "verify", "--push", str(push)]) == EXIT_USER
+    assert "version 2: newer" in capsys.readouterr().out
     assert {path: path.read_bytes() for path in push.rglob("*") if path.is_file()} == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import logging
@@ -305,9 +306,34 @@ def test_a_wrong_record_says_what_is_wrong(text: str, says: str) -> None:
         parse_record(text)
 
 
-def test_keys_that_a_newer_yt8m_has_added_to_a_record_are_passed_over() -> None:
-    record = parse_record(with_checksum(version=2, colour="red", data={"level": "video", "new": 1}))
-    assert record == VersionRecord(version=2, data=DataRecord(level="video"))
+def test_keys_that_a_newer_yt8m_has_added_to_a_record_are_passed_over_and_kept() -> None:
+    text = with_checksum(version=2, colour="red", data={"level": "video", "new": {"a": [1]}})
+    record = parse_record(text)
+    known = VersionRecord(version=2, data=DataRecord(level="video"))
+    assert dataclasses.replace(record, newer_keys={}) == known
+    again = json.loads(record.to_json())
+    assert (again["colour"], again["data"]["new"]) == ("red", {"a": [1]})
+    assert "newer_keys" not in again
+    assert parse_record(record.to_json()) == record
+
+
+def test_a_rollback_hands_on_what_a_newer_yt8m_has_added(tmp_path: Path, registry: Path) -> None:
+    push_fake(tmp_path, registry)
+    file = registry / "1" / RECORD_FILE
+    fields = {
+        key: value for key, value in json.loads(file.read_text()).items() if key != "checksum"
+    }
+    del fields["format"], fields["yt8m"]
+    fields["files"]["saved_model.pb"]["crc"] = 7
+    fields["colour"] = "red"
+    file.write_text(with_checksum(**fields))
+    push_fake(tmp_path, registry)
+    (registry / "1" / "variables" / "more").write_text("not on record")
+    rolled = rollback(str(registry), 1)
+    found = json.loads((registry / "3" / RECORD_FILE).read_text())
+    assert found["colour"] == "red"
+    assert found["files"]["saved_model.pb"]["crc"] == 7
+    assert load_record(str(registry), 3) == rolled.record
 
 
 def test_a_record_refuses_nan() -> None:
