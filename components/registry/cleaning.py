@@ -16,7 +16,7 @@ from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import Yt8mError
 from yt8m.schemas.json_file import fields_of, to_text
 
-_FILE = ".leftovers.json"
+LEFTOVERS_FILE = ".leftovers.json"
 
 _log = logging.getLogger(__name__)
 
@@ -56,14 +56,14 @@ class Cleaning:
 def read_leftovers(push_dir: str) -> Leftovers:
     """What the last change left; nothing where that is not known."""
     try:
-        text = storage.read_text(storage.join(push_dir, _FILE))
+        text = storage.read_text(storage.join(push_dir, LEFTOVERS_FILE))
         return from_dict(Leftovers, fields_of(text))
     except (OSError, ValueError, Yt8mError):  # it is a warning, and no more
         return Leftovers()
 
 
 def _note(push_dir: str, leftovers: Leftovers) -> None:
-    path = storage.join(push_dir, _FILE)
+    path = storage.join(push_dir, LEFTOVERS_FILE)
     if leftovers != Leftovers():
         storage.write_text(path, to_text(to_dict(leftovers)))
     elif storage.exists(path):

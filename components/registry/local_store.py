@@ -13,6 +13,7 @@ import dataclasses
 import errno
 import logging
 import os
+import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from yt8m.components import storage
 from yt8m.components.artifacts.version_record import RECORD_FILE, VersionRecord
-from yt8m.components.registry.cleaning import Cleaning
+from yt8m.components.registry.cleaning import LEFTOVERS_FILE, Cleaning
 from yt8m.components.registry.outcomes import UnknownPushError
 from yt8m.components.registry.versions import (
     ASIDE_DIR,
@@ -65,6 +66,8 @@ class LocalStore:
             finally:
                 self._clear_rubbish()
                 self._cleaning.finish()
+                with contextlib.suppress(OSError):  # there are none, most of the time
+                    _share(self._root / LEFTOVERS_FILE, self._root)
 
     def add(
         self,
@@ -80,18 +83,19 @@ class LocalStore:
         """
         check()
         staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=self._root))
-        staging.chmod(0o755)  # mkdtemp's 0700 would lock a model server out
         for name, source in contents.items():
             storage.copy(source, str(staging / name))
         if wrong := list(wrong_files(str(staging), record, verify=True)):
             raise Yt8mError(f"the model changed while it was copied: {'; '.join(wrong)}")
         place = self._root if served else self._root / NOT_SERVED_DIR
-        place.mkdir(exist_ok=True)
+        _make_shared(place, self._root)
         while True:
             check()  # somebody who does not take our lock may have been faster
             number = next_number(str(self._root))
             numbered = dataclasses.replace(record, version=number)
             storage.write_text(str(staging / RECORD_FILE), numbered.to_json())
+            for path in (staging, *staging.rglob("*")):
+                _share(path, self._root)
             _flush_directories(staging)
             target = place / str(number)
             if self._reveal(staging, target):
@@ -106,7 +110,7 @@ class LocalStore:
         """Remove a version, which stays for a week under another name; that name."""
         version = Path(path)
         aside = self._root / ASIDE_DIR
-        aside.mkdir(exist_ok=True)
+        _make_shared(aside, self._root)
         target = aside / version.name
         version.rename(target)
         with self._cleaning.trying(f"the time of {target} was not set"):
@@ -150,14 +154,46 @@ class LocalStore:
 @contextlib.contextmanager
 def _lock(root: Path) -> Iterator[None]:
     holder = f"{os.getpid()}\n"
+    lock = root / LOCK_FILE
+    if not lock.exists():
+        lock.touch()
+        _share(lock, root, write=True)
     with contextlib.ExitStack() as stack:
         try:
-            stack.enter_context(file_lock(root / LOCK_FILE, holder=holder))
+            stack.enter_context(file_lock(lock, holder=holder))
         except LockedError as error:
             other = error.holder.strip() or "unknown"
             _log.info("waiting for another push into %s (process %s)", root, other)
-            stack.enter_context(file_lock(root / LOCK_FILE, holder=holder, wait_s=None))
+            stack.enter_context(file_lock(lock, holder=holder, wait_s=None))
         yield
+
+
+def _make_shared(directory: Path, root: Path) -> None:
+    try:
+        directory.mkdir()
+    except FileExistsError:
+        return
+    _share(directory, root)
+
+
+def _share(path: Path, root: Path, *, write: bool = False) -> None:
+    """Give `path` the push directory's group and rights, whatever group and umask this process has.
+
+    So model servers read what any pusher wrote, and other pushers may remove it.
+    """
+    status, rights = path.lstat(), root.stat()
+    if stat.S_ISDIR(status.st_mode):
+        mode = 0o700 | rights.st_mode & 0o2775
+    else:
+        mode = 0o600 | rights.st_mode & (0o066 if write else 0o044)
+    try:
+        if status.st_gid != rights.st_gid:
+            os.chown(path, -1, rights.st_gid)
+            status = path.lstat()  # of which that cleared bits
+        if stat.S_IMODE(status.st_mode) != mode:
+            path.chmod(mode)
+    except PermissionError as error:
+        _log.warning("%s has not the group and rights of %s: %s", path, root, error)
 
 
 def _flush_directories(root: Path) -> None:
