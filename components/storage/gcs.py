@@ -88,12 +88,17 @@ class GcsBackend(ObjectBackend):
             _delete(f"gs://{bucket}/{name}")
 
     def read_tagged(self, path: str) -> tuple[bytes, str] | None:
-        found = blob(path)
+        def read() -> tuple[bytes, str]:
+            found = blob(path)
+            data = found.download_as_bytes(**_ONCE)
+            if found.generation is None:
+                raise OSError(f"{path}: the answer is not Google's")
+            return data, str(found.generation)
+
         try:
-            data = repeated(path, found.download_as_bytes)
+            return repeated(path, read)
         except FileNotFoundError:
             return None
-        return data, str(found.generation)
 
     def write_if(self, path: str, data: bytes, *, tag: str | None) -> bool:
         """Sent once: if an answer is lost, nobody knows whether the write before it was done."""
@@ -196,6 +201,8 @@ def _translated(path: str) -> Iterator[None]:
 
     try:
         yield
+    except KeyError as missing:
+        raise OSError(f"{path}: the answer has no {missing}: not Google's") from missing
     except exceptions.NotFound as error:
         raise FileNotFoundError(f"{path}: {error}") from error
     except (exceptions.Forbidden, exceptions.Unauthorized) as error:

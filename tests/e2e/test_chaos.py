@@ -72,6 +72,18 @@ def test_of_a_few_blows_of_each_kind_none_loses_anything(
     assert len(trials) >= 2
 
 
+@pytest.mark.needs("cc")
+@pytest.mark.parametrize(
+    ("planted", "stride"), [("failure_after_the_commit", 3), ("failure_of_cleaning", 20)]
+)
+def test_what_a_push_says_wrongly_is_noticed(tmp_path: Path, planted: str, stride: int) -> None:
+    trials = on_this_machine(tmp_path, random.Random(2), stride=stride, planted=planted)
+    noticed = next(trial for trial in trials if trial.lost)
+    trials.close()
+    assert noticed.part == "push on this machine"
+    assert "said to be not done" in "; ".join(noticed.lost)
+
+
 def test_the_tables_count_by_component_and_show_what_was_lost() -> None:
     trials = [
         Trial(kind="lives", part="Trainer", blow=KILL),

@@ -34,7 +34,7 @@ class MemoryBackend(ObjectBackend):
 
     def put(self, local_path: str, path: str) -> None:
         with self._request("put", path):
-            self._store(path, Path(local_path).read_bytes())
+            self.store(*split(path), Path(local_path).read_bytes())
 
     def stat(self, path: str) -> Stat:
         with self._request("stat", path):
@@ -67,7 +67,7 @@ class MemoryBackend(ObjectBackend):
 
     def copy(self, source: str, target: str) -> None:
         with self._request("copy", target):
-            self._store(target, self._content(source))
+            self.store(*split(target), self._content(source))
 
     def remove(self, path: str) -> None:
         with self._request("remove", path):
@@ -90,7 +90,7 @@ class MemoryBackend(ObjectBackend):
             found = self.objects.get(split(path))
             if (found[1].tag if found else None) != tag:
                 return False
-            self._store(path, data)
+            self.store(*split(path), data)
             return True
 
     def _file(self, path: str, found: Stat) -> ObjectFile:
@@ -124,9 +124,11 @@ class MemoryBackend(ObjectBackend):
         except KeyError:
             raise FileNotFoundError(f"{path} does not exist") from None
 
-    def _store(self, path: str, data: bytes) -> None:
+    def store(self, bucket: str, key: str, data: bytes) -> Stat:
+        """Write an object without a request."""
         stat = Stat(len(data), time.time(), tag=str(next(self._tags)))
-        self.objects[split(path)] = (data, stat)
+        self.objects[bucket, key] = (data, stat)
+        return stat
 
 
 class _MemoryObject(ObjectFile):

@@ -1,6 +1,6 @@
 """Several users of one group push into one directory, with whatever umask and rights.
 
-Each push is a process with the user's own ids; so is a model server that may read what its group may.
+Each push, and each look at it by a model server, is a process with ids of its own.
 """
 
 from __future__ import annotations

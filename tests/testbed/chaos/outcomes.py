@@ -18,25 +18,25 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import uuid
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from unittest import mock
 
 from faulty_proxy import FaultyProxy
-from gcs_server import faulty_gcs_server
+from object_server import object_server
 from registry_models import blessed_record, fake_model
-from s3_server import faulty_s3_server
 
+from chaos.planted import PLANTED
 from chaos.trials import OUTCOMES, Trial
 from yt8m.cli.main import run
 from yt8m.components import storage
 from yt8m.components.artifacts.saved_model import MODEL_FILE
-from yt8m.components.registry import object_store, readings
+from yt8m.components.registry import object_store
 from yt8m.components.registry.push import push
 from yt8m.components.registry.versions import list_versions
-from yt8m.components.storage import gcs, s3
+from yt8m.components.storage import gcs, retry, s3
 from yt8m.schemas.errors import EXIT_DONE, EXIT_FAILED, EXIT_UNKNOWN, Yt8mError
 
 _SHIM = Path(__file__).with_name("syscall_shim.c")
@@ -78,23 +78,26 @@ CHANGES: dict[str, Callable[[World], Said]] = {
 
 
 def outcomes(
-    work: Path, chance: random.Random, *, local_stride: int = 3, stride: int = 30
+    work: Path, chance: random.Random, *, local_stride: int = 3, stride: int = 3
 ) -> Iterator[Trial]:
-    """Every `local_stride`-th system call, every `stride`-th request to S3 and Google's storage."""
+    """Every `local_stride`-th system call, every `stride`-th request to s3:// and gs://."""
     yield from on_this_machine(work, chance, stride=local_stride)
-    with faulty_s3_server() as (bucket, proxy):
-        yield from in_a_store(work, bucket, proxy, chance, stride=stride)
-    with faulty_gcs_server() as (bucket, proxy):
-        yield from in_a_store(work, bucket, proxy, chance, stride=stride)
+    for scheme in ("s3", "gs"):
+        yield from in_a_store(work, scheme, chance, stride=stride)
 
 
-def on_this_machine(work: Path, chance: random.Random, *, stride: int = 1) -> Iterator[Trial]:
-    """In processes that have the shim before libc; each forks one that is hit."""
+def on_this_machine(
+    work: Path, chance: random.Random, *, stride: int = 1, planted: str = ""
+) -> Iterator[Trial]:
+    """In processes that have the shim before libc; each forks one that is hit.
+
+    `planted` names a defect of `planted.py` that the code is to have.
+    """
     library = work / "syscall_shim.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, _SHIM, "-ldl"], check=True)
     environment = {**os.environ, "LD_PRELOAD": str(library), "PYTHONPATH": ":".join(sys.path)}
     command = [sys.executable, "-W", "ignore", "-m", "chaos.outcomes", str(work), str(stride)]
-    command.append(str(chance.randrange(stride)))
+    command += [str(chance.randrange(stride)), planted]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
@@ -104,33 +107,33 @@ def on_this_machine(work: Path, chance: random.Random, *, stride: int = 1) -> It
 
 
 def in_a_store(
-    work: Path, bucket: str, proxy: FaultyProxy, chance: random.Random, *, stride: int = 1
+    work: Path, scheme: str, chance: random.Random, *, stride: int = 1, planted: str = ""
 ) -> Iterator[Trial]:
-    """Through a proxy, before which each request is hit in turn."""
-    template = _build(work, f"{bucket}/{uuid.uuid4().hex}")
+    """Each request of a client in turn; what came of it is looked at in the server's memory."""
     blows = [(fault, False) for fault in _ONCE] + [(fault, True) for fault in _FROM_THEN_ON]
     with (
-        mock.patch.object(readings, "pause_s", 0.02),
-        mock.patch.object(object_store.ObjectStore, "waits_s", (0.02, 0.02)),
-        _few_attempts(),
+        object_server() as server,
+        mock.patch.object(object_store.ObjectStore, "waits_s", (0.0, 0.0)),
+        _impatient_clients(),
+        PLANTED[planted]() if planted else contextlib.nullcontext(),
     ):
+        seen = _build(work, "mem://bucket/push")
+        template, before = dict(server.store.objects), _listing(seen.registry)
+        world = World(registry=f"{scheme}://bucket/push", model=seen.model)
         for (name, change), (fault, lasting) in itertools.product(CHANGES.items(), blows):
             at, has_failed = chance.randrange(stride), True
             while has_failed:
                 at += stride
-                world = World(registry=f"{bucket}/{uuid.uuid4().hex}", model=template.model)
-                storage.copy_tree(template.registry, world.registry)
-                before = _listing(world.registry)
-                hit = _hit(proxy, at, fault, lasting=lasting)
+                server.store.objects = dict(template)
+                hit = _hit(server, at, fault, lasting=lasting)
                 said = change(world)
-                proxy.choose = None
+                server.choose = None
                 has_failed = hit()
-                lost = list(disagreements(name, before, said, world))
-                where = f"{name} on {bucket.partition('//')[0]}//"
+                lost = list(disagreements(name, before, said, seen))
                 until = " from then on" if lasting else ""
-                storage.remove_tree(world.registry)
                 if has_failed:
-                    yield _trial(where, f"request: {fault}{until}", at, said, lost)
+                    blow = f"request: {fault}{until}"
+                    yield _trial(f"{name} on {scheme}://", blow, at, said, lost)
 
 
 def disagreements(
@@ -224,9 +227,15 @@ def _hit(proxy: FaultyProxy, at: int, fault: str, *, lasting: bool) -> Callable[
 
 
 @contextlib.contextmanager
-def _few_attempts() -> Iterator[None]:
-    """Clients that give up soon: what stays away does so for the whole of a trial."""
-    with mock.patch.object(s3, "_ATTEMPTS", 2), mock.patch.object(gcs, "_ATTEMPTS", 2):
+def _impatient_clients() -> Iterator[None]:
+    """Which give up soon: what stays away does so for the whole of a trial."""
+    with (
+        mock.patch.object(s3, "_ATTEMPTS", 2),
+        mock.patch.object(s3, "_BAD_ANSWERS", 2),
+        mock.patch.object(gcs, "_ATTEMPTS", 2),
+        mock.patch.object(retry.Backoff, "wait_s", return_value=0.0),
+        mock.patch.object(time, "sleep"),  # boto3's own waits
+    ):
         s3.client.cache_clear()
         yield
     s3.client.cache_clear()
@@ -280,5 +289,6 @@ def _forked(shim: ctypes.CDLL, name: str, world: World, at: int, number: int) ->
 
 
 if __name__ == "__main__":
-    for trial in _local_trials(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])):
-        print(json.dumps(asdict(trial)), flush=True)
+    with PLANTED[sys.argv[4]]() if sys.argv[4] else contextlib.nullcontext():
+        for trial in _local_trials(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])):
+            print(json.dumps(asdict(trial)), flush=True)

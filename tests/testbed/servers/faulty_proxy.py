@@ -17,8 +17,9 @@ import socket
 import struct
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
@@ -37,6 +38,15 @@ _EMPTY = {
     "list-type=2": "<ListBucketResult><Name>{bucket}</Name></ListBucketResult>",
     "/o?": '{{"kind": "storage#objects"}}',
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """Of a server; of HEAD, without its body."""
+
+    status: int
+    headers: Sequence[tuple[str, str]] = ()
+    body: bytes = b""
 
 
 class FaultyProxy(ThreadingHTTPServer):
@@ -58,6 +68,13 @@ class FaultyProxy(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
 
+    def forward(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """What the server behind it answers."""
+        target = http.client.HTTPConnection(self.target.netloc, timeout=60)
+        target.request(method, path, body=body, headers=dict(headers))
+        answer = target.getresponse()
+        return Answer(status=answer.status, headers=answer.getheaders(), body=answer.read())
+
     def next_fault(self) -> str:
         fault = self.always or (self.faults.popleft() if self.faults else "")
         self.done[fault or "passed"] += 1
@@ -69,6 +86,7 @@ class FaultyProxy(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # which waits 40 ms between an answer's headers and its body
     server: FaultyProxy
 
     def _forward(self) -> None:
@@ -93,17 +111,16 @@ class _Handler(BaseHTTPRequestHandler):
             self._pass_on(sent, fault)
 
     def _pass_on(self, sent: bytes, fault: str) -> None:
-        target = http.client.HTTPConnection(self.server.target.netloc, timeout=60)
-        target.request(self.command, self.path, body=sent, headers=dict(self.headers))
-        answer = target.getresponse()
-        body = answer.read()
+        answer = self.server.forward(self.command, self.path, dict(self.headers), sent)
+        body = answer.body
         if fault == "lost":
             self._reset()
             return
         if self.command == "GET" and "Range" in self.headers:
             self.server.served += len(body)
-        length = answer.getheader("Content-Length") if self.command == "HEAD" else None
-        headers = [pair for pair in answer.getheaders() if pair[0].lower() not in _HOP_BY_HOP]
+        lengths = [value for name, value in answer.headers if name.lower() == "content-length"]
+        length = next(iter(lengths), None) if self.command == "HEAD" else None
+        headers = [pair for pair in answer.headers if pair[0].lower() not in _HOP_BY_HOP]
         if fault == "checksum":
             headers = [pair for pair in headers if not pair[0].lower().startswith(_CHECKSUM)]
             headers.append((f"{_CHECKSUM}crc32", "AAAAAA=="))

@@ -18,6 +18,11 @@ from faulty_proxy import FaultyProxy, faulty_proxy
 from yt8m.components.storage import s3
 
 BUCKET = "bucket"
+ENVIRONMENT = {
+    "AWS_ACCESS_KEY_ID": "key",
+    "AWS_SECRET_ACCESS_KEY": "secret",
+    "AWS_DEFAULT_REGION": "us-east-1",
+}
 _START_S = 180.0
 
 
@@ -29,12 +34,7 @@ def s3_server() -> Iterator[str]:
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    environment = {
-        "AWS_ENDPOINT_URL_S3": f"http://127.0.0.1:{port}",
-        "AWS_ACCESS_KEY_ID": "key",
-        "AWS_SECRET_ACCESS_KEY": "secret",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }
+    environment = {**ENVIRONMENT, "AWS_ENDPOINT_URL_S3": f"http://127.0.0.1:{port}"}
     try:
         with mock.patch.dict(os.environ, environment):
             s3.client.cache_clear()
