@@ -33,6 +33,16 @@ _CHANGED = ("PreconditionFailed", "ConditionalRequestConflict", "412", "409")
 _REFUSED_STATUS = (401, 403)
 # Amazon answers these with status 400, which is all that the answer to HEAD says.
 _EXPIRED = ("ExpiredToken", "ExpiredTokenException", "InvalidToken", "TokenRefreshRequired", "400")
+_NO_CONTENT = 204
+# By which the answer to a write is told from a page of somebody else's.
+_PARTS_OF_ANSWERS = {
+    "PutObject": "ETag",
+    "CopyObject": "CopyObjectResult",
+    "CreateMultipartUpload": "UploadId",
+    "UploadPart": "ETag",
+    "UploadPartCopy": "CopyPartResult",
+    "CompleteMultipartUpload": "ETag",
+}
 
 T = TypeVar("T")
 
@@ -42,8 +52,7 @@ class S3Backend(ObjectBackend):
 
     def put(self, local_path: str, path: str) -> None:
         bucket, key = split(path)
-        with _translated(path):
-            client().upload_file(local_path, bucket, key)
+        _asked(path, lambda: client().upload_file(local_path, bucket, key))
 
     def stat(self, path: str) -> Stat:
         bucket, key = split(path)
@@ -77,26 +86,21 @@ class S3Backend(ObjectBackend):
     def copy(self, source: str, target: str) -> None:
         bucket, key = split(source)
         into, name = split(target)
-        with _translated(source):
-            client().copy({"Bucket": bucket, "Key": key}, into, name)
+        _asked(source, lambda: client().copy({"Bucket": bucket, "Key": key}, into, name))
 
     def remove(self, path: str) -> None:
         bucket, key = split(path)
         self.stat(path)
-        with _translated(path):
-            client().delete_object(Bucket=bucket, Key=key)
+        _asked(path, lambda: client().delete_object(Bucket=bucket, Key=key))
 
     def remove_tree(self, path: str) -> None:
         bucket, key = split(path)
         keys = [name for name, _ in self._listed(path, folder(key))]
-        with _translated(path):
-            for start in range(0, len(keys), _DELETED_AT_ONCE):
-                some = [{"Key": name} for name in keys[start : start + _DELETED_AT_ONCE]]
-                done = client().delete_objects(
-                    Bucket=bucket, Delete={"Objects": some, "Quiet": True}
-                )
-                if failed := done.get("Errors"):
-                    raise _error_of(failed[0], path)
+        for start in range(0, len(keys), _DELETED_AT_ONCE):
+            some = [{"Key": name} for name in keys[start : start + _DELETED_AT_ONCE]]
+            done = _asked(path, lambda: _delete(bucket, some))  # noqa: B023
+            if failed := done.get("Errors"):
+                raise _error_of(failed[0], path)
 
     def read_tagged(self, path: str) -> tuple[bytes, str] | None:
         bucket, key = split(path)
@@ -190,7 +194,19 @@ def client() -> Any:
         connect_timeout=_CONNECT_S,
         read_timeout=_ANSWER_S,
     )
-    return boto3.session.Session().client("s3", config=config)
+    made = boto3.session.Session().client("s3", config=config)
+    made.meta.events.register("after-call.s3", _check_answer)
+    return made
+
+
+def _check_answer(model: Any, parsed: Mapping[str, Any], **_: Any) -> None:
+    """_BadAnswerError where a page with status 200 would pass for a write that was done."""
+    if "Error" in parsed:
+        return
+    part = _PARTS_OF_ANSWERS.get(model.name)
+    status = parsed["ResponseMetadata"]["HTTPStatusCode"]
+    if (part and not parsed.get(part)) or (model.name == "DeleteObject" and status != _NO_CONTENT):
+        raise _BadAnswerError(f"{model.name}: the answer is not S3's")
 
 
 def _head(bucket: str, key: str) -> Stat:
@@ -214,6 +230,13 @@ def _page(bucket: str, prefix: str, **options: Any) -> dict[str, Any]:
     if page["Name"] != bucket:  # which a page of somebody else's has not at all
         raise KeyError("Name")
     return page
+
+
+def _delete(bucket: str, objects: list[dict[str, str]]) -> dict[str, Any]:
+    done: dict[str, Any] = client().delete_objects(Bucket=bucket, Delete={"Objects": objects})
+    if len(done.get("Deleted", ())) + len(done.get("Errors", ())) != len(objects):
+        raise KeyError("Deleted")
+    return done
 
 
 def _directories(page: Mapping[str, Any], prefix: str) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -130,6 +130,37 @@ def test_no_answer_passes_for_an_empty_directory_or_a_missing_file(
             call(f"{bucket}/there/file")
         assert not isinstance(raised.value, FileNotFoundError)
         assert isinstance(raised.value, PermissionError) == (fault != "html")
+    proxy.choose = None
+
+
+def test_a_page_with_status_200_never_passes_for_a_write(
+    bucket: str, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(s3, "_BAD_ANSWERS", 2)
+    storage.write_text(f"{bucket}/kept/file", "old")
+    large = tmp_path / "large"
+    large.write_bytes(bytes(9 << 20))  # in parts
+    writes: dict[str, Callable[[], object]] = {
+        "small": lambda: storage.write_text(f"{bucket}/kept/file", "new"),
+        "large": lambda: storage.copy(str(large), f"{bucket}/kept/large"),
+        "conditional": lambda: storage.write_if(f"{bucket}/kept/head", b"1", tag=None),
+        "copy": lambda: storage.copy(f"{bucket}/kept/file", f"{bucket}/kept/copy"),
+        "removal": lambda: storage.remove(f"{bucket}/kept/file"),
+        "removal of all": lambda: storage.remove_tree(f"{bucket}/kept"),
+    }
+    proxy.choose = lambda method, path: "html" if method in ("PUT", "POST", "DELETE") else ""
+    for name, write in writes.items():
+        with pytest.raises(OSError, match=r"not S3's|s3://") as raised:
+            write()
+        assert not isinstance(raised.value, FileNotFoundError), name
+    proxy.choose = None
+    assert storage.list_dir(f"{bucket}/kept") == ["file"]
+    assert storage.read_text(f"{bucket}/kept/file") == "old"
+    # Once is passed over.
+    pages = iter(["html"])
+    proxy.choose = lambda method, path: next(pages, "") if method == "PUT" else ""
+    storage.write_text(f"{bucket}/kept/file", "new")
+    assert storage.read_text(f"{bucket}/kept/file") == "new"
     proxy.choose = None
 
 

@@ -84,9 +84,12 @@ class ObjectServer(FaultyProxy):
             self.store.objects.pop((bucket, key), None)
             return Answer(status=204)
         if method == "POST" and "delete" in query:
-            for name in ElementTree.fromstring(body).findall(".//{*}Key"):
-                self.store.objects.pop((bucket, name.text or ""), None)
-            return Answer(status=200, headers=_XML, body=b"<DeleteResult/>")
+            names = [item.text or "" for item in ElementTree.fromstring(body).findall(".//{*}Key")]
+            for name in names:
+                self.store.objects.pop((bucket, name), None)
+            done = "".join(f"<Deleted><Key>{escape(name)}</Key></Deleted>" for name in names)
+            text = f"<DeleteResult>{done}</DeleteResult>"
+            return Answer(status=200, headers=_XML, body=text.encode())
         if method == "PUT" and not query.keys() & {"uploadId", "partNumber"}:
             there = self.store.objects.get((bucket, key))
             tag = _quoted(there[1].tag) if there else None
