@@ -25,6 +25,7 @@ from yt8m.schemas.errors import DataError, UserError
 from yt8m.schemas.features import FeatureConfig, Level
 
 _RECORDS, _VIDEO_ID, _START = "examples", "video_id", "segment_start"
+_PYTHON_OPS = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
 _FORM = (
     f"a model is scored by its signature `{SCORES}`, which takes `{_RECORDS}`, serialized records, "
     f"alone and gives `{SCORES}` [rows, classes] and `{_VIDEO_ID}` [rows]"
@@ -94,6 +95,19 @@ class LoadedModel:
         score: Callable[..., dict[str, tf.Tensor]] | None
         score = self.loaded.signatures.get(MEAN_FRAMES)
         return score
+
+    def require_no_python(self) -> None:
+        """UserError where the graph calls Python code: no SavedModel holds that."""
+        for name, signature in self.loaded.signatures.items():
+            graph = signature.graph.as_graph_def()
+            nodes = [*graph.node, *(node for f in graph.library.function for node in f.node_def)]
+            if called := {node.op for node in nodes} & _PYTHON_OPS:
+                raise UserError(
+                    f"{self.role} {self.directory}: its signature `{name}` calls Python "
+                    f"({', '.join(sorted(called))}: tf.py_function or tf.numpy_function), which a "
+                    "SavedModel does not hold, so no model server can run it; write it with "
+                    "TensorFlow's operations and export it again"
+                )
 
     def require(self, *, level: Level, features: FeatureConfig) -> None:
         """UserError unless the model takes records of this kind and gives these classes."""

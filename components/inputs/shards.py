@@ -91,7 +91,7 @@ def tf_reason(error: Exception) -> str:
     """What TensorFlow says, without where in its graph it says so."""
     text = str(getattr(error, "message", error)).strip() or type(error).__name__
     if text.startswith(_WITHIN_A_GRAPH):  # the reason is the last line before the node's name
-        text = text.partition("\n\t [[{{")[0].rpartition("\n")[2]
+        text = text.partition("\n\t [[{{")[0].rstrip().rpartition("\n")[2]
     return text.rpartition("}} ")[2].partition(" [Op:")[0].partition("\n")[0]
 
 

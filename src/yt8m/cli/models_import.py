@@ -34,6 +34,7 @@ def run(args: ModelsImportArguments, console: Console) -> None:
 def _import(args: ModelsImportArguments, export: str, said: Level | None, console: Console) -> None:
     model = load_model(export)
     _ = model.serve
+    model.require_no_python()
     found = evaluate_files(export, args.data, console) if args.data else None
     level = _level(model, said, found)
     with _described(model, level) as (directory, info):

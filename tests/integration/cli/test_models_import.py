@@ -9,10 +9,11 @@ from records import make_dataset, read_all
 from sources import SIZES
 from starter_models import logistic, moe, unknown, write_starter_model
 
+from yt8m.cli.main import run
 from yt8m.cli.models_import import as_export
 from yt8m.components.artifacts.export_info import MEAN_FRAMES
 from yt8m.components.export.load import load_export
-from yt8m.schemas.errors import UserError
+from yt8m.schemas.errors import EXIT_USER, UserError
 from yt8m.schemas.features import Level
 
 CLASSES = 20
@@ -94,6 +95,25 @@ def test_a_checkpoint_of_another_model_is_refused_by_what_it_holds(tmp_path):
     assert "LogisticModel, MoeModel and FrameLevelLogisticModel" in message
     assert "hidden1/weights [24, 4]" in message
     assert "Adam" not in message
+
+
+@pytest.mark.parametrize("call", [tf.py_function, tf.numpy_function])
+def test_a_model_that_calls_python_is_refused_and_says_why(call, tmp_path, capsys):
+    class Model(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="examples")])
+        def score(self, examples):
+            scores = call(lambda rows: np.zeros((len(rows), 3), np.float32), [examples], tf.float32)
+            return {"scores": tf.ensure_shape(scores, [None, 3]), "video_id": examples}
+
+    model = Model()
+    signatures = {"scores": model.score, "serving_default": model.score}
+    tf.saved_model.save(model, str(tmp_path / "model"), signatures=signatures)
+    words = ["models", "import", str(tmp_path / "model"), "--push", str(tmp_path / "push")]
+    assert run([*words, "--level", "video"]) == EXIT_USER
+    said = capsys.readouterr().err
+    assert f"{tmp_path / 'model'}: its signature `" in said
+    assert "calls Python" in said
+    assert not (tmp_path / "push").exists()
 
 
 def test_flags_that_do_not_fit_and_damage_are_refused(tmp_path):

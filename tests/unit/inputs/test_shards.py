@@ -23,8 +23,10 @@ REASON = "mean_rgb (rgb) must hold finite numbers alone : Tensor had NaN values"
         f"{REASON}\n\t [[{{{{node CheckNumerics}}}}]]",
         "Graph execution error:\n\nDetected at node CheckNumerics defined at (most recent call "
         f"last):\n<stack traces unavailable>\n{REASON}\n\t [[{{{{node CheckNumerics}}}}]] [Op:X]",
+        "Graph execution error:\n\nDetected at node PyFunc defined at (most recent call last):\n"
+        f"Traceback (most recent call last):\n\n{REASON}\n\n\n\t [[{{{{node PyFunc}}}}]] [Op:X]",
     ],
-    ids=["bare", "in a function", "with its node", "in a loaded graph"],
+    ids=["bare", "in a function", "with its node", "in a loaded graph", "in Python of a graph"],
 )
 def test_the_reason_is_found_however_the_error_came(text):
     assert tf_reason(tf.errors.InvalidArgumentError(None, None, text)) == REASON
