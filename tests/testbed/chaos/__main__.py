@@ -21,6 +21,7 @@ from chaos.lives import lives
 from chaos.network import network
 from chaos.outcomes import outcomes
 from chaos.rivals import rivals
+from chaos.stores import stores
 from chaos.trials import OUTCOMES, Trial, Trials, outcomes_table, tables
 from chaos.writers import record_writers, registry_writers
 
@@ -34,6 +35,7 @@ KINDS: dict[str, Kind] = {
     "network": network,
     "outcomes": outcomes,
     "rivals": rivals,
+    "stores": stores,
     "clocks": clocks,
 }
 PAGE = Path(__file__).parents[3] / "docs" / "reliability.md"
