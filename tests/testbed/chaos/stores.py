@@ -1,4 +1,4 @@
-"""Registries in s3:// and gs://: pushes killed with a reader beside them, rivals, rollbacks between.
+"""Registries in s3:// and gs://: pushes killed beside a reader, two pushers, a rollback during a push.
 
 Against `object_server`, so that requests cost little, and from processes of their own.
 """

@@ -20,6 +20,7 @@ from registry_models import blessed_record, fake_model
 from yt8m.cli.main import run
 from yt8m.components import storage
 from yt8m.components.registry import object_store
+from yt8m.components.registry.cleaning import read_leftovers
 from yt8m.components.registry.outcomes import NotPushedError, UnknownPushError
 from yt8m.components.registry.push import push, remove_damaged, rollback
 from yt8m.components.registry.versions import (
@@ -208,6 +209,21 @@ def test_what_may_not_be_removed_is_a_warning_that_is_repeated_until_it_is_done(
     assert len(list_versions(REGISTRY)) == 2
     assert run(["models", "list", "--push", REGISTRY, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["leftovers"] == []
+
+
+def test_two_writers_of_whom_one_may_not_delete_push_by_turns(
+    store: MemoryBackend, tmp_path: Path
+) -> None:
+    def no_removal(operation: str, path: str) -> Exception | None:
+        return refused(operation, path) if operation == "remove" else None
+
+    for number, answer in enumerate((no_removal, None, no_removal, no_removal, None)):
+        store.answer = answer
+        version = push(fake_model(tmp_path / str(number)), REGISTRY, blessed_record(), keep=1)
+        assert in_service(REGISTRY).version == version.number
+        left = read_leftovers(REGISTRY).problems
+        assert bool(left) == (answer is not None), left
+    assert list_versions(REGISTRY) == (version.number,)
 
 
 @pytest.mark.parametrize("text", ["", "<html>", "[]", "{}", '{"version": "x"}'])
