@@ -49,7 +49,7 @@ def explaining_faults(source: Source) -> Iterator[None]:
 def _of_our_reader(error: Exception) -> str | None:
     """The message of our own reader's error, of which TensorFlow makes a traceback in a text."""
     found = re.search(rf"\b{ChangedShard.__name__}: (.+)", str(error))
-    return found.group(1) if found else None
+    return f"{found.group(1)}; restore it, or run again to take it as it is" if found else None
 
 
 def find_fault(source: Source) -> str | None:

@@ -1,4 +1,4 @@
-"""Registries in s3:// and gs://: pushes killed beside a reader, two pushers, a rollback during a push.
+"""Registries in s3:// and gs://: pushes killed beside a reader, pushers and rollbacks at once.
 
 Against `object_server`, so that requests cost little, and from processes of their own.
 """
