@@ -11,8 +11,9 @@ from chaos.checkpoints import checkpoints
 from chaos.damage import DAMAGES, damage
 from chaos.lives import STEPS, live
 from chaos.network import network
-from chaos.outcomes import on_this_machine
+from chaos.outcomes import in_a_store, on_this_machine
 from chaos.rivals import rivals
+from chaos.stores import stores
 from chaos.trials import INT, KILL, TERM, Trial, tables
 from chaos.writers import record_writers, registry_writers
 
@@ -61,6 +62,21 @@ def test_a_run_that_is_killed_and_interrupted_in_turn_ends_as_if_nothing_had_bee
             id="outcomes",
             marks=pytest.mark.needs("cc"),
         ),
+        pytest.param(
+            lambda work, chance: in_a_store(work, "s3", chance, stride=60),
+            id="outcomes on s3",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            lambda work, chance: in_a_store(work, "gs", chance, stride=60),
+            id="outcomes on gs",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            lambda work, chance: stores(work, chance, kills=2, pairs=1, rollbacks=1),
+            id="stores",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(lambda work, chance: rivals(work, chance, pushes=2, runs=0), id="rivals"),
     ],
 )
@@ -79,9 +95,20 @@ def test_of_a_few_blows_of_each_kind_none_loses_anything(
 def test_what_a_push_says_wrongly_is_noticed(tmp_path: Path, planted: str, stride: int) -> None:
     trials = on_this_machine(tmp_path, random.Random(2), stride=stride, planted=planted)
     noticed = next(trial for trial in trials if trial.lost)
-    trials.close()
     assert noticed.part == "push on this machine"
     assert "said to be not done" in "; ".join(noticed.lost)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "planted", "stride"),
+    [("s3", "failure_of_cleaning", 20), ("gs", "failure_is_success", 3)],
+)
+def test_what_a_push_into_a_store_says_wrongly_is_noticed(
+    tmp_path: Path, scheme: str, planted: str, stride: int
+) -> None:
+    trials = in_a_store(tmp_path, scheme, random.Random(2), stride=stride, planted=planted)
+    noticed = next(trial for trial in trials if trial.lost)
+    assert noticed.part == f"push on {scheme}://"
 
 
 def test_the_tables_count_by_component_and_show_what_was_lost() -> None:
