@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from google.protobuf.message import DecodeError
+from tensorflow.core.protobuf import saved_model_pb2
 
 from yt8m.components import storage
 from yt8m.components.artifacts.export_info import (
@@ -96,19 +100,6 @@ class LoadedModel:
         score = self.loaded.signatures.get(MEAN_FRAMES)
         return score
 
-    def require_no_python(self) -> None:
-        """UserError where the graph calls Python code: no SavedModel holds that."""
-        for name, signature in self.loaded.signatures.items():
-            graph = signature.graph.as_graph_def()
-            nodes = [*graph.node, *(node for f in graph.library.function for node in f.node_def)]
-            if called := {node.op for node in nodes} & _PYTHON_OPS:
-                raise UserError(
-                    f"{self.role} {self.directory}: its signature `{name}` calls Python "
-                    f"({', '.join(sorted(called))}: tf.py_function or tf.numpy_function), which a "
-                    "SavedModel does not hold, so no model server can run it; write it with "
-                    "TensorFlow's operations and export it again"
-                )
-
     def require(self, *, level: Level, features: FeatureConfig) -> None:
         """UserError unless the model takes records of this kind and gives these classes."""
         wanted = {"level": level.value, "features": features}
@@ -118,6 +109,33 @@ class LoadedModel:
                 raise UserError(
                     f"{self.directory}: exported for {name} {found[name]}, but the data has {value}"
                 )
+
+
+def check_self_contained(directory: str) -> None:
+    """UserError where the model needs what is not in its directory: Python code, or other files."""
+    saved = saved_model_pb2.SavedModel()
+    try:
+        saved.ParseFromString(storage.read_bytes(storage.join(directory, MODEL_FILE)))
+    except DecodeError as error:
+        raise DataError(
+            f"the model {directory} is damaged, it cannot be loaded: {error}"
+        ) from error
+    for meta in saved.meta_graphs:
+        for asset in meta.asset_file_def:
+            path = PurePosixPath(asset.filename)
+            if path.is_absolute() or ".." in path.parts:
+                raise UserError(
+                    f"the model {directory}: its asset {asset.filename} lies outside of it, and a "
+                    "copy would not have it; export the model with its assets"
+                )
+        graph = meta.graph_def
+        nodes = itertools.chain(graph.node, *(f.node_def for f in graph.library.function))
+        if called := {node.op for node in nodes} & _PYTHON_OPS:
+            raise UserError(
+                f"the model {directory} calls Python ({', '.join(sorted(called))}, of "
+                "tf.py_function or tf.numpy_function), which a SavedModel does not hold, so no "
+                "model server can run it; write it with TensorFlow's operations and export it again"
+            )
 
 
 def load_export(directory: str) -> LoadedModel:

@@ -14,7 +14,7 @@ from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.version_record import Origin, VersionRecord
 from yt8m.components.console.console import Console
 from yt8m.components.evaluator.model_evaluation import evaluate_files
-from yt8m.components.export.load import LoadedModel, load_model
+from yt8m.components.export.load import LoadedModel, check_self_contained, load_model
 from yt8m.components.extras.starter_code.checkpoint import export_checkpoint, find_checkpoint
 from yt8m.components.extras.starter_code.saved_model import (
     export_saved_model,
@@ -32,9 +32,10 @@ def run(args: ModelsImportArguments, console: Console) -> None:
 
 
 def _import(args: ModelsImportArguments, export: str, said: Level | None, console: Console) -> None:
+    if storage.exists(storage.join(export, MODEL_FILE)):  # else loading says what is wrong
+        check_self_contained(export)
     model = load_model(export)
     _ = model.serve
-    model.require_no_python()
     found = evaluate_files(export, args.data, console) if args.data else None
     level = _level(model, said, found)
     with _described(model, level) as (directory, info):

@@ -8,6 +8,7 @@ import tensorflow as tf
 from records import make_dataset, read_all
 from sources import SIZES
 from starter_models import logistic, moe, unknown, write_starter_model
+from tensorflow.core.protobuf import saved_model_pb2
 
 from yt8m.cli.main import run
 from yt8m.cli.models_import import as_export
@@ -111,8 +112,19 @@ def test_a_model_that_calls_python_is_refused_and_says_why(call, tmp_path, capsy
     words = ["models", "import", str(tmp_path / "model"), "--push", str(tmp_path / "push")]
     assert run([*words, "--level", "video"]) == EXIT_USER
     said = capsys.readouterr().err
-    assert f"{tmp_path / 'model'}: its signature `" in said
-    assert "calls Python" in said
+    assert f"{tmp_path / 'model'} calls Python" in said
+    assert not (tmp_path / "push").exists()
+
+
+@pytest.mark.parametrize("name", ["../../outside.txt", "/etc/hostname", "a/../../b"])
+def test_an_asset_outside_of_its_model_is_refused_before_it_is_read(name, tmp_path, capsys):
+    saved = saved_model_pb2.SavedModel()
+    saved.meta_graphs.add().asset_file_def.add().filename = name
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "saved_model.pb").write_bytes(saved.SerializeToString())
+    words = ["models", "import", str(tmp_path / "model"), "--push", str(tmp_path / "push")]
+    assert run([*words, "--level", "video"]) == EXIT_USER
+    assert f"its asset {name} lies outside of it" in capsys.readouterr().err
     assert not (tmp_path / "push").exists()
 
 
