@@ -124,6 +124,11 @@ class LocalStore:
         except OSError as error:
             if error.errno in _TAKEN:
                 return False
+            if error.errno == errno.EXDEV:
+                raise UserError(
+                    f"{target.parent} is on another file system than {self._root}: a version gets "
+                    "its number by a rename, so both must be on one"
+                ) from error
             if not self._was_renamed(staging, target, error):
                 raise
         with self._cleaning.trying(f"{target.parent} was not flushed to the disk"):

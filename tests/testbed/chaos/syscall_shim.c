@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/sendfile.h>
@@ -78,6 +79,33 @@ int openat64(int at, const char *path, int flags, ...) {
   return mine ? opened(fd) : fd;
 }
 
+/* TensorFlow's own writes. */
+static FILE *stream_of(const char *path, const char *mode, FILE *(*real)(const char *, const char *)) {
+  int mine = concerns(-1, path);
+  if (mine && fails()) return NULL;
+  FILE *stream = real(path, mode);
+  if (mine && stream) opened(fileno(stream));
+  return stream;
+}
+
+FILE *fopen(const char *path, const char *mode) { return stream_of(path, mode, REAL(fopen)); }
+FILE *fopen64(const char *path, const char *mode) { return stream_of(path, mode, REAL(fopen64)); }
+
+size_t fwrite(const void *from, size_t size, size_t n, FILE *to) {
+  return is_ours(fileno(to)) && fails() ? 0 : REAL(fwrite)(from, size, n, to);
+}
+
+int fflush(FILE *stream) {
+  return stream && is_ours(fileno(stream)) && fails() ? EOF : REAL(fflush)(stream);
+}
+
+int fclose(FILE *stream) {
+  int fd = fileno(stream), mine = is_ours(fd), result = REAL(fclose)(stream);
+  if (!mine) return result;
+  ours[fd] = 0;
+  return fails() ? EOF : result;
+}
+
 int close(int fd) {
   int mine = is_ours(fd), result = REAL(close)(fd);
   if (!mine) return result;
@@ -94,6 +122,8 @@ ON_PATH(int, fchmod, -1, (int fd, mode_t mode), fd, NULL, fd, mode)
 ON_PATH(int, fstat64, -1, (int fd, struct stat64 *to), fd, NULL, fd, to)
 ON_PATH(DIR *, fdopendir, NULL, (int fd), fd, NULL, fd)
 ON_PATH(ssize_t, sendfile64, -1, (int to, int from, off64_t *at, size_t n), to, NULL, to, from, at, n)
+ON_PATH(ssize_t, pread64, -1, (int fd, void *to, size_t n, off64_t at), fd, NULL, fd, to, n, at)
+ON_PATH(int, chown, -1, (const char *path, uid_t uid, gid_t gid), -1, path, path, uid, gid)
 ON_PATH(int, chmod, -1, (const char *path, mode_t mode), -1, path, path, mode)
 ON_PATH(int, stat64, -1, (const char *path, struct stat64 *to), -1, path, path, to)
 ON_PATH(int, lstat64, -1, (const char *path, struct stat64 *to), -1, path, path, to)

@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 import logging
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,20 @@ def test_a_push_into_a_file_is_refused(tmp_path: Path) -> None:
         push(fake_model(tmp_path / "model"), str(tmp_path / "file"), blessed_record())
     with pytest.raises(UserError, match="not a directory"):
         list_versions(str(tmp_path / "file"))
+
+
+def test_a_place_on_another_file_system_is_named_and_nothing_is_done(
+    tmp_path: Path, registry: Path
+) -> None:
+    push_fake(tmp_path, registry)
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as other:
+        if Path(other).stat().st_dev == registry.stat().st_dev:
+            pytest.skip("/dev/shm is on the same file system")
+        (registry / ".baselines").symlink_to(other)
+        with pytest.raises(UserError, match=r"baselines is on another file system than .*push"):
+            push(fake_model(tmp_path / "m"), str(registry), blessed_record(), served=False)
+        assert list(Path(other).iterdir()) == []
+    assert visible(registry) == {".baselines", "1"}
 
 
 def cut(path: Path) -> None:
