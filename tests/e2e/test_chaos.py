@@ -14,6 +14,7 @@ from chaos.network import network
 from chaos.outcomes import in_a_store, on_this_machine
 from chaos.rivals import rivals
 from chaos.stores import stores
+from chaos.tensorflow_writes import tensorflow_writes
 from chaos.trials import INT, KILL, TERM, Trial, tables
 from chaos.writers import record_writers, registry_writers
 
@@ -76,6 +77,11 @@ def test_a_run_that_is_killed_and_interrupted_in_turn_ends_as_if_nothing_had_bee
             lambda work, chance: stores(work, chance, kills=2, pairs=1, rollbacks=1),
             id="stores",
             marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            lambda work, chance: tensorflow_writes(work, chance, stride=15),
+            id="tensorflow-writes",
+            marks=[pytest.mark.slow, pytest.mark.needs("cc")],
         ),
         pytest.param(lambda work, chance: rivals(work, chance, pushes=2, runs=0), id="rivals"),
     ],

@@ -22,6 +22,7 @@ from chaos.network import network
 from chaos.outcomes import outcomes
 from chaos.rivals import rivals
 from chaos.stores import stores
+from chaos.tensorflow_writes import tensorflow_writes
 from chaos.trials import OUTCOMES, Trial, Trials, outcomes_table, tables
 from chaos.writers import record_writers, registry_writers
 
@@ -36,6 +37,7 @@ KINDS: dict[str, Kind] = {
     "outcomes": outcomes,
     "rivals": rivals,
     "stores": stores,
+    "tensorflow-writes": tensorflow_writes,
     "clocks": clocks,
 }
 PAGE = Path(__file__).parents[3] / "docs" / "reliability.md"

@@ -15,7 +15,6 @@ import json
 import os
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -29,6 +28,7 @@ from object_server import object_server
 from registry_models import blessed_record, fake_model
 
 from chaos.planted import PLANTED
+from chaos.syscalls import in_process_with_shim
 from chaos.trials import OUTCOMES, Trial
 from yt8m.cli.main import run
 from yt8m.components import storage
@@ -39,7 +39,6 @@ from yt8m.components.registry.versions import list_versions
 from yt8m.components.storage import gcs, retry, s3
 from yt8m.schemas.errors import EXIT_DONE, EXIT_FAILED, EXIT_UNKNOWN, Yt8mError
 
-_SHIM = Path(__file__).with_name("syscall_shim.c")
 _ERRNOS = (errno.EIO, errno.ENOSPC, errno.EACCES)
 _ONCE = ("403", "expired", "404", "html", "empty", "reset", "lost")
 _FROM_THEN_ON = ("403", "expired")
@@ -93,17 +92,8 @@ def on_this_machine(
 
     `planted` names a defect of `planted.py` that the code is to have.
     """
-    library = work / "syscall_shim.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, _SHIM, "-ldl"], check=True)
-    environment = {**os.environ, "LD_PRELOAD": str(library), "PYTHONPATH": ":".join(sys.path)}
-    command = [sys.executable, "-W", "ignore", "-m", "chaos.outcomes", str(work), str(stride)]
-    command += [str(chance.randrange(stride)), planted]
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            yield Trial(**json.loads(line))
-    if process.returncode:
-        yield Trial(kind=OUTCOMES, part="local", blow="errno", lost=[f"{process.returncode}"])
+    arguments = [str(work), str(stride), str(chance.randrange(stride)), planted]
+    yield from in_process_with_shim(work, "chaos.outcomes", *arguments)
 
 
 def in_a_store(
