@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Iterator
@@ -201,11 +202,24 @@ def atomic_tree(uri: str, *, last: str | None = None) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix=".yt8m-tree-", dir=parent) as staging:
         tree = join(staging, "tree")
         yield tree
-        remove_tree(uri)
-        if parent is not None:
-            rename(tree, uri)
+        if target is not None:
+            _replace_tree(target, Path(tree), before=Path(staging) / "before")
         else:
+            remove_tree(uri)
             copy_tree(tree, uri, last=last)
+
+
+def _replace_tree(target: Path, tree: Path, *, before: Path) -> None:
+    """Put `tree` in the place of what is at `target`, which stays where that cannot be done."""
+    there = os.path.lexists(target)
+    if there:
+        target.rename(before)
+    try:
+        tree.rename(target)
+    except OSError:
+        if there:
+            before.rename(target)
+        raise
 
 
 def read_bytes(uri: str) -> bytes:

@@ -85,6 +85,26 @@ def test_removing_nothing_is_no_error(tmp_path: Path) -> None:
     storage.remove_tree(str(tmp_path / "nothing"))
 
 
+def test_a_tree_that_cannot_be_put_in_its_place_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "export"
+    storage.write_text(str(place / "file"), "old")
+    rename = Path.rename
+
+    def failing(self: Path, target: Path) -> Path:
+        if self.name == "tree":
+            raise OSError(errno.EIO, "Input/output error")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(OSError, match="Input/output"), storage.atomic_tree(str(place)) as tree:
+        storage.write_text(f"{tree}/file", "new")
+    monkeypatch.undo()
+    assert (place / "file").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["export"]
+
+
 def test_a_rename_moves_a_tree_and_refuses_a_taken_name(tmp_path: Path) -> None:
     storage.write_text(str(tmp_path / "staging" / "a" / "b"), "1")
     storage.rename(str(tmp_path / "staging"), str(tmp_path / "versions" / "7"))
