@@ -11,7 +11,6 @@ from unittest import mock
 from yt8m.components.registry import local_store
 from yt8m.components.registry.cleaning import Cleaning
 from yt8m.components.registry.local_store import LocalStore
-from yt8m.components.registry.object_store import ObjectStore
 
 
 def failure_after_the_commit() -> AbstractContextManager[object]:
@@ -35,19 +34,6 @@ def failure_of_cleaning() -> AbstractContextManager[object]:
     return mock.patch.object(Cleaning, "trying", trying)
 
 
-def failure_is_success() -> AbstractContextManager[object]:
-    """A write of `.head` that failed is taken for one that was done."""
-
-    def write_head(self: ObjectStore, *arguments: object, **options: object) -> bool:
-        with contextlib.suppress(OSError):
-            return original(self, *arguments, **options)  # type: ignore[arg-type]
-        return True
-
-    original = ObjectStore._write_head
-    return mock.patch.object(ObjectStore, "_write_head", write_head)
-
-
 PLANTED: dict[str, Callable[[], AbstractContextManager[object]]] = {
-    plant.__name__: plant
-    for plant in (failure_after_the_commit, failure_of_cleaning, failure_is_success)
+    plant.__name__: plant for plant in (failure_after_the_commit, failure_of_cleaning)
 }
