@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from yt8m.components.artifacts.version_record import VersionRecord
-from yt8m.schemas.json_file import JsonFile
+from yt8m.schemas.config_tree import to_dict
+from yt8m.schemas.json_file import JsonFile, to_text
 
 FILE_NAME = "pushed.json"
 
@@ -19,3 +20,6 @@ class PushOutcome(JsonFile):
     destination: str = ""
     up_to_date: bool = False  # the model is in service already, so there was nothing to push
     record: VersionRecord
+
+    def to_json(self) -> str:
+        return to_text({**to_dict(self), "record": self.record.fields}, self.FORMAT)
