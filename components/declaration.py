@@ -106,10 +106,12 @@ class Step(base_component.BaseComponent):
 def custom_config(*code: str, **values: Any) -> dict[str, Any]:
     """Compose the `custom_config` of one of TFX's components, whose functions are dotted paths.
 
-    TFX's cache sees a path as text; `code_version` makes it see the code at the paths `code`.
+    TFX's cache sees a path as text; `code_version` makes it see the code at the paths `code`. They
+    are listed, too: where another machine runs the code, it takes the digest again.
     """
     plain: dict[str, Any] = to_dict(values)
-    return {**plain, "code_version": code_digest(*code, *_own_modules(values))}
+    paths = sorted({path for path in (*code, *_own_modules(values)) if path})
+    return {**plain, "code": paths, "code_version": code_digest(*paths)}
 
 
 def _own_modules(values: Mapping[str, Any]) -> list[str]:

@@ -32,7 +32,7 @@ from yt8m.pipeline.cache_keys import ExternalInputs
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.workspace import ARTIFACTS, CHECKPOINTS, VERIFIED
 from yt8m.schemas.config_tree import type_hints
-from yt8m.schemas.roles import AfterGate, FilePath, ResultNeutral, on_record, role_of
+from yt8m.schemas.roles import AfterGate, FilePath, ResultNeutral, on_record, own_modules, role_of
 
 Channels = Mapping[str, BaseChannel]
 _NAMES = {output: name for name, output in OUTPUTS.items()}
@@ -124,6 +124,7 @@ def _training_steps(config: PipelineConfig, external: ExternalInputs, data: Chan
         checkpoint_root=storage.join(config.root, CHECKPOINTS),
         vocabulary=config.evaluator.vocabulary,
         digests={path: d for path, d in external.digests.items() if path != "data.root"},
+        searched_code=own_modules(config.tuner) if config.tuner else (),
     )
     inputs = {
         "examples": data["examples"],

@@ -11,6 +11,8 @@ from yt8m.schemas.limits import AbsolutePath, NonNegativeInt, matches
 
 # Tells the processes in a pod how many GPUs were asked for: a training that sees fewer stops.
 GPUS_VARIABLE = "YT8M_GPUS"
+# Tells every task which image it runs in: a training job's pods run in it, too.
+IMAGE_VARIABLE = "YT8M_IMAGE"
 _QUANTITY = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(?:(m|k|[MGTPE]|[KMGTPE]i)|[eE](\d+))?")
 _FACTORS: dict[str | None, float] = {
     None: 1.0,

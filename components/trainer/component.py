@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -12,9 +12,8 @@ from tfx.proto import trainer_pb2
 
 from yt8m.components.declaration import custom_config
 from yt8m.components.trainer.config import TrainerConfig
+from yt8m.components.trainer.job import RUN_FN
 from yt8m.schemas.features import FeatureConfig, Level
-
-RUN_FN = "yt8m.components.trainer.backends.run.run_fn"
 
 
 def create_trainer(
@@ -50,11 +49,13 @@ def training_config(
     checkpoint_root: str,
     vocabulary: str = "",
     digests: Mapping[str, str] = MappingProxyType({}),
+    searched_code: Sequence[str] = (),
 ) -> dict[str, Any]:
     """What a training is, in the `custom_config` of the Trainer, and of the Tuner before it."""
     return custom_config(
         RUN_FN,
         transform,
+        *searched_code,
         config=config,
         features=features,
         level=level,

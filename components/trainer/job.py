@@ -9,14 +9,23 @@ from typing import Annotated, Any
 
 from yt8m.components.inputs.config import check_buckets
 from yt8m.components.trainer.config import TrainerConfig
+from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.json_file import JsonFile, fields_of
-from yt8m.schemas.roles import Content, OfExport, ResultNeutral, SourcePath, without
+from yt8m.schemas.roles import (
+    Content,
+    OfExport,
+    ResultNeutral,
+    SourcePath,
+    own_modules,
+    without,
+)
 
 FILE_NAME = "job.json"  # where a backend hands it to its processes
 CONTENT = "content"  # among the settings: digests
+RUN_FN = "yt8m.components.trainer.backends.run.run_fn"  # what TFX's Trainer calls
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +42,7 @@ class TrainingJob(JsonFile):
     vocabulary: Annotated[str, SourcePath(Content.FILE)] = ""
     # An export to start from, empty for none.
     base_model: Annotated[str, SourcePath(Content.DIRECTORY)] = ""
-    code_version: str = ""
+    code_version: str = ""  # of the code that every process must have; empty: any
     # Digests of what the weights depend on beyond the settings, each by what it is called.
     content: dict[str, str] = field(default_factory=dict)
     heartbeat: str = ""  # a file that changes while somebody follows the training; empty: none
@@ -109,6 +118,11 @@ class TrainingJob(JsonFile):
             accumulate=self.trainer.accumulate,
             replicas=replicas,
         )
+
+
+def training_code(trainer: TrainerConfig, transform: str) -> str:
+    """Digest the code of a training, ours and the user's own, as it is where this is called."""
+    return code_digest(RUN_FN, transform, *own_modules(trainer))
 
 
 def parse_job(text: str) -> TrainingJob:

@@ -28,6 +28,7 @@ def create_tuner(
     base_model: types.BaseChannel | None = None,
 ) -> Tuner:
     """The stock component; `custom_config` is that of the Trainer, whose values it searches."""
+    code = sorted({TUNER_FN, *custom_config["code"]})
     return Tuner(
         tuner_fn=TUNER_FN,
         examples=examples,
@@ -39,6 +40,7 @@ def create_tuner(
         custom_config={
             **custom_config,
             "tuner": to_dict(config),
-            "tuner_code_version": code_digest(TUNER_FN),
+            "code": code,
+            "code_version": code_digest(*code),
         },
     )

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from yt8m.components.trainer.config import ValidationMetric
+from yt8m.components.trainer.config import TrainerConfig, ValidationMetric
+from yt8m.schemas.code_digest import module_of
 from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.limits import PositiveInt, at_least, not_empty
+from yt8m.schemas.roles import OwnCode, declared_with
 
 _PAIR = 2
+# Keys whose values name code of the user's own.
+_CODE = tuple(f"trainer.{path}" for path, _ in declared_with(TrainerConfig, OwnCode))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,15 +77,29 @@ class HyperbandConfig(ConfigNode):
 SearchConfig = RandomSearchConfig | HyperbandConfig
 
 
+def _searched_code(space: Mapping[str, RangeConfig]) -> tuple[str, ...]:
+    """The modules that trials may take a network from, one of which the Trainer then takes."""
+    values = [value for path in _CODE if path in space for value in space[path].extremes]
+    return tuple(module_of(str(value)) for value in values if value)
+
+
+def _trial_code(trial: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(module_of(str(trial[path])) for path in _CODE if trial.get(path))
+
+
 @dataclass(frozen=True, kw_only=True)
 class TunerConfig(ConfigNode):
     """A search for values of the trainer's configuration, before the Trainer, which takes them."""
 
     # By dotted path, e.g. {trainer.optimizer.learning_rate: {log: [1e-4, 1e-2]}}.
-    space: Annotated[dict[str, RangeConfig], not_empty("a range for one value at least")]
+    space: Annotated[
+        dict[str, RangeConfig],
+        OwnCode(_searched_code),
+        not_empty("a range for one value at least"),
+    ]
     search: SearchConfig = field(default_factory=RandomSearchConfig)  # which values are tried
     objective: ValidationMetric = ValidationMetric.GAP  # of trainer.validation_split
     # Other values for trials than for the Trainer, e.g. {trainer.num_epochs: 2}.
-    trial: dict[str, Any] = field(default_factory=dict)
+    trial: Annotated[dict[str, Any], OwnCode(_trial_code)] = field(default_factory=dict)
     num_parallel_trials: PositiveInt = 1  # processes that train side by side, on this machine
     seed: PositiveInt = 1  # of the values that are drawn; weights have trainer.seed

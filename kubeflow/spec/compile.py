@@ -20,6 +20,7 @@ from yt8m.kubeflow.spec.platform import add_platform
 from yt8m.kubeflow.spec.spec_file import Spec
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.schemas.errors import ConfigError, Yt8mError
+from yt8m.schemas.kubernetes import IMAGE_VARIABLE
 
 if TYPE_CHECKING:
     from tfx.orchestration.pipeline import Pipeline
@@ -115,7 +116,7 @@ def compile_pipeline(pipeline: Pipeline, target: Target) -> Spec:
         raise ConfigError(f"TFX cannot compile this pipeline: {error}") from error
     spec["defaultPipelineRoot"] = target.root
     # For the trainer's Kubernetes backends, which start pods of their own.
-    own = {"YT8M_IMAGE": target.image, "YT8M_WORK_DIR": target.platform.work_dir}
+    own = {IMAGE_VARIABLE: target.image, "YT8M_WORK_DIR": target.platform.work_dir}
     environment = {**{k: v for k, v in own.items() if v}, **target.platform.environment}
     steps = [component for component in pipeline.components if isinstance(component, Step)]
     promote(spec, {step.id: step.parameters_with(RunTime) for step in steps})

@@ -32,7 +32,8 @@ def compile_pipeline(directory: Path, *more: str) -> Path:
     """`yt8m kubeflow compile smoke` for a cluster whose shared volume is below `directory`."""
     platform = directory / "cluster.yaml"
     platform.write_text(
-        f"kubeflow: {{work_dir: {directory}/work, volumes: [{{claim: yt8m, path: {directory}}}]}}\n"
+        f"kubeflow: {{work_dir: {directory}/work, volumes: [{{claim: yt8m, path: {directory}}}], "
+        f"environment: {{PYTHONPATH: {directory}/image}}}}\n"
     )
     out = directory / "pipeline.yaml"
     words = ["kubeflow", "compile", "smoke", "--image", IMAGE, "--root", ROOT, "--out", str(out)]
@@ -170,6 +171,53 @@ def test_a_second_run_on_the_same_data_trains_nothing_and_pushes_nothing(tmp_pat
     # The store holds the address of the sample, which lies on the volume.
     sample = launcher.stored(second["ExampleGen"].artifacts["sample"]["uri"])
     assert [path.name for path in sample.iterdir()] == ["reference.json"]
+
+
+NETWORK = """
+import tf_keras
+from yt8m.components.models.network import Network
+
+class Net(Network):
+    def create_trunk(self, name):
+        return Trunk(name=name)
+
+class Trunk(tf_keras.layers.Layer):
+    def __init__(self, name):
+        super().__init__(name=name)
+        self.hidden = tf_keras.layers.Dense(128, name="hidden")
+
+    def call(self, signal, training=False):
+        return self.hidden(signal.vectors)
+"""
+
+
+@pytest.mark.slow
+def test_a_network_that_changed_in_the_image_alone_is_trained_again(tmp_path):
+    file = compile_pipeline(tmp_path, "trainer.network=own_network.Net")
+    launcher = Launcher(tmp_path / "cluster")
+    add_span(tmp_path / "data", 1)
+    parameters = {
+        "data_root": str(tmp_path / "data"),
+        "push_dir": str(tmp_path / "push"),
+        "span": "1",
+        "gap_threshold": "0.05",
+    }
+    code = tmp_path / "image" / "own_network.py"
+    code.parent.mkdir()
+    done_before, pushed = [], []
+    for number, width in enumerate((128, 128, 256)):
+        code.write_text(NETWORK.replace("128", str(width)))
+        tasks = launcher.run(file, parameters=parameters, run_id=f"run-{number}")
+        pushed.append(outcome(launcher, tasks)["pushed"])
+        done_before.append(
+            {name for name in tasks if "done before with the same inputs" in tasks[name].log}
+        )
+    assert pushed == [True, False, True]
+    assert done_before == [
+        set(),
+        {"StatisticsGen", "Transform", "Trainer"},
+        {"StatisticsGen", "Transform"},
+    ]
 
 
 @pytest.mark.slow

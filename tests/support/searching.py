@@ -32,7 +32,6 @@ def make_fn_args(root: Path, data: Path, tuner: dict[str, Any], **trainer: Any) 
             "features": to_dict(FeatureConfig(num_classes=CLASSES)),
             "level": "video",
             "checkpoint_root": str(root / "checkpoints"),
-            "code_version": "1",
             "tuner": {"space": SPACE, **tuner},
         },
     )

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from yt8m.components.console.quiet import silence_tensorflow
 from yt8m.components.trainer.backends.in_process import run_job
-from yt8m.components.trainer.job import TrainingJob, parse_job
+from yt8m.components.trainer.job import TrainingJob, parse_job, training_code
 from yt8m.schemas.config_layers import overlay, parse_overrides
 from yt8m.schemas.errors import EXIT_DONE, EXIT_INTERRUPTED, UserError, Yt8mError
 from yt8m.schemas.json_file import fields_of, reading, to_text
@@ -36,6 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with reading(f"--config {args.config}"):
             job = parse_job(_read(args.config, args.set))
+        _check_code(job)
         run_job(job, os.environ)
     except Yt8mError as error:
         if args.debug:
@@ -45,6 +46,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     return EXIT_DONE
+
+
+def _check_code(job: TrainingJob) -> None:
+    """UserError where this is not the code that the job was described by, and is known by."""
+    here = training_code(job.trainer, job.transform)
+    if job.code_version not in ("", here):
+        raise UserError(
+            f"this process has other code ({here}) than the one that asked for the training "
+            f"({job.code_version}): the image behind its tag was replaced in between; name images "
+            "by tags that stay, or by digest, and start the run again"
+        )
 
 
 def _read(path: str, settings: Sequence[str]) -> str:

@@ -24,10 +24,11 @@ from yt8m.components.trainer.backends.kubernetes_manifest import (
 from yt8m.components.trainer.cluster.heartbeat import FILE_NAME as HEARTBEAT
 from yt8m.components.trainer.cluster.heartbeat import sending_heartbeats
 from yt8m.components.trainer.job import FILE_NAME as JOB_FILE
-from yt8m.components.trainer.job import TrainingJob, parse_job
+from yt8m.components.trainer.job import TrainingJob, parse_job, training_code
 from yt8m.components.trainer.kubernetes_config import JobSetBackend, TFJobBackend
 from yt8m.components.trainer.state.warm_start import find_checkpoint
 from yt8m.schemas.errors import ConfigError, UserError, Yt8mError
+from yt8m.schemas.kubernetes import IMAGE_VARIABLE
 from yt8m.schemas.roles import Content, SourcePath, fields_with, replaced
 
 _COMMAND = ("python", "-m", "yt8m.components.trainer.backends", "--config")
@@ -53,7 +54,8 @@ class Kubernetes:
 
     def run(self, job: TrainingJob, environ: Mapping[str, str]) -> None:
         directory = self._directory(job, environ)
-        image = self._config.image or environ.get("YT8M_IMAGE", "")
+        own_image = environ.get(IMAGE_VARIABLE, "")
+        image = self._config.image or own_image
         if not image:
             raise UserError("trainer.backend.image: name the pods' image, or set YT8M_IMAGE")
         sign = storage.join(directory, HEARTBEAT)
@@ -61,6 +63,7 @@ class Kubernetes:
             patient_job(job, self._config.start_timeout_s),
             heartbeat=sign,
             abandoned_after_s=self._config.abandoned_after_s,
+            code_version=training_code(job.trainer, job.transform) if image == own_image else "",
         )
         with sending_heartbeats(sign, every_s=_heartbeat_every_s(self._config.abandoned_after_s)):
             self._run_followed(job, watched, directory, image)
@@ -73,7 +76,7 @@ class Kubernetes:
             key=_key(job),
             image=image,
             command=(*_COMMAND, storage.join(directory, JOB_FILE)),
-            environment={"YT8M_IMAGE": image},
+            environment={IMAGE_VARIABLE: image},
         )
         manifest = create_manifest(self._config, request)
 

@@ -16,13 +16,15 @@ from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.trainer.backends.backend import create_backend
 from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.trainer.hyperparameters import with_values
-from yt8m.components.trainer.job import TrainingJob
+from yt8m.components.trainer.job import TrainingJob, training_code
+from yt8m.components.trainer.kubernetes_config import KubernetesBackend
 from yt8m.components.trainer.state.content_digest import content_digests
 from yt8m.components.trainer.state.training_notes import announce_interrupted
 from yt8m.components.trainer.state.warm_start import weights_digest
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import FeatureConfig, Level
+from yt8m.schemas.kubernetes import IMAGE_VARIABLE
 
 
 def run_fn(fn_args: Any) -> None:  # Any: TFX's FnArgs is an attrs class without types
@@ -43,9 +45,12 @@ def job_of(fn_args: Any) -> TrainingJob:
     manifest = _find_manifest(fn_args.train_files)
     vocabulary = custom.get("vocabulary", "")
     base_model = _existing_model(fn_args.base_model) if trainer.start_from_base else ""
+    transform = custom.get("transform", "")
     content = {
         "the records": _data_digest(manifest),
-        "the code": custom["code_version"],
+        # Not the digest that was compiled in: the image may have other code.
+        "the code": training_code(trainer, transform),
+        **_other_image(trainer, os.environ),
         **content_digests(trainer, path="trainer"),
     }
     if base_model and not trainer.warm_start:
@@ -58,10 +63,9 @@ def job_of(fn_args: Any) -> TrainingJob:
         log_dir=fn_args.model_run_dir,
         export_dir=fn_args.serving_model_dir,
         transform_graph=fn_args.transform_output or "",
-        transform=custom.get("transform", ""),
+        transform=transform,
         vocabulary=vocabulary,
         base_model=base_model,
-        code_version=custom["code_version"],
         content=content,
         level=level,
         features=features,
@@ -81,6 +85,14 @@ def _find_manifest(train_files: list[str]) -> str:
 
 def _data_digest(manifest: str) -> str:
     return read_file(manifest, Manifest.from_json).digest
+
+
+def _other_image(trainer: TrainerConfig, environ: Mapping[str, str]) -> dict[str, str]:
+    """Pods of another image have code of their own, which this process cannot look at."""
+    backend = trainer.backend
+    image = backend.image if isinstance(backend, KubernetesBackend) else ""
+    other = image and image != environ.get(IMAGE_VARIABLE, "")
+    return {"trainer.backend.image": image} if other else {}
 
 
 def _existing_model(path: str | None) -> str:

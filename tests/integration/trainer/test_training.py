@@ -1,6 +1,7 @@
 """Whole trainings in this process: what is written, kept, refused, taken over."""
 
 import dataclasses
+import importlib
 import json
 import math
 import re
@@ -18,6 +19,7 @@ from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_
 from yt8m.components.export.load import load_export
 from yt8m.components.trainer.backends.in_process import run_job
 from yt8m.components.trainer.state.warm_start import read_weights, weights_digest
+from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import ConfigError, UserError
 
 
@@ -404,7 +406,6 @@ def test_run_fn_trains_from_what_tfx_hands_over(tmp_path, data):
             "features": to_dict(FeatureConfig(num_classes=CLASSES)),
             "level": "video",
             "checkpoint_root": str(tmp_path / "checkpoints"),
-            "code_version": "1",
         },
     )
     run_fn(fn_args)
@@ -413,8 +414,48 @@ def test_run_fn_trains_from_what_tfx_hands_over(tmp_path, data):
     first = job_of(fn_args)
     assert newest_step(tmp_path / "checkpoints" / first.checkpoint_dir.rpartition("/")[2]) == 6
     assert first.base_model == ""
-    fn_args.custom_config["code_version"] = "2"
-    assert job_of(fn_args).checkpoint_dir != first.checkpoint_dir
+
+
+def test_another_line_of_an_own_network_is_another_training(tmp_path, data, monkeypatch):
+    """Whoever compiled the pipeline may have had another file of this name, or none."""
+    from training import make_manifest
+
+    from yt8m.components.trainer.backends.run import job_of
+    from yt8m.components.trainer.config import TrainerConfig
+    from yt8m.schemas.config_tree import to_dict
+
+    make_manifest(tmp_path / "examples", data, level="video")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    backend = {"name": "jobset", "image": "other:1"}
+
+    def checkpoints(width: int, *, own_image: str = "", **trainer: object) -> str:
+        (tmp_path / "mine.py").write_text(f"import beside\nWIDTH = {width % 10}\n")
+        (tmp_path / "beside.py").write_text(f"WIDTH = {width // 10}\n")
+        importlib.invalidate_caches()
+        monkeypatch.setenv("YT8M_IMAGE", own_image)
+        config = to_dict(from_dict(TrainerConfig, {"network": "mine.Net", **trainer}))
+        fn_args = SimpleNamespace(
+            train_files=[str(tmp_path / "examples/Split-train/*")],
+            transform_output=None,
+            base_model=None,
+            hyperparameters=None,
+            serving_model_dir="model",
+            model_run_dir="run",
+            custom_config={
+                "config": config,
+                "features": {"num_classes": CLASSES},
+                "level": "video",
+                "checkpoint_root": "checkpoints",
+                "code_version": "that of the machine that compiled it",
+            },
+        )
+        return job_of(fn_args).checkpoint_dir
+
+    assert checkpoints(11) == checkpoints(11)
+    assert len({checkpoints(width) for width in (11, 12, 21)}) == 3
+    # Pods of another image than this one have code that nobody looked at.
+    same = checkpoints(11, own_image="other:1", backend=backend)
+    assert same == checkpoints(11) != checkpoints(11, backend=backend)
 
 
 def test_the_job_file_survives(tmp_path, data):

@@ -91,7 +91,6 @@ def arguments(tmp_path, data):
                 "features": to_dict(FeatureConfig(num_classes=CLASSES)),
                 "level": "video",
                 "checkpoint_root": str(root / "checkpoints"),
-                "code_version": "1",
             },
         )
 

@@ -240,6 +240,7 @@ def _become(request: dict[str, Any], out: int, err: int) -> None:
     option, what, *arguments = request["words"]
     sys.argv = [option, *arguments]
     sys.path[0] = "" if option == "-c" else request["cwd"]
+    sys.path[1:1] = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
     if option == "-c":
         exec(compile(what, "<string>", "exec"), {"__name__": "__main__"})
     else:

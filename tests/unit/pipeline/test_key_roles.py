@@ -261,7 +261,11 @@ def test_changed_code_of_the_users_own_is_another_run(path, values, tmp_path, mo
         value = [value]
     if path == "evaluator.eval_config":
         value = 'metrics_specs { metrics { class_name: "X" module: "roles_own_code" } }'
-    config = with_value(values, path, value)
+    if path.startswith("tuner."):
+        space = {"trainer.batch_size": {"choice": [8, 16]}}
+        values = with_value(values, "tuner", {"space": space})
+        value = {"trainer.network": value if path == "tuner.trial" else {"choice": [value]}}
+    config = with_value(to_dict(values), path, value)
     found = []
     for code in ("thing = 1\n", "thing = 2\n"):
         module.write_text(code)
