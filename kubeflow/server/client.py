@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -24,8 +25,11 @@ FINAL_STATES = ("SUCCEEDED", "FAILED", "CANCELED", "SKIPPED")
 
 @dataclass(frozen=True, kw_only=True)
 class Pipeline:
+    """A pipeline. On a multi-user installation one without a namespace is shared by all."""
+
     id: str
     name: str
+    namespace: str = ""
     created: datetime | None = None
 
 
@@ -35,6 +39,7 @@ class PipelineVersion:
     pipeline_id: str
     name: str
     created: datetime | None = None
+    owner: str = ""  # who uploaded it; empty: another client did
     spec: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
@@ -69,7 +74,7 @@ class PipelineRun:
 
 @dataclass(frozen=True, kw_only=True)
 class Launch:
-    """What a run starts with; a schedule's runs too."""
+    """What a run starts with; a schedule's runs too. The version's own fields are for people."""
 
     name: str
     pipeline_id: str
@@ -78,6 +83,9 @@ class Launch:
     pipeline_root: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     service_account: str = ""
+    version: str = field(default="", compare=False)
+    version_owner: str = field(default="", compare=False)
+    newest: str = field(default="", compare=False)  # the pipeline's newest version
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,15 +104,21 @@ class Schedule:
     timing: Timing
     enabled: bool
     description: str = ""
+    owner: str = ""  # who made it; empty: another client did
 
 
 class KfpClient:
     """The v2beta1 API over HTTP; every call is retried as far as that is safe."""
 
     def __init__(
-        self, http: HttpTransport, *, namespace: str = "", retry: RetryPolicy | None = None
+        self,
+        http: HttpTransport,
+        *,
+        namespace: str = "",
+        owner: str = "",
+        retry: RetryPolicy | None = None,
     ):
-        self._http, self._namespace = http, namespace
+        self._http, self._namespace, self.owner = http, namespace, owner
         self._retry = retry or RetryPolicy()
 
     def check_namespace(self) -> None:
@@ -119,8 +133,21 @@ class KfpClient:
             )
 
     def pipelines(self) -> list[Pipeline]:
+        """List the namespace's own pipelines, and then those that all namespaces share."""
+        own = self.own_pipelines()
+        return own + (self._shared_pipelines() if self._namespace else [])
+
+    def own_pipelines(self) -> list[Pipeline]:
         query = {"namespace": self._namespace}
         return [_pipeline(p) for p in self._pages("/pipelines", "Pipelines", query)]
+
+    def _shared_pipelines(self) -> list[Pipeline]:
+        try:
+            return [_pipeline(p) for p in self._pages("/pipelines", "Pipelines", {})]
+        except RefusedError as error:
+            if error.status != 403:  # shared with others
+                raise
+            return []
 
     def versions(self, pipeline_id: str) -> list[PipelineVersion]:
         path = f"/pipelines/{pipeline_id}/versions"
@@ -137,12 +164,12 @@ class KfpClient:
         )
         return self._retry.create(
             lambda: _pipeline(self._post("/pipelines", "V2beta1Pipeline", body)),
-            lambda: next((p for p in self.pipelines() if p.name == name), None),
+            lambda: next((p for p in self.own_pipelines() if p.name == name), None),
         )
 
     def upload_version(self, pipeline_id: str, name: str, file: str) -> PipelineVersion:
         check_name("version", name)
-        query = {"name": name, "pipelineid": pipeline_id}
+        query = {"name": name, "pipelineid": pipeline_id, "description": _owned_by(self.owner)}
         path, answer = "/pipelines/upload_version", "V2beta1PipelineVersion"
         return self._retry.create(
             lambda: _version(self._http.request("POST", path, answer, query=query, file=file)),
@@ -164,7 +191,8 @@ class KfpClient:
     def start_run(self, launch: Launch) -> PipelineRun:
         check_name("run", launch.name)
         token = _token()
-        body = api.V2beta1Run(description=token, **_launched(launch))
+        description = f"{token}\n{_owned_by(self.owner)}"
+        body = api.V2beta1Run(description=description, **_launched(launch))
         return self._retry.create(
             lambda: _run(self._post("/runs", "V2beta1Run", body)),
             lambda: _marked(self.runs(launch.experiment_id, limit=_PAGE), token),
@@ -189,7 +217,7 @@ class KfpClient:
         check_name("schedule", launch.name)
         token = _token()
         body = api.V2beta1RecurringRun(
-            description=token,
+            description=f"{token}\n{_owned_by(self.owner)}",
             trigger=api.V2beta1Trigger(cron_schedule=api.V2beta1CronSchedule(cron=timing.cron)),
             max_concurrency=str(timing.max_concurrency),
             no_catchup=timing.no_catchup,
@@ -256,20 +284,25 @@ def check_name(what: str, name: str) -> None:
 
 
 def find_pipeline(client: KfpClient, name: str) -> Pipeline | None:
-    """The pipeline of this name or id, if there is one."""
+    """The pipeline of this name or id, if there is one; of a name twice, the namespace's own."""
     return next((p for p in client.pipelines() if name in (p.name, p.id)), None)
 
 
-def newest_version(client: KfpClient, pipeline: Pipeline, wanted: str = "") -> PipelineVersion:
-    """The version named (or with the id) `wanted`, or the newest."""
+def choose_version(
+    client: KfpClient, pipeline: Pipeline, wanted: str = ""
+) -> tuple[PipelineVersion, PipelineVersion]:
+    """The version named (or with the id) `wanted`, or the newest; and the newest."""
     versions = client.versions(pipeline.id)
-    if wanted:
-        versions = [v for v in versions if wanted in (v.name, v.id)]
-    if not versions:
+    named = [v for v in versions if not wanted or wanted in (v.name, v.id)]
+    if not named:
         what = f"no version {wanted!r}" if wanted else "no version yet"
         raise UserError(f"pipeline {pipeline.name!r} has {what}; `yt8m kubeflow upload` makes one")
-    newest = max(versions, key=lambda v: v.created.timestamp() if v.created else 0.0)
-    return newest if newest.spec else client.version(pipeline.id, newest.id)
+    chosen, newest = (max(some, key=_created) for some in (named, versions))
+    return (chosen if chosen.spec else client.version(pipeline.id, chosen.id)), newest
+
+
+def _created(version: PipelineVersion) -> float:
+    return version.created.timestamp() if version.created else 0.0
 
 
 def _ask(
@@ -288,6 +321,17 @@ def _items(page: Any) -> list[Any]:
 def _token() -> str:
     """Marks a request, so that what it created is found again when its answer was lost."""
     return f"yt8m request {uuid.uuid4().hex}"
+
+
+def _owned_by(owner: str) -> str:
+    """How an owner is written into a description, where every client shows it."""
+    return f"yt8m owner {owner}" if owner else ""
+
+
+def _owner(description: str | None) -> str:
+    """The owner that `_owned_by` wrote; empty where another client or a person wrote the text."""
+    lines = re.findall(r"^yt8m owner (.+)$", description or "", re.MULTILINE)
+    return str(lines[-1]) if lines else ""
 
 
 def _marked(things: list[T], token: str) -> T | None:
@@ -309,7 +353,12 @@ def _launched(launch: Launch) -> dict[str, Any]:
 
 
 def _pipeline(p: Any) -> Pipeline:
-    return Pipeline(id=p.pipeline_id, name=p.display_name or "", created=p.created_at)
+    return Pipeline(
+        id=p.pipeline_id,
+        name=p.display_name or "",
+        namespace=p.namespace or "",
+        created=p.created_at,
+    )
 
 
 def _version(v: Any) -> PipelineVersion:
@@ -318,6 +367,7 @@ def _version(v: Any) -> PipelineVersion:
         pipeline_id=v.pipeline_id,
         name=v.display_name or "",
         created=v.created_at,
+        owner=_owner(v.description),
         spec=v.pipeline_spec or {},
     )
 
@@ -376,11 +426,14 @@ def _schedule(s: Any) -> Schedule:
         ),
         enabled=s.status == "ENABLED" or (s.status is None and s.mode == "ENABLE"),
         description=s.description or "",
+        owner=_owner(s.description),
     )
 
 
 def connect(connection: Connection) -> KfpClient:
     """A client; with a namespace, the server is asked whether it knows any."""
-    client = KfpClient(HttpTransport(connection), namespace=connection.namespace)
+    client = KfpClient(
+        HttpTransport(connection), namespace=connection.namespace, owner=connection.owner
+    )
     client.check_namespace()
     return client

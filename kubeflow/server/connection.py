@@ -6,6 +6,8 @@ the kubelet renews a service account's token every hour.
 
 from __future__ import annotations
 
+import os
+import pwd
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -49,6 +51,7 @@ class Connection:
     ui_host: str = ""  # for the printed links, where it differs from host
     namespace: str = ""  # the profile, on a multi-user installation
     experiment: str = ""
+    owner: str = ""  # who asks, written into what is uploaded and scheduled
     token: str = ""
     token_file: str = ""
     cookie: str = ""
@@ -87,7 +90,19 @@ def load_connection(
         )
     if not connection.host.startswith(("http://", "https://")):
         raise UserError(f"--host {connection.host}: write it with http:// or https://")
-    return replace(connection, host=connection.host.rstrip("/"))
+    owner = connection.owner or _login(environ)
+    return replace(connection, host=connection.host.rstrip("/"), owner=" ".join(owner.split()))
+
+
+def _login(environ: Mapping[str, str]) -> str:
+    """The name that this process goes by; a container's user may have none."""
+    for variable in ("LOGNAME", "USER"):
+        if environ.get(variable):
+            return environ[variable]
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"user {os.getuid()}"
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, str | bool]:

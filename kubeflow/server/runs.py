@@ -16,8 +16,8 @@ from yt8m.kubeflow.server.client import (
     Launch,
     PipelineRun,
     Task,
+    choose_version,
     find_pipeline,
-    newest_version,
 )
 from yt8m.kubeflow.server.http import ServerError
 from yt8m.kubeflow.spec.lint import root_problem
@@ -60,7 +60,7 @@ def resolve(client: KfpClient, options: LaunchOptions, *, dry_run: bool = False)
             f"no pipeline {options.pipeline!r} on the server (there: {known}); "
             "`yt8m kubeflow upload pipeline.yaml` puts it there"
         )
-    version = newest_version(client, pipeline, options.version)
+    version, newest = choose_version(client, pipeline, options.version)
     spec = server_spec(version.spec)
     root = options.root or spec.root
     if not root:
@@ -80,6 +80,9 @@ def resolve(client: KfpClient, options: LaunchOptions, *, dry_run: bool = False)
         pipeline_root=root,
         parameters=parameters,
         service_account=options.service_account,
+        version=version.name,
+        version_owner=version.owner,
+        newest=newest.name,
     )
 
 

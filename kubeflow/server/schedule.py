@@ -2,6 +2,9 @@
 
 A changed schedule is created switched off, the old one is deleted, and then the new one is
 switched on: interrupted at any point, two never run side by side, and the same command repairs it.
+
+People share an experiment. A schedule is its owner's, who is written into it, and a pipeline's: any
+other of the same name is left alone.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from yt8m.kubeflow.server.client import KfpClient, Launch, Schedule, Timing
+from yt8m.kubeflow.server.client import KfpClient, Launch, Schedule, Timing, find_pipeline
 from yt8m.schemas.errors import UserError
 
 
@@ -39,7 +42,7 @@ def schedule(
     """Exactly one schedule of this name, as wanted, in the experiment."""
     if not 1 <= timing.max_concurrency <= 10:
         raise UserError(f"--max-concurrency {timing.max_concurrency}: Kubeflow takes 1 to 10")
-    named = _named(client, launch)
+    named = _own(client, launch.name, launch.pipeline_id, launch.experiment_id)
     same = [s for s in named if _same(s, launch, timing)]
     keep = next((s for s in same if s.enabled == enabled), same[0] if same else None)
     others = [s for s in named if keep is None or s.id != keep.id]
@@ -58,19 +61,60 @@ def schedule(
 def unschedule(
     client: KfpClient, experiment_id: str, name: str, *, dry_run: bool = False
 ) -> tuple[Schedule, ...]:
-    """Delete every schedule of this name (or id); those that were there."""
+    """Delete the owner's schedules of this name, or the one of this id; those that were there.
+
+    UserError where the name is somebody else's alone.
+    """
     if not experiment_id:  # no such experiment; asked without one, the server would list all
         return ()
-    found = [s for s in client.schedules(experiment_id) if name in (s.launch.name, s.id)]
+    named = [s for s in client.schedules(experiment_id) if name in (s.launch.name, s.id)]
+    found = [s for s in named if s.id == name or _is_owners(s, client)]
+    if named and not found:
+        raise UserError(
+            f"{_described(client, named)}; not yours ({client.owner or 'nobody'}), so it stays: "
+            "`yt8m kubeflow unschedule ID` deletes it by its id"
+        )
     for one in [] if dry_run else found:
         client.delete_schedule(one.id)
     return tuple(found)
 
 
-def _named(client: KfpClient, launch: Launch) -> list[Schedule]:
-    if not launch.experiment_id:  # a dry run, and the experiment is not there yet
+def scheduled_version(client: KfpClient, *, name: str, pipeline: str, experiment: str) -> str:
+    """The id of the version that the schedule runs; empty where it is not there yet."""
+    known = find_pipeline(client, pipeline)
+    if known is None:
+        return ""
+    own = _own(client, name, known.id, client.experiment_id(experiment, create=False))
+    own.sort(key=lambda existing: existing.enabled)  # an interrupted change leaves one switched off
+    return own[-1].launch.version_id if own else ""
+
+
+def _own(client: KfpClient, name: str, pipeline_id: str, experiment_id: str) -> list[Schedule]:
+    """The schedules that may be changed; UserError where others alone have the name."""
+    if not experiment_id:  # a dry run, and the experiment is not there yet
         return []
-    return [s for s in client.schedules(launch.experiment_id) if s.launch.name == launch.name]
+    named = [s for s in client.schedules(experiment_id) if s.launch.name == name]
+    own = [s for s in named if s.launch.pipeline_id == pipeline_id and _is_owners(s, client)]
+    if named and not own:
+        raise UserError(
+            f"{_described(client, named)}; it is left alone: give this schedule another --name. "
+            f"(You are {client.owner or 'nobody'}, by --owner or your login.)"
+        )
+    return own
+
+
+def _is_owners(existing: Schedule, client: KfpClient) -> bool:
+    return bool(existing.owner) and existing.owner == client.owner
+
+
+def _described(client: KfpClient, schedules: Sequence[Schedule]) -> str:
+    names = {pipeline.id: pipeline.name for pipeline in client.pipelines()}
+    return "; ".join(
+        f"there is a schedule {s.launch.name!r} of pipeline "
+        f"{names.get(s.launch.pipeline_id, s.launch.pipeline_id or 'unknown')}, "
+        f"made by {s.owner or 'another client'} (id {s.id})"
+        for s in schedules
+    )
 
 
 def _same(existing: Schedule, launch: Launch, timing: Timing) -> bool:

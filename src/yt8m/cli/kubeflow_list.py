@@ -11,10 +11,10 @@ from yt8m.kubeflow.server.client import KfpClient, connect, find_pipeline
 from yt8m.schemas.errors import UserError
 
 _COLUMNS = {
-    "pipelines": ("name", "id", "created"),
-    "versions": ("name", "id", "created"),
+    "pipelines": ("name", "id", "created", "namespace"),
+    "versions": ("name", "id", "created", "owner"),
     "runs": ("name", "state", "id", "created", "finished"),
-    "schedules": ("name", "enabled", "cron", "catch up", "id", "version"),
+    "schedules": ("name", "enabled", "cron", "catch up", "id", "version", "owner"),
 }
 
 
@@ -31,14 +31,14 @@ def _rows(
     args: KubeflowListArguments, client: KfpClient, experiment: str
 ) -> list[list[str | bool]]:
     if args.what == "pipelines":
-        return [[p.name, p.id, _time(p.created)] for p in client.pipelines()]
+        return [[p.name, p.id, _time(p.created), p.namespace] for p in client.pipelines()]
     if args.what == "versions":
         if not args.pipeline:
             raise UserError("whose versions? `yt8m kubeflow list versions PIPELINE`")
         found = find_pipeline(client, args.pipeline)
         if found is None:
             raise UserError(f"no pipeline {args.pipeline!r}; `yt8m kubeflow list pipelines`")
-        return [[v.name, v.id, _time(v.created)] for v in client.versions(found.id)]
+        return [[v.name, v.id, _time(v.created), v.owner] for v in client.versions(found.id)]
     experiment_id = client.experiment_id(experiment, create=False) if experiment else ""
     if experiment and not experiment_id:
         raise UserError(f"no experiment {experiment!r} on the server")
@@ -53,6 +53,7 @@ def _rows(
             not s.timing.no_catchup,
             s.id,
             s.launch.version_id,
+            s.owner,
         ]
         for s in client.schedules(experiment_id)
     ]

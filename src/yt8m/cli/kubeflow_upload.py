@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 
 from yt8m.cli.arguments.kubeflow import UploadArguments
 from yt8m.cli.selection import connection_of
 from yt8m.components.console.console import Console
-from yt8m.kubeflow.server.client import KfpClient, Pipeline, PipelineVersion, connect, find_pipeline
-from yt8m.kubeflow.server.connection import link
+from yt8m.kubeflow.server.client import KfpClient, Pipeline, PipelineVersion, connect
+from yt8m.kubeflow.server.connection import Connection, link
 from yt8m.kubeflow.spec.spec_file import read_spec
 
 
@@ -16,6 +17,7 @@ def run(args: UploadArguments, console: Console) -> None:
     connection = connection_of(args)
     done = upload(connect(connection), args.file, name=args.name, dry_run=args.dry_run)
     page = link(connection, "pipeline", f"{done.pipeline.id}/version/{done.version.id}")
+    command = _run_command(connection, done)
     verb = "would upload" if args.dry_run else "uploaded"
     if not done.new_version:
         verb = "already there:"
@@ -26,11 +28,25 @@ def run(args: UploadArguments, console: Console) -> None:
         "version_id": done.version.id,
         "new_pipeline": done.new_pipeline,
         "new_version": done.new_version,
+        "owner": done.version.owner,
         "dry_run": args.dry_run,
+        "run": command,
         "link": page if done.version.id else "",
     }
     where = f"\n{page}" if done.version.id else ""
-    console.result(value, f"{verb} {done.pipeline.name} {done.version.name}{where}")
+    by = (
+        f", uploaded by {done.version.owner}" if not done.new_version and done.version.owner else ""
+    )
+    name = f"{done.pipeline.name} {done.version.name}{by}"
+    console.result(value, f"{verb} {name}{where}\n{command}")
+
+
+def _run_command(connection: Connection, done: Uploaded) -> str:
+    """The command that starts this very version, whatever others upload meanwhile."""
+    words = ["yt8m", "kubeflow", "run", done.pipeline.name, "--version", done.version.name]
+    if connection.namespace:
+        words += ["--namespace", connection.namespace]
+    return shlex.join(words)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +63,8 @@ def upload(client: KfpClient, path: str, *, name: str = "", dry_run: bool = Fals
     """Create or find the pipeline, and upload `path` unless this very content is there."""
     spec = read_spec(path)
     name = name or spec.name
-    found = find_pipeline(client, name)
+    # Not one that all namespaces share: others run that.
+    found = next((p for p in client.own_pipelines() if name in (p.name, p.id)), None)
     pipeline = found or Pipeline(id="", name=name)
     if not found and not dry_run:
         pipeline = client.create_pipeline(name, "uploaded by yt8m")

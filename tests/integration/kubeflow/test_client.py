@@ -72,9 +72,10 @@ def spec_file(tmp_path):
     return str(file)
 
 
-def _client(host, timeout_s=(2.0, 5.0), **how):
+def _client(host, timeout_s=(2.0, 5.0), owner="anna", namespace="", **how):
     retry = RetryPolicy(sleep=lambda s: None, attempts=3)
-    return KfpClient(HttpTransport(Connection(host=host, **how), timeout_s=timeout_s), retry=retry)
+    transport = HttpTransport(Connection(host=host, **how), timeout_s=timeout_s)
+    return KfpClient(transport, namespace=namespace, owner=owner, retry=retry)
 
 
 def _launch(client, spec_file, **how):
@@ -410,6 +411,95 @@ def test_other_schedules_of_the_experiment_are_left_alone(client, server, spec_f
     assert len(gone) == 1
     assert [s["display_name"] for s in server.schedules.values()] == ["weekly"]
     assert unschedule(client, launch.experiment_id, "nightly") == ()
+
+
+def _others(client, host, spec_file, tmp_path, *, owner, pipeline, name="nightly"):
+    """A schedule that another command made."""
+    file = tmp_path / f"{pipeline}.yaml"
+    file.write_text(yaml.safe_dump({**SPEC, "pipelineInfo": {"name": pipeline}}))
+    theirs = _client(host, owner=owner)
+    upload(theirs, str(file))
+    launch = resolve(theirs, LaunchOptions(pipeline=pipeline, name=name))
+    return theirs.create_schedule(launch, NIGHTLY, enabled=True)
+
+
+@pytest.mark.parametrize(
+    ("owner", "pipeline", "is_own"),
+    [
+        ("anna", "yt8m-test", True),
+        ("bert", "yt8m-test", False),
+        ("anna", "video-x", False),
+        ("bert", "video-x", False),
+        ("", "yt8m-test", False),  # made in the user interface, or by another program
+    ],
+)
+def test_only_ones_own_schedule_of_the_same_pipeline_is_replaced(
+    client, server, host, spec_file, tmp_path, owner, pipeline, is_own
+):
+    theirs = _others(client, host, spec_file, tmp_path, owner=owner, pipeline=pipeline)
+    launch = _launch(client, spec_file)
+    later = Timing(cron="0 0 4 * * *")
+    before = json.dumps(server.schedules)
+    for dry_run in (True, False):
+        if is_own:
+            assert schedule(client, launch, later, enabled=True, dry_run=dry_run).removed
+            continue
+        with pytest.raises(UserError) as caught:
+            schedule(client, launch, later, enabled=True, dry_run=dry_run)
+        said = f"pipeline {pipeline}, made by {owner or 'another client'} (id {theirs.id})"
+        assert said in str(caught.value)
+        assert json.dumps(server.schedules) == before
+    if owner != "anna":
+        with pytest.raises(UserError, match=theirs.id):
+            unschedule(client, launch.experiment_id, "nightly")
+        assert json.dumps(server.schedules) == before
+        unschedule(client, launch.experiment_id, theirs.id)
+        assert server.schedules == {}
+
+
+def test_two_people_have_schedules_of_one_name_after_a_race_and_each_changes_ones_own(
+    client, server, host, spec_file, tmp_path
+):
+    launch = _launch(client, spec_file)
+    schedule(client, launch, NIGHTLY, enabled=True)
+    theirs = _others(client, host, spec_file, tmp_path, owner="bert", pipeline="yt8m-test")
+    assert schedule(client, launch, Timing(cron="0 0 5 * * *"), enabled=True).change
+    assert theirs.id in server.schedules
+    assert len(server.schedules) == 2
+    unschedule(client, launch.experiment_id, "nightly")
+    assert list(server.schedules) == [theirs.id]
+
+
+def test_a_description_of_another_client_names_no_owner(client, server, spec_file):
+    launch = _launch(client, spec_file)
+    made = client.create_schedule(launch, NIGHTLY, enabled=True)
+    for text, owner in (
+        ("", ""),
+        ("by yt8m owner anna", ""),
+        ("yt8m owner ", ""),
+        ("yt8m request 1\nyt8m owner Anna B.", "Anna B."),
+        (None, ""),
+    ):
+        server.schedules[made.id]["description"] = text
+        if text is None:
+            del server.schedules[made.id]["description"]
+        assert [s.owner for s in client.schedules(launch.experiment_id)] == [owner]
+
+
+def test_pipelines_that_all_share_are_run_and_not_uploaded_to(server, host, spec_file):
+    shared = _client(host, owner="admin")
+    upload(shared, spec_file)
+    team = _client(host, namespace="team-a")
+    launch = resolve(team, LaunchOptions(pipeline="yt8m-test", name="first"))
+    (pipeline,) = server.pipelines
+    assert (launch.pipeline_id, launch.version_owner) == (pipeline, "admin")
+    assert upload(team, spec_file).new_pipeline  # of the namespace, which now goes first
+    launch = resolve(team, LaunchOptions(pipeline="yt8m-test", name="first"))
+    assert (launch.pipeline_id, launch.version_owner) == (list(server.pipelines)[1], "anna")
+    assert [p.namespace for p in team.pipelines()] == ["team-a", ""]
+    server.fail("GET /pipelines$", status=403, times=9)
+    with pytest.raises(RefusedError):
+        team.pipelines()
 
 
 def test_a_wrong_concurrency_is_refused_here(client, server, spec_file):

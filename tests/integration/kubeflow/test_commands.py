@@ -108,6 +108,57 @@ def test_a_failure_of_which_the_server_keeps_no_text_leads_to_where_it_is(
     assert f"kubectl logs -l pipeline/runid={run_id}" in capsys.readouterr().out
 
 
+def test_two_people_upload_run_and_schedule_one_pipeline(yt8m, server, spec_file, tmp_path, capsys):
+    """What each starts is what each has uploaded, whoever was last."""
+    other = tmp_path / "other.yaml"
+    other.write_text(yaml.safe_dump({**SPEC, "defaultPipelineRoot": "s3://bucket/other"}))
+
+    def started(run_id):
+        reference = server.runs[run_id]["pipeline_version_reference"]
+        return server.versions[reference["pipeline_version_id"]]["display_name"]
+
+    mine = yt8m("upload", spec_file, "--owner", "anna")[1]
+    nightly = ("schedule", "yt8m-test", "--cron", "0 3 * * *", "--name", "nightly")
+    assert yt8m(*nightly, "--owner", "anna")[1]["version"] == mine["version"]
+    theirs = yt8m("upload", str(other), "--owner", "bert")[1]
+    # Already there, and not the newest: its last line starts this very one.
+    assert run(["kubeflow", "upload", spec_file, "--owner", "anna"]) == 0
+    shown = capsys.readouterr().out.strip().splitlines()
+    assert shown[0] == f"already there: yt8m-test {mine['version']}, uploaded by anna"
+    assert shown[-1] == f"yt8m kubeflow run yt8m-test --version {mine['version']}" == mine["run"]
+    code, first = yt8m(*shown[-1].split()[2:])
+    assert (code, started(first["run_id"])) == (0, mine["version"])
+    assert run(["kubeflow", "run", "yt8m-test", "--owner", "anna"]) == 0
+    assert (
+        f"of version {theirs['version']} (the newest), uploaded by bert" in capsys.readouterr().out
+    )
+
+    def scheduled(*more):
+        value = yt8m(*nightly, "--owner", "anna", *more)[1]
+        (only,) = server.schedules.values()
+        runs = only["pipeline_version_reference"]["pipeline_version_id"]
+        assert server.versions[runs]["display_name"] == value["version"]
+        return value["change"], value["version"]
+
+    # A version stays until it is moved.
+    assert scheduled() == ("already there", mine["version"])
+    assert scheduled("--disabled") == ("disabled", mine["version"])
+    assert run(["kubeflow", *nightly, "--owner", "anna", "--disabled"]) == 0
+    assert f"{theirs['version']} is newer: --latest moves it" in capsys.readouterr().out
+    assert scheduled("--latest") == ("replaced", theirs["version"])
+    assert scheduled() == ("already there", theirs["version"])
+    assert scheduled("--version", mine["version"]) == ("replaced", mine["version"])
+    code, said = yt8m(*nightly, "--latest", "--version", mine["version"])
+    assert (code, said["error"]) == (2, "--latest and --version: give one of them")
+    # Somebody else's name is refused, and nothing changes.
+    before = json.dumps(server.schedules)
+    code, said = yt8m(*nightly, "--owner", "bert")
+    assert code == 2
+    assert "pipeline yt8m-test, made by anna" in said["error"]
+    assert yt8m("unschedule", "nightly", "--owner", "bert")[0] == 2
+    assert json.dumps(server.schedules) == before
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -42,7 +42,7 @@ def test_a_whole_course_of_commands_fits_the_real_api(check, tmp_path):
     file = tmp_path / "pipeline.yaml"
     file.write_text(yaml.safe_dump(SPEC))
     with serve(server) as host:
-        client = KfpClient(HttpTransport(Connection(host=host)))
+        client = KfpClient(HttpTransport(Connection(host=host)), owner="anna")
         upload(client, str(file))
         wanted = LaunchOptions(pipeline="yt8m-test", name="nightly", parameters=["span=3"])
         launch = resolve(client, wanted)

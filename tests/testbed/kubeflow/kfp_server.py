@@ -161,6 +161,9 @@ class KfpServer:
 
         def answer(query: dict[str, str], body: bytes, kind: str) -> Any:
             items = list(getattr(self, store).values())
+            if store == "pipelines" and self.multi_user:  # without a namespace: the shared ones
+                asked = query.get("namespace", "")
+                items = [i for i in items if i.get("namespace", "") == asked]
             if query.get("experiment_id"):
                 items = [i for i in items if i["experiment_id"] == query["experiment_id"]]
             if query.get("sort_by", "").endswith("desc"):
@@ -189,7 +192,9 @@ class KfpServer:
         if not name:
             raise HttpError(400, "Invalid input error: pipeline name is empty")
         self._check_length("pipeline", name)
-        if any(p["display_name"] == name for p in self.pipelines.values()):
+        where = data.get("namespace", "")
+        names = [(p["display_name"], p.get("namespace", "")) for p in self.pipelines.values()]
+        if (name, where) in names:
             raise HttpError(409, f"Already exist error: The name {name} already exist")
         made = {**data, "pipeline_id": _id(), "created_at": self.now()}
         self.pipelines[made["pipeline_id"]] = made
@@ -209,6 +214,7 @@ class KfpServer:
             "pipeline_id": pipeline_id,
             "pipeline_version_id": _id(),
             "display_name": name,
+            "description": query.get("description", ""),
             "created_at": self.now(),
             "pipeline_spec": _uploaded(body, kind),
         }

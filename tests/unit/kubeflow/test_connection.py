@@ -1,5 +1,8 @@
 """How to log in: precedence, and secrets that never show."""
 
+import os
+import pwd
+
 import pytest
 
 from yt8m.kubeflow.server.connection import Connection, Secret, load_connection
@@ -78,3 +81,22 @@ def test_no_host_and_a_host_without_scheme_say_what_to_do(tmp_path, monkeypatch)
 def test_a_file_that_was_named_must_exist():
     with pytest.raises(UserError, match="does not exist"):
         load_connection(HOST, {}, "/nowhere/kubeflow.yaml")
+
+
+@pytest.mark.parametrize(
+    ("given", "environ", "owner"),
+    [
+        ({"owner": "nightly  job"}, {"USER": "anna"}, "nightly job"),
+        ({}, {"YT8M_KUBEFLOW_OWNER": "ci", "USER": "anna"}, "ci"),
+        ({}, {"LOGNAME": "anna", "USER": "bert"}, "anna"),
+        ({}, {"USER": "bert"}, "bert"),
+        ({}, {}, pwd.getpwuid(os.getuid()).pw_name),
+    ],
+)
+def test_the_owner_is_who_is_named_or_the_login(given, environ, owner):
+    assert load_connection({**HOST, **given}, environ).owner == owner
+
+
+def test_a_user_without_a_name_is_known_by_its_number(monkeypatch):
+    monkeypatch.setattr("os.getuid", lambda: 987654)
+    assert load_connection(HOST, {}).owner == "user 987654"

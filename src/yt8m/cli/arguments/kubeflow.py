@@ -25,6 +25,7 @@ class ConnectionArguments(Arguments):
     host: Annotated[str, Written("URL")] = ""
     ui_host: Annotated[str, Written("URL")] = ""  # address for the printed links, if another
     namespace: Name = ""  # your profile's namespace, on a multi-user installation
+    owner: Name = ""  # who you are: whose versions and schedules are yours (default: your login)
     # bearer token (other users can see it in `ps`; --token-file is better)
     token: Annotated[str, Written("TOKEN")] = ""
     token_file: File = ""  # file with the bearer token, read for every request
@@ -42,7 +43,7 @@ class LaunchArguments(ConnectionArguments):
     """What a run starts with."""
 
     pipeline: Annotated[str, Written(is_positional=True)]  # name or id of an uploaded pipeline
-    version: str = ""  # version of the pipeline (default: the newest)
+    version: str = ""  # version of the pipeline (default: the newest, whoever uploaded it)
     param: Annotated[tuple[str, ...], Written("NAME=VALUE")] = ()  # a run-time parameter
     root: Uri = ""  # where artifacts go, s3://...
     run_as: Account = ""  # Kubernetes service account of the pods
@@ -147,8 +148,10 @@ class ScheduleArguments(LaunchArguments):
     """Run an uploaded pipeline again and again.
 
     CRON has the usual five fields (minute hour day month weekday), or six with the seconds first,
-    as Kubeflow itself wants them. The command explains it by the next three times. A schedule of
-    the same name is replaced, never doubled; without a change nothing happens. Missed times are not
+    as Kubeflow itself wants them. The command explains it by the next three times. Your schedule of
+    the same name and pipeline is replaced, never doubled; without a change nothing happens. One of
+    somebody else's or of another pipeline is left alone, and the name is refused. A schedule keeps
+    its version: --latest moves it to the newest one, --version to another. Missed times are not
     caught up on unless --catch-up is given.
 
     examples:
@@ -156,9 +159,11 @@ class ScheduleArguments(LaunchArguments):
       yt8m kubeflow schedule smoke --cron '0 0 3 * * mon-fri' --name nightly --param span=7
       yt8m kubeflow schedule smoke --cron '0 9 * * *' --timezone Asia/Tokyo --name nightly
       yt8m kubeflow schedule smoke --cron '0 3 * * *' --name nightly --disabled
+      yt8m kubeflow schedule smoke --cron '0 3 * * *' --name nightly --latest
       yt8m kubeflow schedule smoke --cron '0 3 * * *' --name nightly --dry-run --json
     """
 
+    latest: bool = False  # move an existing schedule to the newest version of its pipeline
     cron: str  # when to run, e.g. '0 3 * * *'
     name: str = ""  # name of the schedule (default: the pipeline's)
     timezone: str = "UTC"  # zone that the cron is meant in
@@ -172,7 +177,8 @@ class ScheduleArguments(LaunchArguments):
 class UnscheduleArguments(ConnectionArguments):
     """Delete a schedule; runs that it started go on.
 
-    To keep it and switch it off, use `yt8m kubeflow schedule ... --disabled`.
+    By its name only your own is deleted, by its id any. To keep it and switch it off, use
+    `yt8m kubeflow schedule ... --disabled`.
 
     examples:
       yt8m kubeflow unschedule nightly
