@@ -65,6 +65,7 @@ class Decision(JsonFile):
     mode: GateMode = GateMode.ENFORCE
     model_digest: str = ""  # filled in by the Evaluator
     baseline: str | None = None
+    is_baseline: bool = False  # the model is the very one in service; filled in by the Evaluator
     videos: int = 0
     examples: int = 0
     spans: tuple[int, ...] = ()

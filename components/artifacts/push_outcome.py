@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from yt8m.components.artifacts.run_record import Verdict
 from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.json_file import JsonFile, to_text
@@ -20,6 +21,22 @@ class PushOutcome(JsonFile):
     destination: str = ""
     up_to_date: bool = False  # the model is in service already, so there was nothing to push
     record: VersionRecord
+
+    @property
+    def verdict(self) -> Verdict:
+        """How a run that came to its end ended."""
+        if self.up_to_date:
+            return Verdict.UP_TO_DATE
+        return Verdict.PUSHED if self.pushed else Verdict.HELD_BACK
+
+    @property
+    def headline(self) -> str:
+        """The outcome in a few words."""
+        return {
+            Verdict.PUSHED: f"Pushed as version {self.record.version}",
+            Verdict.UP_TO_DATE: "Up to date: nothing was pushed",
+            Verdict.HELD_BACK: "Held back by the gate: nothing was pushed",
+        }[self.verdict]
 
     def to_json(self) -> str:
         return to_text({**to_dict(self), "record": self.record.fields}, self.FORMAT)

@@ -39,6 +39,7 @@ class Verdict(enum.Enum):
     RUNNING = "running"
     PUSHED = "pushed"
     HELD_BACK = "held back"
+    UP_TO_DATE = "up to date"  # the model in service is this very one
     FAILED = "failed"
     INTERRUPTED = "interrupted"
     TERMINATED = "terminated"
@@ -47,12 +48,13 @@ class Verdict(enum.Enum):
     @property
     def is_complete(self) -> bool:
         """True where the pipeline came to its end, so that there is nothing to continue."""
-        return self in (Verdict.PUSHED, Verdict.HELD_BACK)
+        return self in (Verdict.PUSHED, Verdict.HELD_BACK, Verdict.UP_TO_DATE)
 
 
 _EXIT_CODES = {
     Verdict.PUSHED: EXIT_DONE,
     Verdict.HELD_BACK: EXIT_HELD_BACK,
+    Verdict.UP_TO_DATE: EXIT_DONE,
     Verdict.FAILED: EXIT_FAILED,
     Verdict.KILLED: EXIT_FAILED,
     Verdict.INTERRUPTED: EXIT_INTERRUPTED,

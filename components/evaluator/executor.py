@@ -49,7 +49,7 @@ from yt8m.components.evaluator.tfma_user_metrics import (
 )
 from yt8m.components.evaluator.thresholds import check_gate, limits_of, resolve_gate
 from yt8m.components.records.vocabulary import load_vocabulary
-from yt8m.components.registry.baseline_artifact import baseline_model
+from yt8m.components.registry.baseline_artifact import baseline_model, read_in_service
 from yt8m.components.registry.digests import model_digest
 from yt8m.schemas.config_tree import from_parameter
 from yt8m.schemas.errors import ConfigError, DataError, UserError
@@ -103,7 +103,9 @@ class Executor(base_beam_executor.BaseBeamExecutor):
         if model_digest(job.plan.model) != digest:
             raise DataError(f"{job.plan.model}: its files changed while it was scored; run again")
         evaluation, decision = _decide(job, evaluation)
-        decision = dataclasses.replace(decision, model_digest=digest)
+        decision = dataclasses.replace(
+            decision, model_digest=digest, is_baseline=digest == _digest_in_service(input_dict)
+        )
         metrics_file = storage.join(job.evaluation_uri, evaluation_file.FILE_NAME)
         storage.write_text(metrics_file, evaluation.to_json())
         _write_blessing(decision, inputs=input_dict, outputs=output_dict)
@@ -236,6 +238,13 @@ def _baseline_name(inputs: Artifacts) -> str:
     artifact = artifact_utils.get_single_instance(inputs["baseline_model"])
     version = artifact.get_int_custom_property("version")
     return f"version {version}" if version else artifact.uri
+
+
+def _digest_in_service(inputs: Artifacts) -> str:
+    """The digest of the model that was in service when the run began; empty without one."""
+    given = inputs.get("baseline_model")
+    found = read_in_service(artifact_utils.get_single_uri(given)) if given else None
+    return found.digest if found else ""
 
 
 def _vocabulary(config: EvaluatorConfig, features: FeatureConfig) -> Vocabulary | None:

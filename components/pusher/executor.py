@@ -51,7 +51,7 @@ class Executor(tfx_pusher.Executor):
         push_dir = exec_properties["push_dir"] or config.push_dir
         current = version_of_model(push_dir, record)
         if current is not None:
-            reason = f"up to date: version {current.number} in service is this very model"
+            reason = f"version {current.number} in service is this very model"
             self._hold_back(
                 pushed, dataclasses.replace(record, reason=reason), up_to_date=current.path
             )
@@ -80,7 +80,7 @@ class Executor(tfx_pusher.Executor):
             pushed, pushed_destination=version.path, pushed_version=str(version.number)
         )
         outcome = PushOutcome(pushed=True, destination=version.path, record=version.record)
-        _write_outcome(pushed.uri, outcome)
+        _write_outcome(pushed, outcome)
         _log.info("pushed as version %d: %s", version.number, version.path)
 
     def _hold_back(
@@ -90,9 +90,11 @@ class Executor(tfx_pusher.Executor):
         outcome = PushOutcome(
             pushed=False, record=record, destination=up_to_date, up_to_date=bool(up_to_date)
         )
-        _write_outcome(pushed.uri, outcome)
-        _log.info("not pushed: %s", record.reason or "the model is not blessed")
+        _write_outcome(pushed, outcome)
+        verdict, reason = outcome.verdict.value, record.reason or "the model is not blessed"
+        _log.info("not pushed, %s: %s", verdict, reason)
 
 
-def _write_outcome(uri: str, outcome: PushOutcome) -> None:
-    storage.write_text(storage.join(uri, push_outcome.FILE_NAME), outcome.to_json())
+def _write_outcome(pushed: types.Artifact, outcome: PushOutcome) -> None:
+    storage.write_text(storage.join(pushed.uri, push_outcome.FILE_NAME), outcome.to_json())
+    pushed.set_string_custom_property("verdict", outcome.verdict.value)

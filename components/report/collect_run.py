@@ -55,6 +55,13 @@ def run_outcome(
             baseline_version=version,
             is_below_baseline=decision is not None and decision.is_below_baseline,
         )
+    if pushed is not None and pushed.up_to_date:
+        return RunOutcome(
+            outcome=Outcome.UP_TO_DATE,
+            reason=pushed.record.reason,
+            destination=pushed.destination,
+            baseline_version=version,
+        )
     failed = next((node for node in run.nodes if node.state is State.FAILED), None) if run else None
     if run is not None and failed is not None:
         stopped = failed.name == _STOP

@@ -26,6 +26,7 @@ class Outcome(enum.Enum):
 
     PUSHED = "pushed"
     HELD_BACK = "held back"  # by the gate
+    UP_TO_DATE = "up to date"  # the model in service is this very one
     STOPPED = "stopped"  # bad data
     FAILED = "failed"
     UNFINISHED = "unfinished"
@@ -50,6 +51,7 @@ class RunOutcome:
         return {
             Outcome.PUSHED: f"Pushed as version {self.version}{below}",
             Outcome.HELD_BACK: "Held back by the gate: nothing was pushed",
+            Outcome.UP_TO_DATE: "Up to date: nothing was pushed",
             Outcome.STOPPED: "Stopped: the data did not pass validation",
             Outcome.FAILED: f"Failed in {self.failed_component or 'the run'}",
             Outcome.UNFINISHED: "Run incomplete",

@@ -15,8 +15,10 @@ from typing import Any
 
 from yt8m.components.artifacts import decision as decision_file
 from yt8m.components.artifacts import evaluation as evaluation_file
+from yt8m.components.artifacts import push_outcome as push_outcome_file
 from yt8m.components.artifacts.decision import Decision, decision_text
 from yt8m.components.artifacts.evaluation import Evaluation
+from yt8m.components.artifacts.push_outcome import PushOutcome
 from yt8m.components.artifacts.report import PAGE_FILE
 from yt8m.kubeflow.container.launcher import local_path
 from yt8m.schemas.json_file import reading
@@ -42,9 +44,19 @@ def _draw_page(page: str) -> tuple[str, Mapping[str, Any]]:
 
 def _draw_verdict(text: str) -> tuple[str, Mapping[str, Any]]:
     decision = Decision.from_json(text)
-    head = "Blessed" if decision.blessed else "Held back"
-    page = f"# {head}\n\n{decision.reason}\n\n```\n{decision_text(decision)}\n```\n"
+    head, reason = "Blessed" if decision.blessed else "Held back", decision.reason
+    if decision.is_baseline:  # of two scores of one model the gate says nothing new
+        head, reason = "Up to date", "the model is the very one in service"
+    page = f"# {head}\n\n{reason}\n\n```\n{decision_text(decision)}\n```\n"
     return page, {"blessed": decision.blessed, "reason": decision.reason}
+
+
+def _draw_outcome(text: str) -> tuple[str, Mapping[str, Any]]:
+    outcome = PushOutcome.from_json(text)
+    page = f"# {outcome.headline}\n\n{outcome.record.reason}\n"
+    if outcome.destination:
+        page += f"\n`{outcome.destination}`\n"
+    return page, {"verdict": outcome.verdict.value, "reason": outcome.record.reason}
 
 
 def _draw_metrics(text: str) -> tuple[str, Mapping[str, Any]]:
@@ -93,6 +105,9 @@ VISUALIZATIONS: Mapping[str, Visualization] = {
     ),
     "ui_verdict": Visualization(
         "system.Markdown", "blessing", decision_file.FILE_NAME, _draw_verdict
+    ),
+    "ui_outcome": Visualization(
+        "system.Markdown", "pushed_model", push_outcome_file.FILE_NAME, _draw_outcome
     ),
     "ui_roc_curve": Visualization(
         "system.ClassificationMetrics", "evaluation", evaluation_file.FILE_NAME, _draw_roc_curve

@@ -26,7 +26,12 @@ _INSTALL = "`make mlflow` in a checkout, or install yt8m-pipeline[mlflow]"
 # MLflow's own limits.
 _LONGEST_VALUE = {"params": 6000, "tags": 5000}
 _BATCH = {"params": 100, "tags": 100, "metrics": 1000}
-_STATUS = {Verdict.PUSHED: "FINISHED", Verdict.HELD_BACK: "FINISHED", Verdict.FAILED: "FAILED"}
+_STATUS = {
+    Verdict.PUSHED: "FINISHED",
+    Verdict.HELD_BACK: "FINISHED",
+    Verdict.UP_TO_DATE: "FINISHED",
+    Verdict.FAILED: "FAILED",
+}
 _KILLED = "KILLED"  # interrupted, terminated, killed
 # What of a curve's row is no value: its place, and its time.
 _NO_VALUES = ("kind", "step", "seconds")

@@ -79,6 +79,7 @@ def in_words(record: RunRecord) -> str:
 _FIRST_LINES = {
     Verdict.PUSHED: "pushed: version {version} in {push_dir}: {reason}",
     Verdict.HELD_BACK: "held back, nothing was pushed: {reason}",
+    Verdict.UP_TO_DATE: "up to date, nothing was pushed: {reason}",
     Verdict.FAILED: "{reason}",
     Verdict.INTERRUPTED: "{reason}",
     Verdict.TERMINATED: "{reason}",
@@ -91,7 +92,7 @@ def read_outcome(outputs: RunOutputs) -> dict[str, Any]:
     if push is None:
         raise Yt8mError(f"{outputs.uri('pushed_model') or 'Pusher'}: no outcome of the push")
     return {
-        "verdict": Verdict.PUSHED if push.pushed else Verdict.HELD_BACK,
+        "verdict": push.verdict,
         "reason": push.record.reason,
         "version": push.record.version if push.pushed else 0,
         "baseline_version": push.record.baseline_version,

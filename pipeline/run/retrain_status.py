@@ -18,7 +18,10 @@ _METRICS = {
     "last_run": ("last_run_timestamp_seconds", "when the last retraining was started"),
     "last_end": ("last_end_timestamp_seconds", "when it ended"),
     "next_run": ("next_run_timestamp_seconds", "when the next one is due"),
-    "last_exit_code": ("last_exit_code", "0 pushed, 3 held back, 4 nothing new; others failed"),
+    "last_exit_code": (
+        "last_exit_code",
+        "0 pushed or up to date, 3 held back, 4 nothing new; others failed",
+    ),
     "failures": ("failures_in_a_row", "retrainings that failed since one did not"),
     "started": ("schedule_started_timestamp_seconds", "when the schedule was started"),
 }
@@ -28,7 +31,7 @@ _RUN_METRICS: dict[str, tuple[str, Callable[[RunRecord], float | None]]] = {
     "start_timestamp_seconds": ("when the newest run was started", lambda run: run.started),
     "seconds": ("how long it took", lambda run: run.seconds or None),
     "exit_code": (
-        "0 pushed, 3 held back; others failed",
+        "0 pushed or up to date, 3 held back; others failed",
         lambda run: None if run.verdict is Verdict.RUNNING else run.exit_code,
     ),
     "gap": ("of its model", lambda run: run.gap),

@@ -160,7 +160,19 @@ def test_a_second_run_on_the_same_data_trains_nothing_and_pushes_nothing(tmp_pat
     told = outcome(launcher, second)
     assert not told["pushed"]
     assert told["up_to_date"]
-    assert "up to date: version 1" in told["record"]["reason"]
+    assert told["record"]["reason"] == "version 1 in service is this very model"
+    # Every place says so, and none that the gate held it back.
+    pushed_model = second["Pusher"].artifacts
+    assert pushed_model["pushed_model"]["metadata"]["verdict"] == "up to date"
+    texts = [
+        launcher.stored(pushed_model["ui_outcome"]["uri"]).read_text(),
+        launcher.stored(second["Evaluator"].artifacts["ui_verdict"]["uri"]).read_text(),
+        launcher.stored(second["Report"].artifacts["ui_report"]["uri"]).read_text(),
+    ]
+    assert second["Report"].artifacts["report"]["metadata"]["verdict"] == "up to date"
+    for text in texts:
+        assert "Up to date" in text
+        assert "Held back" not in text
     assert [p.name for p in (tmp_path / "push").iterdir() if p.name.isdigit()] == ["1"]
     done_before = [
         {name for name, result in run.items() if "done before with the same inputs" in result.log}

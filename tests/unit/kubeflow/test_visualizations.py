@@ -1,5 +1,6 @@
 """What Kubeflow's user interface is given to draw."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -7,6 +8,8 @@ import pytest
 
 from yt8m.components.artifacts.decision import Decision, Estimate
 from yt8m.components.artifacts.evaluation import ClassMetrics, Evaluation, SliceMetrics
+from yt8m.components.artifacts.push_outcome import PushOutcome
+from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.metrics import Batch, MetricAccumulator
 from yt8m.components.metrics.curves import calibration, precision_recall
 from yt8m.kubeflow.container.visualizations import VISUALIZATIONS, add_visualizations, draw
@@ -50,6 +53,38 @@ def test_a_held_model_says_why_as_markdown_and_its_metrics_are_numbers(drawn, tm
     assert verdict["uri"] == "s3://bucket/ui_verdict"
     page = (tmp_path / "s3" / "bucket" / "ui_verdict").read_text()
     assert page.startswith("# Held back\n\ngap 0.6 is below 0.7\n")
+
+
+@pytest.mark.parametrize("blessed", [True, False])
+def test_a_model_that_is_its_own_baseline_is_up_to_date_whatever_the_gate_says(
+    drawn, tmp_path, blessed
+):
+    decision = dataclasses.replace(DECISION, blessed=blessed, is_baseline=True)
+    drawn("blessing", "decision.json", decision.to_json(), ("ui_verdict",))
+    page = (tmp_path / "s3" / "bucket" / "ui_verdict").read_text()
+    assert page.startswith("# Up to date\n\nthe model is the very one in service\n")
+
+
+@pytest.mark.parametrize(
+    ("pushed", "up_to_date", "verdict", "head"),
+    [
+        (True, False, "pushed", "# Pushed as version 4"),
+        (False, False, "held back", "# Held back by the gate: nothing was pushed"),
+        (False, True, "up to date", "# Up to date: nothing was pushed"),
+    ],
+)
+def test_what_became_of_the_model_is_shown_at_pusher(
+    drawn, tmp_path, pushed, up_to_date, verdict, head
+):
+    record = VersionRecord(version=4, reason="so it is")
+    outcome = PushOutcome(
+        pushed=pushed, up_to_date=up_to_date, destination="/models/4", record=record
+    )
+    told = drawn("pushed_model", "pushed.json", outcome.to_json(), ("ui_outcome",))
+    (artifact,) = told["ui_outcome"]["artifacts"]
+    assert artifact["metadata"] == {"verdict": verdict, "reason": "so it is"}
+    page = (tmp_path / "s3" / "bucket" / "ui_outcome").read_text()
+    assert page == f"{head}\n\nso it is\n\n`/models/4`\n"
 
 
 def test_the_report_is_one_file_at_its_uri(drawn, tmp_path):

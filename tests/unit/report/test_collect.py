@@ -13,6 +13,7 @@ from tensorflow_metadata.proto.v0 import anomalies_pb2, statistics_pb2
 
 from yt8m.components.artifacts.evaluation import ClassMetrics, Evaluation, SliceMetrics
 from yt8m.components.artifacts.manifest import Manifest, Shard
+from yt8m.components.artifacts.push_outcome import PushOutcome
 from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.artifacts.version_record import DataRecord, VersionRecord
@@ -156,6 +157,20 @@ def test_a_model_that_was_held_back(tmp_path: Path) -> None:
     report = collect(left(model_blessing=blessing))
     assert report.verdict.outcome is Outcome.HELD_BACK
     assert report.verdict.reason == "gap too low"
+
+
+def test_a_model_that_is_in_service_already_was_not_held_back(tmp_path: Path) -> None:
+    """Whatever the gate says of two scores of one model."""
+    blessing = write(tmp_path / "decision.json", decision(blessed=False, reason="no better"))
+    record = VersionRecord(reason="version 3 in service is this very model")
+    pushed = PushOutcome(pushed=False, up_to_date=True, destination="/models/3", record=record)
+    outcome = write(tmp_path / "push" / "pushed.json", pushed.to_json())
+    verdict = collect(left(model_blessing=blessing, pushed_model=outcome)).verdict
+    assert (verdict.outcome, verdict.reason) == (Outcome.UP_TO_DATE, record.reason)
+    page = render_report(RunReport(verdict=verdict))
+    assert '<div class="verdict good">' in page
+    assert "Up to date: nothing was pushed" in page
+    assert "eld back" not in page
 
 
 @pytest.mark.parametrize(

@@ -40,8 +40,8 @@ class RunArguments(ExecutingArguments):
     the cache: a killed run continues where it was when the same command is given again, and with
     nothing changed it ends at once with the outcome that is known.
 
-    exit codes: 0 pushed, 3 held back by the gate, 1 failed, 2 a mistake in what was given,
-    130 Ctrl-C, 143 SIGTERM.
+    exit codes: 0 pushed or up to date, 3 held back by the gate, 1 failed, 2 a mistake in what was
+    given, 130 Ctrl-C, 143 SIGTERM.
 
     examples:
       yt8m run smoke --data demo/data --root demo/run --push demo/models
@@ -71,8 +71,8 @@ class RetrainArguments(ExecutingArguments):
     With retrain.rollback the version in service is first judged by the gate on the newest labelled
     records; one that falls below it is replaced by the newest older version that passes there.
 
-    exit codes: 0 pushed, 3 held back by the gate, 4 nothing new, 1 failed, 2 a mistake in what was
-    given, 130 Ctrl-C, 143 SIGTERM. With --exit-zero, 3 and 4 become 0.
+    exit codes: 0 pushed or up to date, 3 held back by the gate, 4 nothing new, 1 failed, 2 a
+    mistake in what was given, 130 Ctrl-C, 143 SIGTERM. With --exit-zero, 3 and 4 become 0.
 
     examples:
       yt8m retrain smoke --data demo/data --root demo/run --push demo/models

@@ -120,6 +120,7 @@ def test_how_a_run_ended_is_its_status_and_one_under_way_is_left(
     assert by_name == {
         "run-pushed": "FINISHED",
         "run-held back": "FINISHED",
+        "run-up to date": "FINISHED",
         "run-failed": "FAILED",
         "run-interrupted": "KILLED",
         "run-terminated": "KILLED",

@@ -9,10 +9,10 @@ from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.push_outcome import PushOutcome
 from yt8m.components.artifacts.run_outputs import RunOutputs
-from yt8m.components.artifacts.run_record import Verdict
+from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.artifacts.version_record import DataRecord, VersionRecord
 from yt8m.pipeline.config import NotifyConfig
-from yt8m.pipeline.run.finish import notify, read_outcome
+from yt8m.pipeline.run.finish import in_words, notify, read_outcome
 from yt8m.schemas.errors import Yt8mError
 
 
@@ -35,27 +35,45 @@ def test_a_broken_hook_is_a_warning_and_no_more(command, said):
     assert said in notify(NotifyConfig(command=command, timeout_s=1.0), {})
 
 
-def outputs_of(place, *, pushed):
+def outputs_of(place, *, pushed, up_to_date=False):
     record = VersionRecord(
         version=4 if pushed else 0,
-        reason="good" if pushed else "too low",
+        reason="good" if pushed else "too low" if not up_to_date else "this very model",
         baseline_version=3,
         metrics={"gap": Estimate(value=0.7), "map": Estimate()},
         data=DataRecord(spans=(1, 2)),
     )
     decision = Decision(blessed=pushed, reason="", differences={"gap": Estimate(value=0.1)})
-    (place / "pushed.json").write_text(PushOutcome(pushed=pushed, record=record).to_json())
+    outcome = PushOutcome(pushed=pushed, up_to_date=up_to_date, record=record)
+    (place / "pushed.json").write_text(outcome.to_json())
     (place / "decision.json").write_text(decision.to_json())
     (place / "report.html").write_text("<!doctype html>")
     return RunOutputs(dict.fromkeys(("pushed_model", "model_blessing", "report"), str(place)))
 
 
 @pytest.mark.parametrize(
-    ("pushed", "verdict", "version", "reason"),
-    [(True, Verdict.PUSHED, 4, "good"), (False, Verdict.HELD_BACK, 0, "too low")],
+    ("pushed", "verdict", "version", "reason", "exit_code", "words"),
+    [
+        (True, Verdict.PUSHED, 4, "good", 0, "pushed: version 4"),
+        (False, Verdict.HELD_BACK, 0, "too low", 3, "held back, nothing was pushed: too low"),
+        (
+            False,
+            Verdict.UP_TO_DATE,
+            0,
+            "this very model",
+            0,
+            "up to date, nothing was pushed: this very model",
+        ),
+    ],
 )
-def test_the_outcome_is_what_pusher_and_the_gate_left(tmp_path, pushed, verdict, version, reason):
-    assert read_outcome(outputs_of(tmp_path, pushed=pushed)) == {
+def test_the_outcome_is_what_pusher_and_the_gate_left(
+    tmp_path, pushed, verdict, version, reason, exit_code, words
+):
+    outputs = outputs_of(tmp_path, pushed=pushed, up_to_date=verdict is Verdict.UP_TO_DATE)
+    record = RunRecord(run_id="r", started=0.0, **read_outcome(outputs))
+    assert (record.exit_code, record.verdict.is_complete) == (exit_code, True)
+    assert in_words(record).startswith(words)
+    assert read_outcome(outputs) == {
         "verdict": verdict,
         "reason": reason,
         "version": version,
