@@ -15,14 +15,13 @@ from yt8m.components import storage
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.registry.find_model import find_model
 from yt8m.components.trainer.backends.kubernetes_api import Clock, KubernetesApi, connect
-from yt8m.components.trainer.backends.kubernetes_job import run_to_completion
+from yt8m.components.trainer.backends.kubernetes_job import Attempt, run_to_completion
 from yt8m.components.trainer.backends.kubernetes_manifest import (
     JobRequest,
     create_manifest,
     kind_of,
 )
 from yt8m.components.trainer.cluster.heartbeat import FILE_NAME as HEARTBEAT
-from yt8m.components.trainer.cluster.heartbeat import sending_heartbeats
 from yt8m.components.trainer.job import FILE_NAME as JOB_FILE
 from yt8m.components.trainer.job import TrainingJob, parse_job, training_code
 from yt8m.components.trainer.kubernetes_config import JobSetBackend, TFJobBackend
@@ -65,13 +64,7 @@ class Kubernetes:
             abandoned_after_s=self._config.abandoned_after_s,
             code_version=training_code(job.trainer, job.transform) if image == own_image else "",
         )
-        with sending_heartbeats(sign, every_s=_heartbeat_every_s(self._config.abandoned_after_s)):
-            self._run_followed(job, watched, directory, image)
-
-    def _run_followed(
-        self, job: TrainingJob, watched: TrainingJob, directory: str, image: str
-    ) -> None:
-        shared = share(watched, directory)
+        shared = shared_job(watched, directory)
         request = JobRequest(
             key=_key(job),
             image=image,
@@ -90,9 +83,14 @@ class Kubernetes:
             self._config,
             manifest,
             say=_log.info,
-            before_create=wipe,
+            attempt=Attempt(
+                pod=os.environ.get("HOSTNAME", ""),
+                heartbeat=sign,
+                heartbeat_every_s=_heartbeat_every_s(self._config.abandoned_after_s),
+                prepare=lambda: share(watched, directory),
+                before_create=wipe,
+            ),
             clock=self._clock,
-            pod=os.environ.get("HOSTNAME", ""),
         )
         check_export(shared.export_dir)
         _bring_home(shared.export_dir, job.export_dir, last=MODEL_FILE)
@@ -108,14 +106,9 @@ class Kubernetes:
         return storage.join(work_dir, "jobs", _key(job))
 
 
-def share(job: TrainingJob, directory: str) -> TrainingJob:
-    """The same job with everything it reads and writes below the shared `directory`.
-
-    The job's file is written last. Where it is there already its inputs are too, and pods of an
-    earlier attempt may be reading them: they are left alone.
-    """
-    sources = [source for source in fields_with(job, SourcePath) if source.value]
-    places = {s.value: _seen_by_all(s.value, directory, f"inputs/{s.path}") for s in sources}
+def shared_job(job: TrainingJob, directory: str) -> TrainingJob:
+    """The same job with everything it reads and writes below the shared `directory`."""
+    places = _places(job, directory)
     shared = replace(
         replaced(job, SourcePath, lambda path: places.get(path, "")),
         checkpoint_dir=_seen_by_all(job.checkpoint_dir, directory, "checkpoints"),
@@ -124,14 +117,29 @@ def share(job: TrainingJob, directory: str) -> TrainingJob:
         export_dir=storage.join(directory, "export"),
     )
     # Wiping is for the job as a whole: a pod that begins again continues.
-    shared = replace(shared, trainer=replace(shared.trainer, start_new_model=False))
+    return replace(shared, trainer=replace(shared.trainer, start_new_model=False))
+
+
+def _places(job: TrainingJob, directory: str) -> dict[str, str]:
+    """Where pods see what the job reads, by where it lies here."""
+    sources = [source for source in fields_with(job, SourcePath) if source.value]
+    return {s.value: _seen_by_all(s.value, directory, f"inputs/{s.path}") for s in sources}
+
+
+def share(job: TrainingJob, directory: str) -> None:
+    """Put the shared job, and what it reads, into `directory`.
+
+    The job's file is written last. Where it is there already its inputs are too, and pods of an
+    earlier attempt may be reading them: they are left alone.
+    """
+    shared, places = shared_job(job, directory), _places(job, directory)
     file = storage.join(directory, JOB_FILE)
     is_complete = storage.exists(file) and _reads_the_same(storage.read_text(file), shared)
-    for source in sources:
-        _COPIES[source.role.content](source.value, places[source.value], is_complete)
+    for source in fields_with(job, SourcePath):
+        if source.value:
+            _COPIES[source.role.content](source.value, places[source.value], is_complete)
     if not is_complete or storage.read_text(file) != shared.to_json():
         storage.write_text(file, shared.to_json())
-    return shared
 
 
 def _reads_the_same(text: str, job: TrainingJob) -> bool:

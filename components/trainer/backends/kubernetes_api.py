@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,6 +17,9 @@ T = TypeVar("T")
 _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _TIMEOUT_S = (10, 60)
 _LONGEST_WAIT_S = 15.0
+# An API server that starts refuses what it allows a moment later: it has not read its roles yet.
+_REFUSED_FOR_S = 10.0
+_JOBS, _PODS, _LOGS = "jobs", "pods", "pods/log"
 _log = logging.getLogger(__name__)
 
 
@@ -49,6 +52,7 @@ class KubernetesApi:
         self._kind, self.namespace = kind, namespace
         self._patience_s, self._clock = patience_s, clock or Clock()
         self._can_read_logs = True
+        self._allowed: set[str] = set()  # what this account has been let do already
         self._objects, self._core = k8s.CustomObjectsApi(client), k8s.CoreV1Api(client)
         self._client = client
 
@@ -71,24 +75,22 @@ class KubernetesApi:
             allowed=404,
         )
 
-    def delete(self, name: str) -> None:
-        """The job and its pods; not being there is success."""
+    def delete(self, name: str, *, uid: str = "") -> None:
+        """The job and its pods; not being there is success, and so is another one in its place."""
+        body: dict[str, Any] = {"propagationPolicy": "Foreground"}
+        if uid:
+            body["preconditions"] = {"uid": uid}
         self._try(
             lambda: self._objects.delete_namespaced_custom_object(
-                *self._where(name), propagation_policy="Foreground", _request_timeout=_TIMEOUT_S
+                *self._where(name), body=body, _request_timeout=_TIMEOUT_S
             ),
-            allowed=404,
+            allowed=(404, 409),
         )
 
     def workflows_of(self, pod: str) -> list[dict[str, Any]]:
         """Owner references to the Workflow that runs `pod`; none outside of Kubeflow."""
         try:
-            found = self._try(
-                lambda: self._core.read_namespaced_pod(
-                    pod, self.namespace, _request_timeout=_TIMEOUT_S
-                ),
-                allowed=404,
-            )
+            found = self._pod(pod)
         except ForbiddenError as error:
             _log.warning("%s; the job will outlive its Workflow", error)
             return []
@@ -99,25 +101,44 @@ class KubernetesApi:
             if o.kind == "Workflow"
         ]
 
-    def set_owners(self, name: str, owners: Sequence[Mapping[str, Any]]) -> None:
-        """Make the job that of another Workflow, or it would go with the one that made it."""
-        body = {"metadata": {"ownerReferences": list(owners)}}
+    def is_running(self, pod: str) -> bool:
+        """Whether the pod is there, has not ended, and is not about to go."""
         try:
-            self._try(
-                lambda: self._objects.patch_namespaced_custom_object(
-                    *self._where(name), body, _request_timeout=_TIMEOUT_S
-                ),
-                allowed=404,
-            )
-        except ForbiddenError as error:
-            _log.warning("%s; the job goes with the Workflow that made it", error)
+            found = self._pod(pod)
+        except ForbiddenError:  # its heartbeat alone tells, then
+            return False
+        if found is None or found.metadata.deletion_timestamp is not None:
+            return False
+        return bool(found.status is not None and found.status.phase in ("Pending", "Running"))
+
+    def _pod(self, name: str) -> Any:
+        return self._try(
+            lambda: self._core.read_namespaced_pod(
+                name, self.namespace, _request_timeout=_TIMEOUT_S
+            ),
+            allowed=404,
+            what=_PODS,
+        )
+
+    def take_over(self, job: Mapping[str, Any], metadata: Mapping[str, Any]) -> bool:
+        """Merge `metadata` into that of the job; False where somebody else has changed it since."""
+        found = job["metadata"]
+        body = {"metadata": {**metadata, "resourceVersion": found["resourceVersion"]}}
+        made = self._try(
+            lambda: self._objects.patch_namespaced_custom_object(
+                *self._where(found["name"]), body, _request_timeout=_TIMEOUT_S
+            ),
+            allowed=(404, 409),
+        )
+        return made is not None
 
     def pods(self, name: str) -> list[dict[str, Any]]:
         selector = f"{self._kind.name_label}={name}"
         found = self._try(
             lambda: self._core.list_namespaced_pod(
                 self.namespace, label_selector=selector, _request_timeout=_TIMEOUT_S
-            )
+            ),
+            what=_PODS,
         )
         items = found.items if found is not None else []
         return [self._client.sanitize_for_serialization(pod) for pod in items]
@@ -133,6 +154,7 @@ class KubernetesApi:
                     pod, self.namespace, timestamps=True, _request_timeout=_TIMEOUT_S, **more
                 ),
                 allowed=(400, 404),
+                what=_LOGS,
             )
         except ForbiddenError as error:
             self._can_read_logs = False
@@ -144,28 +166,37 @@ class KubernetesApi:
         kind = self._kind
         return kind.group, kind.version, self.namespace, kind.plural, name
 
-    def _try(self, call: Callable[[], T], *, allowed: int | tuple[int, ...] = ()) -> T | None:
+    def _try(
+        self, call: Callable[[], T], *, allowed: int | tuple[int, ...] = (), what: str = _JOBS
+    ) -> T | None:
         """`call`, again on connection errors, 429 and 5xx; None where the status is `allowed`.
 
-        The pods train on while the API server is away, so it is waited for in minutes.
+        The pods train on while the API server is away, so it is waited for in minutes. So is what
+        it refuses to one whom it let do the same before: it starts, or a role is being changed.
         """
         import urllib3
         from kubernetes.client.exceptions import ApiException
 
         expected = (allowed,) if isinstance(allowed, int) else allowed
-        wait_s, deadline = 0.5, self._clock.now() + self._patience_s
+        began = self._clock.now()
+        wait_s, deadline = 0.5, began + self._patience_s
+        refused_until = deadline if what in self._allowed else began + _REFUSED_FOR_S
         is_first = True
         while True:
             try:
-                return call()
+                answer = call()
             except ApiException as error:
                 if error.status in expected:
                     return None
-                if not (error.status == 429 or error.status >= 500):
+                is_refused = _is_refused(error) and self._clock.now() + wait_s <= refused_until
+                if not (is_refused or error.status == 429 or error.status >= 500):
                     raise self._explain(error) from None
                 reason = f"{error.status} {_said(error)}"
             except urllib3.exceptions.HTTPError as error:
                 reason = str(error)
+            else:
+                self._allowed.add(what)
+                return answer
             if self._clock.now() + wait_s > deadline:
                 raise Yt8mError(
                     f"the Kubernetes API has not answered for {self._patience_s:.0f} s "
@@ -179,7 +210,7 @@ class KubernetesApi:
 
     def _explain(self, error: Any) -> Yt8mError:
         said, kind = _said(error), self._kind
-        if error.status == 403 and "cannot " in said:  # by RBAC; a quota is a 403 as well
+        if _is_refused(error):
             return ForbiddenError(
                 f"Kubernetes: {said}; the service account needs get, list, create, patch and "
                 f"delete on {kind.plural}.{kind.group} and get, list on pods and pods/log"
@@ -190,6 +221,11 @@ class KubernetesApi:
                 "not installed in this cluster"
             )
         return UserError(f"Kubernetes refused the {kind.kind} ({error.status}): {said}")
+
+
+def _is_refused(error: Any) -> bool:
+    """By RBAC; a quota is a 403 as well."""
+    return bool(error.status == 403 and "cannot " in _said(error))
 
 
 def _said(error: Any) -> str:

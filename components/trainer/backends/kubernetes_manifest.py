@@ -21,6 +21,7 @@ from yt8m.schemas.kubernetes import GPUS_VARIABLE
 
 PORT = 2222
 DIGEST = "yt8m/manifest"  # annotation: tells a job of this very description from an older one
+TRAINER = "yt8m/trainer"  # annotation: the pod and the process that follow the job
 _INDEX = "YT8M_TASK_INDEX"
 _CONTAINER = "tensorflow"  # the training operator looks for this very name
 # No restart puts right what a person gave, or brings a Trainer back that has gone.

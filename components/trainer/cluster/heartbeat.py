@@ -52,6 +52,29 @@ def sending_heartbeats(path: str, *, every_s: float) -> Iterator[None]:
         thread.join()
 
 
+class Pulse:
+    """Whether somebody renews a heartbeat: it changed within the last `within_s`, seen from here.
+
+    Not known before it was looked at for that long.
+    """
+
+    def __init__(self, path: str, *, within_s: float, now: Callable[[], float]) -> None:
+        self._path, self._within_s, self._now = path, within_s, now
+        self._sign, self._since = _read(path), now()
+        self._has_changed = False
+
+    def beats(self) -> bool | None:
+        """None as long as it is not known."""
+        if not self._path:
+            return False
+        now, sign = self._now(), _read(self._path)
+        if sign and sign != self._sign:
+            self._sign, self._since, self._has_changed = sign, now, True
+        if now - self._since < self._within_s:
+            return self._has_changed or None
+        return False
+
+
 class Watch:
     """Looks at a heartbeat from time to time; without a path there is nothing to see."""
 
@@ -60,12 +83,12 @@ class Watch:
     ) -> None:
         self._path, self._patience_s, self._now = path, patience_s, now
         self._is_on = bool(path) and patience_s > 0
-        self._sign = self._read(path) if self._is_on else ""
+        self._sign = _read(path) if self._is_on else ""
         self._changed_at = self._looked_at = now()
 
     def check(self) -> None:
         """Abandoned where a process before this one found it so, and nothing has changed since."""
-        if self._is_on and self._sign and self._sign == self._read(self._path + _ENDED):
+        if self._is_on and self._sign and self._sign == _read(self._path + _ENDED):
             raise Abandoned("nobody follows this training; an attempt before has saved its state")
 
     def is_abandoned(self) -> bool:
@@ -75,7 +98,7 @@ class Watch:
         now = self._now()
         if now - self._looked_at >= self._patience_s / _LOOKS:
             self._looked_at = now
-            sign = self._read(self._path)
+            sign = _read(self._path)
             if sign and sign != self._sign:
                 self._sign, self._changed_at = sign, now
         return now - self._changed_at >= self._patience_s
@@ -88,8 +111,11 @@ class Watch:
             f"(trainer.backend.abandoned_after_s): {message}"
         )
 
-    def _read(self, path: str) -> str:
-        try:
-            return storage.read_text(path)
-        except OSError:  # not there (yet), or a storage that is away: no change is seen
-            return ""
+
+def _read(path: str) -> str:
+    if not path:
+        return ""
+    try:
+        return storage.read_text(path)
+    except OSError:  # not there (yet), or a storage that is away: no change is seen
+        return ""

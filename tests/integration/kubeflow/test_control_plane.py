@@ -25,9 +25,10 @@ from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.registry.kserve import ServiceRequest, inference_service
 from yt8m.components.registry.versions import Version
 from yt8m.components.trainer.backends.kubernetes_api import KubernetesApi
-from yt8m.components.trainer.backends.kubernetes_job import run_to_completion
+from yt8m.components.trainer.backends.kubernetes_job import Attempt, run_to_completion
 from yt8m.components.trainer.backends.kubernetes_manifest import (
     JOBSET,
+    TRAINER,
     JobRequest,
     create_manifest,
 )
@@ -103,7 +104,7 @@ def _run(cluster, name, script, *, account=ACCOUNT, patience_s=120.0, pod="", **
     api = KubernetesApi(JOBSET, NAMESPACE, cluster.client(account), patience_s=patience_s)
     said = []
     manifest = create_manifest(backend, request)
-    run_to_completion(api, backend, manifest, say=said.append, pod=pod)
+    run_to_completion(api, backend, manifest, say=said.append, attempt=Attempt(pod=pod))
     return said
 
 
@@ -349,6 +350,62 @@ def test_a_job_goes_with_the_workflow_of_the_pod_that_asked_for_it(cluster):
         _run(cluster, "owned", "sleep 600", pod="nightly-trainer")
     deleting.join()
     _until(lambda: not _pods(cluster, "owned"))
+
+
+def test_of_two_runs_that_want_one_training_the_second_waits_and_harms_nothing(cluster, volume):
+    """Another variable makes another job of the same name; then the first Trainer's pod goes."""
+    for pod in ("twin-a", "twin-b"):
+        _start_pod(cluster, pod, ["sleep", "600"])
+    _until(lambda: cluster.log("twin-a") is not None)
+    script = "echo begun; while [ ! -e /mnt/yt8m/twins-done ]; do sleep .2; done"
+    mounts = (Mount(path=str(SHARED), claim="yt8m"),)
+    with ThreadPoolExecutor() as beside:
+        first = beside.submit(_run, cluster, "twins", script, pod="twin-a", mounts=mounts)
+        _until(lambda: any("Running" in p["status"]["phase"] for p in _pods(cluster, "twins")))
+        uid = _jobset(cluster, "twins")["metadata"]["uid"]
+        other = {"environment": {"X": "y"}, "mounts": mounts, "pod": "twin-b"}
+        second = beside.submit(_run, cluster, "twins", script, **other)
+        time.sleep(5.0)
+        assert not second.done()
+        assert _jobset(cluster, "twins")["metadata"]["uid"] == uid
+        assert not _jobset(cluster, "twins")["status"].get("restarts", 0)
+        (volume / "twins-done").touch()
+        assert "created" in first.result()[0]
+        time.sleep(3.0)
+        assert not second.done()  # the pod of the first still brings the result home
+        _kill_pod(cluster, "twin-a")
+        said = second.result()
+    assert "is followed by pod twin-a" in said[0]
+    assert [line.partition(" ")[0] for line in said[1:3]] == ["replacing", "created"]
+    assert _jobset(cluster, "twins")["metadata"]["uid"] != uid
+
+
+def test_a_job_whose_trainer_has_gone_is_adopted_by_one_of_two_that_try(cluster):
+    backend = JobSetBackend(roles={"chief": RoleConfig()}, poll_s=0.5)
+    request = JobRequest(key="orphan", image="here", command=("sh", "-c", "sleep 20"))
+    api = KubernetesApi(JOBSET, NAMESPACE, cluster.client(ACCOUNT), patience_s=60)
+    manifest = create_manifest(backend, request)
+    manifest["metadata"]["annotations"][TRAINER] = "gone-trainer/1"
+    assert api.create(manifest)
+    uid = _jobset(cluster, "orphan")["metadata"]["uid"]
+    for pod in ("heir-a", "heir-b"):
+        _start_pod(cluster, pod, ["sleep", "600"])
+    with ThreadPoolExecutor() as beside:
+        heirs = [
+            beside.submit(_run, cluster, "orphan", "sleep 20", pod=pod)
+            for pod in ("heir-a", "heir-b")
+        ]
+        _until(lambda: _trainer(cluster, "orphan") != "gone-trainer/1")
+        trainer = _trainer(cluster, "orphan")
+        said = ["; ".join(heir.result()) for heir in heirs]
+    assert sum("following it" in text for text in said) == 1
+    assert sum("is followed by pod heir-" in text for text in said) == 1
+    assert _trainer(cluster, "orphan") == trainer
+    assert _jobset(cluster, "orphan")["metadata"]["uid"] == uid
+
+
+def _trainer(cluster, key):
+    return _jobset(cluster, key)["metadata"]["annotations"][TRAINER]
 
 
 # Real training.

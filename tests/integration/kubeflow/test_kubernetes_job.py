@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -14,8 +15,9 @@ import yaml
 from k8s_server import K8sServer, serve
 
 from yt8m.components.trainer.backends.kubernetes_api import Clock, KubernetesApi, connect
-from yt8m.components.trainer.backends.kubernetes_job import run_to_completion
+from yt8m.components.trainer.backends.kubernetes_job import Attempt, run_to_completion
 from yt8m.components.trainer.backends.kubernetes_manifest import (
+    TRAINER,
     JobRequest,
     create_manifest,
     kind_of,
@@ -226,7 +228,10 @@ def test_forbidden_logs_are_said_once_and_the_training_goes_on(server, api, back
     )
     _run(api, backend, course)
     assert caplog.text.count("going on without the chief's log") == 1
-    assert server.count("/log$") == 1
+    # An API server that starts refuses for a moment, so it is asked again; then no more.
+    logs = [number for number, asked in enumerate(server.requests) if asked.endswith("/log")]
+    assert 1 < len(logs) < 10
+    assert logs[-1] < len(server.requests) - 2
 
 
 def test_a_mistake_in_what_was_given_ends_as_one(server, api, backend):
@@ -298,14 +303,20 @@ def test_a_job_belongs_to_the_workflow_that_waits_for_it(server, api, backend):
     for workflow in ("first", "second"):
         pod, owner = _trainer_pod(server, workflow)
         course = Course(lambda: server.finish(NAME, succeeded=True))
-        run_to_completion(api, backend, manifest, say=print, clock=course.clock, pod=pod)
+        attempt = Attempt(pod=pod)
+        run_to_completion(api, backend, manifest, say=print, clock=course.clock, attempt=attempt)
         assert server.jobs[NAME]["metadata"]["ownerReferences"] == [owner]
+        assert server.jobs[NAME]["metadata"]["annotations"][TRAINER] == attempt.trainer
+        del server.pods[pod]
+        server.jobs[NAME]["status"] = {}
 
 
 def test_outside_of_kubeflow_a_job_belongs_to_nobody(server, api, backend):
     course = Course(lambda: server.finish(NAME, succeeded=True))
     manifest = create_manifest(backend, REQUEST)
-    run_to_completion(api, backend, manifest, say=print, clock=course.clock, pod="laptop")
+    run_to_completion(
+        api, backend, manifest, say=print, clock=course.clock, attempt=Attempt(pod="laptop")
+    )
     assert "ownerReferences" not in server.jobs[NAME]["metadata"]
 
 
@@ -340,12 +351,223 @@ def test_ctrl_c_deletes_the_job(server, api, backend):
     assert server.jobs == {}
 
 
+# Twins: two runs with one key, and so with jobs of one name.
+
+
+def _job_of(server, api, backend, pod="", workflow="first", **changes):
+    """A running job that another Trainer has made."""
+    manifest = create_manifest(backend, replace(REQUEST, **changes))
+    other = Attempt(pod=pod)
+    manifest["metadata"]["annotations"][TRAINER] = other.trainer
+    if pod:
+        owner = _trainer_pod(server, workflow)[1]
+        server.pods[pod]["status"] = {"phase": "Running"}
+        manifest["metadata"]["ownerReferences"] = [owner]
+    api.create(manifest)
+    server.start_pods(NAME)
+    return other
+
+
+def _follow(api, backend, course, **attempt):
+    said, attempt = [], Attempt(**attempt)
+    manifest = create_manifest(backend, REQUEST)
+    run_to_completion(api, backend, manifest, say=said.append, clock=course.clock, attempt=attempt)
+    return said
+
+
+SAME, OTHER_IMAGE, OTHER_VARIABLE = {}, {"image": "registry/yt8m:2"}, {"environment": {"A": "c"}}
+
+
+@pytest.mark.parametrize("changes", [SAME, OTHER_IMAGE, OTHER_VARIABLE], ids=str)
+def test_a_job_whose_trainer_lives_is_waited_for_and_left_as_it_is(server, api, backend, changes):
+    other = _job_of(server, api, backend, "first-trainer", **changes)
+    seen = []
+
+    def look():
+        job = server.jobs[NAME]
+        seen.append((job["metadata"]["uid"], job["metadata"]["annotations"][TRAINER]))
+
+    def end():
+        server.finish(NAME, succeeded=True)
+        server.pods["first-trainer"]["status"]["phase"] = "Succeeded"
+
+    course = Course(*[look] * 20, end, lambda: None, lambda: server.finish(NAME, succeeded=True))
+    said = _follow(api, backend, course, pod="second-trainer")
+    assert len(set(seen)) == 1
+    assert seen[0][1] == other.trainer
+    assert "is followed by pod first-trainer of Workflow first" in said[0]
+    assert len([line for line in said if line.startswith("waiting")]) == 1
+    assert server.count("PATCH") == 0
+    assert server.count("DELETE") == (0 if changes is SAME else 1)
+
+
+@pytest.mark.parametrize("changes", [SAME, OTHER_IMAGE], ids=str)
+def test_who_is_interrupted_while_waiting_deletes_nobodys_job(server, api, backend, changes):
+    _job_of(server, api, backend, "first-trainer", **changes)
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        _follow(api, backend, Course(lambda: None, interrupt), pod="second-trainer")
+    assert list(server.jobs) == [NAME]
+    assert server.count("DELETE") == 0
+
+
+def _vanish(pods):
+    del pods["first-trainer"]
+
+
+def _terminate(pods):
+    pods["first-trainer"]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+
+
+def _fail(pods):
+    pods["first-trainer"]["status"]["phase"] = "Failed"
+
+
+@pytest.mark.parametrize("end", [_vanish, _terminate, _fail])
+def test_a_job_whose_trainer_has_gone_is_adopted_and_then_ones_own(server, api, backend, end):
+    _job_of(server, api, backend, "first-trainer")
+    end(server.pods)
+
+    def interrupt():
+        assert server.jobs[NAME]["metadata"]["annotations"][TRAINER].startswith("second-trainer/")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        _follow(api, backend, Course(interrupt), pod="second-trainer")
+    assert server.jobs == {}
+
+
+def test_the_next_try_of_the_same_workflow_adopts_at_once(server, api, backend):
+    """Its node may be lost, and its pod said to run for minutes."""
+    _job_of(server, api, backend, "first-trainer")
+    again, _ = _trainer_pod(server, "first")
+    course = Course(lambda: server.finish(NAME, succeeded=True))
+    said = _follow(api, backend, course, pod=again)
+    assert "of an earlier attempt; following it" in said[0]
+
+
+def test_without_pods_a_heartbeat_alone_tells_whether_a_trainer_lives(
+    server, api, backend, tmp_path
+):
+    beat, times = tmp_path / "heartbeat", iter(range(99))
+    beat.write_text("from before")
+    _job_of(server, api, backend)
+
+    def renew():
+        beat.write_text(str(next(times)))
+
+    course = Course(*[renew] * 10, *[lambda: None] * 4, lambda: server.finish(NAME, succeeded=True))
+    before = server.jobs[NAME]["metadata"]["annotations"][TRAINER]
+    lines = _follow(api, backend, course, heartbeat=str(beat), heartbeat_every_s=1.0)
+    assert lines[0].endswith("is followed by another process")
+    assert "of an earlier attempt; following it" in lines[1]
+    assert course.time >= 13  # ten renewals, and then none for three times as long as usual
+    assert server.jobs[NAME]["metadata"]["annotations"][TRAINER] != before
+
+
+def test_a_trainer_that_was_frozen_and_lost_its_job_waits_and_deletes_nothing(server, api, backend):
+    def take():
+        _trainer_pod(server, "second")
+        server.pods["second-trainer"]["status"] = {"phase": "Running"}
+        job = {"metadata": {**server.jobs[NAME]["metadata"]}}
+        assert api.take_over(job, {"annotations": {TRAINER: "second-trainer/1"}})
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    said = []
+    with pytest.raises(KeyboardInterrupt):
+        run_to_completion(
+            api,
+            backend,
+            create_manifest(backend, REQUEST),
+            say=said.append,
+            clock=Course(lambda: server.start_pods(NAME), take, interrupt).clock,
+            attempt=Attempt(pod="laptop"),
+        )
+    assert "is followed by pod second-trainer" in said[-2]
+    assert said[-1] == f"cancelled: {NAME} stays, for pod second-trainer follows it"
+    assert list(server.jobs) == [NAME]
+
+
+def test_of_two_that_adopt_at_the_same_time_one_does(server, api, backend, monkeypatch):
+    _job_of(server, api, backend)
+    take_over, first = api.take_over, []
+
+    def late(job, metadata):
+        if not first:
+            first.append(take_over(job, {"annotations": {TRAINER: "faster-trainer/1"}}))
+            _trainer_pod(server, "faster")
+            server.pods["faster-trainer"]["status"] = {"phase": "Running"}
+        return take_over(job, metadata)
+
+    monkeypatch.setattr(api, "take_over", late)
+    said = _follow(api, backend, Course(lambda: server.finish(NAME, succeeded=True)))
+    assert "is followed by pod faster-trainer" in said[0]
+    assert server.jobs[NAME]["metadata"]["annotations"][TRAINER] == "faster-trainer/1"
+
+
+def test_another_job_of_the_same_name_is_not_deleted(server, api, backend):
+    _job_of(server, api, backend)
+    api.delete(NAME, uid="that of a job before")
+    assert list(server.jobs) == [NAME]
+    api.delete(NAME, uid=server.jobs[NAME]["metadata"]["uid"])
+    assert server.jobs == {}
+
+
+# An API server that starts has not read its roles yet.
+
+
+@pytest.mark.parametrize(
+    ("pattern", "times", "is_allowed_before", "ends"),
+    [
+        (".", 3, True, True),
+        ("GET .*/(tfjobs|jobsets)/", 6, True, True),  # for about half a minute
+        ("GET .*/pods$", 6, True, True),
+        ("POST", 2, False, True),  # asked for the first time: it is believed after ten seconds
+        ("POST", 99, False, False),
+        ("GET .*/(tfjobs|jobsets)/", 99, True, False),
+    ],
+)
+def test_a_refusal_of_what_was_allowed_before_is_waited_for(
+    server, backend, pattern, times, is_allowed_before, ends
+):
+    course = Course()
+    with serve(server) as client:
+        api = KubernetesApi(kind_of(backend), "team", client, patience_s=60, clock=course.clock)
+        began = []
+
+        def refuse():
+            began.append(course.time)
+            server.refuse(pattern, times=times)
+
+        if not is_allowed_before:
+            refuse()
+        course.steps = [lambda: server.start_pods(NAME)] if is_allowed_before else []
+        following = Course(
+            lambda: server.start_pods(NAME),
+            refuse if is_allowed_before else lambda: None,
+            lambda: server.finish(NAME, succeeded=True),
+        )
+        if ends:
+            _run(api, backend, following)
+        else:
+            with pytest.raises(UserError, match="service account needs"):
+                _run(api, backend, following)
+            patience = 60 if is_allowed_before else 10
+            assert patience / 2 < course.time - began[0] <= patience
+    assert not server.jobs or server.count("DELETE") == 0
+
+
 _CALLER = """
 import sys
 from kubernetes import client
 from yt8m.components.trainer.backends.kubernetes_api import KubernetesApi
 from yt8m.components.trainer.kubernetes_config import TFJobBackend
-from yt8m.components.trainer.backends.kubernetes_job import run_to_completion
+from yt8m.components.trainer.backends.kubernetes_job import Attempt, run_to_completion
 from yt8m.components.trainer.backends.kubernetes_manifest import *
 api = KubernetesApi(TFJOB, "team", client.ApiClient(client.Configuration(host=sys.argv[1])))
 backend = TFJobBackend(poll_s=0.1)

@@ -10,6 +10,7 @@ from yt8m.components.trainer.backends.kubernetes import (
     check_export,
     patient_job,
     share,
+    shared_job,
 )
 from yt8m.components.trainer.config import TeacherConfig, TrainerConfig
 from yt8m.components.trainer.job import TrainingJob, parse_job
@@ -52,7 +53,8 @@ def job(tmp_path):
 
 def test_every_path_of_the_shared_job_is_seen_by_all_and_filled(job, tmp_path):
     work = tmp_path / "work"
-    shared = share(job, str(work / "jobs" / "run1"))
+    share(job, str(work / "jobs" / "run1"))
+    shared = shared_job(job, str(work / "jobs" / "run1"))
     assert parse_job((work / "jobs" / "run1" / "job.json").read_text()) == shared
     paths = [v for v in vars(shared).values() if isinstance(v, str) and v.startswith("/")]
     assert len(paths) == 8
@@ -66,7 +68,8 @@ def test_every_path_of_the_shared_job_is_seen_by_all_and_filled(job, tmp_path):
 
 
 def test_of_weights_to_start_from_the_newest_checkpoint_is_shared(job, tmp_path):
-    shared = share(job, str(tmp_path / "work" / "jobs" / "run1"))
+    share(job, str(tmp_path / "work" / "jobs" / "run1"))
+    shared = shared_job(job, str(tmp_path / "work" / "jobs" / "run1"))
     copied = Path(find_checkpoint(shared.trainer.warm_start) + ".index")
     assert copied.read_text() == "earlier/ckpt-3.index"
     assert sorted(p.name for p in copied.parent.iterdir()) == [

@@ -6,6 +6,7 @@ It keeps state, can be told to fail, and leaves the work of the operator to the 
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import socket
@@ -52,10 +53,15 @@ class K8sServer:
         self.reviewed: list[str] = []  # whose permissions were asked for; empty: the caller's
         self.forbidden = ""  # a pattern of requests that the service account may not make
         self._stamp = 0
+        self._versions = itertools.count(1)
         self.lock = threading.RLock()
 
     def fail(self, pattern: str, **how: Any) -> None:
         self.faults.append(Fault(pattern, **how))
+
+    def refuse(self, pattern: str, *, times: int) -> None:
+        """Answer as an API server that has not read its roles yet."""
+        self.faults.append(Fault(pattern, status=403, times=times))
 
     def count(self, pattern: str) -> int:
         return sum(bool(re.search(pattern, request)) for request in self.requests)
@@ -109,6 +115,7 @@ class K8sServer:
             "message": message or ended.message.format(job=job),
         }
         self.jobs[job]["status"] = {"conditions": [condition]}
+        self._change(job)
 
     def pod_name(self, job: str, role: str, index: int = 0) -> str:
         return OPERATORS[self.jobs[job]["kind"]].pod_name(job, role, index)
@@ -153,17 +160,32 @@ class K8sServer:
             if name in self.jobs:
                 return _error(409, f'{manifest["kind"]} "{name}" already exists')
             self.jobs[name] = {**manifest, "status": {}}
+            self.jobs[name]["metadata"] |= {"uid": f"uid-{next(self._versions)}"}
+            self._change(name)
             return 201, self.jobs[name]
         if name not in self.jobs:
             return _error(404, f'"{name}" not found')
+        sent = json.loads(body or b"{}")
+        metadata = self.jobs[name]["metadata"]
         if method == "DELETE":
+            if sent.get("preconditions", {}).get("uid", metadata["uid"]) != metadata["uid"]:
+                return _error(409, "Precondition failed: UID in precondition")
             job = self.jobs.pop(name)
             for pod in [n for n in self.pods if n.startswith(f"{name}-")]:
                 del self.pods[pod]
             return 200, job
         if method == "PATCH":
-            self.jobs[name]["metadata"] |= json.loads(body)["metadata"]
+            changes = sent["metadata"]
+            version = changes.pop("resourceVersion", metadata["resourceVersion"])
+            if version != metadata["resourceVersion"]:
+                return _error(409, "the object has been modified")
+            annotations = {**metadata.get("annotations", {}), **changes.pop("annotations", {})}
+            metadata |= {**changes, "annotations": annotations}
+            self._change(name)
         return 200, self.jobs[name]
+
+    def _change(self, name: str) -> None:
+        self.jobs[name]["metadata"]["resourceVersion"] = str(next(self._versions))
 
     def _review(self, review: dict[str, Any]) -> tuple[int, Any]:
         asked = review["spec"]["resourceAttributes"]
@@ -227,7 +249,10 @@ def _handler(server: K8sServer) -> type[BaseHTTPRequestHandler]:
 
         def _break(self, fault: Fault) -> None:
             if fault.status:
-                return self._send(*_error(fault.status, f"fault {fault.status}"))
+                said = f"fault {fault.status}"
+                if fault.status == 403:
+                    said = 'User "system:serviceaccount:team:x" cannot do that: RBAC: not found'
+                return self._send(*_error(fault.status, said))
             self.close_connection = True
             return self.connection.shutdown(socket.SHUT_RDWR)
 
