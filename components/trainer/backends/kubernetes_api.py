@@ -19,7 +19,7 @@ _TIMEOUT_S = (10, 60)
 _LONGEST_WAIT_S = 15.0
 # An API server that starts refuses what it allows a moment later: it has not read its roles yet.
 _REFUSED_FOR_S = 10.0
-_JOBS, _PODS, _LOGS = "jobs", "pods", "pods/log"
+_JOBS, _PODS, _LOGS, _EVENTS = "jobs", "pods", "pods/log", "events"
 _log = logging.getLogger(__name__)
 
 
@@ -51,7 +51,7 @@ class KubernetesApi:
 
         self._kind, self.namespace = kind, namespace
         self._patience_s, self._clock = patience_s, clock or Clock()
-        self._can_read_logs = True
+        self._can_read_logs = self._can_read_events = True
         self._allowed: set[str] = set()  # what this account has been let do already
         self._objects, self._core = k8s.CustomObjectsApi(client), k8s.CoreV1Api(client)
         self._client = client
@@ -143,11 +143,33 @@ class KubernetesApi:
         items = found.items if found is not None else []
         return [self._client.sanitize_for_serialization(pod) for pod in items]
 
-    def log(self, pod: str, *, since_s: int | None) -> str:
-        """Lines with timestamps; empty while the container does not run yet, or where forbidden."""
+    def warnings(self, name: str) -> list[dict[str, Any]]:
+        """The warnings about the job and what was made of it; none where they may not be read."""
+        if not self._can_read_events:
+            return []
+        try:
+            found = self._try(
+                lambda: self._core.list_namespaced_event(
+                    self.namespace, field_selector="type=Warning", _request_timeout=_TIMEOUT_S
+                ),
+                what=_EVENTS,
+            )
+        except ForbiddenError as error:
+            self._can_read_events = False
+            _log.warning("%s; why pods are not made is not shown", error)
+            return []
+        items = found.items if found is not None else []
+        events = [self._client.sanitize_for_serialization(event) for event in items]
+        return [e for e in events if e.get("involvedObject", {}).get("name", "").startswith(name)]
+
+    def log(self, pod: str, *, tail: int | None) -> str:
+        """The last lines, or all, with timestamps.
+
+        Empty while the container does not run yet, or where forbidden.
+        """
         if not self._can_read_logs:
             return ""
-        more = {} if since_s is None else {"since_seconds": since_s}
+        more = {} if tail is None else {"tail_lines": tail}
         try:
             text = self._try(
                 lambda: self._core.read_namespaced_pod_log(
@@ -213,7 +235,7 @@ class KubernetesApi:
         if _is_refused(error):
             return ForbiddenError(
                 f"Kubernetes: {said}; the service account needs get, list, create, patch and "
-                f"delete on {kind.plural}.{kind.group} and get, list on pods and pods/log"
+                f"delete on {kind.plural}.{kind.group} and get, list on pods, pods/log and events"
             )
         if error.status == 404:
             return UserError(

@@ -6,7 +6,7 @@ import math
 import signal
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +19,9 @@ from yt8m.components.trainer.kubernetes_config import KubernetesBackend
 from yt8m.schemas.errors import Terminated, UserError, Yt8mError
 
 Say = Callable[[str], None]
+_TAIL_LINES, _KNOWN_LINES = 200, 3
+_UNMADE_S = 15.0  # between two looks at why pods are not made
+_TERMINATING_S = 60.0  # longer than the grace that pods usually have
 _DELETION_S = 120.0  # after which a job that is being deleted is no longer waited for
 
 
@@ -192,7 +195,8 @@ class _Course:
 
     def _follow(self) -> bool:
         """Wait until the job has succeeded; False where another Trainer has taken it over."""
-        log = _ChiefLog(self._api, self._say, self._clock)
+        log = _ChiefLog(self._api, self._say)
+        pending = _Pending(self._api, self._backend, self._name, self._clock)
         deadline = self._clock.now() + self._backend.start_timeout_s
         waiting_for = ""
         while True:
@@ -203,6 +207,8 @@ class _Course:
                 return False
             pods = self._api.pods(self._name)
             chief = next((p for p in pods if status.is_chief(p, self._kind)), None)
+            if status.is_suspended(job):
+                deadline = self._clock.now() + self._backend.start_timeout_s
             if chief is not None and status.has_started(chief):
                 deadline = math.inf
                 log.read(chief)
@@ -214,7 +220,7 @@ class _Course:
                 # What a person can put right, and what no restart does.
                 failure = UserError if status.is_user_error(pods) else Yt8mError
                 raise failure(f"{self._label} failed: {why or 'it does not say why'}")
-            waiting = status.explain_waiting(pods, self._kind)
+            waiting = pending.explain(job, pods)
             if waiting and waiting != waiting_for:
                 self._say(f"waiting: {waiting}")
             waiting_for = waiting
@@ -226,6 +232,52 @@ class _Course:
                     f"(trainer.backend.start_timeout_s): {why}"
                 )
             self._clock.sleep(self._backend.poll_s)
+
+
+class _Pending:
+    """Why a job does not run, or not with all of its pods."""
+
+    def __init__(
+        self, api: KubernetesApi, backend: KubernetesBackend, name: str, clock: Clock
+    ) -> None:
+        self._api, self._name, self._clock = api, name, clock
+        self._kind = kind_of(backend)
+        self._wanted = sum(role.replicas for role in backend.roles.values())
+        self._asked_at = clock.now()  # pods are made within seconds, if nothing is wrong
+        self._unmade = ""
+        self._terminating_since: dict[str, float] = {}
+
+    def explain(self, job: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> str:
+        if status.is_suspended(job):
+            return "the job is suspended, as by a queue (Kueue) that has not admitted it yet"
+        reasons = (
+            status.explain_waiting(pods, self._kind),
+            self._explain_unmade(job, pods),
+            self._explain_terminating(pods),
+        )
+        return "; ".join(filter(None, reasons))
+
+    def _explain_unmade(self, job: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> str:
+        now = self._clock.now()
+        if len(pods) >= self._wanted:
+            self._asked_at, self._unmade = now, ""
+        elif now - self._asked_at >= _UNMADE_S:
+            self._asked_at = now
+            warnings = self._api.warnings(self._name)
+            self._unmade = status.explain_unmade(job, warnings)
+        return self._unmade
+
+    def _explain_terminating(self, pods: Sequence[Mapping[str, Any]]) -> str:
+        """A lost node's pods stay for as long as nobody removes the node."""
+        now, found = self._clock.now(), status.terminating(pods)
+        since = {uid: self._terminating_since.get(uid, now) for uid in found}
+        self._terminating_since = since
+        return "; ".join(
+            f"{status.task_name(pod, self._kind)} has been terminating for over "
+            f"{_TERMINATING_S:.0f} s; is its node {pod.get('spec', {}).get('nodeName', '')} lost?"
+            for uid, pod in found.items()
+            if now - since[uid] >= _TERMINATING_S
+        )
 
 
 def _digest(job: Mapping[str, Any]) -> str:
@@ -249,23 +301,38 @@ def _described(job: Mapping[str, Any]) -> str:
 
 
 class _ChiefLog:
-    """What the chief has said since the last time, line by line."""
+    """What the chief has said since the last time, line by line.
 
-    def __init__(self, api: KubernetesApi, say: Say, clock: Clock) -> None:
-        self._api, self._say, self._clock = api, say, clock
-        self._last_stamp = ""
-        self._read_at: float | None = None
+    A line is known by what stands before it. Its time is that of its node's clock, which may be
+    behind another node's, or be set back.
+    """
+
+    def __init__(self, api: KubernetesApi, say: Say) -> None:
+        self._api, self._say = api, say
+        self._pod = ""
+        self._last: list[str] = []
 
     def read(self, chief: Mapping[str, Any]) -> None:
-        now = self._clock.now()
-        since = None if self._read_at is None else math.ceil(now - self._read_at) + 5
-        told = self._last_stamp
-        for line in self._api.log(chief["metadata"]["name"], since_s=since).splitlines():
-            stamp, _, text = line.partition(" ")
-            if stamp > told:  # the stamps have a fixed width
-                self._last_stamp = stamp
-                self._say(f"chief: {text}")
-        self._read_at = now
+        name = str(chief["metadata"]["name"])
+        if name != self._pod:
+            self._pod, self._last = name, []
+        lines = self._api.log(name, tail=_TAIL_LINES).splitlines() if self._last else []
+        new = _after(lines, self._last) if lines else None
+        if new is None:  # the first time; more was said than the tail; the container is another
+            lines = self._api.log(name, tail=None).splitlines()
+            new = _after(lines, self._last)
+        for line in lines if new is None else new:
+            self._say(f"chief: {line.partition(' ')[2]}")
+        if lines:
+            self._last = lines[-_KNOWN_LINES:]
+
+
+def _after(lines: list[str], known: list[str]) -> list[str] | None:
+    """The lines that follow `known`; None where that is not among them, or nothing is known."""
+    for end in range(len(lines), len(known) - 1, -1) if known else ():
+        if lines[end - len(known) : end] == known:
+            return lines[end:]
+    return None
 
 
 @contextmanager

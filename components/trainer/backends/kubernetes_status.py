@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,9 @@ _STUCK = (
     "CreateContainerError",
     "CrashLoopBackOff",
 )
+
+# Each try to make a pod has a name of its own.
+_NAME_OF_POD = re.compile(r'pods? "[^"]*"')
 
 
 class Phase(enum.Enum):
@@ -74,6 +78,35 @@ def explain_waiting(pods: Iterable[Mapping[str, Any]], kind: Kind) -> str:
                     f"{task_name(pod, kind)}: no node fits, {condition.get('message', '')}"
                 )
     return "; ".join(texts)
+
+
+def is_suspended(job: Mapping[str, Any]) -> bool:
+    """Whether somebody, such as a queue, lets no pod of the job be made yet."""
+    spec = job.get("spec", {})
+    return bool(spec.get("suspend") or spec.get("runPolicy", {}).get("suspend"))
+
+
+def explain_unmade(job: Mapping[str, Any], warnings: Iterable[Mapping[str, Any]]) -> str:
+    """Why pods cannot be made: a quota, a rule of the namespace, an admission webhook."""
+    made = str(job["metadata"].get("creationTimestamp") or "")
+    texts = {
+        str(event.get("message", "")).strip()
+        for event in warnings
+        if str(event.get("reason", "")).startswith("Failed")
+        # Not of a job of this name before; both times are the control plane's.
+        and str(event.get("lastTimestamp") or event.get("eventTime") or made) >= made
+    }
+    known = sorted({_NAME_OF_POD.sub("pod", text) for text in texts if text})
+    return f"pods cannot be made: {'; '.join(known[:2])}" if known else ""
+
+
+def terminating(pods: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """The pods that are about to go, by their uids."""
+    return {
+        str(pod["metadata"].get("uid", pod["metadata"]["name"])): pod
+        for pod in pods
+        if pod["metadata"].get("deletionTimestamp")
+    }
 
 
 def task_name(pod: Mapping[str, Any], kind: Kind) -> str:

@@ -1,6 +1,7 @@
 """A training job on the double of the Kubernetes API: every way to begin and to end."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -281,7 +282,7 @@ def test_the_shipped_role_allows_what_a_training_job_asks_for_and_nothing_else(
     asked = set()
     for request in server.requests:
         method, path = request.split()
-        resource = next(r for r in ("tfjobs", "jobsets", "pods") if f"/{r}" in path)
+        resource = next(r for r in ("tfjobs", "jobsets", "pods", "events") if f"/{r}" in path)
         is_list = path.endswith(f"/{resource}") and method == "GET"
         subresource = "/log" if path.endswith("/log") else ""
         asked.add((resource + subresource, "list" if is_list else verbs[method]))
@@ -349,6 +350,159 @@ def test_ctrl_c_deletes_the_job(server, api, backend):
     with pytest.raises(KeyboardInterrupt):
         _run(api, backend, Course(lambda: server.start_pods(NAME), interrupt))
     assert server.jobs == {}
+
+
+# Pods that are not made, or do not go.
+
+
+def _wait(server, api, backend, *steps):
+    """What is said, and when, until the job has succeeded, two minutes after these steps."""
+    said, backend = [], replace(backend, poll_s=10.0, start_timeout_s=600.0)
+    course = Course(*steps, *[lambda: None] * 12, lambda: server.finish(NAME, succeeded=True))
+
+    def say(text):
+        said.append((course.time, text))
+
+    manifest = create_manifest(backend, REQUEST)
+    run_to_completion(api, backend, manifest, say=say, clock=course.clock)
+    return said
+
+
+QUOTA = 'Error creating: pods "{}-chief-0-0-x{}" is forbidden: exceeded quota: team'
+SECURITY = 'Error creating: pods "{}-chief-0-0-x{}" is forbidden: violates PodSecurity "restricted"'
+
+
+@pytest.mark.parametrize("message", [QUOTA, SECURITY], ids=["quota", "pod security"])
+def test_pods_that_may_not_be_made_are_told_once_within_a_minute(server, api, backend, message):
+    def refuse(number):
+        server.warn(f"{NAME}-chief-0", "FailedCreate", message.format(NAME, number))
+
+    steps = [lambda number=number: refuse(number) for number in range(5)]
+    server.warn("another-job-chief-0", "FailedCreate", "Error creating: nothing of ours")
+    ((at, told),) = [line for line in _wait(server, api, backend, *steps) if "waiting" in line[1]]
+    assert at < 60
+    assert told == f"waiting: pods cannot be made: {message.format('', '')}".replace(
+        '"-chief-0-0-x"', ""
+    ).replace("pods  is", "pod is")
+
+
+def test_an_event_of_a_job_before_is_not_told(server, api, backend):
+    def make_later():
+        server.jobs[NAME]["metadata"]["creationTimestamp"] = "2026-01-01T00:10:00Z"
+        server.warn(f"{NAME}-chief-0", "FailedCreate", "Error creating: of yesterday")
+        server.events[-1]["lastTimestamp"] = "2026-01-01T00:09:59Z"
+
+    assert len(_wait(server, api, backend, make_later)) == 1
+
+
+def test_events_that_may_not_be_read_end_nothing(server, api, backend, caplog):
+    server.forbidden = "/events$"
+    _wait(server, api, backend)
+    assert caplog.text.count("why pods are not made is not shown") == 1
+
+
+def test_the_reason_is_in_the_error_where_the_pods_are_never_made(server, api, backend):
+    def refuse():
+        server.warn(f"{NAME}-chief-0", "FailedCreate", QUOTA.format(NAME, 1))
+
+    with pytest.raises(Yt8mError, match=r"did not start within 60 s .*exceeded quota: team"):
+        _run(api, backend, Course(refuse))
+
+
+def test_a_suspended_job_is_waited_for_and_has_its_time_to_start_afterwards(server, api, backend):
+    def suspend(is_suspended):
+        spec = server.jobs[NAME]["spec"]
+        (spec if "replicatedJobs" in spec else spec["runPolicy"])["suspend"] = is_suspended
+
+    def start():
+        suspend(False)
+        server.start_pods(NAME)
+
+    course = [lambda: suspend(True), *[lambda: None] * 12, start]
+    said = _wait(server, api, backend, *course)
+    assert [text for _, text in said if "waiting" in text] == [
+        "waiting: the job is suspended, as by a queue (Kueue) that has not admitted it yet"
+    ]
+    server.jobs.clear()
+    server.pods.clear()
+    slow, never = replace(backend, poll_s=10.0), Course(*course[:-1], lambda: suspend(False))
+    with pytest.raises(Yt8mError, match="never made"):
+        _run(api, slow, never)
+    assert 180 < never.time < 240
+
+
+def test_a_pod_that_does_not_go_is_named_with_its_node(server, api, backend):
+    def terminate():
+        server.start_pods(NAME)
+        worker = server.pods[server.pod_name(NAME, "worker", 1)]
+        worker["metadata"]["deletionTimestamp"] = "2020-01-01T00:00:00Z"  # by its node's clock
+        worker["spec"]["nodeName"] = "node-7"
+
+    said = _wait(server, api, backend, terminate)
+    ((at, told),) = [line for line in said if "waiting" in line[1]]
+    assert at >= 60
+    assert re.search(r"worker 1 \(pod .*\) has been terminating for over 60 s; .*node-7", told)
+
+
+# The chief's lines, whatever the clocks of the nodes say.
+
+
+def _heard(api, backend, course):
+    return [line.partition(" ")[2] for line in _run(api, backend, course) if "chief: " in line]
+
+
+def test_a_clock_that_is_behind_or_set_back_loses_no_line(server, api, backend):
+    def say(stamp, *lines):
+        server.logs[server.pod_name(NAME, "chief")] += [f"{stamp} {line}" for line in lines]
+
+    course = Course(
+        lambda: server.start_pods(NAME),
+        lambda: say("2026-01-01T00:01:00.1Z", "one", "two"),
+        lambda: say("2026-01-01T00:00:20.1Z", "three"),  # 40 s before
+        lambda: say("2026-01-01T00:00:20.1Z", "three"),  # the same line at the same time
+        lambda: None,
+        lambda: say("2026-01-01T00:00:21.1Z", "four"),
+        lambda: server.finish(NAME, succeeded=True),
+    )
+    assert _heard(api, backend, course) == ["one", "two", "three", "three", "four"]
+
+
+def test_more_lines_than_are_asked_for_and_a_log_that_began_anew_are_told(server, api, backend):
+    many = [f"step {number}" for number in range(1000)]
+
+    def say(*lines):
+        server.say(server.pod_name(NAME, "chief"), *lines)
+
+    def restart():
+        server.logs[server.pod_name(NAME, "chief")].clear()
+        say("again")
+
+    course = Course(
+        lambda: server.start_pods(NAME),
+        lambda: say("one"),
+        lambda: say(*many),
+        restart,
+        lambda: say("last"),
+        lambda: server.finish(NAME, succeeded=True),
+    )
+    assert _heard(api, backend, course) == ["one", *many, "again", "last"]
+
+
+def test_a_chief_on_another_node_is_heard_from_its_first_line(server, api, backend):
+    def move():
+        old = server.pods.pop(server.pod_name(NAME, "chief"))
+        name = "moved-chief"
+        server.pods[name] = {**old, "metadata": {**old["metadata"], "name": name}}
+        server.logs[name] = ["2020-01-01T00:00:00Z restored", "2020-01-01T00:00:01Z step 5"]
+
+    course = Course(
+        lambda: server.start_pods(NAME),
+        lambda: server.say(server.pod_name(NAME, "chief"), "step 4"),
+        move,
+        lambda: None,
+        lambda: server.finish(NAME, succeeded=True),
+    )
+    assert _heard(api, backend, course) == ["step 4", "restored", "step 5"]
 
 
 # Twins: two runs with one key, and so with jobs of one name.

@@ -22,6 +22,7 @@ from kubeflow_facts import OPERATORS
 
 _JOBS = re.compile(r"/apis/([^/]+)/([^/]+)/namespaces/([^/]+)/(tfjobs|jobsets)(?:/([^/]+))?")
 _PODS = re.compile(r"/api/v1/namespaces/([^/]+)/pods(?:/([^/]+)(/log)?)?")
+_EVENTS = re.compile(r"/api/v1/namespaces/([^/]+)/events")
 _NAMED = re.compile(r"/api/v1/namespaces/([^/]+)/(persistentvolumeclaims|secrets)/([^/]+)")
 _REVIEW = re.compile(r"/apis/authorization.k8s.io/v1/(self)?subjectaccessreviews")
 
@@ -42,6 +43,7 @@ class K8sServer:
         self.jobs: dict[str, dict[str, Any]] = {}
         self.pods: dict[str, dict[str, Any]] = {}
         self.logs: dict[str, list[str]] = {}
+        self.events: list[dict[str, Any]] = []
         self.requests: list[str] = []
         self.faults: list[Fault] = []
         # By kind and name: what somebody has put into the namespace.
@@ -96,6 +98,11 @@ class K8sServer:
                 self._stamp += 1
                 self.logs[pod].append(f"2026-01-01T00:00:00.{self._stamp:09d}Z {line}")
 
+    def warn(self, about: str, reason: str, message: str) -> None:
+        event = {"type": "Warning", "reason": reason, "message": message}
+        event |= {"involvedObject": {"name": about}, "metadata": {"name": f"{about}.1"}}
+        self.events.append(event)
+
     def end_container(self, pod: str, code: int, *, reason: str = "", message: str = "") -> None:
         ended = {"exitCode": code, "reason": reason or ("Error" if code else "Completed")}
         ended |= {"message": message} if message else {}
@@ -144,6 +151,14 @@ class K8sServer:
             if named := _NAMED.fullmatch(url.path):
                 found = self.named[named[2]].get(named[3])
                 return (200, found) if found else _error(404, f'"{named[3]}" not found')
+            if _EVENTS.fullmatch(url.path):
+                items = [e for e in self.events if f"type={e['type']}" == query["fieldSelector"]]
+                return 200, {
+                    "apiVersion": "v1",
+                    "kind": "EventList",
+                    "metadata": {},
+                    "items": items,
+                }
             jobs, pods = _JOBS.fullmatch(url.path), _PODS.fullmatch(url.path)
             if jobs and self.served.get(jobs[4]) == (jobs[1], jobs[2]):
                 return self._job(method, jobs[5], body)
@@ -208,7 +223,8 @@ class K8sServer:
         if self.pods[pod]["status"]["phase"] == "Pending":
             return _error(400, "container is waiting to start")
         assert query.get("timestamps") == "True"
-        return 200, "".join(f"{line}\n" for line in self.logs[pod])
+        lines = self.logs[pod][-int(query.get("tailLines", 0)) :]
+        return 200, "".join(f"{line}\n" for line in lines)
 
 
 def replicas(manifest: dict[str, Any]) -> list[tuple[str, int, dict[str, Any]]]:
