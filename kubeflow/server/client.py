@@ -65,6 +65,8 @@ class PipelineRun:
     finished: datetime | None = None
     error: str = ""
     description: str = ""
+    pipeline_id: str = ""
+    version_id: str = ""
     tasks: tuple[Task, ...] = ()
 
     @property
@@ -206,6 +208,28 @@ class KfpClient:
         if not experiment_id:
             query["namespace"] = self._namespace
         return [_run(r) for r in self._pages("/runs", "Runs", query, limit)]
+
+    def cancel_run(self, run_id: str) -> None:
+        self._act(run_id, "terminate")
+
+    def retry_run(self, run_id: str) -> None:
+        """Run again the steps that failed, and those after them."""
+        self._act(run_id, "retry")
+
+    def archive_run(self, run_id: str, *, undo: bool = False) -> None:
+        self._act(run_id, "unarchive" if undo else "archive")
+
+    def delete_run(self, run_id: str) -> None:
+        """The record of the run, and its Workflow; gone is gone."""
+        try:
+            self._retry.repeat(lambda: self._http.request("DELETE", f"/runs/{run_id}", "object"))
+        except RefusedError as error:
+            if error.status != 404:
+                raise
+
+    def _act(self, run_id: str, verb: str) -> None:
+        path = f"/runs/{run_id}:{verb}"
+        self._retry.repeat(lambda: self._http.request("POST", path, "object"))
 
     def schedules(self, experiment_id: str) -> list[Schedule]:
         query = {"experiment_id": experiment_id}
@@ -373,6 +397,7 @@ def _version(v: Any) -> PipelineVersion:
 
 
 def _run(r: Any) -> PipelineRun:
+    reference = r.pipeline_version_reference
     details = (r.run_details.task_details if r.run_details else None) or []
     return PipelineRun(
         id=r.run_id,
@@ -382,6 +407,8 @@ def _run(r: Any) -> PipelineRun:
         finished=_time(r.finished_at),
         error=r.error.message or "" if r.error else "",
         description=r.description or "",
+        pipeline_id=(reference.pipeline_id if reference else "") or "",
+        version_id=(reference.pipeline_version_id if reference else "") or "",
         tasks=tuple(_task(t) for t in details),
     )
 

@@ -6,11 +6,10 @@ import difflib
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from yt8m.components.evaluator.config import GateConfig
-from yt8m.components.evaluator.thresholds import check_gate, resolve_gate
+from yt8m.kubeflow.container.run_parameters import check_gate_parameters
 from yt8m.kubeflow.server.client import (
     KfpClient,
     Launch,
@@ -19,10 +18,10 @@ from yt8m.kubeflow.server.client import (
     choose_version,
     find_pipeline,
 )
-from yt8m.kubeflow.server.http import ServerError
+from yt8m.kubeflow.server.http import RefusedError, ServerError
 from yt8m.kubeflow.spec.lint import root_problem
 from yt8m.kubeflow.spec.spec_file import Spec, server_spec
-from yt8m.schemas.errors import EXIT_UNKNOWN, ConfigError, UserError, Yt8mError
+from yt8m.schemas.errors import EXIT_UNKNOWN, UserError, Yt8mError
 
 DEFAULT_EXPERIMENT = "yt8m"
 # Parameter of the run -> component, and the field of its configuration, which it may be left to.
@@ -30,6 +29,9 @@ _NEEDED = {"data_root": ("ExampleGen", "root"), "push_dir": ("Pusher", "push_dir
 _MOST_NAMED = 10
 # The driver of each task and the graph itself are tasks too; people ask about their own.
 _MACHINERY = ("-driver", "executor", "root")
+_ATTEMPT = re.compile(r"\((\d+)\)$")
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_NOT_STARTED = "PENDING"
 
 
 class UnknownOutcomeError(Yt8mError):
@@ -79,7 +81,7 @@ def resolve(client: KfpClient, options: LaunchOptions, *, dry_run: bool = False)
         experiment_id=client.experiment_id(options.experiment, create=not dry_run),
         pipeline_root=root,
         parameters=parameters,
-        service_account=options.service_account,
+        service_account=options.service_account or spec.service_account,
         version=version.name,
         version_owner=version.owner,
         newest=newest.name,
@@ -93,14 +95,7 @@ def _check_values(spec: Spec, parameters: Mapping[str, Any]) -> None:
         compiled = spec.component_config(component).get(field)
         if name in spec.parameters and not (parameters.get(name) or default or compiled):
             raise UserError(f"--param {name}=...: give one, for none was compiled into {spec.name}")
-    thresholds = {
-        name: str(parameters[name])
-        for name in ("gap_threshold", "gap_change_threshold")
-        if name in parameters
-    }
-    gate = resolve_gate(GateConfig(gap_threshold=0.5), **thresholds)
-    if problems := check_gate(gate):
-        raise ConfigError(problems)
+    check_gate_parameters(parameters)
 
 
 @dataclass(frozen=True)
@@ -124,6 +119,7 @@ def wait(
     """
     deadline = polling.clock() + polling.timeout_s if polling.timeout_s else None
     last_state: dict[str, str] = {}
+    steps: tuple[str, ...] | None = None
     away_since: float | None = None
     while True:
         run = None
@@ -142,8 +138,10 @@ def wait(
                     f"`yt8m kubeflow wait {run_id}` follows it again"
                 ) from None
         else:
-            for task in own_tasks(run):
-                if last_state.get(task.name) != task.state:
+            if steps is None:
+                steps = step_names(client, run)
+            for task in own_tasks(run, steps):
+                if last_state.get(task.name, _NOT_STARTED) != task.state:
                     last_state[task.name] = task.state
                     say(_line(task))
             if run.is_over:
@@ -157,14 +155,60 @@ def wait(
         polling.sleep(polling.every_s)
 
 
-def own_tasks(run: PipelineRun) -> list[Task]:
-    """The pipeline's own steps, oldest first."""
-    tasks = [
-        t
-        for t in run.tasks
-        if not t.name.endswith(_MACHINERY) and t.name != run.name and not _is_workflow(t)
-    ]
+def step_names(client: KfpClient, run: PipelineRun) -> tuple[str, ...]:
+    """The steps of the pipeline that runs; none where its version is not on the server any more."""
+    if not run.version_id:
+        return ()
+    try:
+        versions = client.versions(run.pipeline_id)
+    except RefusedError:
+        return ()
+    spec = next((v.spec for v in versions if v.id == run.version_id), {})
+    return tuple(server_spec(spec).pipeline.get("root", {}).get("dag", {}).get("tasks", {}))
+
+
+def own_tasks(run: PipelineRun, steps: Sequence[str] = ()) -> list[Task]:
+    """The pipeline's own steps, each once, oldest first.
+
+    The server lists every node of the Workflow: drivers, the graph, and each attempt at a step as
+    `Trainer(0)`, beside the step itself. `steps` are the names that the pipeline has; without them
+    what is known to be no step is left out.
+    """
+    attempts: dict[str, list[Task]] = {step: [] for step in steps}
+    for task in run.tasks:
+        name = _ATTEMPT.sub("", task.name)
+        if name in attempts or (not steps and _may_be_step(name, task, run)):
+            attempts.setdefault(name, []).append(task)
+    tasks = [_as_one(name, several) for name, several in attempts.items()]
     return sorted(tasks, key=lambda t: (t.started.timestamp() if t.started else 9e12, t.name))
+
+
+def _may_be_step(name: str, task: Task, run: PipelineRun) -> bool:
+    is_machinery = name.endswith(_MACHINERY) or name == run.name or _UUID.fullmatch(name)
+    return not is_machinery and not _is_workflow(task)
+
+
+def _as_one(name: str, several: Sequence[Task]) -> Task:
+    """A step and its attempts. The step's own entry has the state, once it has one."""
+    if not several:
+        return Task(name=name, state=_NOT_STARTED)
+    newest = max(several, key=_attempt)
+    own = next((t for t in several if t.name == name and t.state != _NOT_STARTED), newest)
+    started = [t.started for t in several if t.started]
+    error = own.error or (newest.error if own.state == "FAILED" else "")
+    return replace(
+        own,
+        name=name,
+        pod=own.pod or newest.pod,
+        error=error,
+        started=min(started, default=None),
+    )
+
+
+def _attempt(task: Task) -> int:
+    """The number of an attempt; the step itself is before the first one."""
+    found = _ATTEMPT.search(task.name)
+    return int(found[1]) if found else -1
 
 
 def _is_workflow(task: Task) -> bool:

@@ -15,7 +15,8 @@ def run(args: CheckArguments, console: Console) -> int:
     spec = read_spec(args.file)
     client, own = reach_cluster()
     namespace = args.namespace or own or "default"
-    found = check(spec, ClusterAccess(client, namespace, args.run_as))
+    account = args.run_as or spec.service_account
+    found = check(spec, ClusterAccess(client, namespace, account))
     missing = sum(finding.state == MISSING for finding in found)
     columns = ["what", "name", "state", "detail"]
     table = console.table(columns, [[f.kind, f.name, f.state, f.detail] for f in found])

@@ -28,7 +28,8 @@ def run(args: KubeflowRunArguments, console: Console) -> int | None:
     page = link(connection, "run", started.id)
     if args.wait:
         console.info(f"started {started.name}{of}: {page}")
-        return follow(client, started.id, console, page, Polling())
+        polling = Polling(args.every, args.timeout, args.patience)
+        return follow(client, started.id, console, page, polling)
     value = {
         "dry_run": False,
         "run_id": started.id,

@@ -7,26 +7,25 @@ from yt8m.cli.selection import connection_of
 from yt8m.components.console.console import Console
 from yt8m.kubeflow.server.client import KfpClient, PipelineRun, connect
 from yt8m.kubeflow.server.connection import link
-from yt8m.kubeflow.server.runs import Polling, own_tasks, wait
+from yt8m.kubeflow.server.runs import Polling, own_tasks, step_names, wait
 
 
 def run(args: WaitArguments, console: Console) -> int:
     connection = connection_of(args)
     client, page = connect(connection), link(connection, "run", args.run)
     if args.dry_run:
-        return show(client.run(args.run), console, page, is_over=False)
+        return show(client, client.run(args.run), console, page, is_over=False)
     return follow(client, args.run, console, page, Polling(args.every, args.timeout, args.patience))
 
 
 def follow(client: KfpClient, run_id: str, console: Console, page: str, polling: Polling) -> int:
     """Wait, then show the end; the return value is the exit code."""
-    return show(
-        wait(client, run_id, say=console.info, polling=polling), console, page, is_over=True
-    )
+    ended = wait(client, run_id, say=console.info, polling=polling)
+    return show(client, ended, console, page, is_over=True)
 
 
-def show(run: PipelineRun, console: Console, page: str, *, is_over: bool) -> int:
-    tasks = own_tasks(run)
+def show(client: KfpClient, run: PipelineRun, console: Console, page: str, *, is_over: bool) -> int:
+    tasks = own_tasks(run, step_names(client, run))
     rows = [[t.name, t.state, t.pod, t.error] for t in tasks]
     value = {
         "run_id": run.id,

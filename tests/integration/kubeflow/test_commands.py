@@ -1,6 +1,7 @@
 """`yt8m kubeflow ...` as a person types it, against the double."""
 
 import json
+import uuid
 
 import pytest
 import yaml
@@ -106,6 +107,97 @@ def test_a_failure_of_which_the_server_keeps_no_text_leads_to_where_it_is(
     server.set_state(run_id, "FAILED", {"Trainer": "FAILED"})
     assert run(["kubeflow", "wait", run_id]) == 1
     assert f"kubectl logs -l pipeline/runid={run_id}" in capsys.readouterr().out
+
+
+STEPS = ("ExampleGen", "Trainer", "Pusher")
+
+
+def _stock_details(server, run_id, states):
+    """As KFP 2.17.0 with its own Argo configuration: each node, and each attempt at it."""
+    workflow = "smoke-x7"
+    rows = [("root", "RUNNING"), ("root(0)", "RUNNING"), (workflow, "RUNNING")]
+    for step, attempts in states.items():
+        rows.append((step, attempts[-1]))
+        rows += [(f"{step}({number})", state) for number, state in enumerate(attempts)]
+        for machine in (f"{step}-driver", "executor"):
+            rows += [(machine, "SUCCEEDED"), (f"{machine}(0)", "SUCCEEDED")]
+        rows.append((str(uuid.uuid4()), "PENDING"))
+    details = [
+        {
+            "run_id": run_id,
+            "task_id": str(uuid.uuid4()),
+            "display_name": name,
+            "state": state,
+            "start_time": server.now(),
+            "child_tasks": [{"pod_name": f"{workflow}-{number}"}],
+        }
+        for number, (name, state) in enumerate(rows)
+    ]
+    server.runs[run_id]["run_details"] = {"task_details": details}
+
+
+@pytest.mark.parametrize("is_version_there", [True, False])
+def test_each_step_is_a_row_of_its_true_state_whatever_nodes_the_server_lists(
+    yt8m, server, tmp_path, is_version_there
+):
+    file = tmp_path / "steps.yaml"
+    dag = {"dag": {"tasks": {step: {} for step in STEPS}}}
+    file.write_text(yaml.safe_dump({**SPEC, "root": {**SPEC["root"], **dag}}))
+    yt8m("upload", str(file))
+    run_id = yt8m("run", "yt8m-test")[1]["run_id"]
+    states = {"ExampleGen": ["SUCCEEDED"], "Trainer": ["FAILED", "RUNNING"]}
+    _stock_details(server, run_id, states)
+    if not is_version_there:
+        server.versions.clear()
+    rows = [(task["name"], task["state"]) for task in yt8m("wait", run_id, "--dry-run")[1]["tasks"]]
+    expected = [("ExampleGen", "SUCCEEDED"), ("Trainer", "RUNNING"), ("Pusher", "PENDING")]
+    assert rows == (expected if is_version_there else expected[:2])
+
+
+def test_a_run_is_canceled_retried_archived_and_deleted(yt8m, server, spec_file):
+    yt8m("upload", spec_file)
+    run_id = yt8m("run", "yt8m-test")[1]["run_id"]
+    for words, says in (("retry", "only one that is FAILED or CANCELED"), ("delete", "SUCCEEDED")):
+        code, said = yt8m(words, run_id)
+        assert (code, says in said["error"]) == (2, True)
+    for words in (["cancel"], ["archive"], ["archive", "--undo"]):
+        before = json.dumps(server.runs)
+        assert yt8m(*words, run_id, "--dry-run")[1]["dry_run"] is True
+        assert json.dumps(server.runs) == before
+    assert yt8m("cancel", run_id)[1]["change"] == "canceled"
+    assert server.runs[run_id]["state"] == "CANCELED"
+    assert yt8m("retry", run_id)[1]["state_before"] == "CANCELED"
+    assert server.runs[run_id]["state"] == "RUNNING"
+    assert yt8m("archive", run_id)[1]["change"] == "archived"
+    assert server.runs[run_id]["storage_state"] == "ARCHIVED"
+    yt8m("archive", run_id, "--undo")
+    assert server.runs[run_id]["storage_state"] == "AVAILABLE"
+    server.set_state(run_id, "FAILED")
+    assert yt8m("delete", run_id)[1]["change"] == "deleted"
+    assert server.runs == {}
+    assert yt8m("delete", run_id)[0] == 2
+
+
+def test_the_account_that_was_compiled_in_reaches_runs_and_schedules(yt8m, server, tmp_path):
+    env = [{"name": "YT8M_SERVICE_ACCOUNT", "value": "team-runner"}]
+    executors = {"executors": {"Trainer_executor": {"container": {"env": env}}}}
+    file = tmp_path / "account.yaml"
+    file.write_text(yaml.safe_dump({**SPEC, "deploymentSpec": executors}))
+    yt8m("upload", str(file))
+    nightly = ("schedule", "yt8m-test", "--cron", "0 3 * * *")
+    for more, account in ((), "team-runner"), (("--run-as", "other"), "other"):
+        run_id = yt8m("run", "yt8m-test", *more)[1]["run_id"]
+        assert server.runs[run_id]["service_account"] == account
+        yt8m(*nightly, *more)
+        (only,) = server.schedules.values()
+        assert only["service_account"] == account
+
+
+def test_a_run_that_is_waited_for_has_a_limit(yt8m, spec_file):
+    yt8m("upload", spec_file)
+    code, said = yt8m("run", "yt8m-test", "--wait", "--timeout", "0.3", "--every", "0.1")
+    assert code == 1
+    assert "still PENDING after 0 s (--timeout)" in said["error"]
 
 
 def test_two_people_upload_run_and_schedule_one_pipeline(yt8m, server, spec_file, tmp_path, capsys):

@@ -146,6 +146,8 @@ class KfpServer:
             ("/runs", "POST", self._create_run),
             ("/runs/([^/:]+)", "GET", self._get_run),
             ("/runs/([^/:]+):terminate", "POST", self._terminate),
+            ("/runs/([^/:]+):retry", "POST", self._retry),
+            ("/runs/([^/:]+):(archive|unarchive)", "POST", self._archive),
             ("/runs/([^/:]+)", "DELETE", self._deleter(self.runs)),
             ("/experiments/([^/:]+)", "DELETE", self._deleter(self.experiments)),
             ("/pipelines/([^/:]+)", "DELETE", self._deleter(self.pipelines)),
@@ -290,6 +292,19 @@ class KfpServer:
     def _terminate(self, query: dict[str, str], body: bytes, kind: str, run_id: str) -> Any:
         _found(self.runs, run_id)
         self.set_state(run_id, "CANCELED")
+        return {}
+
+    def _retry(self, query: dict[str, str], body: bytes, kind: str, run_id: str) -> Any:
+        if _found(self.runs, run_id)["state"] not in ("FAILED", "CANCELED"):
+            raise HttpError(400, "Only failed/error runs can be retried")
+        self.set_state(run_id, "RUNNING")
+        return {}
+
+    def _archive(
+        self, query: dict[str, str], body: bytes, kind: str, run_id: str, verb: str
+    ) -> Any:
+        state = "ARCHIVED" if verb == "archive" else "AVAILABLE"
+        _found(self.runs, run_id)["storage_state"] = state
         return {}
 
     def _check_length(self, what: str, name: str) -> None:

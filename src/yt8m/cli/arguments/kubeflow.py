@@ -11,6 +11,7 @@ from yt8m.cli.arguments.shared import File, Name, NamedConfigArguments
 Account = Annotated[str, Written("ACCOUNT")]
 Uri = Annotated[str, Written("URI")]
 Seconds = Annotated[float, Written("S")]
+RunId = Annotated[str, Written(is_positional=True)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,6 +142,9 @@ class KubeflowRunArguments(LaunchArguments):
 
     name: str = ""  # name of the run (default: pipeline and time)
     wait: bool = False  # follow it to its end
+    timeout: Seconds = 0.0  # with --wait, give up after this many seconds; 0: never
+    every: Seconds = 10.0  # with --wait, seconds between two questions
+    patience: Seconds = 600.0  # with --wait, how long a server that is away is waited for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,8 +227,62 @@ class WaitArguments(ConnectionArguments):
       yt8m kubeflow wait RUN_ID --timeout 3600 --json
     """
 
-    run: Annotated[str, Written(is_positional=True)]  # id of the run
+    run: RunId  # id of the run
     timeout: Seconds = 0.0  # give up after this many seconds; 0: never
     every: Seconds = 10.0  # seconds between two questions
     patience: Seconds = 600.0  # how long a server that does not answer is waited for
     dry_run: bool = False  # show the state now, do not wait
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunChangeArguments(ConnectionArguments):
+    """Which run to change."""
+
+    run: RunId  # id of the run
+    dry_run: bool = False  # look, and change nothing
+
+
+@dataclass(frozen=True, kw_only=True)
+class CancelArguments(RunChangeArguments):
+    """Cancel a run: its pods are ended, and a training keeps its checkpoints.
+
+    examples:
+      yt8m kubeflow cancel 5f3c1a7e-0000-4000-8000-000000000000
+      yt8m kubeflow cancel RUN_ID --dry-run
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetryArguments(RunChangeArguments):
+    """Run again the steps of a failed run that failed, and those after them.
+
+    Steps that succeeded are kept. A training continues from its last checkpoint.
+
+    examples:
+      yt8m kubeflow retry 5f3c1a7e-0000-4000-8000-000000000000
+      yt8m kubeflow retry RUN_ID --dry-run
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArchiveArguments(RunChangeArguments):
+    """Take a run out of the lists of the user interface, or put it back.
+
+    examples:
+      yt8m kubeflow archive 5f3c1a7e-0000-4000-8000-000000000000
+      yt8m kubeflow archive RUN_ID --undo
+    """
+
+    undo: bool = False  # put it back
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeleteArguments(RunChangeArguments):
+    """Delete a run from the server, with its Workflow. Pushed models and checkpoints stay.
+
+    A run that is not over yet is refused: cancel it first.
+
+    examples:
+      yt8m kubeflow delete 5f3c1a7e-0000-4000-8000-000000000000
+      yt8m kubeflow delete RUN_ID --dry-run
+    """

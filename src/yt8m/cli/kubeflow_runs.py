@@ -1,0 +1,44 @@
+"""What the commands have in common that change one run on Kubeflow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from yt8m.cli.arguments.kubeflow import RunChangeArguments
+from yt8m.cli.selection import connection_of
+from yt8m.components.console.console import Console
+from yt8m.kubeflow.server.client import KfpClient, connect
+from yt8m.kubeflow.server.connection import link
+from yt8m.schemas.errors import UserError
+
+
+def change_run(
+    args: RunChangeArguments,
+    console: Console,
+    done: str,
+    change: Callable[[KfpClient], None],
+    *,
+    states: Collection[str] = (),
+) -> None:
+    """Do `change` to a run that is there, and is in one of `states` (empty: in any)."""
+    connection = connection_of(args)
+    client = connect(connection)
+    found = client.run(args.run)
+    if states and found.state not in states:
+        raise UserError(
+            f"run {found.name} ({args.run}) is {found.state}; only one that is "
+            f"{' or '.join(states)} can be {done}"
+        )
+    if not args.dry_run:
+        change(client)
+    page = link(connection, "run", args.run)
+    value = {
+        "run_id": args.run,
+        "name": found.name,
+        "change": done,
+        "state_before": found.state,
+        "dry_run": args.dry_run,
+        "link": page,
+    }
+    would = "would be " if args.dry_run else ""
+    console.result(value, f"{found.name}: {would}{done} (it was {found.state})\n{page}")
