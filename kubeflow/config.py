@@ -14,6 +14,8 @@ from yt8m.schemas.limits import matches
 
 # In every task: JSON of pairs, where the configuration names a module of the user's own, and which.
 OWN_MODULES_VARIABLE = "YT8M_OWN_MODULES"
+# In every task, too: so what runs a pipeline knows which account it was compiled for.
+ACCOUNT_VARIABLE = "YT8M_SERVICE_ACCOUNT"
 _KEY = "kubeflow"
 
 
@@ -41,7 +43,7 @@ class PlatformConfig(ConfigNode):
     # Empty: the cluster's own.
     image_pull_policy: Literal["", "Always", "IfNotPresent", "Never"] = ""
     image_pull_secrets: tuple[str, ...] = ()  # names of secrets with a registry's credentials
-    service_account: str = ""  # that the pods run as; empty: the namespace's own
+    service_account: str = ""  # that runs and schedules give the pods, unless --run-as says another
     # A directory on a shared volume for what outlives a run: checkpoints, what was verified before.
     work_dir: Annotated[str, matches(r"|/.*", "a directory below the path of a volume")] = ""
     resources: dict[str, PodResources] = field(default_factory=dict)  # by component; `default`

@@ -22,6 +22,7 @@ from yt8m.kubeflow.config import OWN_MODULES_VARIABLE
 from yt8m.kubeflow.container.code_identity import identify_code
 from yt8m.kubeflow.container.launcher import finish_output, prepare_input
 from yt8m.kubeflow.container.references import follow, leave_on_volume
+from yt8m.kubeflow.container.run_parameters import check_gate_parameters
 from yt8m.kubeflow.container.task_cache import find_cached_result
 from yt8m.kubeflow.container.visualizations import draw
 from yt8m.kubeflow.container.volume_access import check_volumes_writable
@@ -63,6 +64,7 @@ def _execute(args: argparse.Namespace, beam_args: list[str], root: str) -> None:
     outputs = json.loads(args.outputs_spec or "{}")
     _check_own_modules(os.environ.get(OWN_MODULES_VARIABLE, "[]"))
     identify_code(args.executor_class_path, executor_input)
+    check_gate_parameters(executor_input.get("inputs", {}).get("parameterValues", {}))
     check_volumes_writable(executor_input.get("inputs", {}).get("parameterValues", {}), os.environ)
     given_outputs = executor_input.get("outputs", {}).get("artifacts", {})
     places = prepare_input(executor_input, inputs, outputs, launcher_root=root)

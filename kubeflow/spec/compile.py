@@ -13,7 +13,8 @@ from yt8m.components import storage
 from yt8m.components.evaluator.thresholds import check_gate
 from yt8m.components.example_gen.config import Ingest
 from yt8m.components.trainer.kubernetes_config import KubernetesBackend
-from yt8m.kubeflow.config import OWN_MODULES_VARIABLE, PlatformConfig
+from yt8m.kubeflow.config import ACCOUNT_VARIABLE, OWN_MODULES_VARIABLE, PlatformConfig
+from yt8m.kubeflow.container.run_parameters import GATE_PARAMETERS
 from yt8m.kubeflow.container.visualizations import add_visualizations
 from yt8m.kubeflow.spec.lint import lint
 from yt8m.kubeflow.spec.platform import add_platform
@@ -116,10 +117,15 @@ def compile_pipeline(pipeline: Pipeline, target: Target) -> Spec:
         raise ConfigError(f"TFX cannot compile this pipeline: {error}") from error
     spec["defaultPipelineRoot"] = target.root
     # For the trainer's Kubernetes backends, which start pods of their own.
-    own = {IMAGE_VARIABLE: target.image, "YT8M_WORK_DIR": target.platform.work_dir}
+    own = {
+        IMAGE_VARIABLE: target.image,
+        "YT8M_WORK_DIR": target.platform.work_dir,
+        ACCOUNT_VARIABLE: target.platform.service_account,
+    }
     environment = {**{k: v for k, v in own.items() if v}, **target.platform.environment}
     steps = [component for component in pipeline.components if isinstance(component, Step)]
     promote(spec, {step.id: step.parameters_with(RunTime) for step in steps})
+    _pass_gate_values(spec)
     _pass_output_types(spec)
     add_visualizations(spec)  # after the types: TFX is to know nothing of them
     # A cached result does not show what is outside: last night's data again.
@@ -187,6 +193,24 @@ def _place(tasks: Mapping[str, Any], task: str, parameter: str) -> dict[str, Any
     if not isinstance(place.get("runtimeValue", {}).get("constant"), str):
         raise Yt8mError(f"{task}.{parameter} is not a text that a run could replace: {place}")
     return place
+
+
+def _pass_gate_values(spec: Mapping[str, Any]) -> None:
+    """Hand the gate's values to the first task, too, whose container refuses what is no number.
+
+    They may be typed into Kubeflow's form, where nothing checks them before the Evaluator.
+    """
+    tasks = spec["root"]["dag"]["tasks"]
+    first = next((name for name in tasks if not tasks[name].get("dependentTasks")), None)
+    known = spec["root"].get("inputDefinitions", {}).get("parameters", {})
+    for name in GATE_PARAMETERS if first is not None else ():
+        if name not in known:
+            continue
+        component = spec["components"][tasks[first]["componentRef"]["name"]]
+        declared = component.setdefault("inputDefinitions", {}).setdefault("parameters", {})
+        given = tasks[first].setdefault("inputs", {}).setdefault("parameters", {})
+        declared.setdefault(name, {"parameterType": known[name]["parameterType"]})
+        given.setdefault(name, {"componentInputParameter": name})
 
 
 def _pass_output_types(spec: Mapping[str, Any]) -> None:

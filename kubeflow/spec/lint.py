@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,6 +15,8 @@ _LAUNCHERS_OWN = ("/gcs/", "/s3/", "/minio/", "/kfp-launcher/")
 _STOCK_ENTRY = "tfx.orchestration.kubeflow.v2.container"
 # One argument of a process may have 128 KiB on Linux, and the values of the inputs come on top.
 _LONGEST_ARGUMENT = 100_000
+# What a task's inputs are in its pod's arguments, with room for its artifacts.
+_LONGEST_INPUTS = 110_000
 _LONGEST_LABEL = 63
 
 
@@ -103,10 +106,24 @@ def _tasks(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             wanted = given.get("componentInputParameter")
             if wanted is not None and wanted not in inputs:
                 yield where, f"the pipeline has no input {wanted!r}"
+        travels = _bytes_of_inputs(task)
+        if travels > _LONGEST_INPUTS:
+            yield (
+                f"{path}.inputs.parameters",
+                f"{travels} bytes with all of their values, too long for one argument of its pod "
+                f"(at most {_LONGEST_INPUTS}); of file patterns write fewer, with * and ?",
+            )
         for key, given in task.get("inputs", {}).get("artifacts", {}).items():
             producer = given.get("taskOutputArtifact", {}).get("producerTask")
             if producer is not None and producer not in tasks:
                 yield f"{path}.inputs.artifacts.{key}", f"no task {producer!r}"
+
+
+def _bytes_of_inputs(task: Mapping[str, Any]) -> int:
+    """The driver hands all parameters over as JSON in one argument: JSON within JSON."""
+    given = task.get("inputs", {}).get("parameters", {})
+    values = {key: value.get("runtimeValue", {}).get("constant") for key, value in given.items()}
+    return len(json.dumps({"parameterValues": values}).encode())
 
 
 def _platform(spec: Mapping[str, Any], platform: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

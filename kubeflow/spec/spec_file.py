@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from yt8m.kubeflow.config import ACCOUNT_VARIABLE
 from yt8m.schemas.errors import UserError
 
 _NUMBERS = {"NUMBER_INTEGER": int, "NUMBER_DOUBLE": float}
@@ -30,6 +31,18 @@ class Spec:
     def root(self) -> str:
         """Where artifacts go unless a run says otherwise."""
         return str(self.pipeline.get("defaultPipelineRoot", ""))
+
+    @property
+    def service_account(self) -> str:
+        """The account that it was compiled for; empty where none was named."""
+        executors = self.pipeline.get("deploymentSpec", {}).get("executors", {})
+        found = (
+            variable["value"]
+            for executor in executors.values()
+            for variable in executor.get("container", {}).get("env", [])
+            if variable["name"] == ACCOUNT_VARIABLE
+        )
+        return next(found, "")
 
     @property
     def parameters(self) -> Mapping[str, Mapping[str, Any]]:

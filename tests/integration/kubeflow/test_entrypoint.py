@@ -95,6 +95,25 @@ def test_own_code_that_the_image_lacks_is_said_by_the_first_task(pod, monkeypatc
     assert (pod / "dev" / "termination-log").read_text() == said
 
 
+@pytest.mark.parametrize("name", ["gap_threshold", "gap_change_threshold"])
+def test_a_threshold_typed_into_kubeflows_form_is_refused_by_the_first_pod(pod, name, capsys):
+    tasks = COMPILED["root"]["dag"]["tasks"]
+    (first,) = (
+        task
+        for task, content in tasks.items()
+        if name in content["inputs"]["parameters"] and not content.get("dependentTasks")
+    )
+    component = COMPILED["components"][tasks[first]["componentRef"]["name"]]
+    assert component["inputDefinitions"]["parameters"][name] == {"parameterType": "STRING"}
+    given = recorded("SchemaGen")["executor_input"]
+    given["outputs"]["outputFile"] = str(pod) + given["outputs"]["outputFile"]
+    given["inputs"]["parameterValues"][name] = "0,8"
+    assert main(_arguments("SchemaGen", given)) == 2
+    said = f"gate.{name} = '0,8': must be a number"
+    assert said in capsys.readouterr().err
+    assert said in (pod / "dev" / "termination-log").read_text()
+
+
 @pytest.mark.parametrize(
     ("fault", "tries"),
     [

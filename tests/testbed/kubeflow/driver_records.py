@@ -19,7 +19,11 @@ def recorded(task: str, version: str = "2.17.0") -> dict[str, Any]:
     """The ExecutorInput of `task` and the output file that its launcher read."""
     record: dict[str, Any] = copy.deepcopy(RECORDS[version][task])
     parameters = COMPILED["root"]["dag"]["tasks"][task]["inputs"]["parameters"]
+    inputs = COMPILED["root"]["inputDefinitions"]["parameters"]
     record["executor_input"]["inputs"]["parameterValues"] = {
-        name: value["runtimeValue"]["constant"] for name, value in parameters.items()
+        name: value["runtimeValue"]["constant"]
+        if "runtimeValue" in value
+        else inputs[value["componentInputParameter"]]["defaultValue"]
+        for name, value in parameters.items()
     }
     return record

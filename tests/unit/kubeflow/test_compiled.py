@@ -109,6 +109,15 @@ _PUSHER = ("deploymentSpec", "executors", "Pusher_executor")
         ),
         (_set((*_PUSHER, "container", "args"), ["x" * 200_000]), "args[0]", "too long"),
         (
+            # Quotes of JSON within JSON are longer than they look: 100 kB of these are not taken.
+            _set(
+                ("root", "dag", "tasks", "Pusher", "inputs", "parameters", "config"),
+                {"runtimeValue": {"constant": json.dumps([f"span-{i}/*" for i in range(9000)])}},
+            ),
+            "Pusher.inputs.parameters",
+            "of file patterns write fewer",
+        ),
+        (
             _set(("root", "dag", "tasks", "Pusher", "dependentTasks"), ["Ghost"]),
             "Pusher.dependentTasks",
             "Ghost",
