@@ -70,7 +70,7 @@ def test_a_cluster_that_has_everything_misses_nothing(server, spec):
     asked = {name for kind, name in found if kind == "permission"}
     assert asked == {
         *(f"{v} jobsets.jobset.x-k8s.io" for v in ("get", "list", "create", "patch", "delete")),
-        *("get pods", "list pods", "get pods/log", "list pods/log"),
+        *(f"{v} {what}" for v in ("get", "list") for what in ("pods", "pods/log", "events")),
     }
     assert set(server.reviewed) == {"system:serviceaccount:team:pipeline-runner"}
     # Nobody outside of the cluster can know.
