@@ -15,7 +15,8 @@ from typing import Any
 
 from yt8m.components.artifacts.run_record import FILE_NAME, RunRecord, Verdict
 from yt8m.components.example_gen.sources import source_digest
-from yt8m.components.registry.versions import UnusableVersionError, load_version, registry_digest
+from yt8m.components.registry.registry_digest import registry_digest
+from yt8m.components.registry.versions import UnusableVersionError, load_version
 from yt8m.components.trainer.state.content_digest import content_digest
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.run_record import read_run_records

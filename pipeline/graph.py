@@ -175,6 +175,7 @@ def _evaluator(config: PipelineConfig, external: ExternalInputs, trained: Channe
         examples=trained["examples"],
         model=trained["model"],
         baseline_model=trained["baseline"],
+        champion=trained["champion"],
         vocabulary_digest=external.digest("evaluator.vocabulary"),
     )
 

@@ -12,6 +12,11 @@
     metrics            name -> {value, lower, upper} of the candidate (null where undefined)
     baseline_metrics   the same of the baseline, {} without one
     differences        candidate - baseline, by name, {value, lower, upper}
+    champion           {name, digest, when_pushed, metrics, differences} of the best version so far:
+                       metrics on these videos and when it was pushed, candidate - champion; null
+                       where there is none, or it has retired
+    champion_retired   why it has retired; empty where it has not
+    vocabulary_digest  of the classes' names; empty without a vocabulary
     checks             a list of {metric, slice, needed, observed, lower, upper, videos,
                        videos_needed, passed, applied, note}; `applied` is false for a limit on a
                        change where there is no baseline; `videos_needed` is about how many
@@ -22,9 +27,10 @@
 from __future__ import annotations
 
 import enum
+import math
 from dataclasses import dataclass, field
 
-from yt8m.components.artifacts.estimate import Estimate, estimate_text
+from yt8m.components.artifacts.estimate import Estimate, estimate_text, paired_difference
 from yt8m.schemas.json_file import JsonFile
 from yt8m.schemas.metric_names import GAP
 
@@ -57,6 +63,43 @@ class Check:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Champion:
+    """The best version so far, on the videos that the candidate was judged by."""
+
+    name: str
+    digest: str  # of its model
+    when_pushed: dict[str, Estimate] = field(default_factory=dict)  # on the videos of that time
+    metrics: dict[str, Estimate] = field(default_factory=dict)
+    differences: dict[str, Estimate] = field(default_factory=dict)  # candidate - champion
+
+    @property
+    def is_beaten(self) -> bool:
+        """Whether the candidate is better beyond doubt; by the value alone without intervals."""
+        change = self.differences.get(GAP, Estimate())
+        least = change.value if change.lower is None else change.lower
+        return least is not None and least > 0
+
+    @property
+    def drift(self) -> Estimate:
+        """How much GAP these videos changed: of one model now, and when it was pushed.
+
+        Other videos, so the two are independent; the interval has the length that follows.
+        """
+        now, then = self.metrics.get(GAP, Estimate()), self.when_pushed.get(GAP, Estimate())
+        change = paired_difference(now, then)
+        bounds = (now.value, now.lower, now.upper, then.value, then.lower, then.upper)
+        known = [bound for bound in bounds if bound is not None]
+        if change.value is None or len(known) < len(bounds):
+            return change
+        value, lower, upper, its_value, its_lower, its_upper = known
+        return Estimate(
+            value=change.value,
+            lower=change.value - math.hypot(value - lower, its_upper - its_value),
+            upper=change.value + math.hypot(upper - value, its_value - its_lower),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Decision(JsonFile):
     """Whether the model may be pushed, and why."""
 
@@ -72,8 +115,18 @@ class Decision(JsonFile):
     metrics: dict[str, Estimate] = field(default_factory=dict)
     baseline_metrics: dict[str, Estimate] = field(default_factory=dict)
     differences: dict[str, Estimate] = field(default_factory=dict)
+    champion: Champion | None = None
+    champion_retired: str = ""
+    vocabulary_digest: str = ""
     checks: tuple[Check, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def champion_digest(self) -> str:
+        """Of the best model so far, should this one be pushed; empty where no other is known."""
+        if self.champion is not None and not self.champion.is_beaten:
+            return self.champion.digest
+        return self.model_digest if self.champion is not None or self.champion_retired else ""
 
     @property
     def is_below_baseline(self) -> bool:
@@ -94,6 +147,7 @@ def decision_text(decision: Decision) -> str:
         f"baseline: {decision.baseline or 'none'}",
     ]
     lines += [f"  {_metric_line(decision, name)}" for name in decision.metrics]
+    lines += [f"  {line}" for line in champion_lines(decision)]
     lines += [f"  {_check_line(check)}" for check in decision.checks]
     return "\n".join([*lines, *(f"  note: {note}" for note in decision.notes)])
 
@@ -105,6 +159,25 @@ def _metric_line(decision: Decision, name: str) -> str:
     if name in decision.differences:
         text += f", difference {estimate_text(decision.differences[name], sign='+')}"
     return text
+
+
+def champion_lines(decision: Decision) -> list[str]:
+    """The candidate against the champion, and what of a change is the data's."""
+    champion = decision.champion
+    if champion is None:
+        return [decision.champion_retired] if decision.champion_retired else []
+    change = champion.differences.get(GAP, Estimate())
+    lines = [
+        f"the model: GAP {estimate_text(change, sign='+')} against {champion.name}, the champion, "
+        "on the same videos"
+    ]
+    if champion.drift.value is not None:
+        lines.append(
+            f"the data: {champion.name} has GAP {estimate_text(champion.metrics[GAP])} on these "
+            f"videos, and had {estimate_text(champion.when_pushed[GAP])} when it was pushed: "
+            f"{estimate_text(champion.drift, sign='+')}"
+        )
+    return lines
 
 
 def _check_line(check: Check) -> str:

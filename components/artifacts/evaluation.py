@@ -9,7 +9,8 @@
     metrics            {name, title, is_share, lower_is_better} of each, in the order of display
     overall            {examples, videos, candidate, baseline, difference}: each of the last three
                        maps a metric's name to {value, lower, upper}, null where undefined;
-                       baseline and difference are {} without one
+                       baseline and difference are {} without one; `champion` and
+                       `champion_difference` are those of the best version so far
     slices             a list of the same, with `column` and `value`
     classes            {class_id, name, positives, candidate, baseline}: average precision of
                        every class that has positives
@@ -46,6 +47,9 @@ class SliceMetrics:
     candidate: dict[str, Estimate] = field(default_factory=dict)
     baseline: dict[str, Estimate] = field(default_factory=dict)
     difference: dict[str, Estimate] = field(default_factory=dict)
+    # On all data alone: of the best version so far, and candidate - champion.
+    champion: dict[str, Estimate] = field(default_factory=dict)
+    champion_difference: dict[str, Estimate] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

@@ -62,6 +62,8 @@ class VersionRecord(JsonFile):
     blessed: bool = False
     reason: str = ""  # the gate's, or who said so
     baseline_version: int = 0  # what it was compared with; 0 is none
+    # Of the best model so far, this one included, when it was pushed: SHA-256, as `model_digest`.
+    champion_digest: str = ""
     metrics: dict[str, Estimate] = field(default_factory=dict)
     decision: dict[str, Any] = field(default_factory=dict)  # the gate's, whole
     infra_check: dict[str, Any] = field(default_factory=dict)  # how it is served, whole

@@ -12,11 +12,15 @@ from yt8m.components.declaration import Output, Outside, RunTime, Step
 
 
 class Baseline(Step, executor=Executor):
-    """Outputs `model`: the chosen version, or an empty artifact whose property `version` is 0."""
+    """Outputs `model`: the chosen version, or an empty artifact whose property `version` is 0.
+
+    `champion` is the best version so far: its record, and its model where `model` is another one.
+    """
 
     config: BaselineConfig
     push_dir: Annotated[str, RunTime()]
-    # As `registry.versions.registry_digest` computes it; "" is unknown.
+    # As `registry.registry_digest` computes it; "" is unknown.
     registry_digest: Annotated[str, Outside()] = ""
 
     model = Output(standard_artifacts.Model)
+    champion = Output(standard_artifacts.Model)

@@ -9,7 +9,13 @@ from tfx.dsl.components.base import base_executor
 from tfx.types import artifact_utils
 
 from yt8m.components.baseline.config import BaselineConfig
-from yt8m.components.baseline.select import copy_to_artifact, replaced_version, select_baseline
+from yt8m.components.baseline.select import (
+    copy_champion,
+    copy_to_artifact,
+    replaced_version,
+    select_baseline,
+    select_champion,
+)
 from yt8m.components.declaration import Artifacts
 from yt8m.schemas.config_tree import from_parameter
 
@@ -17,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 class Executor(base_executor.BaseExecutor):
-    """Hands the chosen version on as a Model artifact."""
+    """Hands the chosen version and the champion on as Model artifacts."""
 
     def Do(  # noqa: N802  (TFX's name)
         self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
@@ -25,11 +31,18 @@ class Executor(base_executor.BaseExecutor):
         self._log_startup(input_dict, output_dict, exec_properties)
         push_dir = exec_properties["push_dir"]
         config = from_parameter(BaselineConfig, exec_properties["config"], path="baseline")
-        version = select_baseline(config, push_dir, exec_properties["registry_digest"])
+        digest = exec_properties["registry_digest"]
+        version = select_baseline(config, push_dir, digest)
+        champion = select_champion(config, push_dir, digest)
         model = artifact_utils.get_single_instance(output_dict["model"])
         copy_to_artifact(version, model.uri, replaces=replaced_version(config, push_dir, version))
         model.set_int_custom_property("version", version.number if version else 0)
+        copy_champion(
+            champion, artifact_utils.get_single_uri(output_dict["champion"]), baseline=version
+        )
         if version is None:
             _log.info("no baseline: %s", f"nothing usable in {push_dir}" if push_dir else "none")
         else:
             _log.info("the baseline is version %d in %s", version.number, push_dir)
+        if champion is not None:
+            _log.info("the champion is version %d", champion.number)

@@ -7,12 +7,13 @@ from yt8m.components.artifacts.saved_model import SERVING_DIR
 from yt8m.components.artifacts.version_record import RECORD_FILE
 from yt8m.components.baseline.config import BaselineChoice, BaselineConfig
 from yt8m.components.registry.baseline_artifact import write_in_service
+from yt8m.components.registry.champion import find_champion
+from yt8m.components.registry.registry_digest import digest_version
 from yt8m.components.registry.versions import (
     NO_VERSION,
     InService,
     Version,
     check_usable,
-    digest_version,
     in_service,
     list_baselines,
     list_versions,
@@ -43,10 +44,18 @@ def select_baseline(config: BaselineConfig, push_dir: str, registry_digest: str)
     return newest(push_dir, not_after=digest_version(registry_digest), verify=True)
 
 
+def select_champion(config: BaselineConfig, push_dir: str, registry_digest: str) -> Version | None:
+    """The best version so far; None where there is none, or no version is to be compared with."""
+    if config.version is BaselineChoice.NONE or not push_dir:
+        return None
+    return find_champion(push_dir, not_after=digest_version(registry_digest), verify=True)
+
+
 def check_registry(config: BaselineConfig, push_dir: str) -> None:
     """UserError where a push would replace what the model cannot be compared with."""
     if push_dir and config.version is not BaselineChoice.NONE:
         check_usable(push_dir)
+        find_champion(push_dir)
 
 
 def replaced_version(
@@ -79,9 +88,24 @@ def copy_to_artifact(
     storage.make_dirs(artifact_uri)
     if replaces is not None:
         write_in_service(artifact_uri, replaces)
-    if version is None:
+    if version is not None:
+        _copy(version, (*version.record.files, RECORD_FILE), artifact_uri)
+
+
+def copy_champion(champion: Version | None, artifact_uri: str, *, baseline: Version | None) -> None:
+    """Copy the champion into the artifact: its record alone where its model is the baseline's."""
+    storage.make_dirs(artifact_uri)
+    if champion is None:
         return
-    for name in (*version.record.files, RECORD_FILE):
+    is_baseline = (
+        baseline is not None and baseline.record.model_digest == champion.record.model_digest
+    )
+    files = () if is_baseline else tuple(champion.record.files)
+    _copy(champion, (*files, RECORD_FILE), artifact_uri)
+
+
+def _copy(version: Version, names: tuple[str, ...], artifact_uri: str) -> None:
+    for name in names:
         storage.copy(
             storage.join(version.path, name), storage.join(artifact_uri, SERVING_DIR, name)
         )

@@ -25,6 +25,7 @@ class Evaluator(Step, executor=Executor):
     examples: Input[standard_artifacts.Examples]
     model: Input[standard_artifacts.Model]
     baseline_model: Input[standard_artifacts.Model] | None = None
+    champion: Input[standard_artifacts.Model] | None = None  # the best version so far
 
     evaluation = Output(standard_artifacts.ModelEvaluation)
     blessing = Output(standard_artifacts.ModelBlessing)

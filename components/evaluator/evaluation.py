@@ -18,7 +18,7 @@ from yt8m.components.artifacts.evaluation import (
     WrongVideo,
 )
 from yt8m.components.evaluator.config import BootstrapConfig, EvaluatorConfig
-from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE, ScoreTable
+from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE, CHAMPION, ScoreTable
 from yt8m.components.evaluator.slices import MAX_VALUES, slices_of
 from yt8m.components.metrics import Metric, MetricAccumulator, values_of
 from yt8m.components.metrics.curves import CurvePoint, calibration, precision_recall
@@ -58,6 +58,7 @@ def evaluate(
     if scored.broken or not len(scored):
         return evaluation
     names = _names(vocabulary)
+    compared = {name: model for name, model in scored.models.items() if name != CHAMPION}
     return replace(
         evaluation,
         overall=_part(scored.models, metrics, config.bootstrap),
@@ -65,7 +66,7 @@ def evaluate(
         slices=tuple(
             replace(
                 _part(
-                    {name: model.select(part.chosen) for name, model in scored.models.items()},
+                    {name: model.select(part.chosen) for name, model in compared.items()},
                     metrics,
                     config.bootstrap,
                 ),
@@ -75,14 +76,23 @@ def evaluate(
             for part in slices_of(scored, config.slices, vocabulary)
         ),
         classes=_classes(scored, names),
-        precision_recall={n: tuple(precision_recall(m)) for n, m in scored.models.items()},
-        calibration={n: tuple(calibration(m)) for n, m in scored.models.items()},
+        precision_recall={n: tuple(precision_recall(m)) for n, m in compared.items()},
+        calibration={n: tuple(calibration(m)) for n, m in compared.items()},
         thresholds=_thresholds(scored.candidate),
         worst_videos=_worst_videos(scored, names),
         confusions=tuple(
             ConfusedLabels(missed=names(one.missed), instead=names(one.instead), videos=one.videos)
             for one in confusions(scored.candidate, most=_CONFUSIONS)
         ),
+    )
+
+
+def with_baseline_as_champion(evaluation: Evaluation) -> Evaluation:
+    """`evaluation` where the baseline's model is the champion's too: nothing is scored twice."""
+    overall = evaluation.overall
+    return replace(
+        evaluation,
+        overall=replace(overall, champion=overall.baseline, champion_difference=overall.difference),
     )
 
 
@@ -117,8 +127,12 @@ def _part(
     models: Mapping[str, MetricAccumulator], metrics: Sequence[Metric], config: BootstrapConfig
 ) -> SliceMetrics:
     values = {name: _estimates(model, metrics) for name, model in models.items()}
-    ours, theirs = values[CANDIDATE], values.get(BASELINE, {})
-    difference = {name: paired_difference(ours[name], theirs[name]) for name in theirs}
+    ours = values[CANDIDATE]
+    differences = {
+        model: {name: paired_difference(ours[name], theirs[name]) for name in theirs}
+        for model, theirs in values.items()
+        if model != CANDIDATE
+    }
     spread = None
     if config.replicates:
         spread = spread_of(
@@ -128,14 +142,17 @@ def _part(
         for i, name in enumerate(models):
             interval = functools.partial(spread.interval, model=i, level=config.level)
             values[name] = _bounded(values[name], interval)
-        interval = functools.partial(spread.difference, level=config.level)
-        difference = _bounded(difference, interval)
+            if name in differences:
+                interval = functools.partial(spread.difference, other=i, level=config.level)
+                differences[name] = _bounded(differences[name], interval)
     return SliceMetrics(
         examples=len(models[CANDIDATE]),
         videos=len(np.unique(models[CANDIDATE].rows.keys)),
         candidate=values[CANDIDATE],
         baseline=values.get(BASELINE, {}),
-        difference=difference,
+        difference=differences.get(BASELINE, {}),
+        champion=values.get(CHAMPION, {}),
+        champion_difference=differences.get(CHAMPION, {}),
     )
 
 
@@ -183,8 +200,8 @@ def _notes(scored: ScoreTable, bootstrap: BootstrapConfig) -> list[str]:
     lost = scored.unscorable
     if lost.rows:
         notes.append(
-            f"the baseline predicts no finite numbers for {lost.rows:,} of "
-            f"{lost.rows + len(scored):,} examples, {lost.first} among them: both models are "
+            f"the {lost.model} predicts no finite numbers for {lost.rows:,} of "
+            f"{lost.rows + len(scored):,} examples, {lost.first} among them: the models are "
             "judged without these"
         )
     if bootstrap.replicates and scored.videos > bootstrap.max_videos:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 import logging
 from dataclasses import dataclass
 from typing import Any
@@ -23,11 +25,17 @@ from yt8m.components.artifacts.read import read_file
 from yt8m.components.declaration import Artifacts
 from yt8m.components.engines.parallelism import parallelism_of
 from yt8m.components.evaluator.beam_scoring import add_scoring, collect
+from yt8m.components.evaluator.champion import Contender, find_contender
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
-from yt8m.components.evaluator.evaluation import evaluate
+from yt8m.components.evaluator.evaluation import evaluate, with_baseline_as_champion
 from yt8m.components.evaluator.gate import GateLimit, decide
 from yt8m.components.evaluator.record_ranges import divide_records
-from yt8m.components.evaluator.score_table import ScoreTable, require_scorable
+from yt8m.components.evaluator.score_table import (
+    BASELINE,
+    CHAMPION,
+    ScoreTable,
+    require_scorable,
+)
 from yt8m.components.evaluator.scoring import ScoringPlan, check_models, create_plan, empty_table
 from yt8m.components.evaluator.shard_selection import ShardSelection, choose_shards
 from yt8m.components.evaluator.tfma_output import (
@@ -58,8 +66,8 @@ from yt8m.schemas.vocabulary import Vocabulary
 
 _log = logging.getLogger(__name__)
 _REMEDY = (
-    "; `yt8m models rollback` restores a sound version, and baseline.version=none judges by "
-    "thresholds on values alone"
+    "; `yt8m models rollback` restores a sound version, `yt8m models champion --set` chooses "
+    "another champion, and baseline.version=none judges by thresholds on values alone"
 )
 
 
@@ -75,12 +83,13 @@ class _Job:
     examples_uri: str
     evaluation_uri: str
     baseline: str | None  # its name in the decision
+    contender: Contender
     vocabulary: Vocabulary | None
     user_config: config_pb2.EvalConfig | None  # metrics and thresholds of the user's own
 
 
 class Executor(base_beam_executor.BaseBeamExecutor):
-    """Scores candidate and baseline in one pass, and decides whether the candidate may ship."""
+    """Scores all models in one pass, and decides whether the candidate may ship."""
 
     def Do(  # noqa: N802  (TFX's name)
         self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
@@ -90,8 +99,8 @@ class Executor(base_beam_executor.BaseBeamExecutor):
         digest = model_digest(job.plan.model)
         notes = check_models(job.plan)
         scored = self._score(job)
-        if job.baseline is not None and not scored.broken:
-            require_scorable(scored, job.baseline, remedy=_REMEDY)
+        if not scored.broken:
+            require_scorable(scored, _names(job), remedy=_REMEDY)
         evaluation = evaluate(
             scored,
             job.config,
@@ -100,11 +109,17 @@ class Executor(base_beam_executor.BaseBeamExecutor):
             spans=job.chosen.spans,
             notes=[*job.chosen.notes, *notes],
         )
+        if job.contender.champion is not None and job.contender.model is None:
+            evaluation = with_baseline_as_champion(evaluation)
         if model_digest(job.plan.model) != digest:
             raise DataError(f"{job.plan.model}: its files changed while it was scored; run again")
         evaluation, decision = _decide(job, evaluation)
         decision = dataclasses.replace(
-            decision, model_digest=digest, is_baseline=digest == _digest_in_service(input_dict)
+            decision,
+            model_digest=digest,
+            is_baseline=digest == _digest_in_service(input_dict),
+            champion_retired=job.contender.retired,
+            vocabulary_digest=_names_digest(job.vocabulary),
         )
         metrics_file = storage.join(job.evaluation_uri, evaluation_file.FILE_NAME)
         storage.write_text(metrics_file, evaluation.to_json())
@@ -138,10 +153,19 @@ def _job(inputs: Artifacts, outputs: Artifacts, properties: dict[str, Any]) -> _
     config, gate, features = _nodes(properties)
     examples_uri = artifact_utils.get_single_uri(inputs["examples"])
     found = _read_manifest(examples_uri)
+    vocabulary = _vocabulary(config, features)
+    contender = find_contender(
+        _uri(inputs, "champion"),
+        _uri(inputs, "baseline_model"),
+        level=found.level,
+        features=features,
+        vocabulary_digest=_names_digest(vocabulary),
+    )
     plan = create_plan(
         config,
         model=_model_path(inputs),
         baseline=_baseline_path(inputs),
+        champion=contender.model,
         level=found.level,
         features=features,
     )
@@ -155,7 +179,8 @@ def _job(inputs: Artifacts, outputs: Artifacts, properties: dict[str, Any]) -> _
         examples_uri=examples_uri,
         evaluation_uri=artifact_utils.get_single_uri(outputs["evaluation"]),
         baseline=_baseline_name(inputs) if has_baseline else None,
-        vocabulary=_vocabulary(config, features),
+        contender=contender,
+        vocabulary=vocabulary,
         user_config=parse_user_metrics(config.eval_config, has_baseline=has_baseline),
     )
 
@@ -198,6 +223,7 @@ def _decide(job: _Job, ours: Evaluation) -> tuple[Evaluation, Decision]:
         job.limits,
         mode=job.mode,
         baseline=job.baseline,
+        champion=job.contender.champion,
         more=user_checks(users.validation),
     )
     eval_config = create_eval_config(
@@ -229,9 +255,31 @@ def _model_path(inputs: Artifacts) -> str:
     return path_utils.serving_model_path(model.uri, path_utils.is_old_model_artifact(model))
 
 
+def _uri(inputs: Artifacts, name: str) -> str | None:
+    """The address of an optional input; None where it is not connected."""
+    given = inputs.get(name)
+    return artifact_utils.get_single_uri(given) if given else None
+
+
 def _baseline_path(inputs: Artifacts) -> str | None:
-    given = inputs.get("baseline_model")
-    return baseline_model(artifact_utils.get_single_uri(given)) if given else None
+    uri = _uri(inputs, "baseline_model")
+    return baseline_model(uri) if uri else None
+
+
+def _names(job: _Job) -> dict[str, str]:
+    """What the models that the candidate is compared with are called in messages."""
+    champion = job.contender.champion
+    return {
+        BASELINE: job.baseline or "",
+        CHAMPION: f"{champion.name}, the champion," if champion is not None else "",
+    }
+
+
+def _names_digest(vocabulary: Vocabulary | None) -> str:
+    """Changes when a class gets another name; empty without a vocabulary."""
+    if vocabulary is None:
+        return ""
+    return hashlib.sha256(json.dumps(vocabulary.names).encode()).hexdigest()
 
 
 def _baseline_name(inputs: Artifacts) -> str:

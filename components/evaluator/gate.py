@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from yt8m.components.artifacts.decision import Check, Decision, GateMode, evidence_text
+from yt8m.components.artifacts.decision import Champion, Check, Decision, GateMode, evidence_text
 from yt8m.components.artifacts.estimate import Estimate, estimate_text
 from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
 from yt8m.components.metrics.intervals import Interval, videos_to_decide
@@ -24,6 +24,7 @@ class Quantity(enum.Enum):
     VALUE = "value"
     CHANGE = "change"  # candidate - baseline
     RELATIVE_CHANGE = "relative change"  # the same as a share of the baseline's value
+    CHAMPION_CHANGE = "change against the champion"  # candidate - the best version so far
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +40,13 @@ class GateLimit:
 
     @property
     def needs_baseline(self) -> bool:
-        """Whether it bounds a change."""
-        return self.quantity is not Quantity.VALUE
+        """Whether it bounds a change from the baseline."""
+        return self.quantity in (Quantity.CHANGE, Quantity.RELATIVE_CHANGE)
+
+    @property
+    def needs_champion(self) -> bool:
+        """Whether it bounds a change from the best version so far."""
+        return self.quantity is Quantity.CHAMPION_CHANGE
 
     @property
     def text(self) -> str:
@@ -48,6 +54,8 @@ class GateLimit:
         subject = "evaluated examples" if self.metric == EXAMPLE_COUNT else self.metric
         if self.needs_baseline:
             subject = f"{self.quantity.value} of {subject} against the baseline"
+        if self.needs_champion:
+            subject = f"change of {subject} against the champion"
         if self.confident:
             subject = f"lower bound of {subject}"
         return f"{subject} {'<=' if self.is_maximum else '>='} {self.bound:g}"
@@ -65,18 +73,23 @@ def decide(
     *,
     mode: GateMode = GateMode.ENFORCE,
     baseline: str | None = None,
+    champion: Champion | None = None,
     more: Sequence[Check] = (),
 ) -> Decision:
     """Bless the candidate if it keeps every limit.
 
-    `baseline` is the name of what the candidate was compared with. `more` are checks made
-    elsewhere, which count like those of the limits.
+    `baseline` is the name of what the candidate was compared with, `champion` what is known of the
+    best version so far; its metrics are the evaluation's. `more` are checks made elsewhere, which
+    count like those of the limits.
     """
     parts = {part.name: part for part in evaluation.parts}
-    checks = [
-        *(_check(limit, parts.get(limit.slice), baseline is not None) for limit in limits),
-        *more,
-    ]
+    known = _Compared(baseline=baseline is not None, champion=champion is not None)
+    checks = [*(_check(limit, parts.get(limit.slice), known) for limit in limits), *more]
+    overall = evaluation.overall
+    if champion is not None:
+        champion = replace(
+            champion, metrics=overall.champion, differences=overall.champion_difference
+        )
     if mode is GateMode.NONE:
         blessed = not evaluation.broken
     else:  # no checks, no blessing
@@ -90,19 +103,36 @@ def decide(
         videos=evaluation.videos,
         examples=evaluation.examples,
         spans=evaluation.spans,
-        metrics=dict(evaluation.overall.candidate),
-        baseline_metrics=dict(evaluation.overall.baseline),
-        differences=dict(evaluation.overall.difference),
+        metrics=dict(overall.candidate),
+        baseline_metrics=dict(overall.baseline),
+        differences=dict(overall.difference),
+        champion=champion,
         checks=tuple(checks),
         notes=evaluation.notes,
     )
 
 
-def _check(limit: GateLimit, part: SliceMetrics | None, has_baseline: bool) -> Check:
-    applied = has_baseline or not limit.needs_baseline
+@dataclass(frozen=True, kw_only=True)
+class _Compared:
+    """What the candidate was compared with."""
+
+    baseline: bool
+    champion: bool
+
+    def missing_for(self, limit: GateLimit) -> str:
+        """Why `limit` does not apply; empty where it does."""
+        if limit.needs_baseline and not self.baseline:
+            return "there is no baseline, so changes do not apply"
+        if limit.needs_champion and not self.champion:
+            return "there is no champion to compare with"
+        return ""
+
+
+def _check(limit: GateLimit, part: SliceMetrics | None, compared: _Compared) -> Check:
+    note = compared.missing_for(limit)
+    applied = not note
     estimate = Estimate() if part is None or not applied else _observe(limit, part)
     observed = estimate.lower if limit.confident else estimate.value
-    note = "" if applied else "there is no baseline, so changes do not apply"
     return Check(
         metric=limit.metric,
         needed=limit.text,
@@ -121,6 +151,8 @@ def _check(limit: GateLimit, part: SliceMetrics | None, has_baseline: bool) -> C
 
 def _observe(limit: GateLimit, part: SliceMetrics) -> Estimate:
     """The number that `limit` bounds, with its interval."""
+    if limit.needs_champion:
+        return part.champion_difference.get(limit.metric, Estimate())
     if not limit.needs_baseline:
         counted = {EXAMPLE_COUNT: Estimate(value=float(part.examples))}
         return (part.candidate | counted).get(limit.metric, Estimate())

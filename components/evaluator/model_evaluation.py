@@ -7,7 +7,12 @@ from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.console.console import Console
 from yt8m.components.evaluator.config import BootstrapConfig, EvaluatorConfig
 from yt8m.components.evaluator.evaluation import evaluate
-from yt8m.components.evaluator.score_table import ScoreTable, merge_tables, require_scorable
+from yt8m.components.evaluator.score_table import (
+    BASELINE,
+    ScoreTable,
+    merge_tables,
+    require_scorable,
+)
 from yt8m.components.evaluator.scoring import (
     ScoringPlan,
     ShardScorer,
@@ -48,7 +53,7 @@ def evaluate_files(
     if scored.broken:
         raise DataError(next(iter(scored.broken.values())))
     if baseline is not None:
-        require_scorable(scored, f"the baseline {baseline}")
+        require_scorable(scored, {BASELINE: f"the baseline {baseline}"})
     return evaluate(scored, config, level=plan.level)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ _MAX_UNSCORABLE = 0.01
 _SHOWN = 5  # classes of each
 CANDIDATE = "candidate"
 BASELINE = "baseline"
+CHAMPION = "champion"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,13 +52,15 @@ class WrongRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Unscorable:
-    """Rows that the baseline gives no finite scores for; both models do without them."""
+    """Rows that baseline or champion give no finite scores for; all models do without them."""
 
     rows: int = 0
     first: str = ""  # the name of one
+    model: str = ""  # the model that does not score it
 
     def __add__(self, other: Unscorable) -> Unscorable:
-        return Unscorable(self.rows + other.rows, self.first or other.first)
+        first = self if self.rows else other
+        return Unscorable(self.rows + other.rows, first.first, first.model)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -91,15 +94,18 @@ class ScoreTable:
         return len(np.unique(self.candidate.rows.keys))
 
 
-def require_scorable(scored: ScoreTable, baseline: str, *, remedy: str = "") -> None:
-    """Yt8mError where `baseline` scores so few rows that what is left says little."""
+def require_scorable(scored: ScoreTable, names: Mapping[str, str], *, remedy: str = "") -> None:
+    """Yt8mError where a model scores so few rows that what is left says little.
+
+    `names` says what baseline and champion are called.
+    """
     lost = scored.unscorable
     rows = lost.rows + len(scored)
     if lost.rows > _MAX_UNSCORABLE * rows:
         raise Yt8mError(
-            f"{baseline} predicts no finite numbers for {lost.rows:,} of {rows:,} examples, "
-            f"{lost.first} among them, and at most {_MAX_UNSCORABLE:.0%} may be left out: it is "
-            f"broken, or was exported from a diverged training{remedy}"
+            f"{names[lost.model]} predicts no finite numbers for {lost.rows:,} of {rows:,} "
+            f"examples, {lost.first} among them, and at most {_MAX_UNSCORABLE:.0%} may be left "
+            f"out: it is broken, or was exported from a diverged training{remedy}"
         )
 
 

@@ -13,6 +13,7 @@ from yt8m.components.evaluator.config import EvaluatorConfig, SliceBy
 from yt8m.components.evaluator.score_table import (
     BASELINE,
     CANDIDATE,
+    CHAMPION,
     ScoreTable,
     TextColumn,
     Unscorable,
@@ -30,6 +31,7 @@ from yt8m.components.models.losses import example_losses
 from yt8m.schemas.errors import DataError, UserError
 from yt8m.schemas.features import FeatureConfig, Level
 
+_ROLES = {CANDIDATE: "the model", BASELINE: "the baseline", CHAMPION: "the champion"}
 _MERGE_EVERY = 64  # batches; keeps the number of pieces small
 
 
@@ -41,10 +43,17 @@ class ScoringPlan:
     baseline: str | None
     level: Level
     features: FeatureConfig
+    champion: str | None = None  # the best version so far, where it is another than the baseline
     top_k: int = 20
     batch_size: int | None = None
     num_frames: bool = False
     values: tuple[str, ...] = ()
+
+    @property
+    def models(self) -> dict[str, str]:
+        """The models by what they are here, the candidate first."""
+        models = {CANDIDATE: self.model, BASELINE: self.baseline, CHAMPION: self.champion}
+        return {name: model for name, model in models.items() if model}
 
     @property
     def records_at_once(self) -> int:
@@ -59,11 +68,13 @@ def create_plan(
     baseline: str | None,
     level: Level,
     features: FeatureConfig,
+    champion: str | None = None,
 ) -> ScoringPlan:
     """What the Evaluator's settings want to know of each row."""
     return ScoringPlan(
         model=model,
         baseline=baseline,
+        champion=champion,
         level=level,
         features=features,
         top_k=config.top_k,
@@ -95,27 +106,33 @@ class ScoredBatch:
         )
 
     def without_unscorable(self) -> ScoredBatch:
-        """The rows that the baseline gives finite scores for, or that the candidate fails on too.
+        """The rows that all others give finite scores for, or that the candidate fails on too.
 
-        One odd row does not make the baseline worthless, so both models do without it; the
+        One odd row does not make a baseline worthless, so all models do without it; the
         candidate has no such allowance.
         """
-        if BASELINE not in self.scores:
-            return self
-        lost = ~finite_rows(self.scores[BASELINE]) & finite_rows(self.scores[CANDIDATE])
+        others = [name for name in (BASELINE, CHAMPION) if name in self.scores]
+        broken = {name: ~finite_rows(self.scores[name]) for name in others}
+        lost = np.zeros(len(self.rows), bool)
+        for rows in broken.values():
+            lost |= rows
+        lost &= finite_rows(self.scores[CANDIDATE])
         if not lost.any():
             return self
-        first = self.rows.names[int(np.argmax(lost))]
-        unscorable = Unscorable(rows=int(lost.sum()), first=first)
+        first = int(np.argmax(lost))
+        unscorable = Unscorable(
+            rows=int(lost.sum()),
+            first=self.rows.names[first],
+            model=next(name for name, rows in broken.items() if rows[first]),
+        )
         return replace(self.select(~lost), unscorable=unscorable)
 
 
 def empty_table(plan: ScoringPlan) -> ScoreTable:
     """A score table without rows, as `ShardScorer.score` gives."""
-    names = (CANDIDATE, BASELINE) if plan.baseline else (CANDIDATE,)
     classes, k = plan.features.num_classes, plan.top_k
     return ScoreTable(
-        models={name: MetricAccumulator(classes, top_k=k) for name in names},
+        models={name: MetricAccumulator(classes, top_k=k) for name in plan.models},
         num_frames=np.empty(0, np.uint16) if plan.num_frames else None,
         values={name: TextColumn.of(np.empty(0, str)) for name in plan.values},
     )
@@ -143,9 +160,9 @@ class ShardScorer:
 
     def __init__(self, plan: ScoringPlan) -> None:
         self.plan = plan
-        self.models = {CANDIDATE: load_model(plan.model)}
-        if plan.baseline:
-            self.models[BASELINE] = load_model(plan.baseline, role="the baseline")
+        self.models = {
+            name: load_model(path, role=_ROLES[name]) for name, path in plan.models.items()
+        }
         self._wanted = LabelRequest(
             level=plan.level,
             features=plan.features,

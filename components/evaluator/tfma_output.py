@@ -3,7 +3,8 @@
 TFMA's files are written from the evaluation and the decision. Metrics have their names and, where
 there is one, their interval as a BoundedValue; what is undefined is NaN. TFMA has no word for a
 limit on an interval's bound: such a limit is written as one on the value, and a failure of it
-says in its message what was compared.
+says in its message what was compared. It has no word for a second baseline either: a limit on the
+change from the champion is no threshold, and its failure is one of a change.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def create_eval_config(
         config.slicing_specs.add(feature_keys=[part.column])
     spec = config.metrics_specs.add(model_names=names)
     for limit in limits:
-        if has_baseline or not limit.needs_baseline:
+        if (has_baseline or not limit.needs_baseline) and not limit.needs_champion:
             # TFMA checks a threshold without a slicing spec on every slice.
             spec.per_slice_thresholds[limit.metric].thresholds.add(
                 slicing_specs=[_slicing_spec(limit)], threshold=_threshold(limit)
@@ -135,7 +136,7 @@ def _threshold(limit: GateLimit) -> config_pb2.MetricThreshold:
     direction = config_pb2.MetricDirection
     change = {
         "direction": direction.LOWER_IS_BETTER if limit.is_maximum else direction.HIGHER_IS_BETTER,
-        "absolute" if limit.quantity is Quantity.CHANGE else "relative": bound,
+        "relative" if limit.quantity is Quantity.RELATIVE_CHANGE else "absolute": bound,
     }
     return config_pb2.MetricThreshold(change_threshold=change)
 
@@ -177,14 +178,16 @@ def create_validation(
 def _failure(
     limit: GateLimit, check: Check, part: SliceMetrics
 ) -> validation_result_pb2.ValidationFailure:
-    estimates = part.difference if limit.needs_baseline else _values(part.candidate, part)
+    is_change = limit.needs_baseline or limit.needs_champion
+    changes = part.champion_difference if limit.needs_champion else part.difference
+    estimates = changes if is_change else _values(part.candidate, part)
     value = estimates.get(limit.metric, Estimate()).value
     observed = "undefined" if check.observed is None else f"{check.observed:.6g}"
     return validation_result_pb2.ValidationFailure(
         metric_key={
             "name": limit.metric,
             "model_name": model_names(bool(part.baseline))[0],
-            "is_diff": limit.needs_baseline,
+            "is_diff": is_change,
         },
         metric_threshold=_threshold(limit),
         metric_value={"double_value": {"value": math.nan if value is None else value}},

@@ -25,7 +25,25 @@ def limits_of(gate: GateConfig) -> tuple[GateLimit, ...]:
     if gate.mode is GateMode.NONE:
         return ()
     count = GateLimit(metric=EXAMPLE_COUNT, bound=gate.min_examples)
-    return (count, *(limit for t in gate.all_thresholds for limit in _limits(t)))
+    return (
+        count,
+        *(limit for t in gate.all_thresholds for limit in _limits(t)),
+        *_champion_limits(gate),
+    )
+
+
+def _champion_limits(gate: GateConfig) -> Iterator[GateLimit]:
+    """How far below the best version so far: half as far as below the newest.
+
+    The other half is for what an evaluation cannot tell, so that a series of small losses stays
+    within it too (benchmarks/champion.py).
+    """
+    if gate.gap_change_threshold is not None:
+        yield GateLimit(
+            metric=GAP,
+            bound=min(gate.gap_change_threshold, 0.0) / 2,
+            quantity=Quantity.CHAMPION_CHANGE,
+        )
 
 
 def _limits(threshold: Threshold) -> Iterator[GateLimit]:

@@ -52,17 +52,19 @@ class Spread:
             return Interval(lower=value - factor * error, upper=value + factor * error)
         return _wilson(value, error, factor=factor, videos=self.videos)
 
-    def difference(self, metric: str, value: float, *, level: float = 0.95) -> Interval | None:
-        """Around the first model's value minus the second's; None where it has none."""
-        changes = self._paired(metric)
+    def difference(
+        self, metric: str, value: float, *, other: int = 1, level: float = 0.95
+    ) -> Interval | None:
+        """Around the first model's value minus that of `other`; None where it has none."""
+        changes = self._paired(metric, other)
         if changes is None:
             return None
         reach = self._factor(changes, level) * self._error(changes)
         limit = 1.0 if metric in self.shares else math.inf
         return Interval(lower=max(value - reach, -limit), upper=min(value + reach, limit))
 
-    def _paired(self, metric: str) -> np.ndarray | None:
-        ours, theirs = (model.get(metric) for model in self.changes[:2])
+    def _paired(self, metric: str, other: int) -> np.ndarray | None:
+        ours, theirs = self.changes[0].get(metric), self.changes[other].get(metric)
         return None if ours is None or theirs is None else ours - theirs
 
     def _error(self, changes: np.ndarray) -> float:

@@ -38,6 +38,7 @@ def create_record(
         blessed=blessed,
         reason=judge.reason if judge else "",
         baseline_version=baseline.version if baseline else 0,
+        champion_digest=decision.champion_digest if decision else "",
         metrics=decision.metrics if decision else {},
         decision=to_dict(decision) if decision else {},
         infra_check=to_dict(serving) if serving else {},

@@ -1,14 +1,20 @@
 """The baseline as Baseline hands it on: a Model artifact, or an empty one where there is none.
 
-Beside the model is what was in service when it was chosen: Pusher replaces nothing else.
+Beside the model is what was in service when it was chosen: Pusher replaces nothing else. The
+champion is handed on in the same form, without its model where that is the baseline's.
 """
 
 from __future__ import annotations
 
 from yt8m.components import storage
-from yt8m.components.artifacts.read import read_file
+from yt8m.components.artifacts.read import read_file, read_if_present
 from yt8m.components.artifacts.saved_model import MODEL_FILE, SERVING_DIR
-from yt8m.components.artifacts.version_record import STATISTICS_DIR
+from yt8m.components.artifacts.version_record import (
+    RECORD_FILE,
+    STATISTICS_DIR,
+    VersionRecord,
+    parse_record,
+)
 from yt8m.components.registry.versions import InService
 
 _IN_SERVICE_FILE = "in_service.json"
@@ -24,6 +30,11 @@ def baseline_statistics(artifact_uri: str) -> str | None:
     """The directory of the statistics that the baseline was pushed with, or None."""
     path = storage.join(artifact_uri, SERVING_DIR, STATISTICS_DIR)
     return path if storage.is_dir(path) else None
+
+
+def version_record(artifact_uri: str) -> VersionRecord | None:
+    """The record of the version in the artifact; None where there is no version."""
+    return read_if_present(storage.join(artifact_uri, SERVING_DIR), RECORD_FILE, parse_record)
 
 
 def write_in_service(artifact_uri: str, found: InService) -> None:

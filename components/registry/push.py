@@ -17,6 +17,14 @@ from yt8m.components.artifacts.version_record import (
     Origin,
     VersionRecord,
 )
+from yt8m.components.registry.champion import (
+    LostChampionError,
+    champion_digest,
+    champion_versions,
+    find_champion,
+    keeper,
+    write_choice,
+)
 from yt8m.components.registry.cleaning import Cleaning
 from yt8m.components.registry.digests import file_sha256
 from yt8m.components.registry.local_store import LocalStore
@@ -80,6 +88,7 @@ def push(
     def check() -> None:
         if replaces is not None:
             _check_replaced(push_dir, replaces, record)
+            _check_champion(push_dir, record)
 
     store = open_registry(push_dir)
     try:
@@ -94,6 +103,9 @@ def push(
             if version is not None:
                 _log.info("version %d holds these files already: nothing to push", version.number)
             else:
+                if not record.champion_digest:
+                    champion = _known_champion(push_dir) or record.model_digest
+                    record = dataclasses.replace(record, champion_digest=champion)
                 version = store.add(contents, record, served=served, check=check)
             # Also where it is there already: its push may have been killed before it came to this.
             if served:
@@ -150,10 +162,28 @@ def rollback(
         old.record,
         origin=Origin.ROLLBACK,
         origin_version=version,
+        champion_digest="",  # a rollback makes none
         run_key="",  # made by no run, so that every run sees the registry changed
         reason=reason or f"version {version} again, by `yt8m models rollback`",
     )
     return push(old.path, push_dir, record, keep=keep, replaces=replaces)
+
+
+def set_champion(push_dir: str, version: int) -> Version:
+    """Make `version` what candidates are compared with, until one is better."""
+    require_version(push_dir, version)
+    if version in list_baselines(push_dir):
+        raise UserError(
+            f"version {version} in {push_dir} is a baseline that was never scored; `yt8m models "
+            "import` with --data scores it and serves it"
+        )
+    try:
+        with open_registry(push_dir).transaction():
+            chosen = load_version(push_dir, version, verify=True)
+            write_choice(push_dir, chosen, created=_now())
+    except OSError as error:
+        raise NotPushedError(f"the champion of {push_dir} is what it was: {error}") from error
+    return chosen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +202,14 @@ def remove_damaged(push_dir: str) -> Pruned:
     try:
         with store.transaction():
             damaged = find_damaged(push_dir)
+            champions = champion_versions(push_dir)
             for number in damaged:
+                if number in champions:
+                    failed[number] = (
+                        "it is the champion, the best version so far: restore its files, or choose "
+                        "another with `yt8m models champion --set`"
+                    )
+                    continue
                 try:
                     aside[number] = store.put_aside(version_path(push_dir, number))
                 except OSError as error:
@@ -224,6 +261,24 @@ def _check_replaced(push_dir: str, judged: InService, record: VersionRecord) -> 
         )
 
 
+def _check_champion(push_dir: str, record: VersionRecord) -> None:
+    judged = record.decision.get("champion") or {}
+    if judged and champion_digest(push_dir, exclude_run_key=record.run_key) != judged["digest"]:
+        raise StaleBaselineError(
+            f"{judged['name']} is not the champion of {push_dir} any more, and the model was "
+            "compared with it: run again, to compare with the new one"
+        )
+
+
+def _known_champion(push_dir: str) -> str:
+    """The digest of the champion's model, where there is one and it is sound."""
+    try:
+        champion = find_champion(push_dir)
+    except LostChampionError:
+        return ""
+    return champion.record.model_digest if champion is not None else ""
+
+
 def _held_already(push_dir: str, record: VersionRecord, *, served: bool) -> Version | None:
     """The newest version (or baseline that is not served), when it has these very files."""
     numbers = list_versions(push_dir) if served else list_baselines(push_dir)
@@ -247,18 +302,19 @@ def _remove_old_versions(
 
 
 def _old_versions(push_dir: str, newest: Version, keep: int) -> list[int]:
-    """Sound versions of ours beyond the last `keep`, but those that the newest points to.
+    """Sound versions of ours beyond the last `keep`, but those that are still needed.
 
-    These are its baseline, which a rerun of its run asks for and which takes over should the
-    newest be damaged, and the version that a rollback went back to. Foreign versions and damaged
-    ones neither count nor go; every byte is read, or the one that goes might be the last good one.
+    These are the champion, and what the newest points to: its baseline, which a rerun of its run
+    asks for and which takes over should the newest be damaged, and the version that a rollback
+    went back to. Foreign versions and damaged ones neither count nor go; every byte is read, or
+    the one that goes might be the last good one.
     """
     numbers = [n for n in list_versions(push_dir) if is_sound(push_dir, n)]
     if len(numbers) <= keep:
         return []
     sound = [n for n in numbers if is_sound(push_dir, n, verify=True)]
     oldest = sound[-max(keep, 1) :][0]
-    needed = {newest.record.baseline_version, newest.record.origin_version}
+    needed = {newest.record.baseline_version, newest.record.origin_version, keeper(push_dir)}
     return [n for n in sound if n < oldest and n not in needed]
 
 

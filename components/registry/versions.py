@@ -6,7 +6,6 @@ somebody else's model, which nothing here ever changes, renames or removes.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -299,29 +298,6 @@ def check_usable(push_dir: str) -> None:
             "says which), or take a sound copy in with `yt8m models import`, or write "
             "`--set baseline.version=none` to replace them without a comparison"
         )
-
-
-def registry_digest(push_dir: str, exclude_run_key: str = "") -> str:
-    """Changes when the version that `newest` finds does, and begins with its number.
-
-    Nothing else counts but what is in service, where that is another one: retention may remove
-    older versions without a rerun.
-    """
-    version = newest(push_dir, exclude_run_key=exclude_run_key)
-    served = in_service(push_dir, exclude_run_key=exclude_run_key)
-    number = version.number if version else NO_VERSION
-    parts = [version.record.checksum] if version else []
-    if served and (version is None or served.version != version.number):
-        parts.append(f"{served.version} {served.digest}")
-    if not parts:
-        return NO_VERSION
-    return f"{number}-{hashlib.sha256(''.join(parts).encode()).hexdigest()[:16]}"
-
-
-def digest_version(digest: str) -> int | None:
-    """The version that a registry digest speaks of; None when it speaks of none."""
-    number = digest.partition("-")[0]
-    return int(number) if number.isdecimal() else None
 
 
 def _highest_foreign(push_dir: str) -> int:

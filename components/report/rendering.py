@@ -14,7 +14,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from yt8m.components.artifacts.decision import evidence_text
+from yt8m.components.artifacts.decision import champion_lines, evidence_text
 from yt8m.components.report import evaluation_views as views
 from yt8m.components.report import formatting, plots
 from yt8m.schemas.config_tree import flatten
@@ -22,6 +22,7 @@ from yt8m.schemas.metric_names import LOSS
 
 TEMPLATES = Path(__file__).parent / "templates"
 _FILTERS = (
+    champion_lines,
     evidence_text,
     formatting.count,
     formatting.duration,

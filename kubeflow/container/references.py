@@ -1,6 +1,6 @@
 """Large outputs stay on the volume that all pods share; the object store gets their address.
 
-The launcher would upload ExampleGen's sample and Baseline's model in full, and download them for
+The launcher would upload ExampleGen's sample and Baseline's models in full, and download them for
 each task that reads them. In their place it is given one small file, which it treats as any other;
 an artifact with a path for its URI would be refused by the launchers of its readers.
 """
@@ -28,7 +28,7 @@ _UNUSED_S = 30 * 24 * 3600.0
 # Of executors whose outputs several tasks read: the outputs that are large.
 _LARGE = {
     "yt8m.components.example_gen.executor.Executor": ("sample",),
-    "yt8m.components.baseline.executor.Executor": ("model",),
+    "yt8m.components.baseline.executor.Executor": ("model", "champion"),
 }
 _log = logging.getLogger(__name__)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.version_record import DataRecord, VersionRecord
+from yt8m.components.registry.digests import model_digest
 from yt8m.components.registry.push import push
 from yt8m.components.registry.versions import Version
 
@@ -34,7 +36,13 @@ def blessed_record(*, run_key: str = "", gap: float = 0.5, baseline: int = 0) ->
     )
 
 
+def best_record(model: str, *, run_key: str = "", baseline: int = 0) -> VersionRecord:
+    """The record of `model`, which the gate found better than the best before."""
+    record = blessed_record(run_key=run_key, baseline=baseline)
+    return dataclasses.replace(record, champion_digest=model_digest(model))
+
+
 def push_fake(tmp_path: Path, push_dir: Path, *, run_key: str = "", keep: int = 5) -> Version:
-    """One more version of a fake model."""
+    """One more version of a fake model, better than all before."""
     model = fake_model(tmp_path / f"model-{os.urandom(4).hex()}")
-    return push(model, str(push_dir), blessed_record(run_key=run_key), keep=keep)
+    return push(model, str(push_dir), best_record(model, run_key=run_key), keep=keep)

@@ -7,6 +7,7 @@ from typing import Any
 from yt8m.cli.arguments.models import ModelsListArguments
 from yt8m.components.artifacts.estimate import Estimate, estimate_columns
 from yt8m.components.console.console import Console
+from yt8m.components.registry.champion import champion_versions
 from yt8m.components.registry.cleaning import read_leftovers
 from yt8m.components.registry.versions import (
     UnusableVersionError,
@@ -38,13 +39,18 @@ def run(args: ModelsListArguments, console: Console) -> None:
     rows = [_row(args.push, number) for number in numbers]
     newer = next((row["version"] for row in rows if row["state"] == _NEWER), None)
     served: int | None
+    champions: frozenset[int] = frozenset()
     try:
         served = in_service(args.push).version
+        champions = champion_versions(args.push)
         found = newest(args.push)
         baseline = found.number if found else None
     except NewerFormatError:  # which hides whatever is below
         served, baseline = newer, None
-    rows = [row | {"served": row["version"] == served} for row in rows]
+    rows = [
+        row | {"served": row["version"] == served, "champion": row["version"] in champions}
+        for row in rows
+    ]
     for name, what in taken_names(args.push).items():
         console.warn(f"{name} is {what}; model servers take it for a version: remove or repair it")
     left = list(read_leftovers(args.push).problems)
@@ -81,7 +87,8 @@ def _row(push_dir: str, number: int) -> dict[str, Any]:
 
 
 def _line(row: dict[str, Any]) -> list[object]:
-    state = f"{row['state']}{', served' if row['served'] else ''}"
+    marks = [mark for mark in ("served", "champion") if row[mark]]
+    state = ", ".join([row["state"], *marks])
     if "problem" in row:
         return [row["version"], "-", "-", "-", "-", "-", state]
     origin = row["origin"]

@@ -47,6 +47,7 @@ COMMANDS: Mapping[str, type[Arguments]] = {
     "models list": models.ModelsListArguments,
     "models show": models.ModelsShowArguments,
     "models rollback": models.ModelsRollbackArguments,
+    "models champion": models.ModelsChampionArguments,
     "models shadow": models.ModelsShadowArguments,
     "models import": models.ModelsImportArguments,
     "models verify": models.ModelsVerifyArguments,

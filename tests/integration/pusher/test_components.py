@@ -22,12 +22,12 @@ from yt8m.components.pusher.component import Pusher
 from yt8m.components.pusher.config import PusherConfig
 from yt8m.components.pusher.record import create_record
 from yt8m.components.registry.digests import model_digest
+from yt8m.components.registry.registry_digest import registry_digest
 from yt8m.components.registry.versions import (
     DamagedVersionError,
     list_versions,
     load_record,
     load_version,
-    registry_digest,
 )
 from yt8m.components.report.component import Report, ReportArtifact
 from yt8m.components.report.config import ReportConfig

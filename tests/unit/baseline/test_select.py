@@ -9,12 +9,12 @@ from registry_models import fake_model, push_fake
 
 from yt8m.components.baseline.config import BaselineChoice, BaselineConfig
 from yt8m.components.baseline.select import replaced_version, select_baseline
+from yt8m.components.registry.registry_digest import registry_digest
 from yt8m.components.registry.versions import (
     NO_VERSION,
     DamagedVersionError,
     InService,
     in_service,
-    registry_digest,
 )
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError, UserError

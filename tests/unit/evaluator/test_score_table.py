@@ -6,6 +6,7 @@ import pytest
 from yt8m.components.evaluator import score_table as pieces
 from yt8m.components.evaluator.config import SliceBy, SliceConfig
 from yt8m.components.evaluator.score_table import (
+    BASELINE,
     CANDIDATE,
     ScoreTable,
     TextColumn,
@@ -59,14 +60,14 @@ def test_pieces_merge_in_their_order_and_survive_bytes():
 def test_one_percent_of_the_rows_may_be_beyond_the_baseline(lost, allowed):
     parts = [piece([i % 5]) for i in range(99 if lost == 1 else 100)]
     for part in parts[1 : lost + 1]:
-        part.unscorable = Unscorable(1, "v1")
+        part.unscorable = Unscorable(1, "v1", BASELINE)
     whole = pieces.merge_tables([pieces.from_bytes(pieces.to_bytes(part)) for part in parts])
-    assert whole.unscorable == Unscorable(lost, "v1" if lost else "")
+    assert whole.unscorable == (Unscorable(lost, "v1", BASELINE) if lost else Unscorable())
     if allowed:
-        require_scorable(whole, "version 7")
+        require_scorable(whole, {BASELINE: "version 7"})
         return
     with pytest.raises(Yt8mError, match="version 7 predicts no finite numbers for 2 of 102 exam"):
-        require_scorable(whole, "version 7")
+        require_scorable(whole, {BASELINE: "version 7"})
 
 
 def test_the_rows_of_highest_loss_stay_whole_through_merging_and_bytes():

@@ -195,6 +195,7 @@ def test_the_three_on_gap_and_the_others_become_limits_in_one_form():
             is_maximum=True,
             slice="num_labels=5+",
         ),
+        GateLimit(metric="gap", bound=0.0, quantity=Quantity.CHAMPION_CHANGE),
     ]
     loss = {"metric": "loss", "maximum": 9.0, "max_change": 1.0, "slice": "num_labels=5+"}
     configured = gate(
@@ -211,8 +212,19 @@ def test_the_three_on_gap_and_the_others_become_limits_in_one_form():
 @pytest.mark.parametrize("metric", ["map", "perr", "hit_at_1", "loss"])
 def test_every_metric_may_be_asked_with_confidence(metric):
     asked = {"metric": metric, "min_change": 0.0, "confident": True}
-    limit = limits_of(gate(gap_threshold=0.5, thresholds=[asked]))[-1]
+    limit = limits_of(gate(gap_threshold=0.5, thresholds=[asked]))[-2]
     assert limit.text == f"lower bound of change of {metric} against the baseline >= 0"
+
+
+@pytest.mark.parametrize(
+    ("against_the_newest", "against_the_champion"),
+    [(-0.01, [-0.005]), (-0.2, [-0.1]), (0.0, [0.0]), (0.05, [0.0]), (None, [])],
+)
+def test_below_the_champion_half_is_allowed_of_what_is_below_the_newest(
+    against_the_newest, against_the_champion
+):
+    asked = limits_of(gate(gap_threshold=0.5, gap_change_threshold=against_the_newest))
+    assert [limit.bound for limit in asked if limit.needs_champion] == against_the_champion
 
 
 def test_no_gate_asks_nothing():

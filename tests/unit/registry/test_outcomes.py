@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from memory_store import MemoryBackend, memory_store
-from registry_models import blessed_record, fake_model
+from registry_models import best_record, blessed_record, fake_model
 
 from yt8m.cli.main import run
 from yt8m.components import storage
@@ -193,9 +193,11 @@ def test_what_may_not_be_removed_is_a_warning_that_is_repeated_until_it_is_done(
         return refused(operation, path) if operation == "remove" else None
 
     for name in ("one", "two"):
-        push(fake_model(tmp_path / name), REGISTRY, blessed_record())
+        model = fake_model(tmp_path / name)
+        push(model, REGISTRY, best_record(model))
     store.answer = no_removal
-    third = push(fake_model(tmp_path / "three"), REGISTRY, blessed_record(), keep=2)
+    model = fake_model(tmp_path / "three")
+    third = push(model, REGISTRY, best_record(model), keep=2)
     assert in_service(REGISTRY).version == third.number
     assert "was not removed, of which 2 are to stay" in caplog.text
     capsys.readouterr()

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from registry_models import blessed_record, fake_model, push_fake
+from registry_models import best_record, blessed_record, fake_model, push_fake
 
 from yt8m.components.artifacts.version_record import (
     RECORD_FILE,
@@ -22,16 +22,15 @@ from yt8m.components.artifacts.version_record import (
 )
 from yt8m.components.registry.outcomes import NotPushedError
 from yt8m.components.registry.push import push, rollback
+from yt8m.components.registry.registry_digest import digest_version, registry_digest
 from yt8m.components.registry.versions import (
     NO_VERSION,
     DamagedVersionError,
-    digest_version,
     list_baselines,
     list_versions,
     load_record,
     load_version,
     newest,
-    registry_digest,
 )
 from yt8m.schemas.errors import UserError
 
@@ -193,10 +192,11 @@ def test_retention_spares_the_newest_ones_baseline_and_a_rollbacks_source(
 ) -> None:
     for _ in range(3):
         push_fake(tmp_path, registry)
-    push(fake_model(tmp_path / "m"), str(registry), blessed_record(baseline=1), keep=1)
+    model = fake_model(tmp_path / "m")
+    push(model, str(registry), best_record(model, baseline=1), keep=1)
     assert list_versions(str(registry)) == (1, 4)
     rollback(str(registry), 1, keep=1)
-    assert list_versions(str(registry)) == (1, 5)
+    assert list_versions(str(registry)) == (1, 4, 5)  # 4 is the champion
 
 
 def test_a_rollback_is_a_new_version_with_the_old_files(tmp_path: Path, registry: Path) -> None:

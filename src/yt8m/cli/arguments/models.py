@@ -19,7 +19,7 @@ from yt8m.cli.arguments.shared import (
     VersionNumber,
 )
 from yt8m.schemas.features import Level
-from yt8m.schemas.limits import NonNegativeInt
+from yt8m.schemas.limits import NonNegativeInt, PositiveInt
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +65,25 @@ class ModelsRollbackArguments(RegistryArguments):
     """
 
     version: VersionNumber  # the version to go back to
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelsChampionArguments(RegistryArguments):
+    """Show the best version so far, or choose it.
+
+    Candidates are compared with the newest version and with the champion, on the same videos. A
+    version becomes the champion when it is pushed and its GAP is higher beyond doubt. With --set
+    any sound version does, and the champion until then retires: use it where the champion is lost,
+    or is no longer what you want to measure by.
+
+    examples:
+      yt8m models champion --push /srv/models
+      yt8m models champion --set 3 --push /srv/models
+    """
+
+    set: Annotated[PositiveInt, Written("N")] | None = (
+        None  # the version that is the champion from now on
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
