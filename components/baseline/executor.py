@@ -12,11 +12,13 @@ from yt8m.components.baseline.config import BaselineConfig
 from yt8m.components.baseline.select import (
     copy_champion,
     copy_to_artifact,
+    passed_over,
     replaced_version,
     select_baseline,
     select_champion,
 )
 from yt8m.components.declaration import Artifacts
+from yt8m.components.registry.baseline_artifact import write_passed_over
 from yt8m.schemas.config_tree import from_parameter
 
 _log = logging.getLogger(__name__)
@@ -37,6 +39,8 @@ class Executor(base_executor.BaseExecutor):
         model = artifact_utils.get_single_instance(output_dict["model"])
         copy_to_artifact(version, model.uri, replaces=replaced_version(config, push_dir, version))
         model.set_int_custom_property("version", version.number if version else 0)
+        if problems := passed_over(config, push_dir, version):
+            write_passed_over(model.uri, problems)
         copy_champion(
             champion, artifact_utils.get_single_uri(output_dict["champion"]), baseline=version
         )

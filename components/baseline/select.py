@@ -7,11 +7,14 @@ from yt8m.components.artifacts.saved_model import SERVING_DIR
 from yt8m.components.artifacts.version_record import RECORD_FILE
 from yt8m.components.baseline.config import BaselineChoice, BaselineConfig
 from yt8m.components.registry.baseline_artifact import write_in_service
-from yt8m.components.registry.champion import find_champion
+from yt8m.components.registry.champion import champion_versions, find_champion
 from yt8m.components.registry.registry_digest import digest_version
 from yt8m.components.registry.versions import (
     NO_VERSION,
+    DamagedVersionError,
+    ForeignVersionError,
     InService,
+    UnfinishedVersionError,
     Version,
     check_usable,
     in_service,
@@ -51,11 +54,27 @@ def select_champion(config: BaselineConfig, push_dir: str, registry_digest: str)
     return find_champion(push_dir, not_after=digest_version(registry_digest), verify=True)
 
 
+def passed_over(config: BaselineConfig, push_dir: str, baseline: Version | None) -> list[str]:
+    """What is wrong with versions that are newer than `baseline`, or hold the champion's model."""
+    if config.version is not BaselineChoice.NEWEST or not push_dir:
+        return []
+    chosen = baseline.number if baseline is not None else 0
+    newer = {number for number in list_versions(push_dir) if number > chosen}
+    problems = []
+    for number in sorted(newer | champion_versions(push_dir)):
+        try:
+            load_version(push_dir, number, verify=True)
+        except DamagedVersionError as error:
+            problems.append(str(error))
+        except (ForeignVersionError, UnfinishedVersionError):
+            continue  # no model of ours
+    return problems
+
+
 def check_registry(config: BaselineConfig, push_dir: str) -> None:
     """UserError where a push would replace what the model cannot be compared with."""
     if push_dir and config.version is not BaselineChoice.NONE:
         check_usable(push_dir)
-        find_champion(push_dir)
 
 
 def replaced_version(

@@ -57,7 +57,11 @@ from yt8m.components.evaluator.tfma_user_metrics import (
 )
 from yt8m.components.evaluator.thresholds import check_gate, limits_of, resolve_gate
 from yt8m.components.records.vocabulary import load_vocabulary
-from yt8m.components.registry.baseline_artifact import baseline_model, read_in_service
+from yt8m.components.registry.baseline_artifact import (
+    baseline_model,
+    read_in_service,
+    read_passed_over,
+)
 from yt8m.components.registry.digests import model_digest
 from yt8m.schemas.config_tree import from_parameter
 from yt8m.schemas.errors import ConfigError, DataError, UserError
@@ -107,7 +111,7 @@ class Executor(base_beam_executor.BaseBeamExecutor):
             level=job.plan.level,
             vocabulary=job.vocabulary,
             spans=job.chosen.spans,
-            notes=[*job.chosen.notes, *notes],
+            notes=[*job.chosen.notes, *notes, *_passed_over(input_dict)],
         )
         if job.contender.champion is not None and job.contender.model is None:
             evaluation = with_baseline_as_champion(evaluation)
@@ -264,6 +268,15 @@ def _uri(inputs: Artifacts, name: str) -> str | None:
 def _baseline_path(inputs: Artifacts) -> str | None:
     uri = _uri(inputs, "baseline_model")
     return baseline_model(uri) if uri else None
+
+
+def _passed_over(inputs: Artifacts) -> list[str]:
+    """A note for each version that the candidate is not compared with, though it is newer."""
+    uri = _uri(inputs, "baseline_model")
+    problems = read_passed_over(uri) if uri else ()
+    return [
+        f"{problem}: it was passed over, and nothing is compared with it" for problem in problems
+    ]
 
 
 def _names(job: _Job) -> dict[str, str]:

@@ -6,6 +6,9 @@ champion is handed on in the same form, without its model where that is the base
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from yt8m.components import storage
 from yt8m.components.artifacts.read import read_file, read_if_present
 from yt8m.components.artifacts.saved_model import MODEL_FILE, SERVING_DIR
@@ -16,8 +19,17 @@ from yt8m.components.artifacts.version_record import (
     parse_record,
 )
 from yt8m.components.registry.versions import InService
+from yt8m.schemas.json_file import JsonFile
 
 _IN_SERVICE_FILE = "in_service.json"
+_PASSED_OVER_FILE = "passed_over.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassedOver(JsonFile):
+    """Versions that the model is not compared with, though they are newer or better."""
+
+    problems: tuple[str, ...] = ()  # each names the version and says what is wrong with it
 
 
 def baseline_model(artifact_uri: str) -> str | None:
@@ -35,6 +47,18 @@ def baseline_statistics(artifact_uri: str) -> str | None:
 def version_record(artifact_uri: str) -> VersionRecord | None:
     """The record of the version in the artifact; None where there is no version."""
     return read_if_present(storage.join(artifact_uri, SERVING_DIR), RECORD_FILE, parse_record)
+
+
+def write_passed_over(artifact_uri: str, problems: Sequence[str]) -> None:
+    """Keep what is wrong with the versions that were passed over."""
+    passed_over = PassedOver(problems=tuple(problems))
+    storage.write_text(storage.join(artifact_uri, _PASSED_OVER_FILE), passed_over.to_json())
+
+
+def read_passed_over(artifact_uri: str) -> tuple[str, ...]:
+    """What was wrong with the versions that were passed over."""
+    found = read_if_present(artifact_uri, _PASSED_OVER_FILE, PassedOver.from_json)
+    return found.problems if found is not None else ()
 
 
 def write_in_service(artifact_uri: str, found: InService) -> None:

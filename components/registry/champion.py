@@ -7,6 +7,7 @@ time says otherwise.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -17,12 +18,10 @@ from yt8m.components.registry.versions import (
     ForeignVersionError,
     UnfinishedVersionError,
     Version,
-    is_sound,
     list_versions,
     load_record,
     load_version,
 )
-from yt8m.schemas.errors import UserError
 from yt8m.schemas.json_file import JsonFile
 
 CHOICE_FILE = ".champion.json"
@@ -30,9 +29,7 @@ CHOICE_FILE = ".champion.json"
 # nothing follows.
 _PASSED_OVER = (DamagedVersionError, ForeignVersionError, UnfinishedVersionError)
 
-
-class LostChampionError(UserError):
-    """No sound version holds the champion's model."""
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,29 +42,6 @@ class ChampionChoice(JsonFile):
     created: str  # UTC, ISO 8601
 
 
-def champion_digest(
-    push_dir: str, *, not_after: int | None = None, exclude_run_key: str = ""
-) -> str:
-    """The digest of the champion's model; empty where nothing says which it is.
-
-    Versions after `not_after`, and those that the run `exclude_run_key` made, are left out.
-    """
-    choice = read_choice(push_dir)
-    for number in reversed(list_versions(push_dir)):
-        if not_after is not None and number > not_after:
-            continue
-        if choice is not None and number <= choice.newest:
-            break
-        try:
-            record = load_record(push_dir, number)
-        except _PASSED_OVER:
-            continue
-        own = bool(exclude_run_key) and record.run_key == exclude_run_key
-        if record.champion_digest and not own:
-            return record.champion_digest
-    return choice.digest if choice is not None else ""
-
-
 def find_champion(
     push_dir: str,
     *,
@@ -77,31 +51,43 @@ def find_champion(
 ) -> Version | None:
     """The newest sound version of the champion's model; None where no champion is known.
 
-    LostChampionError where one is known and no sound version holds it.
+    A champion that no sound version holds is skipped with a warning, and the one that was on record
+    before it takes its place. Versions after `not_after`, and those that the run `exclude_run_key`
+    made, are left out.
     """
-    digest = champion_digest(push_dir, not_after=not_after, exclude_run_key=exclude_run_key)
-    if not digest:
-        return None
-    problems = []
-    for number in _holders(push_dir, digest):
-        try:
-            return load_version(push_dir, number, verify=verify)
-        except _PASSED_OVER as error:
-            problems.append(str(error))
-    what = (
-        "; ".join(problems) or f"its model has the SHA-256 {digest[:16]}..., which no version has"
-    )
-    raise LostChampionError(
-        f"the champion, the best version so far, is lost from {push_dir} ({what}), so a new model "
-        "cannot be compared with it. Restore its files from a backup, or choose another: "
-        f"`yt8m models champion --set VERSION --push {push_dir}`"
-    )
+    for digest in _digests(push_dir, not_after=not_after, exclude_run_key=exclude_run_key):
+        for number in _holders(push_dir, digest):
+            try:
+                return load_version(push_dir, number, verify=verify)
+            except _PASSED_OVER as error:
+                _log.warning("%s: it was the champion, and is skipped", error)
+    return None
 
 
 def champion_versions(push_dir: str) -> frozenset[int]:
     """The versions that hold the champion's model, sound or damaged."""
-    digest = champion_digest(push_dir)
+    digest = next(_digests(push_dir), "")
     return frozenset(_holders(push_dir, digest)) if digest else frozenset()
+
+
+def _digests(
+    push_dir: str, *, not_after: int | None = None, exclude_run_key: str = ""
+) -> Iterator[str]:
+    """The digests of the champions on record, that of now first."""
+    choice = read_choice(push_dir)
+    for number in reversed(list_versions(push_dir)):
+        if not_after is not None and number > not_after:
+            continue
+        if choice is not None and number <= choice.newest:
+            yield choice.digest
+            choice = None
+        try:
+            record = load_record(push_dir, number)
+        except _PASSED_OVER:
+            continue
+        own = bool(exclude_run_key) and record.run_key == exclude_run_key
+        if record.champion_digest and not own:
+            yield record.champion_digest
 
 
 def read_choice(push_dir: str) -> ChampionChoice | None:
@@ -120,12 +106,6 @@ def write_choice(push_dir: str, version: Version, *, created: str) -> ChampionCh
     )
     storage.write_text(storage.join(push_dir, CHOICE_FILE), choice.to_json())
     return choice
-
-
-def keeper(push_dir: str) -> int | None:
-    """The version that retention keeps for the champion's sake: the newest sound one with it."""
-    holders = (n for n in sorted(champion_versions(push_dir), reverse=True))
-    return next((number for number in holders if is_sound(push_dir, number, verify=True)), None)
 
 
 def _holders(push_dir: str, digest: str) -> Iterator[int]:

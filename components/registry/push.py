@@ -17,14 +17,7 @@ from yt8m.components.artifacts.version_record import (
     Origin,
     VersionRecord,
 )
-from yt8m.components.registry.champion import (
-    LostChampionError,
-    champion_digest,
-    champion_versions,
-    find_champion,
-    keeper,
-    write_choice,
-)
+from yt8m.components.registry.champion import champion_versions, find_champion, write_choice
 from yt8m.components.registry.cleaning import Cleaning
 from yt8m.components.registry.digests import file_sha256
 from yt8m.components.registry.local_store import LocalStore
@@ -104,8 +97,9 @@ def push(
                 _log.info("version %d holds these files already: nothing to push", version.number)
             else:
                 if not record.champion_digest:
-                    champion = _known_champion(push_dir) or record.model_digest
-                    record = dataclasses.replace(record, champion_digest=champion)
+                    champion = find_champion(push_dir)
+                    best = record if champion is None else champion.record
+                    record = dataclasses.replace(record, champion_digest=best.model_digest)
                 version = store.add(contents, record, served=served, check=check)
             # Also where it is there already: its push may have been killed before it came to this.
             if served:
@@ -263,20 +257,14 @@ def _check_replaced(push_dir: str, judged: InService, record: VersionRecord) -> 
 
 def _check_champion(push_dir: str, record: VersionRecord) -> None:
     judged = record.decision.get("champion") or {}
-    if judged and champion_digest(push_dir, exclude_run_key=record.run_key) != judged["digest"]:
+    if not judged:
+        return
+    champion = find_champion(push_dir, exclude_run_key=record.run_key)
+    if champion is None or champion.record.model_digest != judged["digest"]:
         raise StaleBaselineError(
             f"{judged['name']} is not the champion of {push_dir} any more, and the model was "
             "compared with it: run again, to compare with the new one"
         )
-
-
-def _known_champion(push_dir: str) -> str:
-    """The digest of the champion's model, where there is one and it is sound."""
-    try:
-        champion = find_champion(push_dir)
-    except LostChampionError:
-        return ""
-    return champion.record.model_digest if champion is not None else ""
 
 
 def _held_already(push_dir: str, record: VersionRecord, *, served: bool) -> Version | None:
@@ -314,7 +302,10 @@ def _old_versions(push_dir: str, newest: Version, keep: int) -> list[int]:
         return []
     sound = [n for n in numbers if is_sound(push_dir, n, verify=True)]
     oldest = sound[-max(keep, 1) :][0]
-    needed = {newest.record.baseline_version, newest.record.origin_version, keeper(push_dir)}
+    needed = {newest.record.baseline_version, newest.record.origin_version}
+    champion = find_champion(push_dir, verify=True)
+    if champion is not None:
+        needed.add(champion.number)
     return [n for n in sound if n < oldest and n not in needed]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from yt8m.components.registry.champion import champion_digest
+from yt8m.components.registry.champion import find_champion
 from yt8m.components.registry.versions import NO_VERSION, in_service, newest
 
 
@@ -16,13 +16,15 @@ def registry_digest(push_dir: str, exclude_run_key: str = "") -> str:
     """
     version = newest(push_dir, exclude_run_key=exclude_run_key)
     served = in_service(push_dir, exclude_run_key=exclude_run_key)
-    champion = champion_digest(push_dir, exclude_run_key=exclude_run_key)
+    champion = find_champion(push_dir, exclude_run_key=exclude_run_key)
     number = version.number if version else NO_VERSION
     parts = [version.record.checksum] if version else []
     if served and (version is None or served.version != version.number):
         parts.append(f"{served.version} {served.digest}")
-    if champion and (version is None or version.record.champion_digest != champion):
-        parts.append(f"champion {champion}")
+    if champion is not None:
+        best = champion.record.model_digest
+        if version is None or version.record.champion_digest != best:
+            parts.append(f"champion {best}")
     if not parts:
         return NO_VERSION
     return f"{number}-{hashlib.sha256(''.join(parts).encode()).hexdigest()[:16]}"

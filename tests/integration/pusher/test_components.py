@@ -103,7 +103,7 @@ class World:
     def baseline(self) -> Any:
         with metadata.Metadata(self.store) as store:
             models = store.store.get_artifacts_by_type("Model")
-        return [m for m in models if "/Baseline/" in m.uri][-1]
+        return [m for m in models if "/Baseline/model/" in m.uri][-1]
 
     @staticmethod
     def _imported(name: str, path: Path, kind: type, **properties: int) -> Importer:

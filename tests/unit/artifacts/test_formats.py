@@ -27,7 +27,8 @@ from yt8m.components.artifacts.read import read_if_present
 from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.training_curve import read_curve
 from yt8m.components.extras.synthetic.generate import read_dataset_spec
-from yt8m.components.registry.baseline_artifact import read_in_service
+from yt8m.components.registry.baseline_artifact import read_in_service, read_passed_over
+from yt8m.components.registry.champion import read_choice
 from yt8m.components.registry.versions import load_record
 from yt8m.components.report.collect_run import read_run_record
 from yt8m.kubeflow.container.references import follow
@@ -128,6 +129,8 @@ READERS: list[tuple[str, Callable[[Path], Any]]] = [
     ("infra_check.json", _any(InfraCheckResult)),
     ("pushed.json", _any(PushOutcome)),
     ("in_service.json", lambda path: read_in_service(str(path.parent))),
+    ("passed_over.json", lambda path: read_passed_over(str(path.parent))),
+    (".champion.json", lambda path: read_choice(str(path.parent))),
     ("training.jsonl", lambda path: read_curve(str(path))),
     ("dataset.json", lambda path: read_dataset_spec(path.parent)),
     ("run.json", lambda path: read_run_record(str(path))),

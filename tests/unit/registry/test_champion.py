@@ -10,8 +10,6 @@ from registry_models import best_record, blessed_record, fake_model, push_fake
 
 from yt8m.components.registry.champion import (
     CHOICE_FILE,
-    LostChampionError,
-    champion_digest,
     find_champion,
 )
 from yt8m.components.registry.digests import model_digest
@@ -36,10 +34,7 @@ def number(registry: str) -> int | None:
 def push_worse(tmp_path: Path, registry: str, *, run_key: str = "", keep: int = 5) -> Version:
     """A version that the gate found no better than the champion."""
     model = fake_model(tmp_path / f"worse-{len(list(tmp_path.iterdir()))}")
-    record = dataclasses.replace(
-        blessed_record(run_key=run_key), champion_digest=champion_digest(registry)
-    )
-    return push(model, registry, record, keep=keep)
+    return push(model, registry, blessed_record(run_key=run_key), keep=keep)
 
 
 def damage(registry: str, version: int) -> None:
@@ -123,18 +118,25 @@ def test_a_choice_of_a_newer_yt8m_is_not_passed_over(tmp_path: Path, registry: s
         find_champion(registry)
 
 
-def test_a_lost_champion_is_an_error_that_names_the_remedy(tmp_path: Path, registry: str) -> None:
+def test_a_damaged_champion_is_skipped_by_name_and_stays_where_it_is(
+    tmp_path: Path, registry: str, caplog: pytest.LogCaptureFixture
+) -> None:
     push_fake(tmp_path, Path(registry))
-    push_worse(tmp_path, registry)
-    damage(registry, 1)
-    with pytest.raises(LostChampionError, match=r"saved_model.pb.*models champion --set"):
-        find_champion(registry, verify=True)
-    assert 1 in remove_damaged(registry).failed
+    push_fake(tmp_path, Path(registry))
+    file = Path(registry) / "2" / "saved_model.pb"
+    content = file.read_bytes()
+    damage(registry, 2)
+    assert number(registry) == 1
+    assert "version 2" in caplog.text
+    assert "it was the champion" in caplog.text
+    assert "models champion --set" in remove_damaged(registry).failed[2]
     assert list_versions(registry) == (1, 2)
-    set_champion(registry, 2)
+    file.write_bytes(content)
     assert number(registry) == 2
+    damage(registry, 2)
+    set_champion(registry, 1)
     assert remove_damaged(registry).failed == {}
-    assert list_versions(registry) == (2,)
+    assert list_versions(registry) == (1,)
 
 
 def test_a_run_sees_the_champion_of_its_start_and_not_what_it_pushed_itself(
