@@ -110,13 +110,14 @@ class Outcome:
         return bool(self.blessing.get_int_custom_property("blessed") == 1)
 
 
-def run_evaluator(
+def run_evaluator(  # noqa: PLR0913  (tests give few of them)
     world: World,
     out: Path,
     *,
     model: Path,
     gate: dict[str, Any],
     baseline: Path | None = None,
+    champion: Path | None = None,
     config: dict[str, Any] | None = None,
     examples: Artifact | None = None,
     beam: Sequence[str] = IN_PROCESS,
@@ -128,8 +129,9 @@ def run_evaluator(
         "examples": [examples or write_examples(out / "examples", shards, world.level)],
         "model": [_artifact(standard_artifacts.Model, model)],
     }
-    if baseline is not None:
-        inputs["baseline_model"] = [_artifact(standard_artifacts.Model, baseline)]
+    for name, path in (("baseline_model", baseline), ("champion", champion)):
+        if path is not None:
+            inputs[name] = [_artifact(standard_artifacts.Model, path)]
     outputs = {
         "evaluation": [_artifact(standard_artifacts.ModelEvaluation, out / "evaluation")],
         "blessing": [_artifact(standard_artifacts.ModelBlessing, out / "blessing")],
