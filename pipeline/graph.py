@@ -19,6 +19,7 @@ from yt8m.components.declaration import Step
 from yt8m.components.evaluator.component import Evaluator
 from yt8m.components.evaluator.tfma_user_metrics import check_user_metrics
 from yt8m.components.example_gen.component import ExampleGen
+from yt8m.components.example_gen.config import SplitRoles
 from yt8m.components.infra_check.component import InfraCheck
 from yt8m.components.infra_check.config import ServingLimits
 from yt8m.components.pusher.component import Pusher
@@ -92,6 +93,11 @@ def _data_steps(config: PipelineConfig, external: ExternalInputs) -> Subgraph:
     example_gen = ExampleGen(
         config=config.data,
         features=config.features,
+        roles=SplitRoles(
+            train=config.trainer.train_split,
+            validation=config.trainer.validation_split,
+            judged=config.evaluator.split,
+        ),
         cache_dir=storage.join(config.root, VERIFIED),
         source_digest=external.digest("data.root"),
     )

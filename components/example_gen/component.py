@@ -7,7 +7,7 @@ from typing import Annotated
 from tfx.types import standard_artifacts
 
 from yt8m.components.declaration import Output, Outside, RunTime, Step
-from yt8m.components.example_gen.config import DataConfig
+from yt8m.components.example_gen.config import DataConfig, SplitRoles
 from yt8m.components.example_gen.executor import Executor
 from yt8m.schemas.features import FeatureConfig
 
@@ -20,6 +20,7 @@ class ExampleGen(Step, executor=Executor):
 
     config: DataConfig
     features: FeatureConfig
+    roles: SplitRoles = SplitRoles()
     # Both win over the configuration's unless empty.
     data_root: Annotated[str, RunTime()] = ""
     span: Annotated[str, RunTime()] = ""

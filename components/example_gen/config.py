@@ -87,6 +87,21 @@ class RewriteConfig(ConfigNode):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SplitRoles(ConfigNode):
+    """What the splits are used for: no video may be in two of them."""
+
+    train: str = "train"  # models are fitted to it
+    validation: str = "eval"  # trainings are ended by it, models chosen, settings tuned
+    judged: str = "eval"  # the gate decides by it
+
+    @property
+    def in_order(self) -> tuple[str, ...]:
+        """Each split once, the one last whose records must stay as they are."""
+        splits = (self.train, self.validation, self.judged)
+        return tuple(s for i, s in enumerate(splits) if s not in splits[i + 1 :])
+
+
+@dataclass(frozen=True, kw_only=True)
 class DataConfig(ConfigNode):
     """Where the records come from, how they are split, taken in and verified."""
 

@@ -17,7 +17,7 @@ from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.declaration import Artifacts
 from yt8m.components.engines.parallelism import is_elsewhere
-from yt8m.components.example_gen.config import DataConfig, Verify
+from yt8m.components.example_gen.config import DataConfig, SplitRoles, Verify
 from yt8m.components.example_gen.ingest import Ingested, ingest
 from yt8m.components.example_gen.sources import Sources, SourceShard, resolve_sources
 from yt8m.components.example_gen.verification_cache import VerifiedCache
@@ -52,6 +52,7 @@ class Executor(base_beam_executor.BaseBeamExecutor):
             config,
             examples_uri=examples.uri,
             sample_uri=sample.uri,
+            roles=from_parameter(SplitRoles, exec_properties["roles"], path="roles"),
             rewrite=lambda reports: self._rewrite(reports, config, examples.uri),
             verify=lambda shards: self._verify(shards, config, features, cache),
         )

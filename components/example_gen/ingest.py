@@ -13,10 +13,10 @@ from yt8m.components.artifacts.manifest import FILE_NAME, QUARANTINE_FILE, Manif
 from yt8m.components.artifacts.record_index import FILE_NAME as INDEX_FILE
 from yt8m.components.artifacts.record_index import ShardIndex, pack_index
 from yt8m.components.console.console import Console
-from yt8m.components.example_gen.config import DataConfig, Ingest
+from yt8m.components.example_gen.config import DataConfig, Ingest, SplitRoles
 from yt8m.components.example_gen.leaks import (
     ids_not_compared,
-    mark_train_eval_overlap,
+    mark_leaks,
     repeated_ids,
 )
 from yt8m.components.example_gen.materialize import materialize_sample, materialize_shards
@@ -53,10 +53,11 @@ def ingest(
     examples_uri: str,
     sample_uri: str,
     verify: VerifySources,
+    roles: SplitRoles | None = None,
     rewrite: Rewrite | None = None,
 ) -> Ingested:
     """Verify the sources and fill both directories; DataError where the policy stops it."""
-    reports = mark_train_eval_overlap(verify(sources.shards))
+    reports = mark_leaks(verify(sources.shards), roles or SplitRoles())
     accounts = enforce_bad_input_policy(reports, config)
     if config.ingest is Ingest.REWRITE:
         if rewrite is None:

@@ -1,37 +1,50 @@
-"""Videos that are in both train and eval, which would flatter every model.
+"""Videos that a model learns from and is judged by, which would flatter every model.
 
-64-bit hashes of the ids find them; the records themselves are read again to be sure. The copy in
-train is the bad one: the evaluation set stays what it was, and figures stay comparable.
+64-bit hashes find them: of ids, or of contents where the records were not parsed. The records
+themselves are read again to be sure. The copy that is learned from is the bad one: the evaluation
+set stays what it was, and figures stay comparable.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from yt8m.components.example_gen.config import SplitRoles
 from yt8m.components.example_gen.verify import ShardReport
-from yt8m.components.records.decode import Record, decode_record
+from yt8m.components.records.decode import MalformedRecord, Record, decode_record
 from yt8m.components.records.shard_reader import RecordProblem, open_shard, scan
 from yt8m.schemas.features import ID, LABELS
 
-TRAIN, EVAL = "train", "eval"
+
+def mark_leaks(reports: Sequence[ShardReport], roles: SplitRoles) -> list[ShardReport]:
+    """The reports, with each record among the problems that a split of more weight has too.
+
+    A model is fitted to `train`, chosen on `validation` and judged on `judged`: each is held
+    against those after it.
+    """
+    marked = list(reports)
+    # The last first, so that a record that is bad in one split spoils no other.
+    for split, kept in itertools.combinations(reversed(roles.in_order), 2):
+        marked = _mark_overlap(marked, split=kept, kept=split)
+    return marked
 
 
-def mark_train_eval_overlap(reports: Sequence[ShardReport]) -> list[ShardReport]:
-    """The reports, with each train record whose id is also in eval among the problems."""
-    train, evaluation = _hashes(reports, TRAIN), _hashes(reports, EVAL)
-    shared = np.intersect1d(train, evaluation)
+def _mark_overlap(reports: list[ShardReport], *, split: str, kept: str) -> list[ShardReport]:
+    shared = np.intersect1d(_hashes(reports, split), _hashes(reports, kept))
     if not len(shared):
-        return list(reports)
-    in_eval = {
-        _id(record): f"{report.source.uri} record {problem.record}"
-        for report in _of(reports, EVAL)
+        return reports
+    elsewhere = {
+        _id(record): f"{kept} too: {report.source.uri} record {problem.record}"
+        for report in _of(reports, kept)
         for record, problem in _located(report, shared)
     }
+    elsewhere.pop(b"", None)
     return [
-        _without(report, in_eval, shared) if report.source.split == TRAIN else report
+        _without(report, elsewhere, shared) if report.source.split == split else report
         for report in reports
     ]
 
@@ -42,7 +55,10 @@ def repeated_ids(reports: Sequence[ShardReport]) -> Iterator[str]:
     By their hashes alone, so that shards verified before are not read again.
     """
     for split in sorted({report.source.split for report in reports}):
-        hashes, counts = np.unique(_hashes(reports, split), return_counts=True)
+        ids = [report.ids for report in _of(reports, split) if report.ids is not None]
+        if not ids:
+            continue
+        hashes, counts = np.unique(np.concatenate(ids), return_counts=True)
         several = hashes[counts > 1]
         if len(several):
             extra = int((counts[counts > 1] - 1).sum())
@@ -64,20 +80,18 @@ def ids_not_compared(reports: Sequence[ShardReport]) -> Iterator[str]:
     """What a verification that parses not every record leaves open."""
     if any(report.ids is None for report in reports):
         yield (
-            "ids are not compared, so a video may be in train and in eval, or twice in a split; "
-            "data.verify=full looks for both"
+            "ids are not compared, only whole records: a video that was written again may be in two "
+            "splits, or twice in one; data.verify=full looks for both"
         )
 
 
-def _without(report: ShardReport, in_eval: dict[bytes, str], shared: np.ndarray) -> ShardReport:
+def _without(report: ShardReport, elsewhere: dict[bytes, str], shared: np.ndarray) -> ShardReport:
     problems, labels, frames, segments = [], 0, 0, 0
     for record, problem in _located(report, shared):
         video_id = _id(record)
-        if video_id in in_eval:
+        if video_id in elsewhere:
             text = video_id.decode("utf-8", "replace")
-            problems.append(
-                problem._replace(reason=f"id {text} is in eval too: {in_eval[video_id]}")
-            )
+            problems.append(problem._replace(reason=f"id {text} is in {elsewhere[video_id]}"))
             labels += len(record.features.get(LABELS, ())) > 0
             frames += record.num_frames
             segments += record.num_segments
@@ -87,7 +101,20 @@ def _without(report: ShardReport, in_eval: dict[bytes, str], shared: np.ndarray)
         labels=report.labels - labels,
         frames=report.frames - frames,
         segments=report.segments - segments if report.segments else 0,
+        **_rest_of(report, {problem.record for problem in problems}),
     )
+
+
+def _rest_of(report: ShardReport, bad: set[int]) -> dict[str, np.ndarray | None]:
+    """The hashes and indices of `report` without those records."""
+    if report.indices is None or not bad:
+        return {}
+    good = ~np.isin(report.indices, sorted(bad))
+    return {
+        "indices": report.indices[good],
+        "ids": None if report.ids is None else report.ids[good],
+        "contents": None if report.contents is None else report.contents[good],
+    }
 
 
 def _of(reports: Sequence[ShardReport], split: str) -> Iterator[ShardReport]:
@@ -95,25 +122,41 @@ def _of(reports: Sequence[ShardReport], split: str) -> Iterator[ShardReport]:
 
 
 def _hashes(reports: Sequence[ShardReport], split: str) -> np.ndarray:
-    parts = [report.ids for report in _of(reports, split) if report.ids is not None]
+    parts = [found for r in _of(reports, split) if (found := _hashes_of(r)) is not None]
     return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+
+
+def _hashes_of(report: ShardReport) -> np.ndarray | None:
+    return report.contents if report.ids is None else report.ids
 
 
 def _located(report: ShardReport, hashes: np.ndarray) -> Iterator[tuple[Record, RecordProblem]]:
     """Content and place of each good record of `report` whose hash is one of `hashes`."""
-    if report.ids is None or report.indices is None:
+    known = _hashes_of(report)
+    if known is None or report.indices is None:
         return
-    wanted = set(report.indices[np.isin(report.ids, hashes)].tolist())
+    wanted = set(report.indices[np.isin(known, hashes)].tolist())
     if not wanted:
         return
     with open_shard(report.source.uri) as (file, _):
         for block in scan(file):
-            for index, offset, record in zip(
+            for index, offset, data in zip(
                 block.indices, block.offsets, block.records, strict=True
             ):
-                if index in wanted:
-                    yield decode_record(record), RecordProblem(index, offset, "")
+                record = _decoded(data) if index in wanted else None
+                if record is not None:
+                    yield record, RecordProblem(index, offset, "")
+
+
+def _decoded(data: bytes) -> Record | None:
+    """The record; None where it is none, which a policy that parses nothing does not notice."""
+    try:
+        return decode_record(data)
+    except MalformedRecord:
+        return None
 
 
 def _id(record: Record) -> bytes:
-    return bytes(record.features[ID][0])
+    """Its id; empty where it has none."""
+    values = record.features.get(ID, ())
+    return bytes(values[0]) if len(values) else b""

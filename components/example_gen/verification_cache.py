@@ -22,8 +22,8 @@ from yt8m.components.example_gen.sources import SourceShard
 from yt8m.schemas.json_file import NewerFormatError, fields_of, reading, to_text
 
 _KEPT_S = 90 * 24 * 3600.0
-INDICES, _IDS, _NUMBERS = "indices", "ids", "figures"
-_ARRAYS = (_IDS, INDICES, "lengths", "segments_of")
+INDICES, _IDS, _CONTENTS, _NUMBERS = "indices", "ids", "contents", "figures"
+_ARRAYS = (_IDS, _CONTENTS, INDICES, "lengths", "segments_of")
 _logger = logging.getLogger(__name__)
 
 
@@ -94,6 +94,7 @@ def unpack_figures(content: bytes) -> dict[str, Any]:
     with np.load(io.BytesIO(content), allow_pickle=False) as stored:
         figures = fields_of(str(stored[_NUMBERS]))
         figures |= {name: stored[name] for name in _ARRAYS if name in stored}
-    if _IDS in figures and INDICES not in figures:
-        figures[INDICES] = np.arange(len(figures[_IDS]), dtype=np.int32)
+    hashes = figures.get(_IDS, figures.get(_CONTENTS))
+    if hashes is not None and INDICES not in figures:
+        figures[INDICES] = np.arange(len(hashes), dtype=np.int32)
     return figures

@@ -31,7 +31,7 @@ from yt8m.components.records.shard_reader import (
     RecordProblem,
     first_record,
     open_shard,
-    record_lengths,
+    record_framing,
     scan,
 )
 from yt8m.components.records.validation import (
@@ -66,9 +66,10 @@ class ShardReport:
     broken: bool = False  # it ends in an unreadable rest
     lost: int = 0  # records that this rest held besides the one that is counted, by estimate
     warnings: dict[str, int] = field(default_factory=dict)  # number of records each is said of
-    # Hashes of the good records' ids and their indices, where the records were parsed.
+    # Hashes of the good records' ids, where the records were parsed; else of their contents.
     ids: np.ndarray | None = None
-    indices: np.ndarray | None = None
+    contents: np.ndarray | None = None
+    indices: np.ndarray | None = None  # of these records
     # Of each record, where none is bad.
     lengths: np.ndarray | None = None  # bytes
     segments_of: np.ndarray | None = None  # distinct rated ones, where the records were parsed
@@ -208,7 +209,7 @@ class ShardVerifier:
         return total.report(shard, digest.hexdigest()[:32], compression, parsed=parsed)
 
     def _lengths(self, shard: SourceShard, *, sampled: bool) -> ShardReport:
-        lengths, compression, fault = record_lengths(shard.uri)
+        lengths, checksums, compression, fault = record_framing(shard.uri)
         records = len(lengths)
         problems = [fault] if fault else []
         if not fault and records and (wrong := self._level_fault(first_record(shard.uri), shard)):
@@ -225,6 +226,8 @@ class ShardVerifier:
             compression=compression,
             problems=tuple(problems) if records or fault else (_EMPTY,),
             broken=bool(fault) or not records,
+            contents=_contents(lengths, checksums),
+            indices=np.arange(records, dtype=np.int32),
             lengths=np.array(lengths, np.uint32),
         )
 
@@ -256,6 +259,7 @@ class ShardVerifier:
             total.fault_of_all = self._level_fault(block.records[0], shard)
         fault = total.fault_of_all
         total.add(block, dict.fromkeys(range(len(block.records)), fault) if fault else {})
+        total.add_framing(block)
 
     def _check(self, block: Block, shard: SourceShard, total: _Totals) -> None:
         if not block.records:
@@ -285,6 +289,9 @@ class _Totals:
         self.warnings: Counter[str] = Counter()
         self.of_all: list[str] = []  # warnings that hold for each record
         self.lengths: list[int] = []
+        # Of records that were not parsed.
+        self._checksums: list[int] = []
+        self._places: list[int] = []
         # Columns of the parsed records, block by block.
         self._ids: list[np.ndarray] = []
         self._indices: list[np.ndarray] = []
@@ -296,6 +303,10 @@ class _Totals:
         self.problems += _located(block, bad)
         self.broken |= block.broken
         self.lengths += map(len, block.records)
+
+    def add_framing(self, block: Block) -> None:
+        self._checksums += (int.from_bytes(part[8:], "little") for part in block.framing)
+        self._places += block.indices
 
     def add_figures(self, block: Block, figures: Any) -> None:
         self.warnings += figures.warnings
@@ -328,7 +339,10 @@ class _Totals:
             broken=self.broken or not self.records,
             warnings={**self.warnings, **dict.fromkeys(self.of_all, self.records)},
             ids=_joined(self._ids, np.int64) if parsed else None,
-            indices=_joined(self._indices, np.int32) if parsed else None,
+            contents=None if parsed else _contents(self.lengths, self._checksums),
+            indices=_joined(self._indices, np.int32)
+            if parsed
+            else np.array(self._places, np.int32),
             lengths=np.array(self.lengths, np.uint32),
             segments_of=_joined(self._segments, np.uint32) if parsed else None,
         )
@@ -336,6 +350,11 @@ class _Totals:
 
 def _joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:
     return np.concatenate([np.zeros(0, dtype), *parts])
+
+
+def _contents(lengths: Sequence[int], checksums: Sequence[int]) -> np.ndarray:
+    """A number for each record, equal for equal contents: what the framing says of them."""
+    return np.array(lengths, np.int64) << 32 | np.array(checksums, np.int64)
 
 
 def _located(block: Block, bad: dict[int, str]) -> Iterator[RecordProblem]:

@@ -105,15 +105,31 @@ def count_records(uri: str) -> tuple[int, str, RecordProblem | None]:
     return len(lengths), compression, fault
 
 
-def record_lengths(uri: str) -> tuple[list[int], str, RecordProblem | None]:
-    """The lengths of the records themselves, and what `count_records` finds."""
+class Framing(NamedTuple):
+    """What a walk over a shard finds; the contents are not read."""
+
+    lengths: list[int]  # of the records themselves
+    checksums: list[int]  # of their contents, as the file has them
+    compression: str
+    fault: RecordProblem | None
+
+
+def record_framing(uri: str) -> Framing:
+    """Lengths and checksums of the records in a shard, up to the first fault."""
     with open_shard(uri) as (file, compression):
         size = None
         if not compression:
             size = file.seek(0, io.SEEK_END)
             file.seek(0)
-        lengths, offset, fault = _walk(file, size)
-    return lengths, compression, RecordProblem(len(lengths), offset, fault) if fault else None
+        lengths, checksums, offset, fault = _walk(file, size)
+    problem = RecordProblem(len(lengths), offset, fault) if fault else None
+    return Framing(lengths, checksums, compression, problem)
+
+
+def record_lengths(uri: str) -> tuple[list[int], str, RecordProblem | None]:
+    """The lengths of the records themselves, and what `count_records` finds."""
+    framing = record_framing(uri)
+    return framing.lengths, framing.compression, framing.fault
 
 
 def first_record(uri: str) -> bytes:
@@ -123,24 +139,29 @@ def first_record(uri: str) -> bytes:
         return file.read(length)
 
 
-def _walk(file: BinaryIO, size: int | None) -> tuple[list[int], int, str | None]:
+def _walk(file: BinaryIO, size: int | None) -> tuple[list[int], list[int], int, str | None]:
     lengths: list[int] = []
+    checksums: list[int] = []
     offset = 0
     try:
         while header := file.read(HEADER_BYTES):
             if fault := _header_fault(header, index=len(lengths)):
-                return lengths, offset, fault
+                return lengths, checksums, offset, fault
             length = int(_HEADER.unpack(header)[0])
             end = offset + HEADER_BYTES + length + FOOTER_BYTES
-            if not (_pass_over(file, length + FOOTER_BYTES) if size is None else end <= size):
-                return lengths, offset, _CUT_OFF
-            if size is not None:
-                file.seek(end)
+            if size is not None and end <= size:
+                file.seek(end - FOOTER_BYTES)
+            elif size is not None or not _pass_over(file, length):
+                return lengths, checksums, offset, _CUT_OFF
+            footer = file.read(FOOTER_BYTES)
+            if len(footer) < FOOTER_BYTES:
+                return lengths, checksums, offset, _CUT_OFF
             lengths.append(length)
+            checksums.append(int(_CHECKSUM.unpack(footer)[0]))
             offset = end
     except GZIP_FAULTS as error:
-        return lengths, offset, _gzip_fault(error)
-    return lengths, offset, None
+        return lengths, checksums, offset, _gzip_fault(error)
+    return lengths, checksums, offset, None
 
 
 def _split(buffer: bytes, base: int, first: int) -> tuple[Block, int, str | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from yt8m.components.example_gen.config import DataConfig
+from yt8m.components.example_gen.config import DataConfig, SplitRoles
 from yt8m.components.example_gen.ingest import Ingested, ingest
 from yt8m.components.example_gen.sources import resolve_sources
 from yt8m.components.example_gen.verification_cache import VerifiedCache
@@ -17,7 +17,12 @@ FEATURES = FeatureConfig(num_classes=1000)
 
 
 def ingest_directory(
-    data: Path | str, out: Path, *, cache: Path | None = None, **values: Any
+    data: Path | str,
+    out: Path,
+    *,
+    cache: Path | None = None,
+    roles: SplitRoles | None = None,
+    **values: Any,
 ) -> Ingested:
     """`values` are those of DataConfig; the artifacts are out/examples and out/sample."""
     config = from_dict(DataConfig, {"root": str(data), **values})
@@ -30,5 +35,6 @@ def ingest_directory(
         config,
         examples_uri=str(out / "examples"),
         sample_uri=str(out / "sample"),
+        roles=roles,
         verify=lambda shards: verify_shards(shards, config, FEATURES, cache=known),
     )
