@@ -80,7 +80,7 @@ def ids_not_compared(reports: Sequence[ShardReport]) -> Iterator[str]:
     """What a verification that parses not every record leaves open."""
     if any(report.ids is None for report in reports):
         yield (
-            "ids are not compared, only whole records: a video that was written again may be in two "
+            "ids are not compared, only whole records: a video written again may be in two "
             "splits, or twice in one; data.verify=full looks for both"
         )
 

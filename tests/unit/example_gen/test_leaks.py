@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ingesting import ingest_directory
-from records import read_all, replace_record, write_all
+from records import make_dataset, read_all, replace_record
 
 from yt8m.components.artifacts.manifest import Manifest
 from yt8m.components.example_gen.config import SplitRoles
@@ -23,10 +22,15 @@ PAIRS = [("train", "eval"), ("train", "holdout"), ("eval", "holdout")]
 POLICIES = ["full", "checksum", "sample", "off"]
 
 
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_dataset(tmp_path_factory.mktemp("generated"))
+
+
 @pytest.fixture
-def data(copied: Callable[[str], Path]) -> Path:
+def data(generated: Path, tmp_path: Path) -> Path:
     """Three splits that have nothing in common."""
-    root = copied("video")
+    root = Path(shutil.copytree(generated, tmp_path / "data"))
     shutil.move(root / "train0001.tfrecord", root / "holdout0000.tfrecord")
     return root
 
@@ -37,9 +41,9 @@ def ingested(data: Path, out: Path, **values: Any) -> Manifest:
 
 
 def leak(data: Path, pair: tuple[str, str]) -> None:
-    """Put the fourth record of the one split in the place of the other's seventh."""
+    """Put the fourth record of the judged split in the place of the other's last."""
     learned, judged = (data / f"{FILES[split]}.tfrecord" for split in pair)
-    replace_record(learned, 6, read_all(judged)[3])
+    replace_record(learned, 5, read_all(judged)[3])
 
 
 @pytest.mark.parametrize("cached", [False, True], ids=["read", "cached"])
@@ -52,7 +56,7 @@ def test_a_record_in_two_splits_is_found(
     before = ingested(data, tmp_path / "before", verify=verify, cache=cache)
     leak(data, pair)
     learned, judged = pair
-    with pytest.raises(DataError, match=rf"record 6 .*is in {judged} too: \S+ record 3"):
+    with pytest.raises(DataError, match=rf"record 5 .*is in {judged} too: \S+ record 3"):
         ingested(data, tmp_path / "fails", verify=verify, cache=cache)
     quarantine = {"bad_input": "quarantine", "max_quarantined": 0.5}
     after = ingested(data, tmp_path / "kept", verify=verify, cache=cache, **quarantine)
@@ -77,7 +81,7 @@ def test_a_record_in_all_three_is_judged_by_and_neither_chosen_nor_learned_from(
     leak(data, ("eval", "holdout"))
     leak(data, ("train", "holdout"))
     done = ingested(data, tmp_path, bad_input="quarantine", max_quarantined=0.5)
-    assert [done.examples(split) for split in FILES] == [11, 23, 12]
+    assert [done.examples(split) for split in FILES] == [11, 11, 12]
 
 
 @pytest.mark.parametrize("verify", POLICIES)
@@ -87,17 +91,3 @@ def test_a_split_without_a_role_may_have_what_the_others_have(
     shutil.copy(data / "train0000.tfrecord", data / "holdout0001.tfrecord")
     roles = SplitRoles(train="train", validation="eval", judged="eval")
     assert ingested(data, tmp_path, roles=roles, verify=verify).examples("holdout") == 24
-
-
-@pytest.mark.parametrize("verify", ["checksum", "sample", "off"])
-def test_a_video_that_was_written_again_is_found_by_its_id_alone(
-    data: Path, tmp_path: Path, verify: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    records = read_all(data / "holdout0000.tfrecord")
-    # An unknown field of protobuf changes the bytes of a record, and nothing that is read of it.
-    again = [*read_all(data / "train0000.tfrecord"), records[0] + b"\x7a\x00"]
-    write_all(data / "train0000.tfrecord", again)
-    with pytest.raises(DataError, match="is in holdout too"):
-        ingested(data, tmp_path / "full")
-    ingested(data, tmp_path / "other", verify=verify)
-    assert "ids are not compared, only whole records" in capsys.readouterr().err
