@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from yt8m.cli.arguments.models import ModelsImportArguments
 from yt8m.components import storage
+from yt8m.components.artifacts.estimate import Estimate, estimate_text
 from yt8m.components.artifacts.evaluation import Evaluation
 from yt8m.components.artifacts.export_info import FILE_NAME, ExportInfo, foreign_info
 from yt8m.components.artifacts.saved_model import MODEL_FILE
@@ -21,8 +22,11 @@ from yt8m.components.extras.starter_code.saved_model import (
     is_starter_code_export,
 )
 from yt8m.components.registry.push import push
-from yt8m.schemas.errors import UserError
+from yt8m.components.registry.versions import InService, in_service, version_path
+from yt8m.schemas.config_tree import to_dict
+from yt8m.schemas.errors import UserError, Yt8mError
 from yt8m.schemas.features import FeatureConfig, Level
+from yt8m.schemas.metric_names import GAP
 
 
 def run(args: ModelsImportArguments, console: Console) -> None:
@@ -36,7 +40,8 @@ def _import(args: ModelsImportArguments, export: str, said: Level | None, consol
         check_self_contained(export)
     model = load_model(export)
     _ = model.serve
-    found = evaluate_files(export, args.data, console) if args.data else None
+    served = in_service(args.push) if args.data else InService()
+    found = _score(args, export, served, console) if args.data else None
     level = _level(model, said, found)
     with _described(model, level) as (directory, info):
         metrics = found.overall.candidate if found else {}
@@ -44,28 +49,82 @@ def _import(args: ModelsImportArguments, export: str, said: Level | None, consol
             origin=Origin.IMPORT,
             origin_path=args.model,
             blessed=True,  # by whoever imports it
-            reason=_reason(found, args.data),
+            reason=_reason(found, args.data, served),
+            baseline_version=served.version if found and found.overall.baseline else 0,
             metrics=dict(metrics),
             configuration=info.config,
         )
-        version = push(directory, args.push, record, served=found is not None)
+        version = push(
+            directory,
+            args.push,
+            record,
+            served=found is not None,
+            replaces=served if found is not None else None,
+        )
+    change = _change(found)
     value = {
         "version": version.number,
         "path": version.path,
         "imported": args.model,
         "served": found is not None,
         "metrics": {name: estimate.value for name, estimate in metrics.items()},
+        "compared_with": record.baseline_version or None,
+        "gap_difference": to_dict(change) if record.baseline_version else None,
     }
     note = "" if found else "; it is not served, because it was not scored (no --data)"
+    if record.baseline_version:
+        note = f"; GAP {estimate_text(change, sign='+')} against {served}, which it replaces"
     console.result(value, f"version {version.number}: {version.path}, from {args.model}{note}")
 
 
-def _reason(found: Evaluation | None, pattern: str | None) -> str:
+def _score(
+    args: ModelsImportArguments, export: str, served: InService, console: Console
+) -> Evaluation:
+    """The model and what it would replace on the same records; UserError where it is the worse one.
+
+    With --yes it may be, or what is in service may be beyond scoring.
+    """
+    pattern = args.data or ""
+    if not served.version:
+        return evaluate_files(export, pattern, console)
+    in_place = version_path(args.push, served.version)
+    try:
+        found = evaluate_files(export, pattern, console, baseline=in_place)
+    except Yt8mError as error:
+        alone = evaluate_files(export, pattern, console)  # is it the imported one that fails?
+        what = f"{served} in service cannot be scored on these records ({error})"
+        if not args.yes:
+            raise UserError(
+                f"{what}, so nothing was imported; --yes replaces it all the same"
+            ) from error
+        console.warn(f"{what}: it is replaced without a comparison")
+        return alone
+    change = _change(found)
+    if (change.value is None or change.value < 0) and not args.yes:
+        raise UserError(
+            f"{args.model} is worse than {served}, which is in service: on {found.videos:,} videos "
+            f"of {pattern} its GAP is {estimate_text(found.overall.candidate[GAP])}, a difference of "
+            f"{estimate_text(change, sign='+')}. Nothing was imported; --yes replaces it all the "
+            "same, and without --data it becomes a baseline that is not served"
+        )
+    return found
+
+
+def _change(found: Evaluation | None) -> Estimate:
+    """How much better the imported model's GAP is, on the same videos."""
+    return found.overall.difference.get(GAP, Estimate()) if found is not None else Estimate()
+
+
+def _reason(found: Evaluation | None, pattern: str | None, served: InService) -> str:
     if found is None:
         return "imported by `yt8m models import` as a baseline, not scored"
-    gap = found.overall.candidate["gap"].value
+    gap = found.overall.candidate[GAP].value
+    against = ""
+    if found.overall.baseline:
+        against = f", {estimate_text(_change(found), sign='+')} against {served}"
     return (
-        f"imported by `yt8m models import`: GAP {gap:.4f} on {found.videos:,} videos of {pattern}"
+        f"imported by `yt8m models import`: GAP {gap:.4f} on {found.videos:,} videos of "
+        f"{pattern}{against}"
     )
 
 

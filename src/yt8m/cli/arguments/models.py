@@ -108,8 +108,9 @@ class ModelsShadowArguments(ScoringArguments, RegistryArguments):
 class ModelsImportArguments(RegistryArguments):
     """Register a SavedModel from elsewhere.
 
-    With --data the model is scored on those records first; it then becomes the newest version,
-    which model servers load, with its metrics on record. Without, nothing says how good it is: it
+    With --data the model is scored on those records first, and so is the version in service, which
+    it replaces: it becomes the newest version, which model servers load, with its metrics and the
+    difference on record. A worse one takes --yes. Without --data, nothing says how good it is: it
     becomes a baseline that is not served, which the next run is compared with where no version of
     yt8m's is in service (or where `baseline.version` names it).
 
@@ -136,6 +137,7 @@ class ModelsImportArguments(RegistryArguments):
     data: Pattern | None = None
     # kind of record that it takes, where neither it nor --data says so
     level: Level | None = None
+    yes: bool = False  # replace what is in service though that is better
 
 
 @dataclass(frozen=True, kw_only=True)
