@@ -35,7 +35,7 @@ class Imports:
             yes=yes,
             json=True,
         )
-        run(arguments, Console(json_output=True))
+        run(arguments, Console(as_json=True))
 
 
 @pytest.fixture
