@@ -9,8 +9,8 @@ logits of its hits; its true GAP is that of 100,000 videos. Each night new video
 candidate, newest version and champion are scored on them. The gate's own limits and its own
 `decide` say what is pushed, and which version is the champion from then on.
 
-The level of the candidates moves: for 60 nights each it stays, rises by 0.0005, or falls by 0.0005,
-0.001 or 0.006 of GAP a night. Each training adds a chance of 0.003, and one in thirty fails. A
+The level of the candidates moves: for 60 nights each it stays, or rises or falls by 0.0005, 0.001 or
+0.006 of GAP a night, around a slow rise. Each training adds a chance of 0.003, one in thirty fails. A
 gate that knows the newest alone loses in this case: each candidate is a little worse than the last.
 
 It fails where the served model is more than 0.012 below the best that was ever blessed, or where
@@ -44,10 +44,11 @@ from yt8m.schemas.metric_names import GAP
 
 NIGHTS, VIDEOS = 100, 10_000
 MAX_BEHIND, MAX_HELD = 0.012, 0.05
-SLOPES = (0.0, 0.0, -0.0005, -0.001, -0.006, 0.0005)  # of GAP a night
+SLOPES = (0.0, 0.0, -0.0005, 0.0005, -0.001, 0.001, -0.006, 0.006)  # of GAP a night
+TREND = 0.00005  # what all candidates gain a night: more data, better models
 PHASE = 60  # nights
 CHANCE, FAILED, FAILED_BY = 0.003, 1 / 30, 0.03
-LOWEST, HIGHEST = -0.05, 0.03  # GAP from the first candidate's
+LOWEST, HIGHEST = -0.04, 0.02  # GAP from the first candidate's
 LIFTS = np.linspace(-0.8, 0.5, 14)
 GATE = GateConfig(gap_threshold=0.1, min_examples=1)
 METRIC = [metric for metric in METRICS if metric.name == GAP]
@@ -91,7 +92,8 @@ def candidates(nights: int, first: float, rng: np.random.Generator) -> Iterator[
     for night in range(nights):
         if night % PHASE == 0:
             slope = float(rng.choice(SLOPES))
-        level = float(np.clip(level + slope, first + LOWEST, first + HIGHEST))
+        usual = first + TREND * night
+        level = float(np.clip(level + slope, usual + LOWEST, usual + HIGHEST))
         gap = level + rng.normal(0, CHANCE)
         yield gap - (rng.exponential(FAILED_BY) if rng.random() < FAILED else 0.0)
 

@@ -17,14 +17,22 @@ number of videos. Its truth is the mean over all pairs of that size.
                so that no metric differs
     equal      GAP is equal, nothing else: one model ranks better within videos and worse across
     better     the candidate is better by about 0.8 points of GAP
+    broken-15, broken-5
+               the candidate scores noise on 1.5 %, 0.5 % of the videos: few of them are among
+               the videos of a pair, or none
 
-It fails when GAP or its difference leaves 94 to 96 %, or false promotions 3 %, by more than
-three standard errors of the simulation.
+It fails when GAP or its difference leaves 94 to 96 %, false promotions 3 %, or one side of the
+difference's interval 3.5 %, by more than three standard errors of the simulation; of the broken
+candidates the sides alone count, as 500 and 1,000 videos with 2,000 pairs show them:
+
+    nice python benchmarks/intervals.py --case broken-15 --videos 500 --pairs 2000
+    nice python benchmarks/intervals.py --case broken-5 --videos 1000 --pairs 2000
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import math
 import sys
@@ -46,7 +54,7 @@ MAX_LABELS = 18
 POPULATION = 100_000
 SIZES, PAIRS, QUICK_PAIRS = (500, 2_000, 10_000), 5_000, 200
 METRICS = tuple(metric.name for metric in CATALOGUE)
-COVERAGE, FALSE_PROMOTIONS = (0.94, 0.96), 0.03
+COVERAGE, FALSE_PROMOTIONS, ONE_SIDE = (0.94, 0.96), 0.03, 0.035
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -171,11 +179,28 @@ def better(videos: Videos, rng: np.random.Generator) -> Population:
     return Population(videos=videos, models=models)
 
 
+def broken(videos: Videos, rng: np.random.Generator, *, share: float) -> Population:
+    """The candidate's scores say nothing of a share of the videos."""
+    candidate, baseline = predict(videos, Skill(), rng), predict(videos, Skill(), rng)
+    nothing = Videos(
+        classes=videos.classes,
+        counts=videos.counts,
+        logits=rng.normal(0, 1, videos.logits.shape),
+    )
+    noise, lost = predict(nothing, Skill(), rng), rng.random(POPULATION) < share
+    for name, column in candidate.items():
+        column[lost] = noise[name][lost]
+    return Population(videos=videos, models=(candidate, baseline))
+
+
 CASES: dict[str, Callable[[Videos, np.random.Generator], Population]] = {
     "retrained": retrained,
     "equal": equal,
     "better": better,
+    "broken-15": functools.partial(broken, share=0.015),
+    "broken-5": functools.partial(broken, share=0.005),
 }
+BROKEN = ("broken-15", "broken-5")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,6 +285,12 @@ def problems(rows: list[dict[str, object]]) -> list[str]:
         low, high = COVERAGE
         coverage, above, pairs = (float(str(row[k])) for k in ("coverage", "above_zero", "pairs"))
         slack = 3 * math.sqrt(0.05 * 0.95 / pairs)
+        for side in ("all_above", "all_below") if row["of"] == "difference" else ():
+            beyond = float(str(row[side]))
+            if beyond > ONE_SIDE + 3 * math.sqrt(ONE_SIDE * (1 - ONE_SIDE) / pairs):
+                found.append(f"{where}: {beyond:.2%} are {side.replace('_', ' ')}")
+        if row["case"] in BROKEN:
+            continue
         if not low - slack <= coverage <= high + slack:
             found.append(f"{where}: coverage {coverage:.2%}")
         promoted = row["of"] == "difference" and row["case"] != "better"

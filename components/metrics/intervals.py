@@ -1,7 +1,9 @@
 """Confidence intervals of every metric, and of the paired difference of two models.
 
 A metric's standard error comes from what leaving out each video changes (`jackknife`). The
-difference of two models gets Student's interval of the paired changes. A value that is a share
+difference of two models gets Student's interval of the paired changes, corrected for their skewness
+as Hall (1992) does: where one model fails on a few videos, the changes have a long tail on one side,
+and the error is larger there. A value that is a share
 (`Metric.is_share`) gets Wilson's interval at its effective sample size: the number of
 independent yes-or-no answers that would have the same standard error. That interval leans away
 from the end of the scale, as the error of a share does, and never leaves [0, 1].
@@ -22,6 +24,9 @@ import numpy as np
 
 from yt8m.components.metrics.accumulator import MetricAccumulator
 from yt8m.components.metrics.catalogue import METRICS, Metric, leave_one_out
+
+
+_SYMMETRIC = 1e-6  # below it the correction is lost in rounding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,9 +52,9 @@ class Spread:
         changes = self.changes[model].get(metric)
         if changes is None:
             return None
-        error, factor = self._error(changes), self._factor(changes, level)
         if metric not in self.shares:
-            return Interval(lower=value - factor * error, upper=value + factor * error)
+            return self._skewed(changes, value, level)
+        error, factor = self._error(changes), self._factor(changes, level)
         return _wilson(value, error, factor=factor, videos=self.videos)
 
     def difference(
@@ -59,9 +64,18 @@ class Spread:
         changes = self._paired(metric, other)
         if changes is None:
             return None
-        reach = self._factor(changes, level) * self._error(changes)
         limit = 1.0 if metric in self.shares else math.inf
-        return Interval(lower=max(value - reach, -limit), upper=min(value + reach, limit))
+        found = self._skewed(changes, value, level)
+        return Interval(lower=max(found.lower, -limit), upper=min(found.upper, limit))
+
+    def _skewed(self, changes: np.ndarray, value: float, level: float) -> Interval:
+        """Student's interval, leaning as the skewness of the changes asks for."""
+        error, factor = self._error(changes), self._factor(changes, level)
+        # What a video adds to the metric is the opposite of what leaving it out changes.
+        lean = -_skewness(changes) / math.sqrt(self.videos)
+        return Interval(
+            lower=value - error * _hall(factor, lean), upper=value - error * _hall(-factor, lean)
+        )
 
     def _paired(self, metric: str, other: int) -> np.ndarray | None:
         ours, theirs = self.changes[0].get(metric), self.changes[other].get(metric)
@@ -124,6 +138,23 @@ def student_quantile(share: float, *, freedom: int) -> float:
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
     )
     return z + sum(term / freedom**power for power, term in enumerate(terms, start=1))
+
+
+def _skewness(numbers: np.ndarray) -> float:
+    """The third standardised moment; 0 where the numbers are equal."""
+    deviations = numbers - numbers.mean()
+    variance = float(np.square(deviations).mean())
+    return float((deviations**3).mean()) / variance**1.5 if variance > 0 else 0.0
+
+
+def _hall(quantile: float, lean: float) -> float:
+    """The quantile of a studentised mean whose skewness, over the root of the sample, is `lean`.
+
+    The inverse of Hall's transformation, a cubic that rises everywhere.
+    """
+    if abs(lean) < _SYMMETRIC:
+        return quantile
+    return 3 / lean * (math.cbrt(1 + lean * (quantile - lean / 6)) - 1)
 
 
 def _wilson(value: float, error: float, *, factor: float, videos: int) -> Interval:
