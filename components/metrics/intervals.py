@@ -25,7 +25,6 @@ import numpy as np
 from yt8m.components.metrics.accumulator import MetricAccumulator
 from yt8m.components.metrics.catalogue import METRICS, Metric, leave_one_out
 
-
 _SYMMETRIC = 1e-6  # below it the correction is lost in rounding
 
 

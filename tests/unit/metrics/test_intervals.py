@@ -6,6 +6,7 @@ import pytest
 from yt8m.components.metrics import Batch, MetricAccumulator, values_of
 from yt8m.components.metrics.intervals import (
     Interval,
+    Spread,
     spread_of,
     student_quantile,
     videos_to_decide,
@@ -158,3 +159,40 @@ def test_the_quantile_is_student_s(share, freedom, expected):
 def test_twice_as_near_a_limit_takes_four_times_the_videos(value, limit, expected):
     interval = Interval(lower=value - 0.02, upper=value + 0.02)
     assert videos_to_decide(1000, interval, value=value, limit=limit) == expected
+
+
+def mean_spread(values):
+    """The spread of the mean of `values`, and of its difference to a model that has 0 everywhere."""
+    changes = (values.mean() - values) / (len(values) - 1)  # the mean without each, minus the mean
+    nothing = np.zeros_like(values)
+    return Spread(
+        changes=[{"mean": changes}, {"mean": nothing}], videos=len(values), shares=frozenset()
+    )
+
+
+@pytest.mark.parametrize(("videos", "share"), [(500, 0.015), (1_000, 0.005)])
+def test_rare_failures_miss_on_neither_side_more_often_than_asked(videos, share):
+    rng = np.random.default_rng(0)
+    above = below = 0
+    for _ in range(2_000):
+        values = rng.normal(0, 0.05, videos) - (rng.random(videos) < share)
+        found = mean_spread(values).difference("mean", float(values.mean()))
+        above += found.lower > -share
+        below += found.upper < -share
+    assert above / 2_000 <= 0.035
+    assert below / 2_000 <= 0.035
+
+
+def test_symmetric_changes_have_students_interval():
+    values = np.array([-2.0, -1.0, 0.0, 1.0, 2.0] * 20)
+    found = mean_spread(values).difference("mean", 0.0)
+    reach = student_quantile(0.975, freedom=99) * values.std(ddof=1) / 10
+    assert found.lower == pytest.approx(-reach)
+    assert found.upper == pytest.approx(reach)
+
+
+def test_an_interval_reaches_further_to_where_the_tail_is():
+    values = np.zeros(500)
+    values[:5] = -1.0
+    found = mean_spread(values).difference("mean", -0.01)
+    assert -0.01 - found.lower > 1.5 * (found.upper + 0.01) > 0
