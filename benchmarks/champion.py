@@ -9,9 +9,10 @@ logits of its hits; its true GAP is that of 100,000 videos. Each night new video
 candidate, newest version and champion are scored on them. The gate's own limits and its own
 `decide` say what is pushed, and which version is the champion from then on.
 
-The level of the candidates moves: for 60 nights each it stays, or rises or falls by 0.0005, 0.001 or
-0.006 of GAP a night, around a slow rise. Each training adds a chance of 0.003, one in thirty fails. A
-gate that knows the newest alone loses in this case: each candidate is a little worse than the last.
+The level of the candidates moves around a slow rise: for 60 nights each it stays, rises or falls by
+0.0005, 0.001 or 0.006 of GAP a night. Each training adds a chance of 0.003, and one in thirty fails.
+Where it falls, each candidate is a little worse than the last, and a gate that knows the newest
+alone pushes them all.
 
 It fails where the served model is more than 0.012 below the best that was ever blessed, or where
 more than 5 % are held back of the candidates that are as good as all they are compared with. Both

@@ -2,11 +2,11 @@
 
 A metric's standard error comes from what leaving out each video changes (`jackknife`). The
 difference of two models gets Student's interval of the paired changes, corrected for their skewness
-as Hall (1992) does: where one model fails on a few videos, the changes have a long tail on one side,
-and the error is larger there. A value that is a share
-(`Metric.is_share`) gets Wilson's interval at its effective sample size: the number of
-independent yes-or-no answers that would have the same standard error. That interval leans away
-from the end of the scale, as the error of a share does, and never leaves [0, 1].
+as Hall (1992) does: where one model fails on a few videos, the changes have a long tail on one
+side, and the error is larger there. A value that is a share (`Metric.is_share`) gets Wilson's
+interval at its effective sample size: the number of independent yes-or-no answers that would have
+the same standard error. That interval leans away from the end of the scale, as the error of a share
+does, and never leaves [0, 1].
 
 Above `max_videos` a sample is looked at, and its standard error is scaled to the full size: it
 shrinks with the square root of the number of videos. Which videos are taken follows from their
