@@ -10,7 +10,7 @@ candidate, newest version and champion are scored on them. The gate's own limits
 `decide` say what is pushed, and which version is the champion from then on.
 
 The level of the candidates moves around a slow rise: for 60 nights each it stays, rises or falls by
-0.0005, 0.001 or 0.006 of GAP a night. Each training adds a chance of 0.003, and one in thirty fails.
+0.0005, 0.001 or 0.006 of GAP a night. Each training adds a chance of 0.003, one in thirty fails.
 Where it falls, each candidate is a little worse than the last, and a gate that knows the newest
 alone pushes them all.
 
