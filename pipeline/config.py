@@ -138,7 +138,8 @@ class RetentionConfig(ConfigNode):
 
     keep_runs: PositiveInt = 10  # so many of the newest
     keep_days: NonNegativeFloat = 30.0  # and each younger than this
-    after_each_run: bool = False  # remove after each run, as `yt8m gc` does
+    # Remove after each run, as `yt8m gc` does; null: after each run of `yt8m retrain`.
+    after_each_run: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.console.console import Console
-from yt8m.pipeline.config import NotifyConfig, PipelineConfig
+from yt8m.pipeline.config import NotifyConfig, PipelineConfig, RetentionConfig
 from yt8m.pipeline.metadata import Lineage, open_store
 from yt8m.pipeline.run.garbage_collection import find_waste, remove
 from yt8m.pipeline.run.retrain_status import write_metrics
@@ -34,8 +34,17 @@ def finish_run(
     console.result(summary(result.record), in_words(result.record))
     if hook and result.is_new and (problem := notify(config.notify, summary(result.record))):
         console.warn(problem)
-    if config.retention.after_each_run and result.is_new:
-        _clean(config, console)
+    if result.is_new and _cleans_up(config.retention, result.record):
+        try:
+            _clean(config, console)
+        except (OSError, Yt8mError) as error:  # the run's outcome is what counts
+            console.warn(f"old runs were not removed, the next run tries again: {error}")
+
+
+def _cleans_up(retention: RetentionConfig, record: RunRecord) -> bool:
+    """A schedule would fill the disk; of a run by hand somebody may want to look at the others."""
+    wanted = retention.after_each_run
+    return record.retraining if wanted is None else wanted
 
 
 def _clean(config: PipelineConfig, console: Console) -> None:
