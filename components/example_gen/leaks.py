@@ -95,26 +95,27 @@ def _without(report: ShardReport, elsewhere: dict[bytes, str], shared: np.ndarra
             labels += len(record.features.get(LABELS, ())) > 0
             frames += record.num_frames
             segments += record.num_segments
+    rest = _without_hashes(report, {problem.record for problem in problems})
     return dataclasses.replace(
-        report,
+        rest,
         problems=tuple(sorted([*report.problems, *problems])),
         labels=report.labels - labels,
         frames=report.frames - frames,
         segments=report.segments - segments if report.segments else 0,
-        **_rest_of(report, {problem.record for problem in problems}),
     )
 
 
-def _rest_of(report: ShardReport, bad: set[int]) -> dict[str, np.ndarray | None]:
-    """The hashes and indices of `report` without those records."""
+def _without_hashes(report: ShardReport, bad: set[int]) -> ShardReport:
+    """`report` where the records `bad` are none that other splits are compared with."""
     if report.indices is None or not bad:
-        return {}
+        return report
     good = ~np.isin(report.indices, sorted(bad))
-    return {
-        "indices": report.indices[good],
-        "ids": None if report.ids is None else report.ids[good],
-        "contents": None if report.contents is None else report.contents[good],
-    }
+    return dataclasses.replace(
+        report,
+        indices=report.indices[good],
+        ids=None if report.ids is None else report.ids[good],
+        contents=None if report.contents is None else report.contents[good],
+    )
 
 
 def _of(reports: Sequence[ShardReport], split: str) -> Iterator[ShardReport]:
