@@ -92,9 +92,10 @@ def _without(report: ShardReport, elsewhere: dict[bytes, str], shared: np.ndarra
         if video_id in elsewhere:
             text = video_id.decode("utf-8", "replace")
             problems.append(problem._replace(reason=f"id {text} is in {elsewhere[video_id]}"))
-            labels += len(record.features.get(LABELS, ())) > 0
-            frames += record.num_frames
-            segments += record.num_segments
+            if report.ids is not None:  # else nothing was counted
+                labels += len(record.features.get(LABELS, ())) > 0
+                frames += record.num_frames
+                segments += record.num_segments
     rest = _without_hashes(report, {problem.record for problem in problems})
     return dataclasses.replace(
         rest,

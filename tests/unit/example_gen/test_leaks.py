@@ -64,6 +64,8 @@ def test_a_record_in_two_splits_is_found(
     assert {split: after.examples(split) for split in FILES} == counts | {
         learned: counts[learned] - 1
     }
+    labels = [shard.labels for shard in after.split(learned)]
+    assert all(labels) if verify == "full" else not any(labels)
 
 
 @pytest.mark.parametrize("verify", POLICIES)
