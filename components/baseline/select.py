@@ -58,8 +58,9 @@ def passed_over(config: BaselineConfig, push_dir: str, baseline: Version | None)
     """What is wrong with versions that are newer than `baseline`, or hold the champion's model."""
     if config.version is not BaselineChoice.NEWEST or not push_dir:
         return []
-    chosen = baseline.number if baseline is not None else 0
-    newer = {number for number in list_versions(push_dir) if number > chosen}
+    newer = {
+        number for number in list_versions(push_dir) if baseline is None or number > baseline.number
+    }
     problems = []
     for number in sorted(newer | champion_versions(push_dir)):
         try:

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from yt8m.components import storage
 from yt8m.components.artifacts.version_record import RECORD_FILE, VersionRecord
+from yt8m.components.registry.champion import CHOICE_FILE
 from yt8m.components.registry.cleaning import LEFTOVERS_FILE, Cleaning
 from yt8m.components.registry.outcomes import UnknownPushError
 from yt8m.components.registry.versions import (
@@ -66,8 +67,9 @@ class LocalStore:
             finally:
                 self._clear_rubbish()
                 self._cleaning.finish()
-                with contextlib.suppress(OSError):  # there are none, most of the time
-                    _share(self._root / LEFTOVERS_FILE, self._root)
+                for name in (LEFTOVERS_FILE, CHOICE_FILE):
+                    with contextlib.suppress(OSError):  # there is none, most of the time
+                        _share(self._root / name, self._root)
 
     def add(
         self,

@@ -85,7 +85,7 @@ def _score(
     With --yes it may be, or what is in service may be beyond scoring.
     """
     pattern = args.data or ""
-    if not served.version:
+    if not served:
         return evaluate_files(export, pattern, console)
     in_place = version_path(args.push, served.version)
     try:

@@ -19,7 +19,7 @@ from yt8m.cli.arguments.shared import (
     VersionNumber,
 )
 from yt8m.schemas.features import Level
-from yt8m.schemas.limits import NonNegativeInt, PositiveInt
+from yt8m.schemas.limits import NonNegativeInt
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ class ModelsChampionArguments(RegistryArguments):
       yt8m models champion --set 3 --push /srv/models
     """
 
-    set: Annotated[PositiveInt, Written("N")] | None = (
+    set: Annotated[NonNegativeInt, Written("N")] | None = (
         None  # the version that is the champion from now on
     )
 
