@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 from registry_models import blessed_record, fake_model
 
+from yt8m.components.registry.champion import champion_versions
 from yt8m.components.registry.cleaning import read_leftovers
-from yt8m.components.registry.push import push, remove_damaged, rollback
+from yt8m.components.registry.push import push, remove_damaged, rollback, set_champion
 from yt8m.components.registry.versions import in_service, list_versions, load_version
 
 pytestmark = pytest.mark.needs("root")
@@ -111,6 +112,18 @@ def test_a_version_has_the_rights_of_the_push_directory(place: Path, umask: int)
         for path in (version, *version.rglob("*"))
     }
     assert found == {(True, 0o2750, TEAM), (False, 0o640, TEAM)}
+
+
+@pytest.mark.parametrize("umask", UMASKS, ids=oct)
+def test_a_champion_that_one_user_chose_is_everybodys(place: Path, umask: int) -> None:
+    registry = team_directory(place, 0o2775)
+    pushed(place, registry, FIRST, umask, "one")
+    pushed(place, registry, SECOND, umask, "two")
+    assert as_user(FIRST, umask, lambda: set_champion(registry, 2).number) == "2"
+    for uid in (SECOND, SERVER):
+        assert as_user(uid, umask, lambda: sorted(champion_versions(registry))) == "[2]"
+    assert as_user(SECOND, umask, lambda: set_champion(registry, 1).number) == "1"
+    assert as_user(FIRST, umask, lambda: sorted(champion_versions(registry))) == "[1]"
 
 
 @pytest.mark.parametrize("umask", UMASKS, ids=oct)
