@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from gcs_server import gcs_server
-from registry_models import blessed_record, fake_model
+from registry_models import best_record, blessed_record, fake_model
 from s3_server import s3_server
 
 from yt8m.components import storage
@@ -39,7 +39,7 @@ def registry(bucket: str) -> str:
 
 def push_fake(tmp_path: Path, registry: str, *, keep: int = 5) -> Version:
     model = fake_model(tmp_path / uuid.uuid4().hex)
-    return push(model, registry, blessed_record(), keep=keep)
+    return push(model, registry, best_record(model), keep=keep)
 
 
 def break_off(monkeypatch: pytest.MonkeyPatch, after: int) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from registry_models import blessed_record, fake_model
+from registry_models import best_record, fake_model
 
 from yt8m.components.registry.champion import champion_versions
 from yt8m.components.registry.cleaning import read_leftovers
@@ -77,7 +77,8 @@ def model(place: Path, name: str) -> str:
 
 def pushed(place: Path, registry: str, uid: int, umask: int, name: str, *, keep: int = 2) -> str:
     source = model(place, name)
-    return as_user(uid, umask, lambda: push(source, registry, blessed_record(), keep=keep).number)
+    record = best_record(source)
+    return as_user(uid, umask, lambda: push(source, registry, record, keep=keep).number)
 
 
 @pytest.mark.parametrize("mode", [0o2775, 0o2770, 0o775, 0o777])
@@ -98,8 +99,8 @@ def test_users_of_a_group_push_one_after_the_other_and_remove_each_others_versio
     for number in list_versions(registry):
         said = as_user(SERVER, 0, lambda: load_version(registry, number, verify=True).number)  # noqa: B023
         assert said == str(number)
-    Path(registry, "5", "saved_model.pb").write_text("damaged")
-    assert "5" in as_user(SECOND, umask, lambda: remove_damaged(registry).aside)
+    Path(registry, "4", "saved_model.pb").write_text("damaged")  # pushed by the other one
+    assert "4:" in as_user(SECOND, umask, lambda: remove_damaged(registry).aside)
 
 
 @pytest.mark.parametrize("umask", UMASKS, ids=oct)
