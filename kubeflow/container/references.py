@@ -39,7 +39,8 @@ def leave_on_volume(
     """Move the large outputs to the work directory, and put their address in their place."""
     work_dir = environ.get("YT8M_WORK_DIR", "")
     given = executor_input["outputs"].get("artifacts", {})
-    for key in _LARGE.get(executor, ()) if work_dir else ():
+    large = (key for key in _LARGE.get(executor, ()) if work_dir and key in given)
+    for key in large:
         output = Path(given[key]["artifacts"][0]["uri"])
         if output.is_dir() and _bytes(output) >= _SMALL_BYTES:
             shared = Path(work_dir, "shared")

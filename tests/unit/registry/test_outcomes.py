@@ -221,7 +221,8 @@ def test_two_writers_of_whom_one_may_not_delete_push_by_turns(
 
     for number, answer in enumerate((no_removal, None, no_removal, no_removal, None)):
         store.answer = answer
-        version = push(fake_model(tmp_path / str(number)), REGISTRY, blessed_record(), keep=1)
+        model = fake_model(tmp_path / str(number))
+        version = push(model, REGISTRY, best_record(model), keep=1)
         assert in_service(REGISTRY).version == version.number
         left = read_leftovers(REGISTRY).problems
         assert bool(left) == (answer is not None), left
