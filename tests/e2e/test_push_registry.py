@@ -31,7 +31,7 @@ def test_a_run_is_judged_against_the_newest_sound_import_and_says_so(
     weights = fitted_weights(sorted(data.glob("train*")), CLASSES)
     for noise in (0.0, 3.0):
         model = write_model(tmp_path / f"model-{noise}", weights, noise=noise)
-        records = ("--data", str(data / "validate*.tfrecord"))
+        records = ("--data", str(data / "validate*.tfrecord"), "--yes")
         done = yt8m("models", "import", model, "--push", place.push, *records)
         assert done.returncode == 0, done.stderr
     damaged = place.push / "2" / "variables" / "variables.data-00000-of-00001"
