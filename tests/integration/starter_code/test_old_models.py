@@ -25,7 +25,7 @@ def write(world, place, name, network):
 
 def test_it_is_a_baseline_of_the_gate_and_a_member_of_an_ensemble(world, tmp_path, capsys):
     moe_model = write(world, tmp_path / "moe", "MoeModel", moe)
-    words = ["--push", str(tmp_path / "push"), "--data", str(world.data / "validate*")]
+    words = ["--push", str(tmp_path / "push"), "--data", str(world.data / "validate*"), "--yes"]
     versions = []
     old = write(world, tmp_path / "logistic", "LogisticModel", logistic)
     for source in (old.export, moe_model.train_dir / "model.ckpt-17"):
