@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -62,7 +63,10 @@ def ingest(
     if config.ingest is Ingest.REWRITE:
         if rewrite is None:
             raise RuntimeError("rewriting needs a Beam pipeline")
-        shards, filtered = rewrite(reports)
+        with ExitStack() as stack:
+            for report in reports:
+                stack.enter_context(report.source.while_unchanged())
+            shards, filtered = rewrite(reports)
         kept = sum(shard.records for shard in shards)
         accounts = replace(accounts, kept=kept, filtered=filtered)
     else:

@@ -18,6 +18,7 @@ from yt8m.components.example_gen.sources import can_be_linked
 from yt8m.components.example_gen.verify import ShardReport
 from yt8m.components.records.shard_reader import open_shard, scan
 from yt8m.components.records.tfrecord import write_records
+from yt8m.schemas.errors import Yt8mError
 
 
 def materialize_shards(reports: Sequence[ShardReport], *, ingest: Ingest, root: str) -> list[Shard]:
@@ -29,10 +30,15 @@ def materialize_shards(reports: Sequence[ShardReport], *, ingest: Ingest, root: 
         storage.make_dirs(target)
         if len(report.problems) == report.records:
             continue
-        if report.problems:
-            shards.append(_without_problems(report, storage.join(target, name)))
+        target = storage.join(target, name)
+        if not report.problems and ingest is not Ingest.COPY:
+            shards.append(_shard(report, _place(report.source.uri, target, ingest)))
             continue
-        shards.append(_shard(report, _place(report.source.uri, storage.join(target, name), ingest)))
+        with report.source.while_unchanged():  # what is written now is what was verified before
+            if report.problems:
+                shards.append(_without_problems(report, target))
+            else:
+                shards.append(_shard(report, _place(report.source.uri, target, ingest)))
     return shards
 
 
@@ -86,7 +92,9 @@ def _without_problems(report: ShardReport, target: str) -> Shard:
             good = (r for at, r in pairs if at < report.records and at not in bad)
             kept += write_records(out, good)
     if kept != report.records - len(bad):
-        raise RuntimeError(f"{report.source.uri} changed while it was read: {kept} records left")
+        raise Yt8mError(
+            f"{report.source.uri}: {kept} records are left of {report.records}; run again"
+        )
     identity = f"{report.digest} {sorted(bad)}"
     return replace(
         _shard(report, target),

@@ -9,13 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from yt8m.components import storage
 from yt8m.components.example_gen.config import DataConfig, Ingest
 from yt8m.components.example_gen.spans import SpanPattern, choose_spans, parse_pattern
 from yt8m.components.storage.errors import OF_THE_FILE, storage_failures_explained
-from yt8m.schemas.errors import UserError
+from yt8m.schemas.errors import DataError, UserError
 
 UNDIVIDED = "all"  # the split of a shard whose records are divided later, by id
 
@@ -30,6 +32,32 @@ class SourceShard:
     mtime: float
     span: int | None = None
     tag: str = ""
+
+    @contextmanager
+    def while_unchanged(self) -> Iterator[None]:
+        """DataError where the file is another one after the block than when it was listed.
+
+        Whatever else the block raises follows from that.
+        """
+        try:
+            yield
+        except Exception:
+            self._check_unchanged()
+            raise
+        self._check_unchanged()
+
+    def _check_unchanged(self) -> None:
+        try:
+            now = storage.stat(self.uri)
+        except FileNotFoundError:
+            now = None
+        # Listings and addresses of object stores may give times of different precision.
+        if now and now.size == self.size and (now.tag or now.mtime) == (self.tag or self.mtime):
+            return
+        raise DataError(
+            f"{self.uri} changed while it was ingested; restore it, or run again to take it as it "
+            "is"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import ingesting
 import pytest
 from ingesting import ingest_directory
 from records import compress, flip_byte_in_record, make_dataset, read_all
@@ -19,6 +20,7 @@ from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.records import shard_reader
 from yt8m.components.records.decode import decode_record
 from yt8m.components.records.tfrecord import read_records
+from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import Level
 
 
@@ -256,3 +258,30 @@ def test_what_no_run_has_used_for_long_is_forgotten(data: Path, tmp_path: Path) 
     done = ingest_directory(data, tmp_path / "1", cache=cache)
     assert done.accounts.remembered == len(kept)
     assert set(cache.rglob("*.npz")) == kept
+
+
+@pytest.mark.parametrize("policy", ["copy", "quarantine"])
+def test_a_shard_that_changes_between_its_verification_and_its_copy_stops_the_run(
+    data: Path, tmp_path: Path, policy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = shutil.copytree(data, tmp_path / "data")
+    shard = place / "train0000.tfrecord"
+    if policy == "quarantine":
+        flip_byte_in_record(shard, 1)
+        values: dict[str, Any] = {"bad_input": "quarantine", "max_quarantined": 0.5}
+    else:
+        values = {"ingest": "copy"}
+    other = (place / "train0001.tfrecord").read_bytes()
+    verify = ingesting.verify_shards
+
+    def verify_and_change(*args: Any, **kwargs: Any) -> Any:
+        reports = verify(*args, **kwargs)
+        shard.write_bytes(other)  # sound records, and no longer those that were verified
+        return reports
+
+    monkeypatch.setattr(ingesting, "verify_shards", verify_and_change)
+    with pytest.raises(DataError, match=r"train0000\.tfrecord changed while it was ingested"):
+        ingest_directory(place, tmp_path, **values)
+    monkeypatch.setattr(ingesting, "verify_shards", verify)
+    done = ingest_directory(place, tmp_path / "again", ingest="copy")
+    assert done.manifest.examples("train") > 0
