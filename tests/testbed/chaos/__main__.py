@@ -2,6 +2,7 @@
 
 make chaos                            all of it, afresh, and the tables (an hour or two)
 make chaos CHAOS="lives --more --minutes 5 --seed 3"  a piece, added to what was tried before
+make chaos CHAOS="outcomes --stride 20"  of what fails call by call, every 20th call
 make chaos CHAOS="--tables --write"   the tables of what was tried, into docs/reliability.md
 """
 
@@ -12,6 +13,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from chaos.checkpoints import checkpoints
@@ -40,6 +42,7 @@ KINDS: dict[str, Kind] = {
     "tensorflow-writes": tensorflow_writes,
     "clocks": clocks,
 }
+STRIDED = ("outcomes", "tensorflow-writes")
 PAGE = Path(__file__).parents[3] / "docs" / "reliability.md"
 
 
@@ -50,6 +53,9 @@ def main() -> int:
     parser.add_argument("kinds", nargs="*", metavar="KIND", help=", ".join(KINDS))
     parser.add_argument("--more", action="store_true", help="keep what was tried before")
     parser.add_argument("--minutes", type=float, help="stop each kind after so long")
+    parser.add_argument(
+        "--stride", type=int, help=f"of {', '.join(STRIDED)}: fail every N-th call alone"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--work", type=Path, default=Path("build/chaos"))
     parser.add_argument("--tables", action="store_true", help="try nothing, show what was tried")
@@ -61,7 +67,11 @@ def main() -> int:
     if kinds and not args.more:
         (work / "trials.jsonl").unlink(missing_ok=True)
     for name in kinds:
-        _try(name, work, trials, seed=args.seed, minutes=args.minutes)
+        kind = KINDS[name]
+        if args.stride and name in STRIDED:
+            kind = partial(kind, stride=args.stride)
+        chance = random.Random(f"{name} {args.seed}")
+        _try(kind, work / name, trials, chance, minutes=args.minutes)
     tried = trials.read()
     texts = {"chaos": tables(tried), OUTCOMES: outcomes_table(tried)}
     print("\n".join(texts.values()))
@@ -76,11 +86,12 @@ def main() -> int:
     return 1 if lost else 0
 
 
-def _try(name: str, work: Path, trials: Trials, *, seed: int, minutes: float | None) -> None:
-    place = work / name
+def _try(
+    kind: Kind, place: Path, trials: Trials, chance: random.Random, *, minutes: float | None
+) -> None:
     place.mkdir(parents=True, exist_ok=True)
     begun = time.monotonic()
-    for trial in KINDS[name](place, random.Random(f"{name} {seed}")):
+    for trial in kind(place, chance):
         trials.add(trial)
         print(f"{time.monotonic() - begun:7.1f} s  {trial.part}: {trial.blow}", file=sys.stderr)
         if minutes is not None and time.monotonic() - begun > 60 * minutes:

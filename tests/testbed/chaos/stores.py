@@ -6,6 +6,7 @@ Against `object_server`, so that requests cost little, and from processes of the
 from __future__ import annotations
 
 import contextlib
+import itertools
 import random
 import threading
 import uuid
@@ -33,15 +34,17 @@ _LAST_REQUEST = 90  # of a push; a number above lets it through
 def stores(
     work: Path, chance: random.Random, *, kills: int = 30, pairs: int = 20, rollbacks: int = 10
 ) -> Iterator[Trial]:
-    """So many of each, on s3:// and on gs://."""
-    for scheme in ("s3", "gs"):
-        with object_server():
-            for _ in range(kills):
-                yield _killed(work, scheme, chance.randrange(1, _LAST_REQUEST))
-            for _ in range(pairs):
-                yield _two_pushers(work, scheme)
-            for _ in range(rollbacks):
-                yield _rollback_and_push(work, scheme)
+    """So many of each, on s3:// and on gs://, by turns."""
+    tries = (
+        (kills, lambda scheme: _killed(work, scheme, chance.randrange(1, _LAST_REQUEST))),
+        (pairs, lambda scheme: _two_pushers(work, scheme)),
+        (rollbacks, lambda scheme: _rollback_and_push(work, scheme)),
+    )
+    with object_server():
+        for number in range(max(kills, pairs, rollbacks)):
+            for (times, attempt), scheme in itertools.product(tries, ("s3", "gs")):
+                if number < times:
+                    yield attempt(scheme)
 
 
 def _killed(work: Path, scheme: str, kill_at: int) -> Trial:
