@@ -48,6 +48,7 @@ def test_whenever_s3_refuses_a_run_says_so_and_leaves_no_number_that_counts(
         )
         code, at, ends = 1, 1, []
         while code != 0:
+            server.store.objects = {}
             came = refuse(server, at, fault, lasting=lasting)
             done = place.run("--push", "s3://bucket/push")
             server.choose = None
