@@ -126,7 +126,16 @@ class Cluster:
         }
         if self.kind is ClusterKind.MULTI_WORKER or self.is_chief:
             return named
-        return {name: a for name, a in named.items() if name.split()[0] in ("chief", "master")}
+        # Workers fetch from every ps, and each ps from every worker; a sparse one is known to none.
+        other = Role.WORKER if self.role is Role.PS else Role.PS
+        roles = _CHIEFS if self.is_sparse else (*_CHIEFS, other)
+        return {n: a for n, a in named.items() if Role(n.split()[0]) in roles}
+
+    @property
+    def chief_address(self) -> str:
+        """The address of the chief or master; empty where this process does not know it."""
+        chiefs = (a for role in _CHIEFS for a in self.addresses.get(role, {}).values())
+        return next(chiefs, "")
 
     def to_tensorflow(self) -> dict[str, Any]:
         """TF_CONFIG in the dialect that tf.distribute understands: no master, no evaluator."""

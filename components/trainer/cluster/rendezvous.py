@@ -1,31 +1,35 @@
 """Whether the other processes of a cluster are there, checked before TensorFlow waits for them.
 
 TensorFlow waits for a missing peer without end or word, and believes any peer. Here each process
-answers at its own port with a greeting: its role, its index, the cluster as it knows it and the
-settings that all must share. It goes on when every peer has answered as TF_CONFIG says; one that
-never does, or is another one, or is given something else, ends in an error that names it. An open
-port is not enough: another program's, a proxy's or that of a process which hangs is open too.
+answers at its own port with a greeting: its role, its index, the cluster as it knows it, the
+settings and the data that all must share, and whom it has heard itself. A process goes on when
+every peer has heard all of its own peers: a link that carries calls one way alone holds up all of
+them, and each ends in an error that names it. An open port is not enough: another program's, a
+proxy's, that of a process which hangs or of an earlier training is open too.
 """
 
 from __future__ import annotations
 
 import enum
+import ipaddress
 import json
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from yt8m.components.trainer.tf_config import Cluster, ClusterKind
+from yt8m.components.trainer.tf_config import LOOPBACK, Cluster, ClusterKind
 from yt8m.schemas.config_tree import flatten
 from yt8m.schemas.errors import ConfigError, Yt8mError
 
 _PAUSE_S = 0.2
 _CONNECT_S = 2.0
 _LINGER_S = 3.0  # a process that refuses a peer lets the peer see why, too
+_FAREWELL_S = 0.5  # a process that goes on lets the others see that it can
 _MAGIC = b"yt8m"
 _LIMIT_BYTES = 1 << 20
 _SHOWN = 8  # differing settings
@@ -41,7 +45,7 @@ class _Answer(enum.Enum):
     """What is at an address, where it is no greeting."""
 
     NOTHING = "nothing"  # or something that is not of this cluster
-    SERVER = "server"  # TensorFlow's: that process has been greeted, and is further on
+    SERVER = "server"  # TensorFlow's: that process is further on
     UNREADABLE = "unreadable"  # another version of this code
 
 
@@ -52,7 +56,10 @@ class Greeting:
     name: str  # as in `chief 0`
     tasks: Mapping[str, str]  # address by name, of all that it knows
     is_sparse: bool = False  # it does not know all of them
-    settings: Mapping[str, Any] = field(default_factory=dict)  # flat; all processes' must be equal
+    settings: Mapping[str, Any] = field(default_factory=dict)  # flat; equal in all processes
+    start: str = ""  # distinguishes this start of the process from those before it
+    heard: Mapping[str, str] = field(default_factory=dict)  # the start of each peer, by its name
+    missing: Sequence[str] = ()  # the peers that it has not heard yet
 
     @classmethod
     def of(cls, cluster: Cluster, settings: Mapping[str, Any]) -> Greeting:
@@ -65,7 +72,14 @@ class Greeting:
         name = f"{cluster.role.value} {cluster.index}"
         # As the peer will read them.
         flat = json.loads(json.dumps(flatten(settings)))
-        return cls(name=name, tasks=tasks, is_sparse=cluster.is_sparse, settings=flat)
+        return cls(
+            name=name,
+            tasks=tasks,
+            is_sparse=cluster.is_sparse,
+            settings=flat,
+            start=uuid.uuid4().hex,
+            missing=tuple(cluster.peers),
+        )
 
     def encode(self) -> bytes:
         return _MAGIC + json.dumps(vars(self)).encode() + b"\n"
@@ -73,7 +87,7 @@ class Greeting:
     def find_difference(self, peer: Greeting, *, called: str) -> str:
         """Why `peer`, which answers where `called` should be, is not of this cluster; or empty."""
         if peer.name != called:
-            itself = ", this process itself" if peer == self else ""
+            itself = ", this process itself" if peer.start == self.start else ""
             return f"{peer.name}{itself} answers there, not {called}"
         mine, theirs = dict(self.tasks), dict(peer.tasks)
         if self.is_sparse or peer.is_sparse:
@@ -101,34 +115,96 @@ class Greeting:
 def wait_for_peers(
     cluster: Cluster, *, timeout_s: float, settings: Mapping[str, Any] | None = None
 ) -> None:
-    """Return when all peers of `cluster` are there and agree with it.
+    """Return when all peers of `cluster` are there, reach one another and agree.
 
-    UnreachablePeers names those that did not come, ConfigError the one that is another's or is
-    given other `settings`. The chief of a parameter-server cluster must see servers, not processes
-    that wait, for it connects to them at once; those greet it first and then start their servers.
+    UnreachablePeers names those that did not come, or that a peer does not reach; ConfigError the
+    one that belongs to another cluster or has other `settings`. The chief of a parameter-server
+    cluster must see servers, for it connects to them immediately; those start them afterwards.
     """
-    missing = dict(cluster.peers)
-    if not missing:
+    if not cluster.peers:
         return
-    own = Greeting.of(cluster, settings or {})
-    wants_servers = cluster.kind is ClusterKind.PARAMETER_SERVER and cluster.is_chief
-    deadline = time.monotonic() + timeout_s
-    with _answering(cluster.address, own.encode()):
-        while missing:
-            for name, address in list(missing.items()):
-                answer = _call(address)
-                difference = _difference(own, answer, called=name)
+    meeting = _Meeting(cluster, Greeting.of(cluster, settings or {}))
+    with _answering(cluster.address, meeting), meeting.calling():
+        meeting.wait(timeout_s)
+
+
+class _Meeting:
+    """What this process and its peers know of one another; a thread calls each of the peers."""
+
+    def __init__(self, cluster: Cluster, own: Greeting) -> None:
+        self._cluster, self._own = cluster, own
+        self._is_ps = cluster.kind is ClusterKind.PARAMETER_SERVER
+        self._wants_servers = self._is_ps and cluster.is_chief
+        self._answers: dict[str, Greeting | _Answer] = {}  # the newest of each peer
+        self._heard: dict[str, Greeting] = {}  # the newest greeting of each peer
+        self._refusal = ""
+        self._changed = threading.Condition()
+        self._closing = threading.Event()
+
+    def encode(self) -> bytes:
+        """The greeting as it is now."""
+        with self._changed:
+            heard = {name: peer.start for name, peer in self._heard.items()}
+        missing = tuple(name for name in self._cluster.peers if name not in heard)
+        return replace(self._own, heard=heard, missing=missing).encode()
+
+    @contextmanager
+    def calling(self) -> Iterator[None]:
+        """Call every peer again and again, until the block ends."""
+        for name, address in self._cluster.peers.items():
+            # Looking up a name may block for longer than this process may wait.
+            threading.Thread(target=self._keep_calling, args=(name, address), daemon=True).start()
+        try:
+            yield
+        finally:
+            self._closing.set()
+
+    def _keep_calling(self, name: str, address: str) -> None:
+        while not self._closing.is_set():
+            answer = _call(address)
+            difference = _difference(self._own, answer, called=name)
+            with self._changed:
+                self._answers[name] = answer
                 if difference:
-                    time.sleep(_LINGER_S)
-                    raise ConfigError(_explain_difference(cluster, name, address, difference))
-                if answer is _Answer.SERVER or (
-                    answer is not _Answer.NOTHING and not wants_servers
-                ):
-                    del missing[name]
-                elif time.monotonic() > deadline:
-                    raise UnreachablePeers(_explain_missing(cluster, missing, timeout_s))
-            if missing:
-                time.sleep(_PAUSE_S)
+                    self._refusal = _explain_difference(self._cluster, name, address, difference)
+                elif isinstance(answer, Greeting):
+                    self._heard[name] = answer
+                self._changed.notify()
+            self._closing.wait(_PAUSE_S)
+
+    def wait(self, timeout_s: float) -> None:
+        """Return when this process can go on."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._refusal or not self._obstacles(), timeout_s)
+            refusal, obstacles = self._refusal, self._obstacles()
+        if refusal:
+            time.sleep(_LINGER_S)
+            raise ConfigError(refusal)
+        if obstacles:
+            raise UnreachablePeers(_explain_obstacles(self._cluster, obstacles, timeout_s))
+        time.sleep(_FAREWELL_S)
+
+    def _obstacles(self) -> list[str]:
+        """Why this process cannot go on, a reason for each peer that keeps it."""
+        named = {name: self._obstacle(name) for name in self._cluster.peers}
+        peers = self._cluster.peers
+        return [f"{name} ({peers[name]}) {reason}" for name, reason in named.items() if reason]
+
+    def _obstacle(self, name: str) -> str:
+        answer, heard = self._answers.get(name), self._heard.get(name)
+        if answer is _Answer.SERVER:
+            # A training's processes go on together; servers of parameters outlive their chief.
+            return "" if heard or self._is_ps else "serves a training that began before"
+        if heard is None:
+            return "is not reachable"
+        is_heard = heard.heard.get(self._own.name) == self._own.start
+        if answer is _Answer.NOTHING and (heard.missing or not is_heard):
+            return "was reachable, and is no longer"
+        if not is_heard:
+            return f"answers, but does not reach this process at {self._cluster.address}"
+        if heard.missing:
+            return f"answers, but does not reach {', '.join(heard.missing)}"
+        return "answers, but has not started its server" if self._wants_servers else ""
 
 
 def is_reachable(address: str) -> bool:
@@ -164,11 +240,11 @@ def _difference(own: Greeting, answer: Greeting | _Answer, *, called: str) -> st
 
 
 @contextmanager
-def _answering(address: str, greeting: bytes) -> Iterator[None]:
-    """Greets whoever connects to this process's port, until TensorFlow's server takes it."""
+def _answering(address: str, meeting: _Meeting) -> Iterator[None]:
+    """Greet whoever connects to this process's port, until TensorFlow's server takes it."""
     with _listener(address) as listener:
         closing = threading.Event()
-        thread = threading.Thread(target=_greet, args=(listener, greeting, closing), daemon=True)
+        thread = threading.Thread(target=_greet, args=(listener, meeting, closing), daemon=True)
         thread.start()
         try:
             yield
@@ -178,7 +254,7 @@ def _answering(address: str, greeting: bytes) -> Iterator[None]:
             thread.join()
 
 
-def _greet(listener: socket.socket, greeting: bytes, closing: threading.Event) -> None:
+def _greet(listener: socket.socket, meeting: _Meeting, closing: threading.Event) -> None:
     while not closing.is_set():
         try:
             peer, _ = listener.accept()
@@ -187,15 +263,13 @@ def _greet(listener: socket.socket, greeting: bytes, closing: threading.Event) -
             continue
         with peer, suppress(OSError):
             peer.settimeout(_CONNECT_S)  # one that does not read must not keep the others waiting
-            peer.sendall(greeting)
+            peer.sendall(meeting.encode())
 
 
 def _listener(address: str) -> socket.socket:
     host, _, port = address.rpartition(":")
-    is_loopback = host in ("localhost", "127.0.0.1")
     try:
-        # Elsewhere the address may be a service's, which is not this machine's.
-        return socket.create_server(("127.0.0.1" if is_loopback else "", int(port)), backlog=128)
+        return _bind(_own_host(host.strip("[]")), int(port))
     except OSError as error:
         raise Yt8mError(
             f"port {port} of this process ({address} in TF_CONFIG) cannot be opened: "
@@ -203,13 +277,34 @@ def _listener(address: str) -> socket.socket:
         ) from error
 
 
-def _explain_missing(cluster: Cluster, missing: Mapping[str, str], timeout_s: float) -> str:
-    named = ", ".join(f"{name} ({address})" for name, address in missing.items())
+def _own_host(host: str) -> str:
+    """Where to listen: a loopback address, or everywhere, for it may be a service's address."""
+    if host == "localhost":
+        return LOOPBACK
+    with suppress(ValueError):
+        return host if ipaddress.ip_address(host).is_loopback else ""
+    return ""
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    if host:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=128)
+    if socket.has_dualstack_ipv6():
+        with suppress(OSError):  # the machine may have no IPv6, or the port may be taken
+            return socket.create_server(
+                ("", port), family=socket.AF_INET6, dualstack_ipv6=True, backlog=128
+            )
+    return socket.create_server(("", port), backlog=128)
+
+
+def _explain_obstacles(cluster: Cluster, obstacles: Sequence[str], timeout_s: float) -> str:
     return (
-        f"{cluster}: not reachable within {timeout_s:g} s: {named}. Look at that process's log; "
-        "all processes must run at the same time, each with its own TF_CONFIG, and a port at which "
-        "something else listens does not count "
-        "(trainer.distribution.peer_timeout_s is the time to wait)"
+        f"{cluster}: the processes have not all reached one another within {timeout_s:g} s: "
+        f"{'; '.join(obstacles)}. Look at that process's log; all processes must run at the same "
+        "time, each with its own TF_CONFIG, and reach each other at the addresses in it, which a "
+        "name, a service or a network policy may prevent one way alone; a port at which something "
+        "else listens does not count (trainer.distribution.peer_timeout_s is the time to wait)"
     )
 
 

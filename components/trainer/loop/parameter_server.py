@@ -40,8 +40,7 @@ def serve(job: TrainingJob, cluster: Cluster) -> None:
 
 
 def _wait(job: TrainingJob, cluster: Cluster, stop: StopSignal, timeout_s: float) -> None:
-    # A dynamic worker of TFJob does not know the chief's address.
-    chief = next(iter(cluster.peers.values()), "")
+    chief = cluster.chief_address  # which a dynamic worker of TFJob does not know
     # Until the chief was seen, a marker may be that of an earlier training, which it removes.
     has_begun, last_seen = not chief, time.monotonic()
     while True:

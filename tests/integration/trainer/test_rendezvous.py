@@ -2,6 +2,7 @@
 found out before TensorFlow starts. Threads stand for the processes, over real sockets.
 """
 
+import dataclasses
 import json
 import socket
 import threading
@@ -30,7 +31,8 @@ class Speaker:
 
     def __init__(self, address, said):
         host, _, port = address.rpartition(":")
-        self._server = socket.create_server((host, int(port)))
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._server = socket.create_server((host.strip("[]"), int(port)), family=family)
         self._said = said
         threading.Thread(target=self._serve, daemon=True).start()
 
@@ -185,3 +187,105 @@ def test_the_chief_of_parameter_servers_greets_them_and_then_waits_for_their_ser
         assert ended == ["greeted", "greeted"]
         for server in servers:
             server.result().close()
+
+
+def greeting_of(cluster, **changes):
+    """What a process of `cluster` says, as something that speaks the greeting alone would say it."""
+    return dataclasses.replace(rendezvous.Greeting.of(cluster, {}), **changes)
+
+
+def test_a_peer_that_does_not_reach_this_process_is_named_in_time():
+    a, b = free_addresses(2)
+    tasks = {"chief": [a], "worker": [b]}
+    deaf = Speaker(b, greeting_of(member(tasks, "worker")).encode())
+    began = time.monotonic()
+    try:
+        (error,) = meet((member(tasks, "chief"), {}), timeout_s=1)
+    finally:
+        deaf.close()
+    assert time.monotonic() - began < 5
+    assert f"worker 0 ({b}) answers, but does not reach this process at {a}" in str(error)
+
+
+def test_two_peers_that_do_not_reach_each_other_hold_up_the_third():
+    a, b, c = free_addresses(3)
+    tasks = {"chief": [a], "worker": [b, c]}
+    speakers = []
+
+    def deaf(index, address, lacks):
+        worker = member(tasks, "worker", index)
+        speakers.append(Heard(address, greeting_of(worker, missing=(lacks,))))
+
+    deaf(0, b, "worker 1")
+    deaf(1, c, "worker 0")
+    try:
+        (error,) = meet((member(tasks, "chief"), {}), timeout_s=1)
+    finally:
+        for speaker in speakers:
+            speaker.close()
+    assert f"worker 0 ({b}) answers, but does not reach worker 1" in str(error)
+    assert f"worker 1 ({c}) answers, but does not reach worker 0" in str(error)
+
+
+class Heard(Speaker):
+    """A peer that says it has heard the chief, whatever else it says."""
+
+    def __init__(self, address, greeting):
+        self._greeting = greeting
+        super().__init__(address, b"")
+
+    def _serve(self):
+        tasks = self._greeting.tasks
+        while True:
+            try:
+                peer, _ = self._server.accept()
+            except OSError:
+                return
+            heard = getattr(rendezvous._call(tasks["chief 0"]), "start", "")
+            with peer:
+                said = dataclasses.replace(self._greeting, heard={"chief 0": heard})
+                peer.sendall(said.encode())
+
+
+def test_a_server_that_has_not_greeted_is_of_an_earlier_training():
+    a, b = free_addresses(2)
+    server = Speaker(b, SERVER)
+    try:
+        (error,) = meet((member({"chief": [a], "worker": [b]}, "chief"), {}), timeout_s=1)
+    finally:
+        server.close()
+    assert f"worker 0 ({b}) serves a training that began before" in str(error)
+
+
+def test_a_name_that_takes_longer_to_look_up_than_may_be_waited_delays_nobody(monkeypatch):
+    real = socket.getaddrinfo
+
+    def slow(host, *args, **kwargs):
+        if host == "slow.example":
+            time.sleep(15)
+            raise socket.gaierror("no such name")
+        return real(host, *args, **kwargs)
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+    (a,) = free_addresses(1)
+    began = time.monotonic()
+    tasks = {"chief": [a], "worker": ["slow.example:1"]}
+    (error,) = meet((member(tasks, "chief"), {}), timeout_s=1)
+    assert time.monotonic() - began < 6
+    assert "worker 0 (slow.example:1) is not reachable" in str(error)
+
+
+@pytest.mark.parametrize("host", ["[::1]", "localhost", "127.0.0.1"])
+def test_processes_meet_at_every_kind_of_loopback_address(host):
+    a, b = (address.replace("127.0.0.1", host) for address in free_addresses(2))
+    tasks = {"chief": [a], "worker": [b]}
+    assert meet((member(tasks, "chief"), {}), (member(tasks, "worker"), {})) == [None, None]
+
+
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
+def test_a_process_known_by_a_name_is_reached_by_both_families(family):
+    _, _, port = free_addresses(1)[0].rpartition(":")
+    loopback = {socket.AF_INET: "127.0.0.1", socket.AF_INET6: "::1"}[family]
+    with rendezvous._listener(f"pod-0.training:{port}") as listener:
+        socket.create_connection((loopback, int(port)), timeout=5).close()
+        listener.accept()[0].close()

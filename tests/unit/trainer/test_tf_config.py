@@ -91,8 +91,8 @@ def test_tensorflow_is_told_of_a_chief_and_of_no_evaluator():
     ("task", "peers"),
     [
         (("chief", 0), {"worker 0": W0, "worker 1": W1, "ps 0": PS0}),
-        (("worker", 0), {"chief 0": CHIEF}),
-        (("ps", 0), {"chief 0": CHIEF}),
+        (("worker", 0), {"chief 0": CHIEF, "ps 0": PS0}),
+        (("ps", 0), {"chief 0": CHIEF, "worker 0": W0, "worker 1": W1}),
         (("evaluator", 0), {}),
     ],
 )
