@@ -5,7 +5,7 @@ Everything here was looked up in the versions that setup.py allows (docs/decisio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any  # TensorFlow and tf_keras publish no types
 
 _answering: dict[str, Callable[..., Any]] = {}  # TensorFlow itself holds them weakly
@@ -48,6 +48,27 @@ def place_next_variable(strategy: Any, server: int) -> None:
     It takes server number `_variable_count % servers`, and has no other handle.
     """
     strategy.extended._variable_count = server
+
+
+def limit_waiting(jobs: Mapping[str, int], *, start_s: float, silence_s: float) -> None:
+    """Limit how long TensorFlow waits for processes in step to start, and to show signs of life.
+
+    `jobs` has the number of each job's tasks. The strategy would configure the same service itself,
+    with an hour for the start and ten seconds of silence; it keeps what is there.
+    """
+    from tensorflow.python.eager import context
+
+    leader = "chief" if "chief" in jobs else "worker"
+    context.context().configure_coordination_service(
+        service_type="standalone",
+        service_leader=f"/job:{leader}/replica:0/task:0",
+        cluster_register_timeout_in_ms=round(1000 * start_s),
+        heartbeat_timeout_in_ms=round(1000 * silence_s),
+        coordinated_jobs=[
+            context.coordination_config_pb2.CoordinatedJob(name=name, num_tasks=count)
+            for name, count in jobs.items()
+        ],
+    )
 
 
 def call_where_it_runs(token: str, arguments: Sequence[Any], types: Sequence[Any]) -> list[Any]:

@@ -26,6 +26,9 @@ class InputConfig(ConfigNode):
     prefetch: Annotated[PositiveInt, Placement()] = 4  # batches that are made ahead
 
 
+_READING = ("checksum", "full")  # policies of verification that read every record
+
+
 class FrameChoice(enum.Enum):
     """Which frames of a video are taken."""
 
@@ -51,6 +54,8 @@ class Source:
     features: FeatureConfig
     # Whether the shards' `segments` are right; if not they are counted before training.
     segments_known: bool = False
+    # Whether the shards' digests are of their records, and not of files' sizes and times.
+    digests_known: bool = False
     index: str = ""  # address of ExampleGen's index of records, empty where there is none
 
 
@@ -126,5 +131,6 @@ def source_of(
         level=manifest.level,
         features=features,
         segments_known=manifest.verify == "full",
+        digests_known=manifest.verify in _READING,
         index=index,
     )

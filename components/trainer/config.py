@@ -225,6 +225,8 @@ class DistributionConfig(ConfigNode):
 
     placement: DevicePlacement = DevicePlacement.AUTO
     peer_timeout_s: PositiveFloat = 300.0  # then an unreachable peer ends the process with an error
+    # A synchronous process that shows no sign of life for so long is lost, and the training ends.
+    heartbeat_timeout_s: PositiveFloat = 60.0
     worker_stagger_s: NonNegativeFloat = 5.0  # asynchronous: worker i begins i + 1 times this later
     worker_stagger_max_s: PositiveFloat = 60.0  # and never later than this
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
-import json
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,6 +27,7 @@ from yt8m.components.inputs.dataset import (
     dataset_of_steps,
 )
 from yt8m.components.inputs.record_index import rows_by_shard
+from yt8m.components.inputs.records_digest import records_digest
 from yt8m.components.inputs.step_reader import Columns, StepReader
 from yt8m.components.models.config import DbofConfig, ModelConfig
 from yt8m.components.trainer.job import TrainingJob
@@ -49,14 +48,18 @@ class TrainingData:
     validation: Source | None  # None where the manifest has no such split
     sampling: FrameSampling | None
 
+    @functools.cached_property
+    def digests(self) -> dict[str, str]:
+        """Digests of the records that this training reads, by their splits."""
+        sources = {self.job.trainer.train_split: self.train}
+        if self.validation is not None:
+            sources[self.job.trainer.validation_split] = self.validation
+        return {split: records_digest(source) for split, source in sources.items()}
+
     @property
     def train_digest(self) -> str:
-        """Names the records that positions count in.
-
-        By the shards' names and sizes, for the content's digests are times where nothing was read.
-        """
-        rows = sorted((s.uri.rpartition("/")[2], s.bytes, s.records) for s in self.train.shards)
-        return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16]
+        """Digest of the records that positions count in."""
+        return self.digests[self.job.trainer.train_split]
 
     @property
     def train_examples(self) -> int:

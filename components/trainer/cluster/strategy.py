@@ -2,39 +2,83 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
 
-from yt8m.components.compat import count_parameter_servers, place_next_variable
-from yt8m.components.trainer.config import DevicePlacement, Precision
+from yt8m.components.compat import (
+    count_parameter_servers,
+    limit_waiting,
+    place_next_variable,
+)
+from yt8m.components.trainer.cluster.rendezvous import UnreachablePeers
+from yt8m.components.trainer.config import DevicePlacement, DistributionConfig, Precision
 from yt8m.components.trainer.tf_config import VARIABLE, Cluster, ClusterKind, Role
+from yt8m.schemas.errors import EXIT_FAILED
 
+_START_S = 30.0  # that TensorFlow may take on a busy machine once all processes have met
 _BF16_FLAGS = ("avx512_bf16", "amx_bf16")
 # oneDNN's own setting, in both of its spellings, and the words of those values that allow bfloat16.
 _ONEDNN_LIMITS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")
 _ONEDNN_WITH_BF16 = ("ALL", "DEFAULT", "BF16", "FP16", "AMX", "AVX10")
 
 
-def create_strategy(cluster: Cluster, placement: DevicePlacement) -> tf.distribute.Strategy:
+def create_strategy(cluster: Cluster, config: DistributionConfig) -> tf.distribute.Strategy:
     """The strategy for `cluster`; peers must be reachable by now."""
     if cluster.kind is ClusterKind.PARAMETER_SERVER:
         return tf.distribute.ParameterServerStrategy(_resolver(cluster))
     if cluster.kind is ClusterKind.MULTI_WORKER:
         # The strategy's launcher reads TF_CONFIG by itself in places; both must say the same.
-        os.environ[VARIABLE] = json.dumps(cluster.to_tensorflow())
-        return tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=_resolver(cluster))
+        described = cluster.to_tensorflow()
+        os.environ[VARIABLE] = json.dumps(described)
+        limit_waiting(
+            {job: len(tasks) for job, tasks in described["cluster"].items()},
+            start_s=config.peer_timeout_s,
+            silence_s=config.heartbeat_timeout_s,
+        )
+        return _started(
+            lambda: tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=_resolver(cluster)),
+            cluster,
+            timeout_s=max(config.peer_timeout_s, _START_S),
+        )
     devices = tf.config.list_logical_devices("GPU")
-    if not devices and placement is DevicePlacement.MIRRORED:
+    if not devices and config.placement is DevicePlacement.MIRRORED:
         devices = tf.config.list_logical_devices("CPU")
-    if placement is not DevicePlacement.ONE_DEVICE and len(devices) > 1:
+    if config.placement is not DevicePlacement.ONE_DEVICE and len(devices) > 1:
         return tf.distribute.MirroredStrategy([device.name for device in devices])
     return tf.distribute.get_strategy()
+
+
+def _started(
+    create: Callable[[], tf.distribute.Strategy], cluster: Cluster, *, timeout_s: float
+) -> tf.distribute.Strategy:
+    """Create what waits for all processes; of one that ends now TensorFlow never says a word."""
+    future: Future[tf.distribute.Strategy] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(create())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="starting", daemon=True).start()
+    try:
+        return future.result(timeout_s)
+    except TimeoutError:
+        atexit.register(os._exit, EXIT_FAILED)  # TensorFlow's own end would wait for it, too
+        raise UnreachablePeers(
+            f"{cluster}: the processes had met, but did not all start within {timeout_s:g} s. The "
+            "log of the one that ended says why; start all processes again, and training "
+            "continues from the newest checkpoint"
+        ) from None
 
 
 def name_of(strategy: tf.distribute.Strategy) -> str:

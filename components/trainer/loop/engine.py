@@ -1,7 +1,6 @@
 """What differs between synchronous strategies and parameter servers: how steps are carried out.
 
-The loop above knows three things of an engine: advance some steps, learn what any process
-wants, and broadcast what the chief has found.
+The loop above knows of an engine how many steps come next, and how to advance them.
 """
 
 from __future__ import annotations
@@ -11,12 +10,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-import numpy as np
 import tensorflow as tf
 
 from yt8m.components.compat import count_asynchronous_workers
 from yt8m.components.inputs.config import BatchSlice
-from yt8m.components.trainer.cluster.strategy import local_replicas
 from yt8m.components.trainer.input import TrainingData
 from yt8m.components.trainer.loop.step import StepResult, TrainStep
 from yt8m.components.trainer.state.checkpoints import TrainingProgress
@@ -38,22 +35,6 @@ class StepEngine(Protocol):
         """One step for each learning rate; the newest step's result."""
         ...
 
-    def any_process(self, flags: Sequence[bool]) -> list[bool]:
-        """For each flag, whether any process raised it; the same answer everywhere."""
-        ...
-
-    def wait_for_all(self) -> None:
-        """Return when every process has come here: what the chief wrote before, all can read."""
-        ...
-
-    def broadcast_from_chief(self, value: float) -> float:
-        """The chief's `value`, in every process."""
-        ...
-
-    def exchange(self, data: bytes) -> list[bytes]:
-        """What each process that trains gives, in every one of them, in their order."""
-        ...
-
 
 class Synchronous:
     """One process, mirrored devices or several processes in step."""
@@ -62,21 +43,15 @@ class Synchronous:
         self,
         step: TrainStep,
         *,
-        strategy: tf.distribute.Strategy,
         batches: tf.data.Dataset,
         rows: int,
         steps_per_loop: int,
         log_every: int,
-        process: int,
-        processes: int,
     ) -> None:
-        self._step, self._strategy = step, strategy
+        self._step = step
         self._batches = iter(batches)
         self.rows, self.log_every = rows, log_every
         self._per_loop = steps_per_loop
-        self._process, self._processes = process, processes
-        self._alone = processes == 1
-        self._sum = tf.function(self._sum_over_replicas, autograph=False)
 
     def chunk(self, left: int) -> int:
         return self._per_loop if left >= self._per_loop else 1  # two sizes: two graphs
@@ -84,75 +59,6 @@ class Synchronous:
     def advance(self, rates: Sequence[float]) -> StepResult:
         result: StepResult = self._step.run(self._batches, tf.constant(rates, tf.float32))
         return result
-
-    def any_process(self, flags: Sequence[bool]) -> list[bool]:
-        if self._alone:
-            return list(flags)
-        return [bool(v > 0) for v in self._sum(tf.constant(flags, tf.float64)).numpy()]
-
-    def wait_for_all(self) -> None:
-        self.any_process([True])
-
-    def broadcast_from_chief(self, value: float) -> float:
-        if self._alone:
-            return value
-        return float(self._sum(tf.constant([value], tf.float64), only_first=True).numpy()[0])
-
-    def exchange(self, data: bytes) -> list[bytes]:
-        if self._alone:
-            return [data]
-        sizes = self._sum_over_processes(self._own_row(np.array([len(data)], np.float64)))
-        longest = int(sizes.max())
-        units = np.frombuffer(data.ljust(longest + longest % 2, b"\0"), np.uint16)
-        # As floats, which every device adds up, and these exactly.
-        gathered = self._sum_over_processes(self._own_row(units.astype(np.float32)))
-        rows = gathered.astype(np.uint16)
-        return [row.tobytes()[: int(size)] for row, size in zip(rows, sizes[:, 0], strict=True)]
-
-    def _own_row(self, values: np.ndarray) -> np.ndarray:
-        """`[processes, values]`, zero but for this process's row."""
-        rows = np.zeros((self._processes, len(values)), values.dtype)
-        rows[self._process] = values
-        return rows
-
-    def _sum_over_processes(self, values: np.ndarray) -> np.ndarray:
-        def mine() -> tf.Tensor:
-            replica = tf.distribute.get_replica_context().replica_id_in_sync_group
-            is_first = replica % local_replicas(self._strategy) == 0
-            return tf.where(is_first, tf.constant(values), tf.zeros_like(values))
-
-        @tf.function(autograph=False)
-        def total() -> tf.Tensor:
-            per_replica = self._strategy.run(mine)
-            return self._strategy.reduce(tf.distribute.ReduceOp.SUM, per_replica, axis=None)
-
-        summed: np.ndarray = total().numpy()
-        return summed
-
-    def _sum_over_replicas(self, values: tf.Tensor, only_first: bool = False) -> tf.Tensor:
-        return _sum_over_replicas(self._strategy, values, only_first)
-
-
-def broadcast_from_chief(strategy: tf.distribute.Strategy, value: float) -> float:
-    """The chief's `value` in every process, where there is no engine yet."""
-    if strategy.num_replicas_in_sync == local_replicas(strategy):
-        return value
-    values = tf.constant([value], tf.float64)
-    summed = tf.function(lambda: _sum_over_replicas(strategy, values, True), autograph=False)
-    return float(summed().numpy()[0])
-
-
-def _sum_over_replicas(
-    strategy: tf.distribute.Strategy, values: tf.Tensor, only_first: bool
-) -> tf.Tensor:
-    def mine() -> tf.Tensor:
-        first = tf.distribute.get_replica_context().replica_id_in_sync_group == 0
-        # Not `values` itself: equal tensors of several replicas would count as one.
-        taken = first if only_first else tf.constant(True)
-        return tf.where(taken, values, tf.zeros_like(values))
-
-    per_replica = strategy.run(mine)
-    return strategy.reduce(tf.distribute.ReduceOp.SUM, per_replica, axis=None)
 
 
 class Stagger:
@@ -216,18 +122,6 @@ class ParameterServers:
             self._chunk *= 2
         newest: StepResult = self._coordinator.fetch(results[-1])
         return newest
-
-    def any_process(self, flags: Sequence[bool]) -> list[bool]:
-        return list(flags)  # the chief leads, the others are servers
-
-    def wait_for_all(self) -> None:
-        """The chief alone reads and writes."""
-
-    def broadcast_from_chief(self, value: float) -> float:
-        return value
-
-    def exchange(self, data: bytes) -> list[bytes]:
-        return [data]
 
     def _iterators(self, data: TrainingData, progress: TrainingProgress) -> Any:
         """An iterator on each worker, over its own rows of what all workers read together."""

@@ -13,7 +13,7 @@ from yt8m.components.trainer.cluster.stop_signal import StopSignal
 from yt8m.components.trainer.cluster.strategy import create_server
 from yt8m.components.trainer.input import load_data
 from yt8m.components.trainer.job import TrainingJob
-from yt8m.components.trainer.state.checkpoints import read_done
+from yt8m.components.trainer.state.checkpoints import Done, read_done
 from yt8m.components.trainer.tf_config import Cluster, Role
 from yt8m.schemas.errors import EXIT_INTERRUPTED, EXIT_TERMINATED, Terminated
 
@@ -25,31 +25,38 @@ _GRACE_S = 20.0  # who receives SIGTERM lets the chief save first: it needs both
 def serve(job: TrainingJob, cluster: Cluster) -> None:
     """Serve; TensorFlow's own `join` would never come back."""
     timeout_s = job.trainer.distribution.peer_timeout_s
+    data, stale = load_data(job), read_done(job.checkpoint_dir)
     try:
-        rendezvous.wait_for_peers(cluster, timeout_s=timeout_s)
+        rendezvous.wait_for_peers(
+            cluster,
+            timeout_s=timeout_s,
+            settings={**job.shared_settings, "records": data.digests},
+        )
     except rendezvous.UnreachablePeers:
         if read_done(job.checkpoint_dir) is not None:
             return  # started again when all was over
         raise
     if cluster.role is Role.WORKER:
-        load_data(job).serve()
+        data.serve()
     with StopSignal() as stop:
         server = create_server(cluster)  # lives as long as this name
         _log.info("%s serves at %s", cluster, server.target)
-        _wait(job, cluster, stop, timeout_s)
+        _wait(job, cluster, stop, timeout_s, stale)
 
 
-def _wait(job: TrainingJob, cluster: Cluster, stop: StopSignal, timeout_s: float) -> None:
+def _wait(
+    job: TrainingJob, cluster: Cluster, stop: StopSignal, timeout_s: float, stale: Done | None
+) -> None:
     chief = cluster.chief_address  # which a dynamic worker of TFJob does not know
-    # Until the chief was seen, a marker may be that of an earlier training, which it removes.
-    has_begun, last_seen = not chief, time.monotonic()
+    last_seen = time.monotonic()
     while True:
         if stop.requested:
             _obey(cluster, stop, chief)
-        if has_begun and read_done(job.checkpoint_dir) is not None:
+        # The marker that was there before is an earlier training's, which the chief removes.
+        if read_done(job.checkpoint_dir) not in (None, stale):
             return
         if not chief or rendezvous.is_reachable(chief):
-            has_begun, last_seen = True, time.monotonic()
+            last_seen = time.monotonic()
         elif time.monotonic() - last_seen > timeout_s:
             if read_done(job.checkpoint_dir) is not None:
                 return

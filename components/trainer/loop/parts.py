@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from yt8m.components.inputs.config import BatchSlice
 from yt8m.components.models.heads import Head
 from yt8m.components.models.network import Network
 from yt8m.components.trainer.averaging import start_averages
+from yt8m.components.trainer.cluster.agreement import check_same_state
+from yt8m.components.trainer.cluster.collectives import Collectives
 from yt8m.components.trainer.cluster.strategy import (
     compute_dtype,
     local_replicas,
@@ -29,11 +34,10 @@ from yt8m.components.trainer.loop.engine import (
     ParameterServers,
     StepEngine,
     Synchronous,
-    broadcast_from_chief,
 )
+from yt8m.components.trainer.loop.hooks import Hooks
 from yt8m.components.trainer.loop.step import Replicas, TrainStep
 from yt8m.components.trainer.loop.training_log import TrainingLog
-from yt8m.components.trainer.loop.training_loop import Hooks
 from yt8m.components.trainer.network import network_of
 from yt8m.components.trainer.optimizers import create_optimizer
 from yt8m.components.trainer.state.checkpoints import Checkpoints, TrainingProgress
@@ -60,6 +64,7 @@ class Parts:
     progress: TrainingProgress
     max_steps: int
     engine: StepEngine
+    collectives: Collectives
     scorer: CheckpointScorer
     hooks: Hooks
 
@@ -73,6 +78,10 @@ class TrainingProcess:
     data: TrainingData
     heads: tuple[Head, ...]
     strategy: tf.distribute.Strategy
+
+    @cached_property
+    def collectives(self) -> Collectives:
+        return Collectives(self.strategy, process=self.number, processes=self.processes)
 
     @property
     def uses_parameter_servers(self) -> bool:
@@ -105,6 +114,8 @@ def build(process: TrainingProcess) -> Parts:
     """Create every part; continue from the newest checkpoint, or start from older weights."""
     job, config, replicas = process.job, process.job.trainer, process.replicas
     job.check_buckets(replicas=process.cluster.gradient_processes * replicas.local)
+    collectives = process.collectives
+    collectives.wait_for_all()  # the chief has prepared the directory
     dtype = _compute_dtype(process)
     with variable_scope(process.strategy):
         network = network_of(job, process.heads, compute_dtype=dtype, fuse=process.uses_xla)
@@ -122,6 +133,7 @@ def build(process: TrainingProcess) -> Parts:
         source = config.warm_start or job.base_model
         warm_start(network, source, required=bool(config.warm_start))
         start_averages(network, optimizer)
+    _check_same_state(process, network, optimizer, progress)
     max_steps = config.updates(examples=process.data.train_examples, replicas=replicas.total)
     _announce(process, dtype, progress, max_steps)
     step = TrainStep(
@@ -145,9 +157,38 @@ def build(process: TrainingProcess) -> Parts:
         progress=progress,
         max_steps=max_steps,
         engine=engine,
+        collectives=collectives,
         scorer=scorer,
-        hooks=_create_hooks(process, scorer, engine, _create_log(process, progress, max_steps)),
+        hooks=_create_hooks(process, scorer, _create_log(process, progress, max_steps)),
     )
+
+
+def _check_same_state(
+    process: TrainingProcess, network: Network, optimizer: Any, progress: TrainingProgress
+) -> None:
+    if process.processes == 1:
+        return
+    variables = [v.numpy() for v in optimizer.variables]
+    check_same_state(
+        process.collectives,
+        str(process.cluster),
+        {
+            "step": progress.step,
+            "examples": progress.examples,
+            "validations": progress.plateau.to_json(),
+            "weights": digest_of_weights(network.get_weights()),
+            "optimiser": digest_of_weights(variables),
+        },
+        directory=process.job.checkpoint_dir,
+    )
+
+
+def digest_of_weights(weights: Sequence[Any]) -> str:
+    """Names the weights' bits."""
+    digest = hashlib.sha256()
+    for weight in weights:
+        digest.update(np.ascontiguousarray(weight).tobytes())
+    return digest.hexdigest()[:16]
 
 
 def _compute_dtype(process: TrainingProcess) -> str:
@@ -155,7 +196,7 @@ def _compute_dtype(process: TrainingProcess) -> str:
     own = compute_dtype(process.job.trainer.precision)
     if process.uses_parameter_servers:
         return own  # workers run what the chief has traced
-    is_bf16 = broadcast_from_chief(process.strategy, float(own == _BF16))
+    is_bf16 = process.collectives.broadcast_from_chief(float(own == _BF16))
     return _BF16 if is_bf16 else "float32"
 
 
@@ -178,13 +219,10 @@ def _create_engine(
     )
     return Synchronous(
         step,
-        strategy=process.strategy,
         batches=process.data.batches(part, examples=progress.examples),
         rows=rows,
         steps_per_loop=steps_per_loop(config, process.job.level),
         log_every=config.log.every_steps,
-        process=process.number,
-        processes=process.processes,
     )
 
 
@@ -204,12 +242,12 @@ def _create_log(
 
 
 def _create_hooks(
-    process: TrainingProcess, scorer: CheckpointScorer, engine: StepEngine, log: TrainingLog | None
+    process: TrainingProcess, scorer: CheckpointScorer, log: TrainingLog | None
 ) -> Hooks:
     config, cluster = process.job.trainer, process.cluster
     validate = partial(
         scorer.validate,
-        exchange=engine.exchange,
+        exchange=process.collectives.exchange,
         num_workers=process.processes,
         worker_index=process.number,
     )

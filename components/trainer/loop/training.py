@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
-from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from yt8m.components.export.retrieval_index import check_retrieval
 from yt8m.components.inputs.faults import explaining_faults
@@ -22,19 +18,25 @@ from yt8m.components.trainer.config import NoEarlyStopping
 from yt8m.components.trainer.evaluation import checkpoint_scorer, early_stopping
 from yt8m.components.trainer.input import load_data
 from yt8m.components.trainer.job import TrainingJob
-from yt8m.components.trainer.loop.parts import Parts, TrainingProcess, build
+from yt8m.components.trainer.loop.parts import (
+    Parts,
+    TrainingProcess,
+    build,
+    digest_of_weights,
+)
 from yt8m.components.trainer.loop.training_loop import Loop, are_finite, diverged
 from yt8m.components.trainer.network import heads_of, network_type_of
 from yt8m.components.trainer.state.checkpoints import (
     Done,
     TrainingProgress,
+    check_model,
     has_best_evaluated,
     mark_done,
     prepare,
     restore_best_evaluated,
 )
 from yt8m.components.trainer.state.curve import copy_curves
-from yt8m.components.trainer.tf_config import Cluster, ClusterKind
+from yt8m.components.trainer.tf_config import Cluster
 
 _log = logging.getLogger(__name__)
 _NO_STEP = -1
@@ -50,21 +52,24 @@ def train(job: TrainingJob, cluster: Cluster) -> None:
     network_type_of(job, heads)  # before anything is wiped or waited for
     check_retrieval(config.retrieval, heads, transform=job.transform)
     vocabulary = vocabulary_digest(job.vocabulary) if config.learns_verticals else ""
-    prepare(
-        job.checkpoint_dir,
-        {**job.model, "vocabulary": vocabulary, "data": data.train_digest},
-        job.settings,
-        start_new=config.start_new_model,
-        is_writer=cluster.is_chief,
-        exports=job.exporters_dir,
-    )
+    model = {**job.model, "vocabulary": vocabulary, "data": data.train_digest}
+    if not config.start_new_model:
+        check_model(job.checkpoint_dir, model)
     rendezvous.wait_for_peers(
         cluster,
         timeout_s=config.distribution.peer_timeout_s,
-        settings={} if cluster.kind is ClusterKind.PARAMETER_SERVER else job.shared_settings,
+        settings={**job.shared_settings, "records": data.digests},
     )
+    if cluster.is_chief:  # only now: who belongs to no training writes nothing
+        prepare(
+            job.checkpoint_dir,
+            model,
+            job.settings,
+            start_new=config.start_new_model,
+            exports=job.exporters_dir,
+        )
     with explaining_lost_peers(cluster):
-        strategy = create_strategy(cluster, config.distribution.placement)
+        strategy = create_strategy(cluster, config.distribution)
         # Only now: TensorFlow's coordination service takes SIGTERM for itself when it starts.
         with StopSignal(watch) as stop:
             process = TrainingProcess(
@@ -76,30 +81,20 @@ def train(job: TrainingJob, cluster: Cluster) -> None:
 def run(parts: Parts, stop: StopSignal) -> None:
     """Train to the last step, or a reason to end before it; then export, as the chief."""
     try:
-        loop = Loop(
-            parts.job.trainer,
-            engine=parts.engine,
-            network=parts.network,
-            optimizer=parts.optimizer,
-            checkpoints=parts.checkpoints,
-            hooks=parts.hooks,
-            stop=stop,
-            max_steps=parts.max_steps,
-        )
         with explaining_faults(parts.data.train):
-            progress = loop.run(parts.progress)
+            progress = Loop(parts, stop).run(parts.progress)
     finally:
         if parts.hooks.log is not None:
             parts.hooks.log.close()
     _finish(parts, progress)
-    parts.engine.wait_for_all()  # nobody leaves while the chief still writes
+    parts.collectives.wait_for_all()  # nobody leaves while the chief still writes
 
 
 def _finish(parts: Parts, progress: TrainingProgress) -> None:
     """Export: the best weights where validation or early stopping chose some, else the last."""
     job, best, weights = parts.job, progress.plateau.best_step, None
     if job.trainer.validation.keep_best and best is not None:
-        parts.engine.wait_for_all()  # the chief may have written it a moment ago
+        parts.collectives.wait_for_all()  # the chief may have written it a moment ago
         parts.checkpoints.restore_best(best)
     else:
         weights = _best_evaluated(parts)
@@ -125,7 +120,7 @@ def _best_evaluated(parts: Parts) -> list[Any] | None:
     found = early_stopping.best_step(policy, checkpoint_scorer.read_history(parts.job))
     if found is None or not has_best_evaluated(directory, found):
         found = _NO_STEP
-    step = int(parts.engine.broadcast_from_chief(float(found)))
+    step = int(parts.collectives.broadcast_from_chief(float(found)))
     if step == _NO_STEP:
         _log.warning("early stopping: no evaluated weights were kept, so the last are exported")
         return None
@@ -133,11 +128,3 @@ def _best_evaluated(parts: Parts) -> list[Any] | None:
     _log.info("early stopping: the weights of step %d, the best evaluated, are exported", step)
     weights: list[Any] = parts.network.get_weights()
     return weights
-
-
-def digest_of_weights(weights: Sequence[Any]) -> str:
-    """Names the weights' bits."""
-    digest = hashlib.sha256()
-    for weight in weights:
-        digest.update(np.ascontiguousarray(weight).tobytes())
-    return digest.hexdigest()[:16]

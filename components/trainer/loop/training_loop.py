@@ -4,33 +4,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from yt8m.components.trainer.averaging import shipped_weights
 from yt8m.components.trainer.cluster.stop_signal import StopSignal
-from yt8m.components.trainer.config import TrainerConfig
-from yt8m.components.trainer.evaluation.split_scorer import SplitScores
 from yt8m.components.trainer.learning_rate import multiplier
-from yt8m.components.trainer.loop.engine import StepEngine
+from yt8m.components.trainer.loop.parts import Parts
 from yt8m.components.trainer.loop.step import StepResult
-from yt8m.components.trainer.loop.training_log import TrainingLog
 from yt8m.components.trainer.state import plateau
-from yt8m.components.trainer.state.checkpoints import Checkpoints, TrainingProgress
+from yt8m.components.trainer.state.checkpoints import TrainingProgress
 from yt8m.schemas.errors import Yt8mError
-
-
-@dataclass(frozen=True, kw_only=True)
-class Hooks:
-    """What is done beside training; processes other than the chief do but validate."""
-
-    log: TrainingLog | None = None
-    validate: Callable[[list[Any]], SplitScores] | None = None  # weights, as numpy arrays
-    saved: Callable[[str, bool], object] | None = None  # path of a checkpoint; is it the last
-    should_stop: Callable[[], bool] | None = None  # early stopping
 
 
 class Diverged(Yt8mError):  # noqa: N818  (names what was found)
@@ -56,25 +43,15 @@ def are_finite(weights: Iterable[Any]) -> bool:
 class Loop:
     """Runs one training from `progress` on; every process of the cluster runs the same one."""
 
-    def __init__(
-        self,
-        config: TrainerConfig,
-        *,
-        engine: StepEngine,
-        network: Any,  # tf_keras publishes no types
-        optimizer: Any,
-        checkpoints: Checkpoints,
-        hooks: Hooks,
-        stop: StopSignal,
-        max_steps: int,
-    ) -> None:
-        self._config, self._engine = config, engine
-        self._network, self._optimizer = network, optimizer
-        self._checkpoints, self._hooks, self._stop = checkpoints, hooks, stop
-        self._max_steps = max_steps
+    def __init__(self, parts: Parts, stop: StopSignal) -> None:
+        self._config, self._engine = parts.job.trainer, parts.engine
+        self._collectives = parts.collectives
+        self._network, self._optimizer = parts.network, parts.optimizer
+        self._checkpoints, self._hooks, self._stop = parts.checkpoints, parts.hooks, stop
+        self._max_steps = parts.max_steps
         self._saved: TrainingProgress | None = None
         self._saved_at = time.monotonic()
-        self._path = checkpoints.newest
+        self._path = parts.checkpoints.newest
 
     def run(self, progress: TrainingProgress) -> TrainingProgress:
         """Train; returns how far it came. Raises Terminated after a signal, all being saved."""
@@ -155,7 +132,7 @@ class Loop:
         should_stop = self._hooks.should_stop
         is_logged = step % self._engine.log_every == 0
         is_early = should_stop is not None and is_logged and should_stop()
-        return self._engine.any_process([is_due, self._stop.requested, is_early])
+        return self._collectives.any_process([is_due, self._stop.requested, is_early])
 
     def _is_to_validate(self, progress: TrainingProgress) -> bool:
         """Each nth step, from step 0 on, and the last one."""
@@ -167,7 +144,7 @@ class Loop:
 
     def _validated(self, progress: TrainingProgress) -> TrainingProgress:
         config, state = self._config.validation, progress.plateau
-        value = self._engine.broadcast_from_chief(self._value(progress))
+        value = self._collectives.broadcast_from_chief(self._value(progress))
         if value != value and not self._comes_back(progress):
             raise diverged(progress)
         decision = plateau.decide(config, state, value=value, step=progress.step)

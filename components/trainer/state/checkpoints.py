@@ -16,7 +16,7 @@ from typing import Any
 import tensorflow as tf
 
 from yt8m.components import storage
-from yt8m.components.artifacts.read import read_file
+from yt8m.components.artifacts.read import read_file, read_if_present
 from yt8m.components.trainer.state.plateau import PlateauState, parse_state
 from yt8m.components.trainer.state.training_notes import (
     DONE_FILE,
@@ -148,34 +148,36 @@ class Checkpoints:
         return str(manager.save(checkpoint_number=step)) if self._is_writer else path
 
 
+def check_model(directory: str, model: Mapping[str, Any]) -> None:
+    """Refuse a directory of another training's checkpoints.
+
+    `model` is what checkpoints continue: the model itself, and the data that positions count in.
+    """
+    there = read_if_present(directory, _MODEL_FILE, fields_of)
+    if there is not None:
+        _check_same_model(there, fields_of(to_text(model)), directory)
+
+
 def prepare(
     directory: str,
     model: Mapping[str, Any],
     settings: Mapping[str, Any],
     *,
     start_new: bool,
-    is_writer: bool,
     exports: str = "",
 ) -> None:
-    """Refuse a directory of another training's checkpoints; the chief notes its own there.
+    """Let the chief note this training beside its checkpoints, before anybody reads these.
 
-    `model` is what checkpoints continue: the model itself, and the data that positions count in.
     `settings` may change from one start to the next, which is logged.
     With `start_new` they are wiped, and with them `exports`, what exporters made of them.
     """
-    path = f"{directory}/{_MODEL_FILE}"
-    if start_new:
-        for old in (directory, exports) if is_writer else ():
-            if old:
-                storage.remove_tree(old)
-    elif storage.exists(path):
-        _check_same_model(_read(path), fields_of(to_text(model)), directory)
-    if not is_writer:
-        return
+    for old in (directory, exports) if start_new else ():
+        if old:
+            storage.remove_tree(old)
     storage.make_dirs(directory)
     _restore_state_file(directory)
     _log_changed_settings(directory, fields_of(to_text(settings)))
-    storage.write_text(path, to_text(model))
+    storage.write_text(f"{directory}/{_MODEL_FILE}", to_text(model))
     write_settings(directory, settings)
     if storage.exists(f"{directory}/{DONE_FILE}"):
         storage.remove(f"{directory}/{DONE_FILE}")

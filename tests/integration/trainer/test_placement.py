@@ -11,7 +11,7 @@ _PLACE = """
 import json, sys
 import tensorflow as tf
 from yt8m.components.trainer.tf_config import Cluster
-from yt8m.components.trainer.config import DevicePlacement
+from yt8m.components.trainer.config import DistributionConfig
 from yt8m.components.trainer.cluster.strategy import create_server, create_strategy, variable_scope
 
 cluster = json.loads(sys.argv[1])
@@ -19,7 +19,7 @@ def task(role, index):
     config = {"cluster": cluster, "task": {"type": role, "index": index}}
     return Cluster.from_env({"TF_CONFIG": json.dumps(config)})
 servers = [create_server(task(*t)) for t in (("ps", 0), ("ps", 1), ("worker", 0))]
-strategy = create_strategy(task("chief", 0), DevicePlacement.AUTO)
+strategy = create_strategy(task("chief", 0), DistributionConfig())
 with variable_scope(strategy):
     variables = [tf.Variable(tf.zeros([int(size)])) for size in sys.argv[2:]]
 print(json.dumps([v.device.split("task:")[1][0] for v in variables]), flush=True)

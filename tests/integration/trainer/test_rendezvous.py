@@ -190,7 +190,7 @@ def test_the_chief_of_parameter_servers_greets_them_and_then_waits_for_their_ser
 
 
 def greeting_of(cluster, **changes):
-    """What a process of `cluster` says, as something that speaks the greeting alone would say it."""
+    """What a process of `cluster` says."""
     return dataclasses.replace(rendezvous.Greeting.of(cluster, {}), **changes)
 
 

@@ -107,9 +107,9 @@ def _done(path: Path) -> object:
 
 
 def _prepare(path: Path) -> None:
-    from yt8m.components.trainer.state.checkpoints import prepare
+    from yt8m.components.trainer.state.checkpoints import check_model
 
-    prepare(str(path.parent), {}, {}, start_new=False, is_writer=True)
+    check_model(str(path.parent), {})
 
 
 def _best(path: Path) -> None:
