@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import atexit
+import faulthandler
 import json
+import logging
 import os
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,12 +18,11 @@ from yt8m.components.compat import (
     limit_waiting,
     place_next_variable,
 )
-from yt8m.components.trainer.cluster.rendezvous import UnreachablePeers
 from yt8m.components.trainer.config import DevicePlacement, DistributionConfig, Precision
 from yt8m.components.trainer.tf_config import VARIABLE, Cluster, ClusterKind, Role
-from yt8m.schemas.errors import EXIT_FAILED
 
 _START_S = 30.0  # that TensorFlow may take on a busy machine once all processes have met
+_log = logging.getLogger(__name__)
 _BF16_FLAGS = ("avx512_bf16", "amx_bf16")
 # oneDNN's own setting, in both of its spellings, and the words of those values that allow bfloat16.
 _ONEDNN_LIMITS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")
@@ -44,11 +42,8 @@ def create_strategy(cluster: Cluster, config: DistributionConfig) -> tf.distribu
             start_s=config.peer_timeout_s,
             silence_s=config.heartbeat_timeout_s,
         )
-        return _started(
-            lambda: tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=_resolver(cluster)),
-            cluster,
-            timeout_s=max(config.peer_timeout_s, _START_S),
-        )
+        with _limited(cluster, timeout_s=max(config.peer_timeout_s, _START_S)):
+            return tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=_resolver(cluster))
     devices = tf.config.list_logical_devices("GPU")
     if not devices and config.placement is DevicePlacement.MIRRORED:
         devices = tf.config.list_logical_devices("CPU")
@@ -57,28 +52,24 @@ def create_strategy(cluster: Cluster, config: DistributionConfig) -> tf.distribu
     return tf.distribute.get_strategy()
 
 
-def _started(
-    create: Callable[[], tf.distribute.Strategy], cluster: Cluster, *, timeout_s: float
-) -> tf.distribute.Strategy:
-    """Create what waits for all processes; of one that ends now TensorFlow never says a word."""
-    future: Future[tf.distribute.Strategy] = Future()
+@contextmanager
+def _limited(cluster: Cluster, *, timeout_s: float) -> Iterator[None]:
+    """End this process if the block takes longer, which waits for all processes.
 
-    def run() -> None:
-        try:
-            future.set_result(create())
-        except BaseException as error:
-            future.set_exception(error)
-
-    threading.Thread(target=run, name="starting", daemon=True).start()
+    TensorFlow never comes back from it if one of them has ended meanwhile, and lets no thread of
+    Python run: a message can only come before.
+    """
+    _log.info(
+        "%s: all processes have met and start TensorFlow; if one of them ends now, this one does "
+        "so within %g s. The other's log says why; start all of them again",
+        cluster,
+        timeout_s,
+    )
+    faulthandler.dump_traceback_later(timeout_s, exit=True)
     try:
-        return future.result(timeout_s)
-    except TimeoutError:
-        atexit.register(os._exit, EXIT_FAILED)  # TensorFlow's own end would wait for it, too
-        raise UnreachablePeers(
-            f"{cluster}: the processes had met, but did not all start within {timeout_s:g} s. The "
-            "log of the one that ended says why; start all processes again, and training "
-            "continues from the newest checkpoint"
-        ) from None
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def name_of(strategy: tf.distribute.Strategy) -> str:
