@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -30,6 +31,7 @@ from yt8m.components.inputs.record_index import rows_by_shard
 from yt8m.components.inputs.records_digest import records_digest
 from yt8m.components.inputs.step_reader import Columns, StepReader
 from yt8m.components.models.config import DbofConfig, ModelConfig
+from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.schemas.errors import ConfigError, UserError
 
@@ -55,6 +57,13 @@ class TrainingData:
         if self.validation is not None:
             sources[self.job.trainer.validation_split] = self.validation
         return {split: records_digest(source) for split, source in sources.items()}
+
+    @property
+    def model(self) -> dict[str, Any]:
+        """What checkpoints continue: the model itself, and the data that positions count in."""
+        job = self.job
+        vocabulary = vocabulary_digest(job.vocabulary) if job.trainer.learns_verticals else ""
+        return {**job.model, "vocabulary": vocabulary, "data": self.train_digest}
 
     @property
     def train_digest(self) -> str:

@@ -26,7 +26,7 @@ from yt8m.components.trainer.evaluation.split_scorer import SplitScorer, SplitSc
 from yt8m.components.trainer.input import TrainingData, load_data
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.network import heads_of, network_of, vocabulary_of
-from yt8m.components.trainer.state.checkpoints import save_best_evaluated, step_of
+from yt8m.components.trainer.state.checkpoints import check_model, save_best_evaluated, step_of
 from yt8m.components.trainer.state.curve import CurveWriter, copy_curves
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import ConfigError
@@ -181,12 +181,17 @@ def evaluate_continuously(job: TrainingJob) -> None:
     """The evaluator role: until the training's last checkpoint is scored."""
     data, config = load_data(job), job.trainer
     scorer = CheckpointScorer(job, data, heads_of(job))
+
+    def evaluate(path: str, final: bool) -> None:
+        check_model(job.checkpoint_dir, data.model)  # which the chief wrote before
+        scorer.evaluate(path, final)
+
     wiped_within_s = min(config.begin_s, config.idle_limit_s) if config.start_new_model else 0.0
     with StopSignal() as stop:
         watch(
             job.checkpoint_dir,
             config.evaluation,
-            scorer.evaluate,
+            evaluate,
             stopping_criteria=config.stopping_criteria,
             idle_limit_s=config.idle_limit_s,
             wiped_within_s=wiped_within_s,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import Any
+
+import tensorflow as tf
 
 from yt8m.components.export.retrieval_index import check_retrieval
 from yt8m.components.inputs.faults import explaining_faults
-from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.trainer.averaging import shipped_weights
 from yt8m.components.trainer.cluster import rendezvous
 from yt8m.components.trainer.cluster.errors import explaining_lost_peers
@@ -39,7 +41,7 @@ from yt8m.components.trainer.state.curve import copy_curves
 from yt8m.components.trainer.tf_config import Cluster
 
 _log = logging.getLogger(__name__)
-_NO_STEP = -1
+_LOOKS = 5  # at evaluated weights that are replaced meanwhile
 
 
 def train(job: TrainingJob, cluster: Cluster) -> None:
@@ -51,10 +53,8 @@ def train(job: TrainingJob, cluster: Cluster) -> None:
     heads = heads_of(job)
     network_type_of(job, heads)  # before anything is wiped or waited for
     check_retrieval(config.retrieval, heads, transform=job.transform)
-    vocabulary = vocabulary_digest(job.vocabulary) if config.learns_verticals else ""
-    model = {**job.model, "vocabulary": vocabulary, "data": data.train_digest}
     if not config.start_new_model:
-        check_model(job.checkpoint_dir, model)
+        check_model(job.checkpoint_dir, data.model)
     rendezvous.wait_for_peers(
         cluster,
         timeout_s=config.distribution.peer_timeout_s,
@@ -63,7 +63,7 @@ def train(job: TrainingJob, cluster: Cluster) -> None:
     if cluster.is_chief:  # only now: who belongs to no training writes nothing
         prepare(
             job.checkpoint_dir,
-            model,
+            data.model,
             job.settings,
             start_new=config.start_new_model,
             exports=job.exporters_dir,
@@ -91,40 +91,48 @@ def run(parts: Parts, stop: StopSignal) -> None:
 
 
 def _finish(parts: Parts, progress: TrainingProgress) -> None:
-    """Export: the best weights where validation or early stopping chose some, else the last."""
-    job, best, weights = parts.job, progress.plateau.best_step, None
-    if job.trainer.validation.keep_best and best is not None:
-        parts.collectives.wait_for_all()  # the chief may have written it a moment ago
-        parts.checkpoints.restore_best(best)
-    else:
-        weights = _best_evaluated(parts)
-    weights = weights or shipped_weights(parts.network, parts.optimizer)
+    """Let the chief export; it alone reads what it or the evaluator has kept to come back to."""
+    weights = shipped_weights(parts.network, parts.optimizer)
+    _log.info("weights %s", digest_of_weights(weights))  # equal in all processes in step
+    if not parts.cluster.is_chief:
+        return
+    job = parts.job
+    weights = _best(parts, progress) or weights
     if not are_finite(weights):
         raise diverged(progress)
-    _log.info("weights %s", digest_of_weights(weights))  # equal in all processes in step
-    if parts.cluster.is_chief:
-        parts.scorer.export(weights, job.export_dir)
-        copy_curves(job.checkpoint_dir, job.log_dir)
-        done = Done(step=progress.step, stopping_criteria=job.trainer.stopping_criteria)
-        mark_done(job.checkpoint_dir, done)
+    parts.scorer.export(weights, job.export_dir)
+    copy_curves(job.checkpoint_dir, job.log_dir)
+    done = Done(step=progress.step, stopping_criteria=job.trainer.stopping_criteria)
+    mark_done(job.checkpoint_dir, done)
+
+
+def _best(parts: Parts, progress: TrainingProgress) -> list[Any] | None:
+    """The best weights where validation or early stopping chose some; None: the last."""
+    best = progress.plateau.best_step
+    if parts.job.trainer.validation.keep_best and best is not None:
+        parts.checkpoints.restore_best(best)
+        return shipped_weights(parts.network, parts.optimizer)
+    return _best_evaluated(parts)
 
 
 def _best_evaluated(parts: Parts) -> list[Any] | None:
-    """Under early stopping the weights with the best evaluation; all processes take the same.
+    """Under early stopping the weights with the best evaluation.
 
-    Evaluations may still come in while the chief looks: what it sees counts.
+    Evaluations may still come in, and replace weights: what is there when the chief looks counts.
     """
     policy, directory = parts.job.trainer.early_stopping, parts.job.checkpoint_dir
     if isinstance(policy, NoEarlyStopping):
         return None
-    found = early_stopping.best_step(policy, checkpoint_scorer.read_history(parts.job))
-    if found is None or not has_best_evaluated(directory, found):
-        found = _NO_STEP
-    step = int(parts.collectives.broadcast_from_chief(float(found)))
-    if step == _NO_STEP:
-        _log.warning("early stopping: no evaluated weights were kept, so the last are exported")
-        return None
-    restore_best_evaluated(directory, parts.network, step)
-    _log.info("early stopping: the weights of step %d, the best evaluated, are exported", step)
-    weights: list[Any] = parts.network.get_weights()
-    return weights
+    for _ in range(_LOOKS):
+        step = early_stopping.best_step(policy, checkpoint_scorer.read_history(parts.job))
+        if step is None or not has_best_evaluated(directory, step):
+            continue
+        with suppress(tf.errors.NotFoundError):  # a better one has taken its place
+            restore_best_evaluated(directory, parts.network, step)
+            _log.info(
+                "early stopping: the weights of step %d, the best evaluated, are exported", step
+            )
+            weights: list[Any] = parts.network.get_weights()
+            return weights
+    _log.warning("early stopping: no evaluated weights were kept, so the last are exported")
+    return None

@@ -149,10 +149,7 @@ class Checkpoints:
 
 
 def check_model(directory: str, model: Mapping[str, Any]) -> None:
-    """Refuse a directory of another training's checkpoints.
-
-    `model` is what checkpoints continue: the model itself, and the data that positions count in.
-    """
+    """Refuse a directory of another training's checkpoints."""
     there = read_if_present(directory, _MODEL_FILE, fields_of)
     if there is not None:
         _check_same_model(there, fields_of(to_text(model)), directory)

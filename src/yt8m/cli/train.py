@@ -32,19 +32,22 @@ _WILDCARDS = set("*?[{")
 
 
 def run(args: TrainArguments, console: Console) -> int | None:
-    alone = False
+    cluster, alone = Cluster(), False
     if args.processes is None:
         # A wrong TF_CONFIG is reported before anything is read.
-        alone = Cluster.from_env(os.environ).kind is ClusterKind.LOCAL
+        cluster = Cluster.from_env(os.environ)
+        alone = cluster.kind is ClusterKind.LOCAL
         if not console.quiet:
             # Before standard error is filtered, so that what is logged is written above the bar.
             logging.basicConfig(level=logging.INFO, format="%(message)s")
     else:
         check_processes(args.processes)
-    with own_temporary_directory(), quiet_tensorflow(but_errors=not alone):
+    with own_temporary_directory() as temporary, quiet_tensorflow(but_errors=not alone):
         config = _config(args)
         out = Path(args.out).absolute()
-        job = _job(config, args, out)
+        # Processes that have not met yet must not write over one another's manifest.
+        data = (out if cluster.is_chief else temporary) / "data"
+        job = _job(config, args, out, manifest=_write_manifest(config, data))
         _train(job, args, out, console)
     console.result({"export": job.export_dir, "logs": job.log_dir}, f"model: {job.export_dir}")
     return None
@@ -63,9 +66,9 @@ def _config(args: TrainArguments) -> PipelineConfig:
     return replaced(config, FilePath, storage.absolute)
 
 
-def _job(config: PipelineConfig, args: TrainArguments, out: Path) -> TrainingJob:
+def _job(config: PipelineConfig, args: TrainArguments, out: Path, *, manifest: Path) -> TrainingJob:
     return TrainingJob(
-        manifest=str(_write_manifest(config, out)),
+        manifest=str(manifest),
         checkpoint_dir=str(out / "checkpoints"),
         log_dir=str(out / "logs"),
         export_dir=str(out / "export"),
@@ -79,14 +82,14 @@ def _job(config: PipelineConfig, args: TrainArguments, out: Path) -> TrainingJob
     )
 
 
-def _write_manifest(config: PipelineConfig, out: Path) -> Path:
+def _write_manifest(config: PipelineConfig, directory: Path) -> Path:
     """What ExampleGen would write; the records stay where they are and are counted only."""
     data = dataclasses.replace(config.data, ingest=Ingest.REFERENCE, verify=Verify.OFF)
     reports = verify_shards(resolve_sources(data).shards, data, config.features)
     enforce_bad_input_policy(reports, data)
-    shards = materialize_shards(reports, ingest=Ingest.REFERENCE, root=str(out / "data"))
+    shards = materialize_shards(reports, ingest=Ingest.REFERENCE, root=str(directory))
     manifest = Manifest(level=data.level, shards=tuple(shards), verify=data.verify.value)
-    path = out / "data" / FILE_NAME
+    path = directory / FILE_NAME
     storage.write_text(str(path), manifest.to_json())
     return path
 
