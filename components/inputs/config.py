@@ -60,11 +60,36 @@ class Source:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EpochOrder:
+    """What decides in which order an epoch's rows come, beside the shards themselves."""
+
+    seed: int
+    batch: int  # rows of the global batch that they are dealt out for
+    origin: int = 0  # the position at which a batch begins; others lie whole batches away
+    shards_per_block: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingOrder:
+    """The order of the epoch in which a training was started again, and of those after it.
+
+    The epoch that was interrupted keeps its own, so that each of its rows comes once.
+    """
+
+    epoch: int
+    current: EpochOrder
+    later: EpochOrder
+
+    def of(self, epoch: int) -> EpochOrder:
+        return self.current if epoch <= self.epoch else self.later
+
+
+@dataclass(frozen=True, kw_only=True)
 class BatchSlice:
     """The rows that one process takes of each global batch, and at which step it begins.
 
     `seed` and the step decide what a global batch holds; the number of workers only who gets
-    which of its rows.
+    which of its rows. Step s has the positions from `origin` plus s global batches on.
     """
 
     global_batch_size: int
@@ -72,6 +97,8 @@ class BatchSlice:
     start_step: int = 0
     num_workers: int = 1
     worker_index: int = 0
+    origin: int = 0
+    order: ReadingOrder | None = None  # None: that which suits the batches
 
     @property
     def slots(self) -> range:

@@ -9,20 +9,23 @@ A block's rows are dealt out slot by slot: each slot gets neighbouring rows, one
 the block reaches, and which step gets which of them is random. So a batch has a row of every part
 of the block, and a worker, whose slots are neighbours, has one stretch of the block: its own part
 is all that it must read, however many workers there are.
+
+A training that is started again with another global batch keeps the order of the epoch in which it
+was interrupted, and with it each row of that epoch once; later epochs have their own.
 """
 
 from __future__ import annotations
 
 import functools
 from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from yt8m.components.artifacts.manifest import Shard
-from yt8m.components.inputs.config import BatchSlice
+from yt8m.components.inputs.config import BatchSlice, EpochOrder, ReadingOrder
 
 _MB = 1 << 20
 _SHARDS, _ROWS, BATCHES = 1, 2, 3  # what is drawn
@@ -35,13 +38,36 @@ class Part(NamedTuple):
     rows: np.ndarray  # [any] int64, numbered in the order of the source's shards
 
 
+class Order(Hashable, Protocol):
+    """Blocks of rows, numbered through from the beginning of training."""
+
+    def find(self, position: int) -> tuple[int, int]:
+        """The block that holds the row at `position`, and how many of its rows come before."""
+        ...
+
+    def span(self, number: int) -> tuple[int, int]:
+        """The positions from which and up to which block `number` reaches."""
+        ...
+
+    def part(self, number: int, taken: BatchSlice) -> Part:
+        """What `taken`'s worker has of block `number`."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)  # so that its epochs are found by its identity
 class BlockOrder:
-    """The numbers of rows of a source's shards, and the seed that orders them."""
+    """The same order in every epoch: the rows of a source's shards, and what orders them."""
 
     rows: tuple[int, ...]
-    seed: int
-    shards_per_block: int
+    by: EpochOrder
+
+    @property
+    def seed(self) -> int:
+        return self.by.seed
+
+    @property
+    def shards_per_block(self) -> int:
+        return self.by.shards_per_block
 
     @property
     def rows_per_epoch(self) -> int:
@@ -52,7 +78,6 @@ class BlockOrder:
         return -(-len(self.rows) // self.shards_per_block)
 
     def find(self, position: int) -> tuple[int, int]:
-        """The block that holds the row at `position`, and how many of its rows come before."""
         epoch, within = divmod(position, self.rows_per_epoch)
         ends = self._epoch(epoch).block_ends
         block = bisect_right(ends, within)
@@ -60,31 +85,40 @@ class BlockOrder:
         return epoch * self.blocks_per_epoch + block, within - before
 
     def span(self, number: int) -> tuple[int, int]:
-        """The positions from which and up to which block `number` reaches."""
         epoch, within = divmod(number, self.blocks_per_epoch)
         ends = self._epoch(epoch).block_ends
         start = epoch * self.rows_per_epoch
         return start + (ends[within - 1] if within else 0), start + ends[within]
 
     def part(self, number: int, taken: BatchSlice) -> Part:
-        """What `taken`'s worker has of block `number`."""
         start, end = self.span(number)
         positions, ranks = self._by_slot(start, end, taken)
         return Part(positions, self._rows_at(number, ranks))
 
     def _by_slot(self, start: int, end: int, taken: BatchSlice) -> tuple[np.ndarray, np.ndarray]:
         """The worker's positions, and which of the block's rows, as they are stored, each has."""
-        size, own = taken.global_batch_size, taken.slots
-        steps = np.arange(start // size, -(-end // size), dtype=np.int64)
-        slots = np.arange(own.start, own.stop, dtype=np.int64)
-        positions = (steps[:, np.newaxis] * size + slots).ravel()
+        size, origin, own = self.by.batch, self.by.origin, taken.slots
+        is_own = size == taken.global_batch_size and (taken.origin - origin) % size == 0
+        dealt = own if is_own else range(size)
+        first_step, last_step = (start - origin) // size, -((origin - end) // size)
+        steps = np.arange(first_step, last_step, dtype=np.int64)
+        slots = np.arange(dealt.start, dealt.stop, dtype=np.int64)
+        positions = (origin + steps[:, np.newaxis] * size + slots).ravel()
         positions = positions[slice(*np.searchsorted(positions, (start, end)))]
         # Slots first, and in each the steps at random: rows are handed out in this order.
-        handed_out = np.lexsort((_random(self.seed, _ROWS, positions), positions % size))
+        slot_of = (positions - origin) % size
+        handed_out = np.lexsort((_random(self.seed, _ROWS, positions), slot_of))
         ranks = np.empty_like(positions)
-        first = _below_slot(end, size, own.start) - _below_slot(start, size, own.start)
+        first = sum(
+            sign * _below_slot(at - origin, size, dealt.start)
+            for sign, at in ((1, end), (-1, start))
+        )
         ranks[handed_out] = first + np.arange(len(positions))
-        return positions, ranks
+        if is_own:
+            return positions, ranks
+        taken_slots = (positions - taken.origin) % taken.global_batch_size
+        mine = (taken_slots >= own.start) & (taken_slots < own.stop)
+        return positions[mine], ranks[mine]
 
     def _rows_at(self, number: int, ranks: np.ndarray) -> np.ndarray:
         """The rows at `ranks` of a block's shards, one after the other."""
@@ -146,9 +180,58 @@ def _below_slot(end: int, size: int, slot: int) -> int:
     return whole * slot + min(rest, slot)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ContinuedOrder:
+    """One order up to the end of an epoch, and another one after it."""
+
+    current: BlockOrder
+    later: BlockOrder
+    epoch: int  # the last one of `current`
+
+    def find(self, position: int) -> tuple[int, int]:
+        if position < (self.epoch + 1) * self.current.rows_per_epoch:
+            return self.current.find(position)
+        number, before = self.later.find(position)
+        return number + self._shift, before
+
+    def span(self, number: int) -> tuple[int, int]:
+        order, own = self._of(number)
+        return order.span(own)
+
+    def part(self, number: int, taken: BatchSlice) -> Part:
+        order, own = self._of(number)
+        return order.part(own, taken)
+
+    def _of(self, number: int) -> tuple[BlockOrder, int]:
+        if number < (self.epoch + 1) * self.current.blocks_per_epoch:
+            return self.current, number
+        return self.later, number - self._shift
+
+    @property
+    def _shift(self) -> int:
+        """What the later blocks' numbers are moved by, to go on from the current ones'."""
+        difference = self.current.blocks_per_epoch - self.later.blocks_per_epoch
+        return (self.epoch + 1) * difference
+
+
 def create_order(
     shards: Sequence[Shard], rows: tuple[int, ...], taken: BatchSlice, *, shuffle_mb: int
-) -> BlockOrder:
+) -> Order:
+    """The order that `taken` asks for, or that suits its batches."""
+    order = taken.order
+    if order is None:
+        by = epoch_order(shards, rows, taken, shuffle_mb=shuffle_mb)
+        return BlockOrder(rows=rows, by=by)
+    current = BlockOrder(rows=rows, by=order.current)
+    if order.current == order.later:
+        return current
+    later = BlockOrder(rows=rows, by=order.later)
+    return ContinuedOrder(current=current, later=later, epoch=order.epoch)
+
+
+def epoch_order(
+    shards: Sequence[Shard], rows: tuple[int, ...], taken: BatchSlice, *, shuffle_mb: int
+) -> EpochOrder:
     """The order for shards of which `shuffle_mb` megabytes may be in memory.
 
     A block has at least a batch's rows, which are in memory anyway: with many workers each of them
@@ -160,8 +243,30 @@ def create_order(
     per_block = min(per_block, len(shards))
     # Blocks of about equal size, so that no epoch ends in a small, badly shuffled one.
     blocks = -(-len(shards) // per_block)
-    return BlockOrder(
-        rows=rows,
+    return EpochOrder(
         seed=taken.seed,
+        batch=taken.global_batch_size,
+        origin=taken.origin,
         shards_per_block=-(-len(shards) // blocks),
     )
+
+
+def continue_order(
+    suited: EpochOrder,
+    before: ReadingOrder | None,
+    *,
+    position: int,
+    rows_per_epoch: int,
+    unit: int,
+) -> ReadingOrder:
+    """The order from `position` on, where `before` reached up to there, and `suited` suits now.
+
+    Batches begin at `position`; where they are as large as before, they stay where they were.
+    `unit` is how many of their rows are cut at once.
+    """
+    epoch = position // rows_per_epoch
+    if before is None:
+        return ReadingOrder(epoch=epoch, current=suited, later=suited)
+    is_same = suited.batch == before.later.batch
+    later = replace(suited, origin=before.later.origin if is_same else position % unit)
+    return ReadingOrder(epoch=epoch, current=before.of(epoch), later=later)

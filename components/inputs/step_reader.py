@@ -21,7 +21,7 @@ import tensorflow as tf
 from yt8m.components.inputs.assemble import Row, segment_rows, stack_segments, stack_videos
 from yt8m.components.inputs.bucketing import cut_into_batches
 from yt8m.components.inputs.config import BatchSlice, InputConfig, Source
-from yt8m.components.inputs.order import BlockOrder, Part, create_order
+from yt8m.components.inputs.order import Order, Part, create_order
 from yt8m.components.inputs.record_index import RecordIndex, index_of
 from yt8m.components.inputs.record_reader import RecordReader
 from yt8m.schemas.batch import NUM_FRAMES, POSITION, RATED, VIDEO_LABELS
@@ -67,20 +67,21 @@ class _Groups(Protocol):
 class _Blocks:
     """The order's own blocks, which may begin and end within a step."""
 
-    order: BlockOrder
+    order: Order
     taken: BatchSlice
 
     def numbers(self, step: int) -> Iterable[int]:
         size = self.taken.global_batch_size
-        number, _ = self.order.find(step * size)
-        while self.order.span(number)[0] < (step + 1) * size:
+        start = self.taken.origin + step * size
+        number, _ = self.order.find(start)
+        while self.order.span(number)[0] < start + size:
             yield number
             number += 1
 
     def share(self, number: int) -> _Share:
         part = self.order.part(number, self.taken)
-        steps = part.positions // self.taken.global_batch_size
-        starts = np.flatnonzero(np.diff(steps, prepend=-1))
+        steps = (part.positions - self.taken.origin) // self.taken.global_batch_size
+        starts = np.flatnonzero(np.diff(steps, prepend=steps[:1] - 1))
         slices = map(slice, starts.tolist(), [*starts[1:].tolist(), len(steps)])
         return _Share(*part, dict(zip(steps[starts].tolist(), slices, strict=True)))
 
@@ -92,7 +93,7 @@ class _Windows:
     For a record's length stands that of its serialized form: bytes are frames.
     """
 
-    order: BlockOrder
+    order: Order
     taken: BatchSlice
     config: InputConfig
     index: RecordIndex
@@ -122,7 +123,8 @@ class _Windows:
     def _window(self, number: int) -> Part:
         size = self.config.bucket_batches * self.taken.global_batch_size
         whole = replace(self.taken, num_workers=1, worker_index=0)
-        start, end = number * size, (number + 1) * size
+        start = self.taken.origin + number * size
+        end = start + size
         block, _ = self.order.find(start)
         parts = []
         while self.order.span(block)[0] < end:
@@ -134,7 +136,7 @@ class _Windows:
 
 
 @functools.lru_cache(maxsize=4)  # the next window begins in the block where this one ends
-def _part(order: BlockOrder, number: int, taken: BatchSlice) -> Part:
+def _part(order: Order, number: int, taken: BatchSlice) -> Part:
     return order.part(number, taken)
 
 

@@ -371,11 +371,3 @@ class TrainerConfig(ConfigNode):
     def stopping_criteria(self) -> str:
         """What ends training, to tell a finished one from one that is to go on."""
         return f"{self.max_steps} steps, {self.num_epochs} epochs"
-
-    def updates(self, *, examples: int, replicas: int) -> int:
-        """How many updates this training has; `max_steps` and `num_epochs`, the smaller."""
-        limits = [] if self.max_steps is None else [self.max_steps]
-        if self.num_epochs is not None:
-            rows = examples * self.num_epochs
-            limits.append(max(1, round(rows / (self.window_rows * replicas))))
-        return min(limits)

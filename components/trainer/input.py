@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from yt8m.components.inputs.config import (
     BatchSlice,
     FrameChoice,
     FrameSampling,
+    ReadingOrder,
     Source,
     source_of,
 )
@@ -27,12 +29,14 @@ from yt8m.components.inputs.dataset import (
     dataset_for_training,
     dataset_of_steps,
 )
+from yt8m.components.inputs.order import continue_order, epoch_order
 from yt8m.components.inputs.record_index import rows_by_shard
 from yt8m.components.inputs.records_digest import records_digest
 from yt8m.components.inputs.step_reader import Columns, StepReader
 from yt8m.components.models.config import DbofConfig, ModelConfig
 from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.trainer.job import TrainingJob
+from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError, UserError
 
 # What is mapped over records is TensorFlow's own language already; autograph would rewrite it in
@@ -75,28 +79,41 @@ class TrainingData:
         """Rows of an epoch: records, at segment level rated segments."""
         return sum(rows_by_shard(self.train))
 
+    def reading(
+        self, batch: int, *, examples: int, before: ReadingOrder | None = None
+    ) -> BatchSlice:
+        """Global batches of `batch` rows from the row `examples` on, read in the order `before`."""
+        config, seed = self.job.trainer.inputs, self.job.trainer.seed
+        rows = rows_by_shard(self.train)
+        taken = BatchSlice(global_batch_size=batch, seed=seed)
+        order = continue_order(
+            epoch_order(self.train.shards, rows, taken, shuffle_mb=config.shuffle_mb),
+            before,
+            position=examples,
+            rows_per_epoch=sum(rows),
+            unit=batch * config.bucket_batches,
+        )
+        origin = order.later.origin
+        return replace(taken, order=order, origin=origin, start_step=(examples - origin) // batch)
+
     @_NOT_CONVERTED
-    def batches(self, rows: BatchSlice, *, examples: int) -> tf.data.Dataset:
-        """Batches without end, from the one that begins at row `examples` of the training."""
-        taken = self._taken(rows, examples)
+    def batches(self, taken: BatchSlice) -> tf.data.Dataset:
+        """Batches without end, from the one on with which `taken` begins."""
         return dataset_for_training(
             self.train, taken, sampling=self.sampling, config=self.job.trainer.inputs
         )
 
     @_NOT_CONVERTED
-    def batches_of_worker(
-        self, rows: BatchSlice, worker: tf.Tensor, *, examples: int
-    ) -> tf.data.Dataset:
+    def batches_of_worker(self, taken: BatchSlice, worker: tf.Tensor) -> tf.data.Dataset:
         """The batches of worker number `worker`, read by whatever process makes them.
 
         The graph is the same for all workers; each must have called `serve`.
         """
-        taken = self._taken(rows, examples)
-        numbers = [taken.global_batch_size, taken.num_workers]
+        described = tf.constant(json.dumps(to_dict(taken)))
 
         def read(step: tf.Tensor, columns: Columns) -> list[tf.Tensor]:
             types = [column.dtype for column in columns.values()]
-            return call_where_it_runs(_TOKEN, [step, worker, tf.constant(numbers)], types)
+            return call_where_it_runs(_TOKEN, [step, worker, described], types)
 
         return dataset_of_steps(
             self.train, taken, read, sampling=self.sampling, config=self.job.trainer.inputs
@@ -106,19 +123,17 @@ class TrainingData:
         """Let this process read what `batches_of_worker` asks it for."""
 
         @functools.lru_cache(maxsize=1)
-        def reader(worker: int, size: int, workers: int) -> StepReader:
-            taken = BatchSlice(
-                global_batch_size=size,
-                seed=self.job.trainer.seed,
-                num_workers=workers,
-                worker_index=worker,
-            )
+        def reader(worker: int, described: bytes) -> StepReader:
+            taken = from_dict(BatchSlice, json.loads(described))
             return create_step_reader(
-                self.train, taken, sampling=self.sampling, config=self.job.trainer.inputs
+                self.train,
+                replace(taken, worker_index=worker),
+                sampling=self.sampling,
+                config=self.job.trainer.inputs,
             )
 
-        def read(step: int, worker: int, numbers: np.ndarray) -> list[np.ndarray]:
-            return reader(int(worker), *numbers.tolist()).arrays(int(step))
+        def read(step: int, worker: int, described: bytes) -> list[np.ndarray]:
+            return reader(int(worker), described).arrays(int(step))
 
         answer_calls(_TOKEN, read)
 
@@ -141,10 +156,6 @@ class TrainingData:
             num_workers=num_workers,
             worker_index=worker_index,
         )
-
-    def _taken(self, rows: BatchSlice, examples: int) -> BatchSlice:
-        start_step = examples // rows.global_batch_size
-        return replace(rows, seed=self.job.trainer.seed, start_step=start_step)
 
 
 def load_data(job: TrainingJob) -> TrainingData:

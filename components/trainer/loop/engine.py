@@ -8,6 +8,7 @@ from __future__ import annotations
 import bisect
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import tensorflow as tf
@@ -16,7 +17,6 @@ from yt8m.components.compat import count_asynchronous_workers
 from yt8m.components.inputs.config import BatchSlice
 from yt8m.components.trainer.input import TrainingData
 from yt8m.components.trainer.loop.step import StepResult, TrainStep
-from yt8m.components.trainer.state.checkpoints import TrainingProgress
 
 _PS_CHUNK_S = 2.0  # signals are looked at when a chunk is through
 
@@ -92,7 +92,7 @@ class ParameterServers:
         *,
         strategy: tf.distribute.ParameterServerStrategy,
         data: TrainingData,
-        progress: TrainingProgress,
+        taken: BatchSlice,
         log_every: int,
         stagger: Callable[[int], float],
     ) -> None:
@@ -103,7 +103,7 @@ class ParameterServers:
         # Every time the loop looks up, workers wait for the slowest of them.
         self.log_every = log_every * -(-4 * self._workers // log_every)
         self._chunk = self._workers
-        self._batches = self._iterators(data, progress)
+        self._batches = self._iterators(data, taken)
         self._stagger = Stagger([stagger(i) for i in range(self._workers)])
 
     def chunk(self, left: int) -> int:
@@ -123,17 +123,14 @@ class ParameterServers:
         newest: StepResult = self._coordinator.fetch(results[-1])
         return newest
 
-    def _iterators(self, data: TrainingData, progress: TrainingProgress) -> Any:
+    def _iterators(self, data: TrainingData, taken: BatchSlice) -> Any:
         """An iterator on each worker, over its own rows of what all workers read together."""
-        count = self._workers
-        taken = BatchSlice(global_batch_size=self.rows * count, num_workers=count)
+        taken = replace(taken, num_workers=self._workers)
 
         @tf.autograph.experimental.do_not_convert
         def create() -> tf.data.Dataset:
             # One graph serves all workers, so which part is read is decided where it runs.
             worker = tf.distribute.coordinator.experimental_get_current_worker_index()
-            return data.batches_of_worker(
-                taken, tf.cast(worker, tf.int64), examples=progress.examples
-            )
+            return data.batches_of_worker(taken, tf.cast(worker, tf.int64))
 
         return iter(self._coordinator.create_per_worker_dataset(create))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -40,6 +40,7 @@ from yt8m.components.trainer.loop.step import Replicas, TrainStep
 from yt8m.components.trainer.loop.training_log import TrainingLog
 from yt8m.components.trainer.network import network_of
 from yt8m.components.trainer.optimizers import create_optimizer
+from yt8m.components.trainer.plan import TrainingPlan, plan_training
 from yt8m.components.trainer.state.checkpoints import Checkpoints, TrainingProgress
 from yt8m.components.trainer.state.warm_start import warm_start
 from yt8m.components.trainer.teacher import load_teacher
@@ -53,7 +54,7 @@ _BF16 = "bfloat16"
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """A training that is ready to run, from `progress` to `max_steps`."""
+    """A training that is ready to run, from `progress` to the end of `plan`."""
 
     job: TrainingJob
     cluster: Cluster
@@ -62,7 +63,7 @@ class Parts:
     optimizer: Any  # tf_keras publishes no types
     checkpoints: Checkpoints
     progress: TrainingProgress
-    max_steps: int
+    plan: TrainingPlan
     engine: StepEngine
     collectives: Collectives
     scorer: CheckpointScorer
@@ -91,6 +92,12 @@ class TrainingProcess:
     def replicas(self) -> Replicas:
         total = 1 if self.uses_parameter_servers else self.strategy.num_replicas_in_sync
         return Replicas(total=total, local=local_replicas(self.strategy))
+
+    @property
+    def batch_rows(self) -> int:
+        """Rows that are read together: an update's, or one of every asynchronous worker's."""
+        workers = self.cluster.gradient_processes if self.uses_parameter_servers else 1
+        return self.job.trainer.window_rows * self.replicas.total * workers
 
     @property
     def processes(self) -> int:
@@ -134,8 +141,19 @@ def build(process: TrainingProcess) -> Parts:
         warm_start(network, source, required=bool(config.warm_start))
         start_averages(network, optimizer)
     _check_same_state(process, network, optimizer, progress)
-    max_steps = config.updates(examples=process.data.train_examples, replicas=replicas.total)
-    _announce(process, dtype, progress, max_steps)
+    plan = plan_training(
+        config,
+        rows_per_epoch=process.data.train_examples,
+        rows=config.window_rows * replicas.total,
+        step=progress.step,
+        examples=progress.examples,
+    )
+    reading = process.data.reading(
+        process.batch_rows, examples=progress.examples, before=progress.order
+    )
+    _announce(process, dtype, progress, plan)
+    _announce_changed_batch(process, progress, plan)
+    progress = replace(progress, order=reading.order)
     step = TrainStep(
         config,
         network=network,
@@ -145,7 +163,7 @@ def build(process: TrainingProcess) -> Parts:
         use_xla=process.uses_xla,
         teacher=load_teacher(config.teacher, features=job.features, level=job.level),
     )
-    engine = _create_engine(process, step, progress)
+    engine = _create_engine(process, step, plan, reading)
     scorer = CheckpointScorer(job, process.data, process.heads)
     return Parts(
         job=job,
@@ -155,11 +173,11 @@ def build(process: TrainingProcess) -> Parts:
         optimizer=optimizer,
         checkpoints=checkpoints,
         progress=progress,
-        max_steps=max_steps,
+        plan=plan,
         engine=engine,
         collectives=collectives,
         scorer=scorer,
-        hooks=_create_hooks(process, scorer, _create_log(process, progress, max_steps)),
+        hooks=_create_hooks(process, scorer, _create_log(process, progress, plan)),
     )
 
 
@@ -201,7 +219,7 @@ def _compute_dtype(process: TrainingProcess) -> str:
 
 
 def _create_engine(
-    process: TrainingProcess, step: TrainStep, progress: TrainingProgress
+    process: TrainingProcess, step: TrainStep, plan: TrainingPlan, reading: BatchSlice
 ) -> StepEngine:
     config = process.job.trainer
     if process.uses_parameter_servers:
@@ -209,25 +227,22 @@ def _create_engine(
             step,
             strategy=process.strategy,
             data=process.data,
-            progress=progress,
+            taken=reading,
             log_every=config.log.every_steps,
             stagger=config.distribution.stagger_s,
         )
-    rows = config.window_rows * process.replicas.total
-    part = BatchSlice(
-        global_batch_size=rows, num_workers=process.processes, worker_index=process.number
-    )
+    taken = replace(reading, num_workers=process.processes, worker_index=process.number)
     return Synchronous(
         step,
-        batches=process.data.batches(part, examples=progress.examples),
-        rows=rows,
+        batches=process.data.batches(taken),
+        rows=plan.rows,
         steps_per_loop=steps_per_loop(config, process.job.level),
         log_every=config.log.every_steps,
     )
 
 
 def _create_log(
-    process: TrainingProcess, progress: TrainingProgress, max_steps: int
+    process: TrainingProcess, progress: TrainingProgress, plan: TrainingPlan
 ) -> TrainingLog | None:
     if not process.cluster.is_chief:
         return None
@@ -237,7 +252,7 @@ def _create_log(
         curve_directory=process.job.checkpoint_dir,
         heads=process.heads,
         step=progress.step,
-        max_steps=max_steps,
+        max_steps=plan.last_step,
     )
 
 
@@ -277,7 +292,7 @@ def _should_stop(job: TrainingJob) -> bool:
 
 
 def _announce(
-    process: TrainingProcess, dtype: str, progress: TrainingProgress, max_steps: int
+    process: TrainingProcess, dtype: str, progress: TrainingProgress, plan: TrainingPlan
 ) -> None:
     _log.info(
         "%s of a %s training: %s, %d replicas, %s, step %d of %d",
@@ -287,10 +302,34 @@ def _announce(
         process.replicas.total,
         dtype,
         progress.step,
-        max_steps,
+        plan.last_step,
     )
-    if (asked := process.job.trainer.max_steps) is not None and max_steps < asked:
+    if (asked := process.job.trainer.max_steps) is not None and plan.last_step < asked:
         _log.info("num_epochs ends it before max_steps, which is %d", asked)
+
+
+def _announce_changed_batch(
+    process: TrainingProcess, progress: TrainingProgress, plan: TrainingPlan
+) -> None:
+    if progress.order is None or progress.order.later.batch == process.batch_rows:
+        return
+    repeated = ""
+    if (count := process.job.trainer.inputs.bucket_batches) > 1:
+        rows = count * progress.order.later.batch
+        repeated = f"; of up to {rows} rows, sorted by length together, some are read twice or not"
+    if process.uses_parameter_servers:
+        repeated += "; rows that workers had taken and not learned from are not read again"
+    _log.warning(
+        "workers or batch have changed: %d rows are read together, which were %d. %d of %d rows "
+        "are done, and %d steps of %d rows are left%s",
+        process.batch_rows,
+        progress.order.later.batch,
+        progress.examples,
+        plan.total_examples,
+        plan.last_step - progress.step,
+        plan.rows,
+        repeated,
+    )
 
 
 def steps_per_loop(config: TrainerConfig, level: Level) -> int:

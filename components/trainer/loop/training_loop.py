@@ -48,7 +48,7 @@ class Loop:
         self._collectives = parts.collectives
         self._network, self._optimizer = parts.network, parts.optimizer
         self._checkpoints, self._hooks, self._stop = parts.checkpoints, parts.hooks, stop
-        self._max_steps = parts.max_steps
+        self._plan, self._last_step = parts.plan, parts.plan.last_step
         self._saved: TrainingProgress | None = None
         self._saved_at = time.monotonic()
         self._path = parts.checkpoints.newest
@@ -60,7 +60,7 @@ class Loop:
         while True:
             if self._is_to_validate(progress):
                 progress = self._validated(progress)
-            if progress.step >= self._max_steps or progress.plateau.has_stopped or is_early:
+            if progress.step >= self._last_step or progress.plateau.has_stopped or is_early:
                 break
             progress = self._advanced(progress)
             save, stop, is_early = self._decide_together(progress)
@@ -69,7 +69,7 @@ class Loop:
                 self._save(progress)
             if stop:
                 self._stop.obey(
-                    f"ended by a signal at step {progress.step} of {self._max_steps}; the state is "
+                    f"ended by a signal at step {progress.step} of {self._last_step}; the state is "
                     f"saved in {self._checkpoints.directory}, and the same command continues"
                 )
         self._save(progress, is_final=True)
@@ -87,9 +87,8 @@ class Loop:
         return progress
 
     def _rate(self, progress: TrainingProgress, examples: int) -> float:
-        total = self._max_steps * self._engine.rows
         config = self._config
-        factor = multiplier(config.schedule, examples, total_examples=total)
+        factor = multiplier(config.schedule, examples, total_examples=self._plan.total_examples)
         return config.optimizer.learning_rate * factor * progress.plateau.factor
 
     def _left(self, step: int) -> int:
@@ -100,7 +99,7 @@ class Loop:
             self._config.checkpoint.every_steps,
             self._config.validation.every_steps,
         ]
-        return min([self._max_steps - step, *(p - step % p for p in periods if p)])
+        return min([self._last_step - step, *(p - step % p for p in periods if p)])
 
     def _log_step(
         self, progress: TrainingProgress, result: StepResult, *, rate: float, rows: int
@@ -109,7 +108,7 @@ class Loop:
         if log is None:
             return
         log.advanced(step, rows)
-        if step % self._engine.log_every == 0 or step == self._max_steps:
+        if step % self._engine.log_every == 0 or step == self._last_step:
             broken = log.train(step, result, rate=rate, examples=progress.examples)
             seen = broken - set(self._config.validation.excluded_heads)
             if broken and not (seen and self._comes_back(progress)):
@@ -137,7 +136,7 @@ class Loop:
     def _is_to_validate(self, progress: TrainingProgress) -> bool:
         """Each nth step, from step 0 on, and the last one."""
         config, state = self._config.validation, progress.plateau
-        is_last = progress.step >= self._max_steps and config.every_steps is not None
+        is_last = progress.step >= self._last_step and config.every_steps is not None
         return plateau.is_due(config, state, progress.step) or (
             is_last and state.last_step != progress.step
         )

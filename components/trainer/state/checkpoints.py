@@ -17,6 +17,7 @@ import tensorflow as tf
 
 from yt8m.components import storage
 from yt8m.components.artifacts.read import read_file, read_if_present
+from yt8m.components.inputs.config import ReadingOrder
 from yt8m.components.trainer.state.plateau import PlateauState, parse_state
 from yt8m.components.trainer.state.training_notes import (
     DONE_FILE,
@@ -25,6 +26,7 @@ from yt8m.components.trainer.state.training_notes import (
     write_settings,
 )
 from yt8m.components.trainer.state.warm_start import list_checkpoints
+from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError, UserError
 from yt8m.schemas.json_file import fields_of, to_text
 
@@ -52,6 +54,7 @@ class TrainingProgress:
     step: int = 0
     plateau: PlateauState = field(default_factory=PlateauState)
     examples: int = 0  # rows seen, over all replicas: the position in the data
+    order: ReadingOrder | None = None  # in which they came, since the last start
 
 
 class _HostState(tf.train.experimental.PythonState):
@@ -62,7 +65,7 @@ class _HostState(tf.train.experimental.PythonState):
 
     def serialize(self) -> str:
         p = self.progress
-        state = {"step": p.step, "examples": p.examples}
+        state = {"step": p.step, "examples": p.examples, "order": to_dict(p.order)}
         return json.dumps({**state, "plateau": p.plateau.to_json()})
 
     def deserialize(self, text: str) -> None:
@@ -71,6 +74,7 @@ class _HostState(tf.train.experimental.PythonState):
             step=data["step"],
             examples=data["examples"],
             plateau=parse_state(data["plateau"]),
+            order=data["order"] and from_dict(ReadingOrder, data["order"]),
         )
 
 

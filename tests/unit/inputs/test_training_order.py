@@ -25,7 +25,7 @@ from yt8m.components.inputs.config import (
     Source,
 )
 from yt8m.components.inputs.dataset import create_step_reader, dataset_for_training
-from yt8m.components.inputs.order import create_order
+from yt8m.components.inputs.order import continue_order, create_order, epoch_order
 from yt8m.components.inputs.record_index import index_of
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import Level
@@ -192,7 +192,8 @@ def test_the_order_is_the_same_for_every_number_of_workers_and_has_each_row_once
 def test_a_position_is_found_without_reading() -> None:
     taken = BatchSlice(global_batch_size=8)
     order = create_order(shards_of(5, bytes=1000), (10,) * 5, taken, shuffle_mb=1)
-    small = dataclasses.replace(order, shards_per_block=2)  # blocks of 20, 20 and 10 rows
+    by = dataclasses.replace(order.by, shards_per_block=2)
+    small = dataclasses.replace(order, by=by)  # blocks of 20, 20 and 10 rows
     assert [small.find(p) for p in (0, 19, 20, 45, 50, 50 * 10**6 + 21)] == [
         (0, 0),
         (0, 19),
@@ -289,3 +290,97 @@ def test_buckets_that_do_not_divide_are_refused(sources: dict[Level, Source]) ->
 def test_a_global_batch_must_divide_among_the_workers() -> None:
     with pytest.raises(ValueError, match="10 rows does not divide among 4"):
         BatchSlice(global_batch_size=10, num_workers=4)
+
+
+def rows_between(order, taken: BatchSlice, start: int, end: int) -> list[int]:
+    """The rows at the positions from `start` up to `end`, in the order of positions."""
+    found = {}
+    number, _ = order.find(start)
+    while order.span(number)[0] < end:
+        part = order.part(number, taken)
+        found.update(zip(part.positions.tolist(), part.rows.tolist(), strict=True))
+        number += 1
+    return [found[p] for p in range(start, end) if p in found]
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.tuples(st.integers(1, 40), st.integers(1, 70)), min_size=1, max_size=4),
+    st.integers(0, 99),
+)
+def test_each_row_of_an_epoch_comes_once_whatever_the_batches_were(starts, seed: int) -> None:
+    shards, rows = shards_of(7, bytes=1 << 20), (13, 5, 20, 1, 9, 30, 22)
+    epoch, position, before, read = sum(rows), 0, None, []
+    for batch, steps in [*starts, (8, 50)]:
+        suited = BatchSlice(global_batch_size=batch, seed=seed)
+        by = epoch_order(shards, rows, suited, shuffle_mb=3)
+        before = continue_order(by, before, position=position, rows_per_epoch=epoch, unit=batch)
+        taken = dataclasses.replace(suited, order=before, origin=before.later.origin)
+        assert (position - taken.origin) % batch == 0  # a batch begins where the last one ended
+        order = create_order(shards, rows, taken, shuffle_mb=3)
+        end = position + batch * steps
+        read += rows_between(order, taken, position, end)
+        position = end
+    for first in range(0, len(read) - epoch, epoch):
+        assert sorted(read[first : first + epoch]) == list(range(epoch))
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 4, 6, 12])
+def test_workers_share_the_rest_of_an_interrupted_epoch_without_overlap(workers: int) -> None:
+    shards, rows = shards_of(7, bytes=1 << 20), (13, 5, 20, 1, 9, 30, 22)
+    first = BatchSlice(global_batch_size=5, seed=1)
+    by = epoch_order(shards, rows, first, shuffle_mb=3)
+    before = continue_order(by, None, position=0, rows_per_epoch=100, unit=5)
+    suited = BatchSlice(global_batch_size=12, seed=1)
+    order = continue_order(
+        epoch_order(shards, rows, suited, shuffle_mb=3),
+        before,
+        position=35,
+        rows_per_epoch=100,
+        unit=12,
+    )
+    whole = dataclasses.replace(suited, order=order, origin=order.later.origin)
+    blocks = create_order(shards, rows, whole, shuffle_mb=3)
+    together = sorted(
+        row
+        for index in range(workers)
+        for row in rows_between(
+            blocks,
+            dataclasses.replace(whole, num_workers=workers, worker_index=index),
+            35,
+            35 + 12 * 12,
+        )
+    )
+    assert together == sorted(rows_between(blocks, whole, 35, 35 + 12 * 12))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_stream_with_other_batches_gives_the_rest_of_the_epoch(
+    case: str, sources: dict[Level, Source]
+) -> None:
+    level, sampling, config = CASES[case]
+    config = config or InputConfig()
+    rows = tuple(index_of(sources[level]).rows_by_shard.tolist())
+    unit = config.bucket_batches
+
+    def stream(batch: int, before, position: int):
+        taken = BatchSlice(global_batch_size=batch, seed=5)
+        by = epoch_order(sources[level].shards, rows, taken, shuffle_mb=config.shuffle_mb)
+        order = continue_order(
+            by, before, position=position, rows_per_epoch=sum(rows), unit=batch * unit
+        )
+        origin = order.later.origin
+        start = (position - origin) // batch
+        return dataclasses.replace(taken, order=order, origin=origin, start_step=start)
+
+    def positions(taken: BatchSlice, count: int) -> list[int]:
+        found = batches(
+            dataset_for_training(sources[level], taken, sampling=sampling, config=config), count
+        )
+        return [int(p) for batch in found for p in batch["position"]]
+
+    first = stream(8, None, 0)
+    read = positions(first, unit)
+    second = stream(12, first.order, 8 * unit)
+    read += positions(second, 2 * unit)
+    assert sorted(read) == list(range(8 * unit + 24 * unit))

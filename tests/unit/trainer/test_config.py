@@ -151,21 +151,6 @@ def test_a_wrong_value_is_refused_with_its_path(values, message):
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("values", "updates"),
-    [
-        ({"max_steps": 7, "num_epochs": None}, 7),
-        ({"max_steps": 7, "num_epochs": 100}, 7),
-        ({"num_epochs": 2, "batch_size": 10}, 100),  # 1000 examples, twice, in 20s
-        ({"num_epochs": 2, "batch_size": 10, "accumulate": 5}, 20),
-        ({"num_epochs": 0.001, "batch_size": 10}, 1),
-    ],
-)
-def test_steps_follow_from_limits_and_rows_of_an_update(values, updates):
-    config = from_dict(TrainerConfig, values)
-    assert config.updates(examples=1000, replicas=2) == updates
-
-
 def key(trainer=None, **changed):
     content = {"the records": "d", "the code": "1"} | changed.pop("content", {})
     return dataclasses.replace(job(**(trainer or {})), content=content, **changed).key
