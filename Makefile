@@ -13,7 +13,7 @@ UV := .venv/uv/bin/uv
 WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --max-worker-restart 1 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-unit test-arithmetic test-slow test-real chaos lane-b test-lane-b check check-types format \
+.PHONY: help install demo test test-unit test-arithmetic test-slow test-distributed test-real chaos lane-b test-lane-b check check-types format \
 	bench golden golden-lanes reference measures mlflow size lock audit sbom image fake-gcs-server control-plane \
 	test-control-plane test-kubeflow flink spark prism test-engines clean
 
@@ -37,13 +37,16 @@ demo: install  ## a first model is pushed, a second, on newer data, is gated aga
 	@echo "the report: $$($(BIN)/yt8m report --root demo/run)"
 
 test: install  ## unit, integration, distributed and end-to-end tests (about 15 minutes on two cores)
-	$(PYTEST) -m "not slow and not real and not lane_b and not control_plane and not engines"
+	$(PYTEST) -m "not slow and not real and not lane_b and not control_plane and not engines and not many_runs"
 
 test-unit: install  ## unit tests alone (one minute)
 	$(PYTEST) --dist load -m "not real and not slow" tests/unit
 
 test-slow: install  ## endurance tests: more kill points, longer runs
 	$(PYTEST) --dist load -m "slow and not real"
+
+test-distributed: install  ## disagreements, pauses and restarts of clusters, by the hundred (up to 90 min)
+	$(PYTEST) --dist load -m many_runs tests/distributed
 
 # As on processors without AVX-512, and without oneDNN's kernels: sums come in other orders there.
 # Products in bfloat16, which end the process there, are tested in the first half alone.

@@ -54,6 +54,11 @@ class Group:
             configs = cluster_configs(parse_processes(processes), free_ports(processes))
             self.configs = {f"{role.value} {i}": text for (role, i), text in configs.items()}
 
+    def with_configs(self, configs: Mapping[str, str]) -> Group:
+        """Give each process this TF_CONFIG in place of its own."""
+        self.configs = dict(configs)
+        return self
+
     def __enter__(self) -> Group:
         for name in self.configs:
             self.start(name)
