@@ -8,6 +8,7 @@ from typing import Literal
 from yt8m.components.trainer.kubernetes_config import JobSetBackend, TFJobBackend
 from yt8m.components.trainer.tf_config import find_processes_problem
 from yt8m.schemas.config_tree import ConfigNode, require
+from yt8m.schemas.limits import NonNegativeInt
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +24,7 @@ class LocalProcessesBackend(ConfigNode):
 
     name: Literal["local"] = "local"
     processes: str = "chief=1,worker=1"  # how many of each role
+    restarts: NonNegativeInt = 3  # of all processes, without a new checkpoint in between
 
     def __post_init__(self) -> None:
         super().__post_init__()

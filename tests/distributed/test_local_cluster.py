@@ -14,6 +14,7 @@ from records import make_dataset
 pytestmark = pytest.mark.distributed
 
 _COMMAND = "import sys; from yt8m.cli.main import run; sys.exit(run(sys.argv[1:]))"
+NO_RESTARTS = {"trainer.backend": "{name: local, restarts: 0}"}
 _STARTED = re.compile(r"(\w+ \d+): started, pid (\d+)")
 
 
@@ -25,7 +26,7 @@ def data(tmp_path_factory):
 class Cluster:
     """The command as a process, with all that it says in a file."""
 
-    def __init__(self, data, out, processes):
+    def __init__(self, data, out, processes, **more):
         settings = {
             "features.num_classes": 20,
             "trainer.batch_size": 8,
@@ -34,6 +35,7 @@ class Cluster:
             "trainer.log.every_steps": 25,
             "trainer.evaluation.enabled": "false",
             "trainer.distribution.worker_stagger_s": 0,
+            **more,
         }
         flags = [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
         where = ["--data", f"{data}/train*", "--out", str(out), "--processes", processes]
@@ -65,8 +67,8 @@ class Cluster:
 def start(data, tmp_path):
     clusters = []
 
-    def starting(processes):
-        clusters.append(Cluster(data, tmp_path / "out", processes))
+    def starting(processes, **more):
+        clusters.append(Cluster(data, tmp_path / "out", processes, **more))
         return clusters[-1]
 
     yield starting
@@ -105,7 +107,7 @@ def test_sigterm_reaches_everyone_and_the_same_command_goes_on(start):
 
 @pytest.mark.slow
 def test_when_one_is_killed_the_others_are_ended_and_its_log_is_shown(start):
-    cluster = start("chief=1,worker=1")
+    cluster = start("chief=1,worker=1", **NO_RESTARTS)
     cluster.trained(25)
     pids = cluster.pids
     os.kill(pids["worker 0"], signal.SIGKILL)
@@ -113,6 +115,29 @@ def test_when_one_is_killed_the_others_are_ended_and_its_log_is_shown(start):
     assert re.search(r"(worker|chief) 0: ended with -?\d+", cluster.said)
     assert "the end of" in cluster.said
     assert not any(is_alive(pid) for pid in pids.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("killed", ["chief 0", "worker 2"])
+def test_when_one_of_four_is_killed_training_resumes_by_itself(start, killed):
+    cluster = start("chief=1,worker=3")
+    cluster.trained(25)
+    first = cluster.pids
+    os.kill(first[killed], signal.SIGKILL)
+    assert cluster.ended() == 0, cluster.said
+    assert re.search(r"started again from step \d+; \d+ s of training are lost", cluster.said)
+    assert newest_step(cluster.out / "checkpoints") == 400
+    assert not set(first.values()) & set(cluster.pids.values())
+    assert (cluster.out / "processes/chief-0.1.log").exists()
+
+
+@pytest.mark.slow
+def test_restarts_without_a_new_checkpoint_come_to_an_end(start):
+    broken = {"trainer.checkpoint.every_steps": 1000, "trainer.optimizer.learning_rate": 1e38}
+    cluster = start("chief=1,worker=1", **broken)
+    assert cluster.ended() == 1, cluster.said
+    assert cluster.said.count("started again from step 0") == 3
+    assert "training has diverged" in cluster.said
 
 
 @pytest.mark.slow

@@ -11,14 +11,16 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from yt8m.components import storage
 from yt8m.components.console.signals import handling_signals
 from yt8m.components.storage.temporary import system_temporary_directory
 from yt8m.components.trainer.backend_config import LocalProcessesBackend
+from yt8m.components.trainer.cluster.heartbeat import Abandoned
 from yt8m.components.trainer.job import FILE_NAME, TrainingJob
+from yt8m.components.trainer.state.warm_start import list_checkpoints
 from yt8m.components.trainer.tf_config import (
     LOOPBACK,
     VARIABLE,
@@ -28,6 +30,8 @@ from yt8m.components.trainer.tf_config import (
     parse_processes,
 )
 from yt8m.schemas.errors import (
+    EXIT_ABANDONED,
+    EXIT_FAILED,
     EXIT_INTERRUPTED,
     EXIT_TERMINATED,
     EXIT_USER,
@@ -67,45 +71,97 @@ class LocalProcesses:
     def run(self, job: TrainingJob, environ: Mapping[str, str]) -> None:
         log_dir = storage.local_path(job.log_dir)
         logs = log_dir / "processes" if log_dir is not None else None
-        run_cluster(job, self._config.processes, environ=environ, log_dir=logs)
+        run_cluster(job, self._config, environ=environ, log_dir=logs)
 
 
 def run_cluster(
     job: TrainingJob,
-    processes: str,
+    config: LocalProcessesBackend,
     *,
     environ: Mapping[str, str],
     log_dir: Path | None = None,
     show: Show = lambda name, state: None,
 ) -> None:
-    """Train with the processes that the text describes; returns when all have ended well.
+    """Train with the processes of `config`; returns when all have ended well.
 
-    Signals are handed on to all of them. When one fails the others are ended, and the error shows
-    the end of its log; under a parameter server a lost worker is only reported.
+    Signals are handed on to all of them. When one fails the others are ended, and all are started
+    again: from the newest checkpoint, until they have failed `config.restarts` times without a new
+    one. The error shows the end of a log. Under a parameter server a lost worker is only reported.
     """
-    configs = cluster_configs(parse_processes(processes), free_ports(processes))
-    cluster = Cluster.from_env({VARIABLE: next(iter(configs.values()))})
-    job.check_buckets(replicas=cluster.gradient_processes)
     logs = log_dir or Path(
         tempfile.mkdtemp(prefix="yt8m-cluster-", dir=system_temporary_directory())
     )
     logs.mkdir(parents=True, exist_ok=True)
-    path = logs / FILE_NAME
-    path.write_text(job.to_json(), encoding="utf-8")
     members: list[Member] = []
+    signalled: list[int] = []
 
     def forward(number: int, frame: object) -> None:
+        signalled.append(number)
         for member in members:  # they save and end, and so do we
             send_signal(member, number)
 
+    left, start, before = config.restarts, 0, _newest(job)
     with handling_signals(forward):
-        try:
-            for (role, index), config in configs.items():
-                members.append(start_process(path, role, index, {**environ, VARIABLE: config}))
-                show(members[-1].name, f"started, pid {members[-1].process.pid}")
-            _watch(members, show)
-        finally:
-            end_processes(members)
+        while True:
+            began, start = time.time(), start + 1
+            try:
+                _run_once(job, config.processes, environ, logs, members, show)
+                return
+            except Yt8mError as error:
+                newest = _newest(job)
+                if newest != before:  # the next start must not wipe what this one has saved
+                    before, left = newest, config.restarts
+                    job = replace(job, trainer=replace(job.trainer, start_new_model=False))
+                if not left or signalled or not _is_worth_a_restart(error):
+                    raise
+                left -= 1
+                lost_s = time.time() - max(began, newest[1])
+                step = newest[0].rpartition("-")[2] or "0"
+                show("cluster", f"{error}")
+                show(
+                    "cluster",
+                    f"all processes are started again from step {step}; {lost_s:.0f} s of training "
+                    f"are lost ({left} restarts are left without a new checkpoint)",
+                )
+                for member in members:
+                    member.log.replace(member.log.with_suffix(f".{start}.log"))
+                members.clear()
+
+
+def _run_once(
+    job: TrainingJob,
+    processes: str,
+    environ: Mapping[str, str],
+    logs: Path,
+    members: list[Member],
+    show: Show,
+) -> None:
+    """Start all processes, note them in `members`, and wait until they have ended."""
+    configs = cluster_configs(parse_processes(processes), free_ports(processes))
+    cluster = Cluster.from_env({VARIABLE: next(iter(configs.values()))})
+    job.check_buckets(replicas=cluster.gradient_processes)
+    path = logs / FILE_NAME
+    path.write_text(job.to_json(), encoding="utf-8")
+    try:
+        for (role, index), config in configs.items():
+            members.append(start_process(path, role, index, {**environ, VARIABLE: config}))
+            show(members[-1].name, f"started, pid {members[-1].process.pid}")
+        _watch(members, show)
+    finally:
+        end_processes(members)
+
+
+def _newest(job: TrainingJob) -> tuple[str, float]:
+    """The newest checkpoint, and when it was written; none, long ago."""
+    for path in reversed(list_checkpoints(job.checkpoint_dir)):
+        with suppress(OSError):  # removed meanwhile
+            return path, storage.stat(f"{path}.index").mtime
+    return "", 0.0
+
+
+def _is_worth_a_restart(error: Yt8mError) -> bool:
+    """Whether another start may end otherwise: not for a mistake, nor where somebody ended it."""
+    return error.exit_code == EXIT_FAILED
 
 
 def free_ports(processes: str) -> list[int]:
@@ -176,6 +232,8 @@ def failure_of(member: Member) -> BaseException:
         return Terminated(message)
     if code in (EXIT_INTERRUPTED, -signal.SIGINT):
         return KeyboardInterrupt(message)
+    if code == EXIT_ABANDONED:
+        return Abandoned(message)
     return UserError(message) if code == EXIT_USER else Yt8mError(message)
 
 

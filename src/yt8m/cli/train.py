@@ -19,6 +19,7 @@ from yt8m.components.example_gen.reconcile import enforce_bad_input_policy
 from yt8m.components.example_gen.sources import resolve_sources
 from yt8m.components.example_gen.verify import verify_shards
 from yt8m.components.storage.temporary import own_temporary_directory
+from yt8m.components.trainer.backend_config import LocalProcessesBackend
 from yt8m.components.trainer.backends.backend import create_backend
 from yt8m.components.trainer.backends.local import run_cluster
 from yt8m.components.trainer.job import TrainingJob
@@ -96,9 +97,11 @@ def _write_manifest(config: PipelineConfig, directory: Path) -> Path:
 
 def _train(job: TrainingJob, args: TrainArguments, out: Path, console: Console) -> None:
     if args.processes is not None:
+        backend = job.trainer.backend
+        local = backend if isinstance(backend, LocalProcessesBackend) else LocalProcessesBackend()
         run_cluster(
             job,
-            args.processes,
+            dataclasses.replace(local, processes=args.processes),
             environ=os.environ,
             log_dir=out / "processes",
             show=lambda name, state: console.info(f"{name}: {state}"),
