@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass
 from typing import Annotated
 
+from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Manifest, Shard
 from yt8m.schemas.config_tree import ConfigNode
 from yt8m.schemas.errors import ConfigError, DataError
@@ -18,7 +19,9 @@ from yt8m.schemas.roles import Placement
 class InputConfig(ConfigNode):
     """How training reads. Neither value changes what a step is given but by the shuffle."""
 
-    shuffle_mb: PositiveInt = 64  # records are shuffled among as many shards as fit into this
+    # Megabytes of shards among which records are shuffled; null: over the whole epoch where records
+    # can be read one by one (frame level, unpacked, on this machine or by an index), else 64.
+    shuffle_mb: PositiveInt | None = None
     # Sequence levels: of so many batches, rows of like length go together, longer ones fewer to a
     # batch. 1 leaves the batches as they come.
     bucket_batches: PositiveInt = 1
@@ -26,6 +29,7 @@ class InputConfig(ConfigNode):
     prefetch: Annotated[PositiveInt, Placement()] = 4  # batches that are made ahead
 
 
+_SHUFFLE_MB = 64  # where a block of shards is held in memory
 _READING = ("checksum", "full")  # policies of verification that read every record
 
 
@@ -57,6 +61,13 @@ class Source:
     # Whether the shards' digests are of their records, and not of files' sizes and times.
     digests_known: bool = False
     index: str = ""  # address of ExampleGen's index of records, empty where there is none
+
+    def shuffle_mb(self, config: InputConfig) -> int | None:
+        """Megabytes of shards to shuffle among; None: the whole epoch, none of which is held."""
+        is_held = self.level is not Level.FRAME or any(shard.compression for shard in self.shards)
+        is_near = all(storage.local_path(shard.uri) is not None for shard in self.shards)
+        is_held = is_held or not (self.index or is_near)
+        return config.shuffle_mb or (_SHUFFLE_MB if is_held else None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,9 +1,10 @@
 """The order in which training sees its rows: a pure function of seed and position.
 
 An epoch permutes the shards and cuts the permutation into blocks of as many shards as the shuffle
-may hold in memory; rows are shuffled within a block. So any position is found by arithmetic on the
-manifest's counts. Positions count rows from the beginning of training, epoch after epoch; step s
-has the positions from s times the global batch on, and a position's place in its batch is its slot.
+may hold in memory, or of all of them where rows are read one by one; rows are shuffled within a
+block. So any position is found by arithmetic on the manifest's counts. Positions count rows from
+the beginning of training, epoch after epoch; step s has the positions from s times the global batch
+on, and a position's place in its batch is its slot.
 
 A block's rows are dealt out slot by slot: each slot gets neighbouring rows, one for each step that
 the block reaches, and which step gets which of them is random. So a batch has a row of every part
@@ -215,7 +216,7 @@ class ContinuedOrder:
 
 
 def create_order(
-    shards: Sequence[Shard], rows: tuple[int, ...], taken: BatchSlice, *, shuffle_mb: int
+    shards: Sequence[Shard], rows: tuple[int, ...], taken: BatchSlice, *, shuffle_mb: int | None
 ) -> Order:
     """The order that `taken` asks for, or that suits its batches."""
     order = taken.order
@@ -230,15 +231,15 @@ def create_order(
 
 
 def epoch_order(
-    shards: Sequence[Shard], rows: tuple[int, ...], taken: BatchSlice, *, shuffle_mb: int
+    shards: Sequence[Shard], rows: tuple[int, ...], taken: BatchSlice, *, shuffle_mb: int | None
 ) -> EpochOrder:
-    """The order for shards of which `shuffle_mb` megabytes may be in memory.
+    """The order for shards of which `shuffle_mb` megabytes may be in memory; None: any number.
 
     A block has at least a batch's rows, which are in memory anyway: with many workers each of them
     still reads a batch of its own at once.
     """
     mean = max(1, sum(shard.bytes for shard in shards) // len(shards))
-    per_block = max(1, shuffle_mb * _MB // mean)
+    per_block = len(shards) if shuffle_mb is None else max(1, shuffle_mb * _MB // mean)
     per_block = max(per_block, -(-taken.global_batch_size * len(rows) // max(1, sum(rows))))
     per_block = min(per_block, len(shards))
     # Blocks of about equal size, so that no epoch ends in a small, badly shuffled one.

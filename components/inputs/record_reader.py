@@ -98,7 +98,7 @@ class RecordReader:
 
     def announce(self, numbers: np.ndarray) -> None:
         """Have the system fetch what is read one by one soon; `numbers` ascend."""
-        if not hasattr(os, "posix_fadvise"):  # as on macOS
+        if self._is_remote or not hasattr(os, "posix_fadvise"):  # as on macOS
             return
         for stretch in self._stretches(numbers):
             file = self._file(_path(stretch.shard))
@@ -112,17 +112,25 @@ class RecordReader:
         """
         index = self._index
         shards = np.searchsorted(index.first, numbers, side="right") - 1
-        for shard, offset, length in zip(
-            shards.tolist(),
+        places = zip(
+            map(self._shards.__getitem__, shards.tolist()),
             index.offsets[numbers].tolist(),
             index.lengths[numbers].tolist(),
             strict=True,
-        ):
-            yield self._record(self._shards[shard], offset, length)
+        )
+        if not self._is_remote:
+            yield from itertools.starmap(self._record, places)
+            return
+        with ThreadPoolExecutor(_REQUESTS) as pool:
+            yield from pool.map(lambda place: self._record(*place), places)
 
     def _record(self, shard: Shard, offset: int, length: int) -> memoryview:
         end = HEADER_BYTES + length
-        data = _pread(self._file(_path(shard)), offset, offset + length + FRAMING_BYTES)
+        stop = offset + length + FRAMING_BYTES
+        if is_remote(shard.uri):
+            data = storage.read_range(shard.uri, offset, stop)
+        else:
+            data = _pread(self._file(_path(shard)), offset, stop)
         if len(data) != length + FRAMING_BYTES:
             raise ChangedShard(_shorter(shard))
         if int.from_bytes(data[:8], "little") != length:

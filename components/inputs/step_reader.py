@@ -28,6 +28,7 @@ from yt8m.schemas.batch import NUM_FRAMES, POSITION, RATED, VIDEO_LABELS
 from yt8m.schemas.features import LABELS, Level
 
 Columns = dict[str, tf.TensorSpec]
+_STEPS_AHEAD = 2  # of which the records are fetched where no block is
 RECORDS = "records"  # of a video-level batch, which TensorFlow parses as a whole
 
 
@@ -156,6 +157,10 @@ class _Unread:
     def __getitem__(self, chosen: slice, /) -> Iterator[memoryview]:
         return self.reader.read_one_by_one(self.numbers[chosen])
 
+    def announce(self, chosen: slice) -> None:
+        """Have the system fetch these before they are asked for."""
+        self.reader.announce(np.sort(self.numbers[chosen]))
+
 
 @dataclass(frozen=True)
 class _Loaded:
@@ -172,23 +177,29 @@ class StepReader:
         self._source, self._index = source, index_of(source)
         self._names = tuple(columns_of(source))
         rows = tuple(self._index.rows_by_shard.tolist())
-        order = create_order(source.shards, rows, taken, shuffle_mb=config.shuffle_mb)
+        shuffle_mb = source.shuffle_mb(config)
+        order = create_order(source.shards, rows, taken, shuffle_mb=shuffle_mb)
+        self._is_over_epoch = shuffle_mb is None
         self._groups: _Groups = (
             _Windows(order=order, taken=taken, config=config, index=self._index)
             if by_length
             else _Blocks(order=order, taken=taken)
         )
-        # A single process reads each shard once an epoch anyway, and finds it in its cache then.
-        is_whole = taken.num_workers == 1 or not source.index
+        # Block by block a single process reads each shard once an epoch, and finds it in its cache.
+        is_block_wise = taken.num_workers == 1 and not self._is_over_epoch
+        is_whole = is_block_wise or not source.index
         self._reader = RecordReader(source, self._index, whole_shards=is_whole)
         self._loaded: dict[int, Future[_Loaded]] = {}
         self._lock = threading.Lock()
         # What is far away is fetched while the group before it is used up.
-        self._ahead = ThreadPoolExecutor(1) if self._reader.is_remote else None
+        is_fetched = self._reader.is_remote and not self._is_over_epoch
+        self._ahead = ThreadPoolExecutor(1) if is_fetched else None
 
     def _batch(self, step: int) -> dict[str, np.ndarray]:
         """The rows of `step` as arrays, at video level as serialized records."""
         found = [(group, group.share.of_step.get(step, slice(0))) for group in self._of(step)]
+        if self._is_over_epoch:  # of which no more than the next steps' records are fetched
+            self._announce(found[-1][0], step)
         positions = np.concatenate([group.share.positions[chosen] for group, chosen in found])
         rows = chain.from_iterable(group.rows[chosen] for group, chosen in found)
         batch = {POSITION: positions}
@@ -202,6 +213,11 @@ class StepReader:
                 return {**batch, **stack_videos(rows, lengths, features)}
             case Level.SEGMENT:
                 return {**batch, **stack_segments(list(rows), features)}
+
+    def _announce(self, group: _Loaded, step: int) -> None:
+        ahead = group.share.of_step.get(step + _STEPS_AHEAD)
+        if ahead is not None and isinstance(group.rows, _Unread):
+            group.rows.announce(ahead)
 
     def _of(self, step: int) -> list[_Loaded]:
         return [self._group(number) for number in self._groups.numbers(step)]
@@ -232,8 +248,11 @@ class StepReader:
         share = self._groups.share(number)
         if self._source.level is Level.SEGMENT:
             return _Loaded(share, self._segments(share.rows))
-        if self._source.level is Level.FRAME and self._reader.has_single_records:
-            if len(share.of_step) > 2:  # else nearly all of them are read at once
+        is_single = self._is_over_epoch or self._reader.has_single_records
+        if self._source.level is Level.FRAME and is_single:
+            if (
+                len(share.of_step) > 2 and not self._is_over_epoch
+            ):  # else nearly all of them are read at once
                 self._reader.announce(np.unique(share.rows))
             return _Loaded(share, _Unread(self._reader, share.rows))
         wanted, place = np.unique(share.rows, return_inverse=True)  # a row is a record

@@ -87,7 +87,7 @@ class TrainingData:
         rows = rows_by_shard(self.train)
         taken = BatchSlice(global_batch_size=batch, seed=seed)
         order = continue_order(
-            epoch_order(self.train.shards, rows, taken, shuffle_mb=config.shuffle_mb),
+            epoch_order(self.train.shards, rows, taken, shuffle_mb=self.train.shuffle_mb(config)),
             before,
             position=examples,
             rows_per_epoch=sum(rows),

@@ -365,7 +365,9 @@ def test_a_stream_with_other_batches_gives_the_rest_of_the_epoch(
 
     def stream(batch: int, before, position: int):
         taken = BatchSlice(global_batch_size=batch, seed=5)
-        by = epoch_order(sources[level].shards, rows, taken, shuffle_mb=config.shuffle_mb)
+        by = epoch_order(
+            sources[level].shards, rows, taken, shuffle_mb=sources[level].shuffle_mb(config)
+        )
         order = continue_order(
             by, before, position=position, rows_per_epoch=sum(rows), unit=batch * unit
         )
@@ -384,3 +386,36 @@ def test_a_stream_with_other_batches_gives_the_rest_of_the_epoch(
     second = stream(12, first.order, 8 * unit)
     read += positions(second, 2 * unit)
     assert sorted(read) == list(range(8 * unit + 24 * unit))
+
+
+def test_frames_are_shuffled_over_the_epoch_however_large_their_shards(tmp_path: Path) -> None:
+    source = make_source(tmp_path, Level.FRAME)
+    large = tuple(dataclasses.replace(s, bytes=243 << 20) for s in source.shards)
+    source = dataclasses.replace(source, shards=large)
+    taken = BatchSlice(global_batch_size=10, seed=1)
+    index = index_of(source)
+
+    def shards_of_batches(config: InputConfig) -> list[int]:
+        reader = create_step_reader(source, taken, sampling=None, config=config)
+        found = [
+            reader._groups.share(0).rows[chosen]
+            for chosen in list(reader._groups.share(0).of_step.values())[:-1]
+        ]
+        return [
+            len({int(np.searchsorted(index.first, r, "right")) for r in rows}) for rows in found
+        ]
+
+    assert min(shards_of_batches(InputConfig())) == len(large)
+    assert max(shards_of_batches(InputConfig(shuffle_mb=64))) == 1
+
+
+@pytest.mark.parametrize("level", [Level.VIDEO, Level.SEGMENT])
+def test_other_levels_and_packed_shards_are_shuffled_among_64_megabytes(
+    level: Level, sources: dict[Level, Source]
+) -> None:
+    assert sources[level].shuffle_mb(InputConfig()) == 64
+    frames = sources[Level.FRAME]
+    assert frames.shuffle_mb(InputConfig()) is None
+    assert frames.shuffle_mb(InputConfig(shuffle_mb=7)) == 7
+    packed = tuple(dataclasses.replace(s, compression="GZIP") for s in frames.shards)
+    assert dataclasses.replace(frames, shards=packed).shuffle_mb(InputConfig()) == 64
