@@ -47,6 +47,7 @@ def create_strategy(cluster: Cluster, config: DistributionConfig) -> tf.distribu
     devices = tf.config.list_logical_devices("GPU")
     if not devices and config.placement is DevicePlacement.MIRRORED:
         devices = tf.config.list_logical_devices("CPU")
+    devices = devices[: config.max_devices]
     if config.placement is not DevicePlacement.ONE_DEVICE and len(devices) > 1:
         return tf.distribute.MirroredStrategy([device.name for device in devices])
     return tf.distribute.get_strategy()

@@ -18,6 +18,7 @@ from yt8m.components.models.heads import Head
 from yt8m.components.models.network import Network
 from yt8m.components.models.retrieval import Neighbours
 from yt8m.components.trainer.averaging import restore_averages
+from yt8m.components.trainer.cluster.devices import hide_gpus
 from yt8m.components.trainer.cluster.stop_signal import StopSignal
 from yt8m.components.trainer.evaluation.continuous_eval import watch
 from yt8m.components.trainer.evaluation.early_stopping import EvaluatedStep, best_step
@@ -180,6 +181,8 @@ class CheckpointScorer:
 def evaluate_continuously(job: TrainingJob) -> None:
     """The evaluator role: until the training's last checkpoint is scored."""
     data, config = load_data(job), job.trainer
+    if not config.evaluation.uses_gpu:
+        hide_gpus()
     scorer = CheckpointScorer(job, data, heads_of(job))
 
     def evaluate(path: str, final: bool) -> None:

@@ -9,6 +9,7 @@ import signal
 import time
 
 from yt8m.components.trainer.cluster import rendezvous
+from yt8m.components.trainer.cluster.devices import prepare_devices
 from yt8m.components.trainer.cluster.stop_signal import StopSignal
 from yt8m.components.trainer.cluster.strategy import create_server
 from yt8m.components.trainer.input import load_data
@@ -38,6 +39,7 @@ def serve(job: TrainingJob, cluster: Cluster) -> None:
         raise
     if cluster.role is Role.WORKER:
         data.serve()
+    prepare_devices(job.trainer.distribution)
     with StopSignal() as stop:
         server = create_server(cluster)  # lives as long as this name
         _log.info("%s serves at %s", cluster, server.target)

@@ -18,6 +18,7 @@ from yt8m.components.models.network import Network
 from yt8m.components.trainer.averaging import start_averages
 from yt8m.components.trainer.cluster.agreement import check_same_state
 from yt8m.components.trainer.cluster.collectives import Collectives
+from yt8m.components.trainer.cluster.devices import placement_of
 from yt8m.components.trainer.cluster.strategy import (
     compute_dtype,
     local_replicas,
@@ -295,11 +296,12 @@ def _announce(
     process: TrainingProcess, dtype: str, progress: TrainingProgress, plan: TrainingPlan
 ) -> None:
     _log.info(
-        "%s of a %s training: %s, %d replicas, %s, step %d of %d",
+        "%s of a %s training: %s, %d replicas, on %s, %s, step %d of %d",
         process.cluster,
         process.cluster.kind.value,
         name_of(process.strategy),
         process.replicas.total,
+        placement_of(process.strategy),
         dtype,
         progress.step,
         plan.last_step,

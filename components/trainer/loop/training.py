@@ -12,6 +12,7 @@ from yt8m.components.export.retrieval_index import check_retrieval
 from yt8m.components.inputs.faults import explaining_faults
 from yt8m.components.trainer.averaging import shipped_weights
 from yt8m.components.trainer.cluster import rendezvous
+from yt8m.components.trainer.cluster.devices import prepare_devices
 from yt8m.components.trainer.cluster.errors import explaining_lost_peers
 from yt8m.components.trainer.cluster.heartbeat import Watch
 from yt8m.components.trainer.cluster.stop_signal import StopSignal
@@ -68,6 +69,7 @@ def train(job: TrainingJob, cluster: Cluster) -> None:
             start_new=config.start_new_model,
             exports=job.exporters_dir,
         )
+    prepare_devices(config.distribution)
     with explaining_lost_peers(cluster):
         strategy = create_strategy(cluster, config.distribution)
         # Only now: TensorFlow's coordination service takes SIGTERM for itself when it starts.
