@@ -77,8 +77,10 @@ class FreshProcess:
     What it will be asked is found meanwhile; nothing is timed in it before it is asked.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, uses_gpu: bool = False) -> None:
         environment = {k: v for k, v in os.environ.items() if k not in _OWN_VARIABLES}
+        if not uses_gpu:
+            environment["CUDA_VISIBLE_DEVICES"] = "-1"
         environment["TF_CPP_MIN_LOG_LEVEL"] = "2"
         self._place = tempfile.TemporaryDirectory(prefix="yt8m-infra-check-")
         self._answer = Path(self._place.name, "answer.json")

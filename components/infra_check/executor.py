@@ -57,7 +57,7 @@ def _checked(inputs: Artifacts, properties: dict[str, Any]) -> InfraCheckResult:
         artifact.uri, path_utils.is_old_model_artifact(artifact)
     )
     examples = inputs.get("examples")
-    with FreshProcess() as process:
+    with FreshProcess(uses_gpu=config.uses_gpu) as process:
         requests = [
             *warm_up_requests_of(directory),
             *judged_records(
