@@ -197,13 +197,12 @@ class _Meeting:
             return "" if heard or self._is_ps else "serves a training that began before"
         if heard is None:
             return "is not reachable"
-        is_heard = heard.heard.get(self._own.name) == self._own.start
-        if answer is _Answer.NOTHING and (heard.missing or not is_heard):
-            return "was reachable, and is no longer"
-        if not is_heard:
-            return f"answers, but does not reach this process at {self._cluster.address}"
+        # It may have ended for the same reason a moment ago.
+        said = "answered, but did" if answer is _Answer.NOTHING else "answers, but does"
+        if heard.heard.get(self._own.name) != self._own.start:
+            return f"{said} not reach this process at {self._cluster.address}"
         if heard.missing:
-            return f"answers, but does not reach {', '.join(heard.missing)}"
+            return f"{said} not reach {', '.join(heard.missing)}"
         return "answers, but has not started its server" if self._wants_servers else ""
 
 
