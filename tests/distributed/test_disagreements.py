@@ -167,6 +167,7 @@ def test_an_address_that_one_side_alone_resolves_ends_both(tmp_path, data, other
     assert any(re.search(reached, log) for log in logs.values())
 
 
+@pytest.mark.slow
 def test_processes_train_over_ipv6(tmp_path, data):
     group = Group(make_job(tmp_path, data=data), "chief=1,worker=1", tmp_path / "logs")
     configs = {n: text.replace("127.0.0.1", "[::1]") for n, text in group.configs.items()}

@@ -36,9 +36,10 @@ def data(tmp_path_factory):
     return make_dataset(tmp_path_factory.mktemp("data"), classes=20)
 
 
-def hand_over(root, data, case, *, seed):
+def hand_over(root, data, case, *, seed, **lengths):
     """Train and train on, with pauses; everybody must end well, with the same weights."""
     processes, settings = CASES[case]
+    first = pauses.code(seed, **lengths)
     for max_steps in (4, 8):
         job = make_job(
             root,
@@ -47,7 +48,7 @@ def hand_over(root, data, case, *, seed):
             checkpoint={"every_steps": 1, "keep": 1},
             **settings,
         )
-        with Group(job, processes, root / f"to-{max_steps}", first=pauses.code(seed)) as group:
+        with Group(job, processes, root / f"to-{max_steps}", first=first) as group:
             codes = group.join()
             assert set(codes.values()) == {0}, (seed, codes)
             logs = [group.log(name) for name in codes if name.startswith(("chief", "worker"))]
@@ -59,7 +60,7 @@ def hand_over(root, data, case, *, seed):
 
 @pytest.mark.parametrize("case", ["validation", "wiped", "evaluator"])
 def test_a_pause_at_either_end_of_a_hand_over_changes_nothing(tmp_path, data, case):
-    hand_over(tmp_path, data, case, seed=1)
+    hand_over(tmp_path, data, case, seed=1, share=0.3, longest_s=0.3)  # as much as its time allows
 
 
 @pytest.mark.many_runs

@@ -1,6 +1,7 @@
 """Killed, ended and started again: the same numbers come out."""
 
 import signal
+import time
 
 import pytest
 from checkpoint_values import assert_bitwise_equal
@@ -92,3 +93,28 @@ def test_sigterm_to_one_worker_saves_and_ends_all_of_them(tmp_path, data, uninte
         assert group.step() < 400
     run(job, processes, tmp_path / "logs")
     assert_bitwise_equal(job.checkpoint_dir, uninterrupted(processes))
+
+
+@pytest.mark.slow
+def test_a_silence_of_twelve_seconds_costs_its_time_alone(tmp_path, data, uninterrupted):
+    job = make_job(tmp_path, data=data, **LONG)
+    processes = "chief=1,worker=1"
+    with Group(job, processes, tmp_path / "logs") as group:
+        group.wait_until(lambda: group.step() >= 25)
+        group.kill("worker 0", signal.SIGSTOP)
+        time.sleep(12)  # TensorFlow's own limit is ten seconds
+        group.kill("worker 0", signal.SIGCONT)
+        assert set(group.join().values()) == {0}
+    assert_bitwise_equal(job.checkpoint_dir, uninterrupted(processes))
+
+
+@pytest.mark.slow
+def test_a_process_that_is_silent_for_longer_than_the_limit_ends_the_training(tmp_path, data):
+    job = make_job(tmp_path, data=data, **LONG, distribution={"heartbeat_timeout_s": 4})
+    with Group(job, "chief=1,worker=1", tmp_path / "logs", limit_s=90) as group:
+        group.wait_until(lambda: group.step() >= 25)
+        group.kill("worker 0", signal.SIGSTOP)
+        assert group.join("chief 0") == {"chief 0": 1}
+        assert "lost contact with another process" in group.log("chief 0")
+        group.kill("worker 0", signal.SIGCONT)
+        assert group.join("worker 0") == {"worker 0": 1}

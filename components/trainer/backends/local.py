@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -40,6 +41,7 @@ from yt8m.schemas.errors import (
     Yt8mError,
 )
 
+_log = logging.getLogger(__name__)
 _POLL_S = 0.2
 _GRACE_S = 30.0  # to save a checkpoint after SIGTERM
 _LINES_SHOWN = 12
@@ -71,7 +73,11 @@ class LocalProcesses:
     def run(self, job: TrainingJob, environ: Mapping[str, str]) -> None:
         log_dir = storage.local_path(job.log_dir)
         logs = log_dir / "processes" if log_dir is not None else None
-        run_cluster(job, self._config, environ=environ, log_dir=logs)
+
+        def show(name: str, state: str) -> None:
+            _log.info("%s: %s", name, state)
+
+        run_cluster(job, self._config, environ=environ, log_dir=logs, show=show)
 
 
 def run_cluster(

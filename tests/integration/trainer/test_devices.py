@@ -1,9 +1,7 @@
 """Devices of a process; this machine's processor is taken as three of them."""
 
-import subprocess
-import sys
-
 import pytest
+import warm_processes
 
 _CODE = """
 import sys
@@ -33,6 +31,5 @@ print(strategy.num_replicas_in_sync, placement_of(strategy))
     ],
 )
 def test_no_more_devices_are_used_than_may_be_and_they_are_named(placement, max_devices, devices):
-    words = [sys.executable, "-W", "ignore", "-c", _CODE, placement, str(max_devices)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+    done = warm_processes.run("-c", _CODE, placement, str(max_devices), timeout=300)
     assert done.stdout.strip() == devices, done.stderr[-2000:]

@@ -41,6 +41,6 @@ for owner, names in (
 """
 
 
-def code(seed: int, *, share: float = 0.25, longest_s: float = 3.0) -> str:
+def code(seed: int, *, share: float = 0.15, longest_s: float = 3.0) -> str:
     """Pause in this share of the calls, up to `longest_s` before each and after it."""
     return _CODE.format(seed=seed, share=share, longest_s=longest_s)
