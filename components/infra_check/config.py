@@ -17,7 +17,7 @@ class InfraCheckConfig(ConfigNode):
     batch_sizes: tuple[PositiveInt, ...] = (1, 8, 64)  # whose latency is measured, ascending
     requests: PositiveInt = 100  # of each batch size
     seconds: PositiveFloat = 2.0  # after which a batch size has had enough of them, five or more
-    # The process computes on a GPU, which a training beside it may need; false: on the CPU.
+    # Use of GPUs, which a training beside it may need; false: the check runs on the CPU.
     uses_gpu: bool = False
     timeout_s: PositiveFloat = 600.0  # for all of it; a model that takes longer is held back
 

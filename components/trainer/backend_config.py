@@ -24,7 +24,7 @@ class LocalProcessesBackend(ConfigNode):
 
     name: Literal["local"] = "local"
     processes: str = "chief=1,worker=1"  # how many of each role
-    restarts: NonNegativeInt = 3  # of all processes, without a new checkpoint in between
+    restarts: NonNegativeInt = 3  # number of restarts without a new checkpoint in between
 
     def __post_init__(self) -> None:
         super().__post_init__()

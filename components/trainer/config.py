@@ -194,7 +194,7 @@ class EvaluationConfig(ConfigNode):
     steps: PositiveInt | None = 100  # batches; None: the whole split
     start_delay_s: Annotated[NonNegativeFloat, Bookkeeping()] = 120.0  # before the first evaluation
     throttle_s: Annotated[NonNegativeFloat, Bookkeeping()] = 600.0  # between the beginnings of two
-    # The evaluator role computes on GPUs, which a training beside it may need; false: on the CPU.
+    # Use of GPUs, which a training beside it may need; false: the evaluator runs on the CPU.
     uses_gpu: Annotated[bool, Placement()] = False
     # An evaluator that sees no new checkpoint for so long gives up; None: four times
     # checkpoint.every_s, and time enough for the others to begin.
@@ -226,10 +226,11 @@ class DistributionConfig(ConfigNode):
     """How processes find and wait for one another."""
 
     placement: DevicePlacement = DevicePlacement.AUTO
-    max_devices: PositiveInt | None = None  # that a process uses, the first ones; null: all
-    memory_growth: bool = True  # take a GPU's memory as it is needed; false: all of it at once
+    max_devices: PositiveInt | None = None  # number of devices that a process uses; null: all
+    # Allocation of GPU memory as it is needed; false: all of it at the start.
+    memory_growth: bool = True
     peer_timeout_s: PositiveFloat = 300.0  # then an unreachable peer ends the process with an error
-    # A synchronous process that shows no sign of life for so long is lost, and the training ends.
+    # Silence, in seconds, after which a synchronous process counts as lost and the training ends.
     heartbeat_timeout_s: PositiveFloat = 60.0
     worker_stagger_s: NonNegativeFloat = 5.0  # asynchronous: worker i begins i + 1 times this later
     worker_stagger_max_s: PositiveFloat = 60.0  # and never later than this
