@@ -1,4 +1,4 @@
-"""Which version the configuration means, and a copy of it where the pipeline keeps its things."""
+"""Which version the configuration means, and its files where the pipeline keeps its things."""
 
 from __future__ import annotations
 
@@ -100,20 +100,20 @@ def replaced_version(
 def copy_to_artifact(
     version: Version | None, artifact_uri: str, *, replaces: InService | None = None
 ) -> None:
-    """Copy `version` into the artifact; without one the artifact stays an empty directory.
+    """Put `version` into the artifact; without one the artifact stays an empty directory.
 
-    A copy, because Kubeflow takes artifacts below its pipeline root only, and because damage or
-    removal in the registry must not reach a run that has begun.
+    Its files are there in their own right, because Kubeflow takes artifacts below its pipeline root
+    only, and because removal in the registry must not reach a run that has begun.
     """
     storage.make_dirs(artifact_uri)
     if replaces is not None:
         write_in_service(artifact_uri, replaces)
     if version is not None:
-        _copy(version, (*version.record.files, RECORD_FILE), artifact_uri)
+        _link_files(version, (*version.record.files, RECORD_FILE), artifact_uri)
 
 
 def copy_champion(champion: Version | None, artifact_uri: str, *, baseline: Version | None) -> None:
-    """Copy the champion into the artifact: its record alone where its model is the baseline's."""
+    """Put the champion into the artifact: its record alone where its model is the baseline's."""
     storage.make_dirs(artifact_uri)
     if champion is None:
         return
@@ -121,11 +121,11 @@ def copy_champion(champion: Version | None, artifact_uri: str, *, baseline: Vers
         baseline is not None and baseline.record.model_digest == champion.record.model_digest
     )
     files = () if is_baseline else tuple(champion.record.files)
-    _copy(champion, (*files, RECORD_FILE), artifact_uri)
+    _link_files(champion, (*files, RECORD_FILE), artifact_uri)
 
 
-def _copy(version: Version, names: tuple[str, ...], artifact_uri: str) -> None:
+def _link_files(version: Version, names: tuple[str, ...], artifact_uri: str) -> None:
     for name in names:
-        storage.copy(
+        storage.hard_link(
             storage.join(version.path, name), storage.join(artifact_uri, SERVING_DIR, name)
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import tempfile
@@ -136,6 +137,22 @@ def link(source: str, target: str) -> None:
         raise UserError(f"{source if there is None else target}: cannot be linked")
     here.unlink(missing_ok=True)
     here.symlink_to(there.resolve())
+
+
+def hard_link(source: str, target: str) -> None:
+    """Give the file `source` a second name, `target`, which takes no space; else copy it.
+
+    A copy is made where the two are on different storage, and where the file system refuses: it
+    has no hard links, or the file belongs to someone else. Neither name may be written in place.
+    """
+    there, here = local_path(source), local_path(target)
+    if there is not None and here is not None:
+        here.parent.mkdir(parents=True, exist_ok=True)
+        here.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            here.hardlink_to(there.resolve())
+            return
+    copy(source, target)
 
 
 def copy(source: str, target: str) -> None:

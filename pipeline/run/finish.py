@@ -54,8 +54,11 @@ def _clean(config: PipelineConfig, console: Console) -> None:
         waste = find_waste(layout, lineage, config.retention, now=time.time())
         gained = waste.bytes
         remove(waste, lineage)
-    if waste.runs:
-        console.info(f"{len(waste.runs)} old runs removed, {gained / 1e6:.1f} MB")
+    for note in waste.notes:
+        console.warn(note)
+    if waste.paths:
+        what = f"{len(waste.runs)} old runs and finished checkpoints"
+        console.info(f"{what} removed, {gained / 1e6:.1f} MB")
 
 
 def summary(record: RunRecord) -> dict[str, Any]:

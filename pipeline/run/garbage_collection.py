@@ -1,21 +1,32 @@
-"""Which of a root's runs nothing needs any more, and their removal."""
+"""Which of a root's runs nothing needs any more, and their removal.
+
+What an execution left is found by its number, which TFX puts into each path below the pipeline
+root: so also what one that failed left, and in a root that was moved or copied.
+"""
 
 from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from yt8m.components import storage
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.registry.versions import UnusableVersionError, list_versions, load_record
+from yt8m.components.trainer.state.done_marker import read_done
 from yt8m.pipeline.config import RetentionConfig
-from yt8m.pipeline.metadata import Lineage
+from yt8m.pipeline.metadata import ArtifactFacts, ExecutionFacts, Lineage
 from yt8m.pipeline.run_record import read_run_records
 from yt8m.pipeline.workspace import Layout
 
 _DAY_S = 86400.0
+_SYSTEM = ".system"  # TFX's folder beside a node's outputs
+_ENDED_WELL = ("COMPLETE", "CACHED")
+_CURVES = "model_run"  # the Trainer's output that has the marker of its training
+
+Executions = Mapping[str, Sequence[ExecutionFacts]]  # by the run
 
 
 @dataclass(frozen=True)
@@ -24,11 +35,12 @@ class Waste:
 
     runs: tuple[str, ...] = ()
     artifact_ids: tuple[int, ...] = ()
-    paths: tuple[Path, ...] = ()
+    paths: tuple[Path, ...] = ()  # runs are the last, for nothing else leads to what they left
+    notes: tuple[str, ...] = ()  # what cannot go, and why
 
     @property
     def bytes(self) -> int:
-        """What would be gained; links count as themselves, not as what they lead to."""
+        """What would be gained; links count as themselves, a file's second name as nothing."""
         return sum(_size(path) for path in self.paths)
 
 
@@ -36,28 +48,24 @@ def find_waste(layout: Layout, lineage: Lineage, policy: RetentionConfig, *, now
     """What `policy` lets go of. Artifacts that a kept run used too, from the cache, stay."""
     records = list(read_run_records(layout))
     old = _old_runs(records, policy, now=now)
-    kept_artifacts = {
+    executions = {record.run_id: lineage.executions(record.run_id) for record in records}
+    places = _places(layout, executions, old)
+    artifacts = {
         output.artifact_id
-        for record in records
-        if record.run_id not in old
-        for execution in lineage.executions(record.run_id)
-        for output in execution.outputs
+        for output in _outputs(executions, old)
+        if (place := _place(layout, output)) in places and _is_there(place, output)
     }
-    loose = {
-        output.artifact_id: Path(output.uri)
-        for run_id in old
-        for execution in lineage.executions(run_id)
-        for output in execution.outputs
-        if output.artifact_id not in kept_artifacts
+    checkpoints = {
+        *_old_checkpoints(layout, records, old),
+        *_finished_checkpoints(layout, records, executions),
     }
-    ours = {i: path for i, path in loose.items() if layout.artifacts in path.parents}
-    folders = [folder for run_id in old for folder in (layout.run(run_id), layout.logs(run_id))]
-    checkpoints = _old_checkpoints(layout, records, old)
-    paths = [*ours.values(), *folders, *checkpoints]
+    logs, runs = map(layout.logs, old), map(layout.run, old)
+    paths = [*sorted(places), *sorted(checkpoints), *sorted(logs), *sorted(runs)]
     return Waste(
         runs=tuple(sorted(old)),
-        artifact_ids=tuple(sorted(ours)),
-        paths=tuple(sorted({path for path in paths if path.exists()})),
+        artifact_ids=tuple(sorted(artifacts)),
+        paths=tuple(path for path in paths if path.exists()),
+        notes=tuple(_missing_registries(records)),
     )
 
 
@@ -82,14 +90,27 @@ def _old_runs(records: list[RunRecord], policy: RetentionConfig, *, now: float) 
 
 
 def _runs_in_registry(records: Iterable[RunRecord]) -> set[str]:
+    """Runs whose model is a version; all that pushed, where the registry is not to be found."""
     keys: dict[str, set[str]] = {}
     kept = set()
     for record in records:
         if record.push_dir and record.push_dir not in keys:
             keys[record.push_dir] = _run_keys(record.push_dir)
-        if record.run_key in keys.get(record.push_dir, set()):
+        is_lost = record.verdict is Verdict.PUSHED and not storage.is_dir(record.push_dir)
+        if is_lost or record.run_key in keys.get(record.push_dir, set()):
             kept.add(record.run_id)
     return kept
+
+
+def _missing_registries(records: Iterable[RunRecord]) -> Iterator[str]:
+    pushed = {record.push_dir for record in records if record.verdict is Verdict.PUSHED}
+    for push_dir in sorted(pushed):
+        if not storage.is_dir(push_dir):
+            yield (
+                f"{push_dir}: there is no such registry, so nothing says which versions it has, and "
+                "the runs that pushed to it stay. If it was moved, make it known under this name "
+                "(a link), or remove these runs' folders by hand"
+            )
 
 
 def _run_keys(push_dir: str) -> set[str]:
@@ -103,6 +124,34 @@ def _run_keys(push_dir: str) -> set[str]:
     return found - {""}
 
 
+def _places(layout: Layout, executions: Executions, old: set[str]) -> set[Path]:
+    """What the executions of old runs left, but for what a run that is kept uses."""
+    used = {
+        _place(layout, output)
+        for run_id in executions
+        if run_id not in old
+        for output in _outputs(executions, {run_id})
+    }
+    numbers = {str(e.execution_id) for run_id in old for e in executions[run_id]}
+    folders = [*layout.artifacts.glob("*/*/*"), *layout.artifacts.glob(f"*/{_SYSTEM}/*/*")]
+    return {path for path in folders if path.name in numbers and path not in used}
+
+
+def _outputs(executions: Executions, runs: set[str]) -> Iterator[ArtifactFacts]:
+    return (output for run_id in runs for e in executions[run_id] for output in e.outputs)
+
+
+def _place(layout: Layout, output: ArtifactFacts) -> Path:
+    """Where the artifact is in this root, whose former place MLMD may have."""
+    return layout.artifacts.joinpath(*Path(output.uri).parts[-3:])
+
+
+def _is_there(place: Path, output: ArtifactFacts) -> bool:
+    """Whether MLMD means `place`, and not its original in the root that this one is a copy of."""
+    there = Path(output.uri)
+    return not there.exists() or (place.exists() and there.samefile(place))
+
+
 def _old_checkpoints(layout: Layout, records: list[RunRecord], old: set[str]) -> list[Path]:
     """Checkpoints last written before the oldest run that is kept began."""
     if not old or not layout.checkpoints.is_dir():
@@ -111,9 +160,34 @@ def _old_checkpoints(layout: Layout, records: list[RunRecord], old: set[str]) ->
     return [path for path in layout.checkpoints.iterdir() if _newest_change(path) < kept_since]
 
 
+def _finished_checkpoints(
+    layout: Layout, records: list[RunRecord], executions: Executions
+) -> Iterator[Path]:
+    """Checkpoints of trainings whose model is exported: the next one starts from that.
+
+    The newest run, if a person started it, keeps its own, which more steps may continue.
+    """
+    if not layout.checkpoints.is_dir():
+        return
+    exported = {
+        done.id
+        for record in records
+        if record is not records[0] or record.retraining
+        for execution in executions[record.run_id]
+        if execution.state in _ENDED_WELL
+        for output in execution.outputs
+        if output.key == _CURVES and (done := read_done(str(_place(layout, output))))
+    }
+    for path in layout.checkpoints.iterdir():
+        done = read_done(str(path))
+        if done is not None and done.id in exported:
+            yield path
+
+
 def _newest_change(path: Path) -> float:
     return max((p.lstat().st_mtime for p in (path, *path.rglob("*"))), default=time.time())
 
 
 def _size(path: Path) -> int:
-    return sum(p.lstat().st_size for p in path.rglob("*") if p.is_symlink() or p.is_file())
+    sizes = (p.lstat() for p in path.rglob("*") if p.is_symlink() or p.is_file())
+    return sum(status.st_size for status in sizes if status.st_nlink == 1)

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import tensorflow as tf
 
 from yt8m.components.trainer.config import EvaluationConfig
-from yt8m.components.trainer.state.checkpoints import newest_checkpoint, read_done, step_of
+from yt8m.components.trainer.state.checkpoints import newest_checkpoint, step_of
+from yt8m.components.trainer.state.done_marker import read_done
 from yt8m.schemas.errors import Yt8mError
 
 _log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from yt8m.components.trainer.cluster.stop_signal import StopSignal
 from yt8m.components.trainer.cluster.strategy import create_server
 from yt8m.components.trainer.input import load_data
 from yt8m.components.trainer.job import TrainingJob
-from yt8m.components.trainer.state.checkpoints import Done, read_done
+from yt8m.components.trainer.state.done_marker import Done, read_done
 from yt8m.components.trainer.tf_config import Cluster, Role
 from yt8m.schemas.errors import EXIT_INTERRUPTED, EXIT_TERMINATED, Terminated
 

@@ -30,15 +30,14 @@ from yt8m.components.trainer.loop.parts import (
 from yt8m.components.trainer.loop.training_loop import Loop, are_finite, diverged
 from yt8m.components.trainer.network import heads_of, network_type_of
 from yt8m.components.trainer.state.checkpoints import (
-    Done,
     TrainingProgress,
     check_model,
     has_best_evaluated,
-    mark_done,
     prepare,
     restore_best_evaluated,
 )
 from yt8m.components.trainer.state.curve import copy_curves
+from yt8m.components.trainer.state.done_marker import Done, mark_done
 from yt8m.components.trainer.tf_config import Cluster
 
 _log = logging.getLogger(__name__)
@@ -105,7 +104,7 @@ def _finish(parts: Parts, progress: TrainingProgress) -> None:
     parts.scorer.export(weights, job.export_dir)
     copy_curves(job.checkpoint_dir, job.log_dir)
     done = Done(step=progress.step, stopping_criteria=job.trainer.stopping_criteria)
-    mark_done(job.checkpoint_dir, done)
+    mark_done(job.checkpoint_dir, done, log_dir=job.log_dir)
 
 
 def _best(parts: Parts, progress: TrainingProgress) -> list[Any] | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import logging
 import time
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,9 +17,9 @@ import tensorflow as tf
 from yt8m.components import storage
 from yt8m.components.artifacts.read import read_file, read_if_present
 from yt8m.components.inputs.config import ReadingOrder
+from yt8m.components.trainer.state.done_marker import DONE_FILE
 from yt8m.components.trainer.state.plateau import PlateauState, parse_state
 from yt8m.components.trainer.state.training_notes import (
-    DONE_FILE,
     find_changes,
     read_settings,
     write_settings,
@@ -248,30 +247,6 @@ def _check_same_model(there: Mapping[str, Any], wanted: Mapping[str, Any], direc
         "Train in another directory, where trainer.warm_start can take over what matches, or wipe "
         "this one with trainer.start_new_model: true."
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Done:
-    """The marker of a training that has ended; ps, workers and evaluator end by it."""
-
-    step: int
-    stopping_criteria: str  # as configured: with others the same directory is trained on
-    id: str = ""  # distinguishes it from that of an earlier training
-
-
-def mark_done(directory: str, done: Done) -> None:
-    """Tell the other processes that the last checkpoint is written."""
-    text = {"step": done.step, "limits": done.stopping_criteria, "id": uuid.uuid4().hex}
-    storage.write_text(f"{directory}/{DONE_FILE}", to_text(text))
-
-
-def read_done(directory: str) -> Done | None:
-    """The marker, if training has ended."""
-    path = f"{directory}/{DONE_FILE}"
-    if not storage.exists(path):
-        return None
-    data = _read(path)
-    return Done(step=data["step"], stopping_criteria=data["limits"], id=data["id"])
 
 
 def save_best_evaluated(directory: str, network: Any, step: int) -> None:

@@ -14,12 +14,12 @@ from typing import Any
 from yt8m.components import storage
 from yt8m.components.console.notices import notice
 from yt8m.components.trainer.job import CONTENT, TrainingJob
+from yt8m.components.trainer.state.done_marker import DONE_FILE
 from yt8m.components.trainer.state.warm_start import list_checkpoints
 from yt8m.schemas.config_tree import flatten
 from yt8m.schemas.json_file import NewerFormatError, fields_of, to_text
 
 SETTINGS_FILE = "settings.json"
-DONE_FILE = "DONE"
 _ABSENT = "absent"
 _ALIKE = 8  # with more different values it is another experiment
 _CONTENT = f"{CONTENT}."

@@ -30,6 +30,8 @@ def run(args: GcArguments, console: Console) -> None:
         gained = waste.bytes
         if not args.dry_run:
             remove(waste, lineage)
+    for note in waste.notes:
+        console.warn(note)
     value = {"runs": list(waste.runs), "paths": list(map(str, waste.paths)), "bytes": gained}
     verb = "would be removed" if args.dry_run else "removed"
     text = f"{len(waste.runs)} runs, {gained / 1e6:.1f} MB {verb}" if waste.paths else _NOTHING

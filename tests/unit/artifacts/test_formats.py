@@ -101,7 +101,7 @@ def _references(path: Path) -> None:
 
 
 def _done(path: Path) -> object:
-    from yt8m.components.trainer.state.checkpoints import read_done
+    from yt8m.components.trainer.state.done_marker import read_done
 
     return read_done(str(path.parent))
 

@@ -1,12 +1,14 @@
 """What may go and what stays, on a root with real metadata and real files."""
 
 import dataclasses
+import shutil
 
 import pytest
 from ml_metadata import MetadataStore
 from ml_metadata.proto import metadata_store_pb2 as mlmd
 
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
+from yt8m.components.trainer.state.done_marker import Done, mark_done
 from yt8m.pipeline.config import MetadataConfig, RetentionConfig
 from yt8m.pipeline.metadata import RUN_CONTEXT, Lineage, connection_config
 from yt8m.pipeline.run.garbage_collection import find_waste, remove
@@ -18,11 +20,11 @@ NOW = 100 * DAY
 
 
 class Root:
-    """A root whose runs the test makes up; each puts out one artifact, or reuses one."""
+    """A root whose runs the test makes up; each trains a model, or reuses one."""
 
     def __init__(self, folder):
         self.layout = Layout(folder)
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         self.store = MetadataStore(connection_config(MetadataConfig(), self.layout.database))
         self.lineage = Lineage(self.store)
         self.kinds = {
@@ -31,12 +33,28 @@ class Root:
             "model": self.store.put_artifact_type(mlmd.ArtifactType(name="Model")),
         }
 
-    def run(self, run_id, *, days_old, reuse=None, verdict=Verdict.HELD_BACK):
+    def run(
+        self,
+        run_id,
+        *,
+        days_old,
+        reuse=None,
+        verdict=Verdict.HELD_BACK,
+        state=mlmd.Execution.COMPLETE,
+        retraining=True,
+        push_dir="",
+    ):
         """Returns the artifact's folder and id."""
-        record = RunRecord(run_id=run_id, started=NOW - days_old * DAY, verdict=verdict)
-        begin_record(self.layout, dataclasses.replace(record, push_dir="", run_key=run_id))
+        started = NOW - days_old * DAY
+        record = RunRecord(run_id=run_id, started=started, verdict=verdict, retraining=retraining)
+        begin_record(self.layout, dataclasses.replace(record, push_dir=push_dir, run_key=run_id))
         self.layout.logs(run_id).mkdir(parents=True)
-        path = self.layout.artifacts / "Trainer" / run_id
+        execution = mlmd.Execution(type_id=self.kinds["node"], last_known_state=state)
+        context = mlmd.Context(type_id=self.kinds["run"], name=run_id)
+        number, _, _ = self.store.put_execution(execution, [], [context])
+        node = self.layout.artifacts / "Trainer"
+        (node / ".system" / "executor_execution" / str(number)).mkdir(parents=True)
+        path = node / "model_run" / str(number)
         if reuse is None:
             path.mkdir(parents=True)
             (path / "weights").write_bytes(b"w" * 1000)
@@ -45,14 +63,29 @@ class Root:
             )
         else:
             (artifact,) = self.store.get_artifacts_by_id([reuse])
-        execution = mlmd.Execution(
-            type_id=self.kinds["node"], last_known_state=mlmd.Execution.COMPLETE
-        )
-        context = mlmd.Context(type_id=self.kinds["run"], name=run_id)
+        if state != mlmd.Execution.COMPLETE:
+            return path, None  # TFX publishes what an execution left when it ends well
+        (execution,) = self.store.get_executions_by_id([number])
         event = mlmd.Event(type=mlmd.Event.OUTPUT)
-        event.path.steps.add().key = "model"
-        _, ids, _ = self.store.put_execution(execution, [(artifact, event)], [context])
+        event.path.steps.add().key = "model_run"
+        _, ids, _ = self.store.put_execution(execution, [(artifact, event)], [])
         return path, ids[0]
+
+    def checkpoints(self, key, *, exported_to=None):
+        """Checkpoints of a training that has ended where its model was `exported_to` a folder."""
+        path = self.layout.checkpoints / key
+        path.mkdir(parents=True)
+        (path / "ckpt-10.index").write_bytes(b"c" * 100)
+        if exported_to is not None:
+            done = Done(step=10, stopping_criteria="")
+            mark_done(str(path), done, log_dir=str(exported_to))
+        return path
+
+    def moved(self, folder, *, copied):
+        """This root at another place, with the metadata that it had."""
+        move = shutil.copytree if copied else shutil.move
+        move(self.layout.root, folder)
+        return Root(folder)
 
     def waste(self, *, keep_runs=1, keep_days=10.0):
         policy = RetentionConfig(keep_runs=keep_runs, keep_days=keep_days)
@@ -70,7 +103,13 @@ def test_old_runs_beyond_the_number_go_with_all_they_left(root):
     waste = root.waste()
     assert waste.runs == ("1-old",)
     assert waste.artifact_ids == (artifact,)
-    assert set(waste.paths) == {old, root.layout.run("1-old"), root.layout.logs("1-old")}
+    system = old.parents[1] / ".system" / "executor_execution" / old.name
+    assert set(waste.paths) == {
+        old,
+        system,
+        root.layout.run("1-old"),
+        root.layout.logs("1-old"),
+    }
     assert waste.bytes >= 1000
     remove(waste, root.lineage)
     assert not old.exists()
@@ -132,3 +171,86 @@ def test_artifacts_outside_the_root_are_never_touched(root, tmp_path):
     root.store.put_artifacts([stored])
     root.run("2-new", days_old=1)
     assert outside not in root.waste().paths
+
+
+def test_what_a_failed_or_killed_run_left_goes_with_it(root):
+    failed, _ = root.run(
+        "1", days_old=20, verdict=Verdict.FAILED, state=mlmd.Execution.FAILED
+    )
+    killed, _ = root.run(
+        "2", days_old=19, verdict=Verdict.KILLED, state=mlmd.Execution.RUNNING
+    )
+    kept, _ = root.run("3", days_old=1)
+    remove(root.waste(), root.lineage)
+    assert not failed.exists()
+    assert not killed.exists()
+    assert kept.exists()
+
+
+def test_checkpoints_go_when_their_training_has_ended_and_its_model_is_an_artifact(root):
+    exported, _ = root.run("1", days_old=2)
+    failed, _ = root.run("2", days_old=1, state=mlmd.Execution.FAILED)
+    finished = root.checkpoints("finished", exported_to=exported)
+    interrupted = root.checkpoints("interrupted")
+    unpublished = root.checkpoints("unpublished", exported_to=failed)
+    waste = root.waste(keep_runs=5)
+    assert waste.runs == ()
+    assert waste.paths == (finished,)
+    remove(waste, root.lineage)
+    assert exported.exists()
+    assert interrupted.exists()
+    assert unpublished.exists()
+
+
+@pytest.mark.parametrize(("retraining", "goes"), [(True, True), (False, False)])
+def test_the_newest_run_keeps_its_checkpoints_where_a_person_started_it(root, retraining, goes):
+    exported, _ = root.run("1", days_old=1, retraining=retraining)
+    finished = root.checkpoints("finished", exported_to=exported)
+    assert (finished in root.waste().paths) == goes
+
+
+def test_a_training_that_went_on_after_its_export_is_interrupted(root):
+    exported, _ = root.run("1", days_old=1)
+    again = root.checkpoints("again", exported_to=exported)
+    (again / "DONE").unlink()  # as the Trainer does where more steps are to come
+    assert root.waste().paths == ()
+
+
+@pytest.mark.parametrize("copied", [True, False])
+def test_a_root_that_was_moved_or_copied_is_cleaned_and_its_original_is_not(root, tmp_path, copied):
+    old, artifact = root.run("1-old", days_old=20)
+    reused, again = root.run("2-older", days_old=15)
+    root.run("3-new", days_old=1, reuse=again)
+    there = root.moved(tmp_path / "there", copied=copied)
+    waste = there.waste()
+    assert waste.runs == ("1-old", "2-older")
+    assert all(there.layout.root in path.parents for path in waste.paths)
+    remove(waste, there.lineage)
+    place = there.layout.artifacts / "Trainer" / "model_run"
+    assert [path.name for path in place.iterdir()] == [reused.name]
+    assert old.exists() == copied
+    (stored,) = there.store.get_artifacts_by_id([artifact])
+    # The copy's cache may go on using the original.
+    assert stored.state == (mlmd.Artifact.LIVE if copied else mlmd.Artifact.DELETED)
+
+
+def test_runs_that_pushed_to_a_registry_that_is_not_there_stay(root, tmp_path):
+    registry = str(tmp_path / "models")
+    root.run("1", days_old=20, verdict=Verdict.PUSHED, push_dir=registry)
+    root.run("2", days_old=15, push_dir=registry)  # held back: nothing of it is there
+    root.run("3", days_old=1)
+    waste = root.waste()
+    assert waste.runs == ("2",)
+    assert registry in waste.notes[0]
+
+
+def test_a_second_name_of_a_file_takes_no_space(root, tmp_path):
+    path, _ = root.run("1-old", days_old=20)
+    version = tmp_path / "version"
+    version.write_bytes(b"v" * 100_000)
+    (path / "linked").hardlink_to(version)
+    root.run("2-new", days_old=1)
+    waste = root.waste()
+    assert 1000 <= waste.bytes < 100_000
+    remove(waste, root.lineage)
+    assert version.read_bytes() == b"v" * 100_000

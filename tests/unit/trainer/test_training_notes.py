@@ -10,8 +10,8 @@ import pytest
 from yt8m.components.console.notices import notices_heard_by
 from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.trainer.job import TrainingJob
+from yt8m.components.trainer.state.done_marker import DONE_FILE
 from yt8m.components.trainer.state.training_notes import (
-    DONE_FILE,
     SETTINGS_FILE,
     announce_interrupted,
     find_changes,

@@ -1,0 +1,40 @@
+"""The marker `DONE` of a training that has ended: beside its checkpoints, and beside its curves.
+
+By the first its other processes end. By both, garbage collection knows that the model of these
+checkpoints is exported; TensorFlow, which takes seconds to import, is not needed to read them.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+
+from yt8m.components import storage
+from yt8m.components.artifacts.read import read_if_present
+from yt8m.schemas.json_file import fields_of, to_text
+
+DONE_FILE = "DONE"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """The marker of a training that has ended."""
+
+    step: int
+    stopping_criteria: str  # as configured: with others the same directory is trained on
+    id: str = ""  # distinguishes it from that of an earlier training
+
+
+def mark_done(directory: str, done: Done, *, log_dir: str) -> None:
+    """Tell the other processes that the last checkpoint is written and its model exported."""
+    values = {"step": done.step, "limits": done.stopping_criteria, "id": uuid.uuid4().hex}
+    for place in (log_dir, directory):
+        storage.write_text(storage.join(place, DONE_FILE), to_text(values))
+
+
+def read_done(directory: str) -> Done | None:
+    """The marker, if training has ended."""
+    data = read_if_present(directory, DONE_FILE, fields_of)
+    if data is None:
+        return None
+    return Done(step=data["step"], stopping_criteria=data["limits"], id=data["id"])
