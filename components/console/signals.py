@@ -1,4 +1,4 @@
-"""The first SIGINT or SIGTERM that came, whichever part of the program has the handler just then.
+"""The first SIGINT, SIGTERM or SIGHUP that came, whichever part of the program has the handler just then.
 
 A component may take the signals for itself (Trainer finishes its step), and a library may swallow
 the exception that a handler raises. The signal is noted by Python's own C handler, before
@@ -17,13 +17,18 @@ import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the last: the terminal was closed
 
 
 @contextlib.contextmanager
 def handling_signals(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """In the block, which the main thread runs, `handler` gets SIGINT and SIGTERM."""
-    before = {number: signal.signal(number, handler) for number in _SIGNALS}
+    """In the block, which the main thread runs, `handler` gets these signals.
+
+    But for a SIGHUP that `nohup` has the process ignore.
+    """
+    ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    numbers = [n for n in _SIGNALS if n is not signal.SIGHUP or not ignored]
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:

@@ -13,6 +13,8 @@ from typing import TextIO
 
 from google.protobuf.text_encoding import CEscape
 
+from yt8m.components.console.listener import Listener
+
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _STANDARD = (1, 2)
 
@@ -34,7 +36,8 @@ class Capture:
     def __enter__(self) -> Capture:
         _flush()
         self._saved = [os.dup(descriptor) for descriptor in _STANDARD]
-        self.terminal = os.fdopen(os.dup(self._saved[1]), "w", encoding="utf-8", buffering=1)
+        terminal = os.fdopen(os.dup(self._saved[1]), "wb")
+        self.terminal = Listener(terminal, encoding="utf-8", line_buffering=True)
         self.to(self._path)
         root = logging.getLogger()
         root.addHandler(self._handler)

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, so that neither is lost and both leave everything in order.
+"""Ctrl-C, SIGTERM and SIGHUP, so that none is lost and all leave everything in order.
 
 They raise a KeyboardInterrupt, which no library swallows: logging, for one, drops any ordinary
 exception that is raised while it writes. Around a component it becomes an ordinary exception, so
@@ -41,8 +41,9 @@ class Signals:
         match self.record.number:
             case signal.SIGINT:
                 return Interrupted("interrupted; the same command continues")
-            case signal.SIGTERM:
-                return Terminated("ended by SIGTERM; the same command continues")
+            case signal.SIGTERM | signal.SIGHUP as number:
+                name = signal.Signals(number).name
+                return Terminated(f"ended by {name}; the same command continues")
         return None
 
     def refuse_after_signal(self) -> None:
@@ -71,7 +72,7 @@ class Signals:
 
 @contextlib.contextmanager
 def signals_as_errors() -> Iterator[Signals]:
-    """In the block, SIGINT and SIGTERM raise KeyboardInterrupt, and are distinguished here."""
+    """In the block, SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt, and are distinguished here."""
     signals = Signals()
 
     def interrupt(number: int, frame: FrameType | None) -> None:

@@ -249,6 +249,28 @@ def test_ctrl_c_ends_with_130_and_the_same_command_continues(place):
     assert place.states()["ValidationGate"] == "cached"
 
 
+def test_a_closed_terminal_ends_with_143_and_the_same_command_continues(place):
+    run = place.start("--set", "trainer.seed=10")
+    run.until("Trainer running")
+    assert run.end(signal.SIGHUP) == 143
+    (record, *_) = place.records()
+    assert (record["verdict"], record["reason"]) == (
+        "terminated",
+        "ended by SIGHUP; the same command continues",
+    )
+    done = place.run("--set", "trainer.seed=10")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_run_whose_reader_has_gone_goes_on_and_ends_with_its_own_exit_code(place):
+    """As `yt8m run ... 2>&1 | head -1` does."""
+    run = place.start("--set", "gate.gap_threshold=0.998")
+    run.until("the full logs are in")
+    assert run.abandon() == 3
+    assert place.records()[0]["verdict"] == "held back"
+    assert set(place.states().values()) <= {"done", "cached"}
+
+
 @pytest.mark.slow
 def test_sigterm_while_the_trainer_finishes_is_never_followed_by_a_push(place):
     run = place.start("--set", "trainer.seed=9")

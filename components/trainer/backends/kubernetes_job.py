@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
+from yt8m.components.console.signals import handling_signals
 from yt8m.components.trainer.backends import kubernetes_status as status
 from yt8m.components.trainer.backends.kubernetes_api import Clock, ForbiddenError, KubernetesApi
 from yt8m.components.trainer.backends.kubernetes_manifest import DIGEST, TRAINER, kind_of
@@ -59,12 +60,12 @@ def run_to_completion(
     """Create the job, or adopt the one that runs already; return when it has succeeded.
 
     A job has one Trainer, which stands on it: the one that made it, or adopted it from one that has
-    gone. Another that wants the same training waits. Cancelled (Ctrl-C, SIGTERM), a Trainer deletes
+    gone. Another that wants the same training waits. Cancelled (by a signal), a Trainer deletes
     its own job and no other. Killed, it leaves it running, and the next call with the same run key
     finds it. The job belongs to the Workflow of the pod that asks: it goes when that is deleted.
     """
     course = _Course(api, backend, manifest, say, attempt or Attempt(), clock or Clock())
-    with _sigterm_raises():
+    with _signals_raise():
         try:
             course.run()
         except (KeyboardInterrupt, Terminated):
@@ -336,17 +337,16 @@ def _after(lines: list[str], known: list[str]) -> list[str] | None:
 
 
 @contextmanager
-def _sigterm_raises() -> Iterator[None]:
-    """SIGTERM ends the waiting as Ctrl-C does; only the main thread may arrange that."""
+def _signals_raise() -> Iterator[None]:
+    """SIGTERM and SIGHUP end the waiting as Ctrl-C does; only the main thread may arrange that."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def stop(signum: int, frame: object) -> None:
+        if signum == signal.SIGINT:
+            raise KeyboardInterrupt
         raise Terminated("terminated; the same run continues from its last checkpoint")
 
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
+    with handling_signals(stop):
         yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

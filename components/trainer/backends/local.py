@@ -234,7 +234,7 @@ def failure_of(member: Member) -> BaseException:
     tail = member.log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LINES_SHOWN:]
     text = "\n".join(f"  {line}" for line in tail)
     message = f"{member.name} ended with {code}; the end of {member.log}:\n{text}"
-    if code in (EXIT_TERMINATED, -signal.SIGTERM):
+    if code in (EXIT_TERMINATED, -signal.SIGTERM, -signal.SIGHUP):
         return Terminated(message)
     if code in (EXIT_INTERRUPTED, -signal.SIGINT):
         return KeyboardInterrupt(message)

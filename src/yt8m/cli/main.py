@@ -8,7 +8,6 @@ import difflib
 import importlib
 import inspect
 import json
-import os
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +20,7 @@ from yt8m.cli.arguments.options import Arguments, add_options, build
 from yt8m.cli.table import COMMANDS, GROUPS, action_module, members, summary
 from yt8m.components.console.console import Console
 from yt8m.components.console.leaving import Exit
+from yt8m.components.console.listener import listen_to
 from yt8m.components.console.quiet import quiet_tensorflow
 from yt8m.components.storage.temporary import own_temporary_directory
 from yt8m.schemas.errors import (
@@ -39,7 +39,7 @@ _HOW_IT_ENDS = """\
 exit codes:
   0 done   1 failed   2 user error (the message says which)   3 the gate held the model back
   4 nothing new to retrain on   5 it is not known whether it was done: look at what is named
-  130 interrupted   143 ended by SIGTERM after a checkpoint; the same command continues
+  130 interrupted   143 ended by SIGTERM or SIGHUP after a checkpoint; the same command continues
 
 `yt8m COMMAND --help` explains a command and shows examples.
 """
@@ -48,6 +48,7 @@ exit codes:
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """The console script; code of the user's own is found in the directory that it is called in."""
     leave = Exit()
+    sys.stdout, sys.stderr = listen_to(sys.stdout), listen_to(sys.stderr)
     sys.path.append(str(Path.cwd()))
     leave(run(sys.argv[1:] if argv is None else argv))
 
@@ -96,9 +97,6 @@ def _end(call: Callable[[], int | None], console: Console, *, debug: bool) -> in
     except KeyboardInterrupt:
         console.error("interrupted", EXIT_INTERRUPTED)
         return EXIT_INTERRUPTED
-    except BrokenPipeError:  # `yt8m ... | head`: what was wanted has been read
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_DONE
     except Exception as error:
         if debug:
             traceback.print_exc()

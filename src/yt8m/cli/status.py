@@ -13,6 +13,7 @@ from yt8m.cli.arguments.runs import StatusArguments
 from yt8m.cli.selection import layout_of, record_named
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
 from yt8m.components.console.console import Console
+from yt8m.components.console.listener import is_gone
 from yt8m.pipeline.metadata import ExecutionFacts
 from yt8m.pipeline.results.model_results import executions_of
 from yt8m.pipeline.run.retrain_status import is_scheduled, read_status
@@ -57,6 +58,8 @@ def _changes(args: StatusArguments, console: Console) -> Iterator[tuple[dict[str
             # Not another one that begins meanwhile.
             args = dataclasses.replace(args, run=str(value["run_id"]))
         if not is_running and (named or not _is_scheduled(value)):
+            return
+        if is_gone(sys.stdout):
             return
         time.sleep(_LOOK_EVERY_S)
 

@@ -152,6 +152,13 @@ class Following:
                 return
         raise AssertionError(f"it ended without saying {text!r}:\n{self.said}")
 
+    def abandon(self) -> int:
+        """Read no further; the exit code."""
+        self.process.stderr.close()
+        code = self.process.wait()
+        self._timer.cancel()
+        return code
+
     def end(self, number: int | None = None) -> int:
         """Send a signal, read to the end, and return the exit code."""
         if number is not None:

@@ -41,7 +41,7 @@ class RunArguments(ExecutingArguments):
     nothing changed it ends at once with the outcome that is known.
 
     exit codes: 0 pushed or up to date, 3 held back by the gate, 1 failed, 2 a mistake in what was
-    given, 130 Ctrl-C, 143 SIGTERM.
+    given, 130 Ctrl-C, 143 SIGTERM or SIGHUP.
 
     examples:
       yt8m run smoke --data demo/data --root demo/run --push demo/models
@@ -72,7 +72,8 @@ class RetrainArguments(ExecutingArguments):
     records; one that falls below it is replaced by the newest older version that passes there.
 
     exit codes: 0 pushed or up to date, 3 held back by the gate, 4 nothing new, 1 failed, 2 a
-    mistake in what was given, 130 Ctrl-C, 143 SIGTERM. With --exit-zero, 3 and 4 become 0.
+    mistake in what was given, 130 Ctrl-C, 143 SIGTERM or SIGHUP. With --exit-zero, 3 and 4 become
+    0.
 
     examples:
       yt8m retrain smoke --data demo/data --root demo/run --push demo/models

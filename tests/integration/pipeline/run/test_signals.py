@@ -14,19 +14,24 @@ from yt8m.components.trainer.cluster.stop_signal import StopSignal
 from yt8m.pipeline.run.signals import Interrupted, signals_as_errors
 from yt8m.schemas.errors import Terminated
 
-BOTH = pytest.mark.parametrize(
-    ("number", "kind"), [(signal.SIGTERM, Terminated), (signal.SIGINT, Interrupted)]
+EACH = pytest.mark.parametrize(
+    ("number", "kind"),
+    [
+        (signal.SIGTERM, Terminated),
+        (signal.SIGHUP, Terminated),
+        (signal.SIGINT, Interrupted),
+    ],
 )
 
 
-@BOTH
+@EACH
 def test_a_signal_raises_and_is_told_apart(number, kind):
     with signals_as_errors() as signals, pytest.raises(KeyboardInterrupt):
         signal.raise_signal(number)
     assert isinstance(signals.received, kind)
 
 
-@BOTH
+@EACH
 def test_a_signal_that_trainer_takes_for_itself_is_known_all_the_same(number, kind):
     """As during its export, when its loop obeys no more."""
     with signals_as_errors() as signals:
@@ -37,6 +42,18 @@ def test_a_signal_that_trainer_takes_for_itself_is_known_all_the_same(number, ki
         with pytest.raises(kind):
             signals.refuse_after_signal()
     assert signal_received() is None
+
+
+def test_a_run_under_nohup_outlives_its_terminal():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with signals_as_errors() as signals, StopSignal() as stop:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert not stop.requested
+            assert signals.received is None
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_the_first_signal_counts():
@@ -92,7 +109,7 @@ with signals_as_errors() as signals:
 """
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 143), (signal.SIGINT, 130)])
 def test_a_call_that_hears_no_signal_is_ended_with_its_process(number, code):
     with subprocess.Popen([sys.executable, "-c", DEAF], stdout=subprocess.PIPE, text=True) as busy:
         assert busy.stdout.readline() == "busy\n"
