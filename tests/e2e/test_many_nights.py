@@ -1,0 +1,134 @@
+"""Sixty nights of `yt8m retrain`: the disk stays as it is, and nothing that is needed goes.
+
+Among them are nights that push, that the gate holds back, that fail and that are killed; on some of
+them `yt8m gc` is called while a run, or a rollback, is under way.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from test_retrain import SETTINGS
+from yt8m_runs import Following, Place, generate, yt8m
+
+from yt8m.components.registry.champion import find_champion
+from yt8m.components.registry.versions import in_service, load_version
+from yt8m.pipeline.config import MetadataConfig
+from yt8m.pipeline.metadata import Lineage, open_store
+from yt8m.pipeline.workspace import Layout
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+NIGHTS = 60
+KEEP_RUNS, KEEP_VERSIONS = 5, 2
+SETTLED = 20  # nights, after which everything that is kept is there
+SMALL = (
+    "retention.keep_days=0",
+    f"retention.keep_runs={KEEP_RUNS}",
+    f"pusher.keep_versions={KEEP_VERSIONS}",
+    "retrain.window=1",
+    "validation.on_drift=warn",
+)
+LONG = "trainer.max_steps=1000"
+
+
+class Nights:
+    """A place whose next span arrives each night."""
+
+    def __init__(self, folder: Path) -> None:
+        self.depot = generate(folder / "depot", spans=NIGHTS, train=100, evaluate=50)
+        settings = (*SETTINGS, *SMALL)
+        self.place = Place(folder / "data", folder / "root", folder / "push", settings=settings)
+        self.place.data.mkdir()
+        self.layout = Layout(self.place.root)
+
+    def arrive(self, night: int) -> None:
+        (self.depot / f"span-{night}").rename(self.place.data / f"span-{night}")
+
+    def retrain(self, night: int, *settings: str) -> int:
+        more = [f"--set={setting}" for setting in (f"trainer.seed={night}", *settings)]
+        return self.place.run(*more, command="retrain").returncode
+
+    def kill(self, night: int) -> None:
+        """Kill the run while it trains; meanwhile `gc` is refused, and leaves its checkpoints."""
+        run = self.place.start(f"--set=trainer.seed={night}", f"--set={LONG}", command="retrain")
+        run.until("Trainer running")
+        refused = yt8m("gc", "--root", self.place.root)
+        assert refused.returncode == 1
+        assert "is in use" in refused.stderr
+        while not (saved := self.checkpoints()):
+            time.sleep(0.02)
+        assert run.end(signal.SIGKILL) == -signal.SIGKILL
+        assert yt8m("gc", "--root", self.place.root).returncode == 0
+        assert saved == self.checkpoints()
+
+    def checkpoints(self) -> set[Path]:
+        """The directories that hold checkpoints."""
+        return {path.parent for path in self.layout.checkpoints.glob("*/ckpt-*.index")}
+
+    def clean_during_a_rollback(self) -> None:
+        words = ["models", "rollback", str(self.place.versions()[0]), "--push", self.place.push]
+        rollback = Following([str(word) for word in words], self.place.env)
+        assert yt8m("gc", "--root", self.place.root).returncode == 0
+        assert rollback.end() == 0
+
+    def used(self) -> tuple[int, int]:
+        """Bytes and files below the root, but for MLMD's database."""
+        files = [p for p in self.place.root.rglob("*") if p.is_file() and not p.is_symlink()]
+        files = [p for p in files if p != self.layout.database and p.stat().st_nlink == 1]
+        return sum(p.stat().st_size for p in files), len(files)
+
+    def lost(self) -> list[str]:
+        """What is referred to and is not there."""
+        registry = str(self.place.push)
+        versions = [load_version(registry, n, verify=True) for n in self.place.versions()]
+        lost = [] if versions and find_champion(registry, verify=True) else ["the champion"]
+        lineage = Lineage(open_store(MetadataConfig(), self.layout.database))
+        keys = {version.record.run_key for version in versions}
+        records = self.place.records()
+        lost += [f"a run of {key}" for key in keys - {r["run_key"] for r in records} - {""}]
+        lost += [
+            output.uri
+            for record in records
+            if record["verdict"] in ("pushed", "held back")
+            for execution in lineage.executions(record["run_id"])
+            for output in execution.outputs
+            if not Path(output.uri).exists()
+        ]
+        return lost
+
+
+def test_the_disk_stays_as_it_is_and_nothing_that_is_needed_goes(
+    tmp_path: Path, record_property: pytest.RecordProperty
+) -> None:
+    nights = Nights(tmp_path)
+    used: list[tuple[int, int]] = []
+    for night in range(1, NIGHTS + 1):
+        nights.arrive(night)
+        match night % 6:
+            case 2:
+                assert nights.retrain(night, "gate.gap_threshold=0.999") == 3
+            case 3:  # it diverges
+                assert nights.retrain(night, "trainer.optimizer.learning_rate=1e38") == 1
+            case 4:
+                nights.kill(night)
+                assert nights.retrain(night, LONG) == 0
+            case 5:
+                assert nights.retrain(night) == 0
+                nights.clean_during_a_rollback()
+            case _:
+                assert nights.retrain(night) == 0
+        assert nights.lost() == []
+        assert nights.checkpoints() == set()
+        used.append(nights.used())
+    record_property("used", json.dumps(used))
+    settled, last = used[SETTLED : 2 * SETTLED], used[-SETTLED:]
+    for measure in (0, 1):
+        most = max(each[measure] for each in settled)
+        assert max(each[measure] for each in last) <= 1.02 * most
+    assert len(nights.place.records()) <= KEEP_RUNS + KEEP_VERSIONS + 2  # champion, origin
+    assert in_service(str(nights.place.push)).version == nights.place.versions()[-1]
