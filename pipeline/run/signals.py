@@ -72,7 +72,7 @@ class Signals:
 
 @contextlib.contextmanager
 def signals_as_errors() -> Iterator[Signals]:
-    """In the block, SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt, and are distinguished here."""
+    """In the block, these signals raise KeyboardInterrupt, and are distinguished here."""
     signals = Signals()
 
     def interrupt(number: int, frame: FrameType | None) -> None:

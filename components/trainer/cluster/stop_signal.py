@@ -1,4 +1,4 @@
-"""SIGTERM, SIGHUP, SIGINT or nobody left to train for: a request that the loop obeys between two steps."""
+"""A signal, or nobody left to train for: a request that the loop obeys between two steps."""
 
 from __future__ import annotations
 

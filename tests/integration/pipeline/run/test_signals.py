@@ -109,7 +109,9 @@ with signals_as_errors() as signals:
 """
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 143), (signal.SIGINT, 130)]
+)
 def test_a_call_that_hears_no_signal_is_ended_with_its_process(number, code):
     with subprocess.Popen([sys.executable, "-c", DEAF], stdout=subprocess.PIPE, text=True) as busy:
         assert busy.stdout.readline() == "busy\n"
