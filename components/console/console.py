@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from yt8m.components.console.progress import Progress
+from yt8m.schemas.plain_text import plain
 
 
 class Console:
@@ -31,12 +32,15 @@ class Console:
         """Why the command ends without its result, and with which exit code."""
         if self.as_json:
             print(json.dumps({"error": message, "code": code}), flush=True)
-        lines = message.replace("\n", "\n       ")  # several problems are listed below one another
+        lines = plain(message).replace(
+            "\n", "\n       "
+        )  # several problems are listed below one another
         print(f"error: {lines}", file=sys.stderr, flush=True)
 
     def result(self, value: Mapping[str, Any], text: str) -> None:
         """The command's answer: `value` for machines, `text` for people."""
-        print(json.dumps(value, indent=2, allow_nan=False) if self.as_json else text, flush=True)
+        answer = json.dumps(value, indent=2, allow_nan=False) if self.as_json else plain(text)
+        print(answer, flush=True)
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
         """The rows as an aligned text table, to be handed to `result`."""
@@ -50,7 +54,7 @@ class Console:
 
     def _say(self, message: str) -> None:
         stamp = "" if sys.stderr.isatty() else time.strftime("%Y-%m-%d %H:%M:%S ")
-        print(f"{stamp}{message}", file=sys.stderr, flush=True)
+        print(f"{stamp}{plain(message)}", file=sys.stderr, flush=True)
 
 
 def text_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

@@ -1,4 +1,4 @@
-"""HTML from the templates: everything that is not markup already is escaped.
+"""HTML from the templates: everything that is not markup already is escaped, and text is plain.
 
 A template gets its values from the caller, formats them by the filters, and may call the functions
 of `plots` and `views`.
@@ -19,6 +19,7 @@ from yt8m.components.report import evaluation_views as views
 from yt8m.components.report import formatting, plots
 from yt8m.schemas.config_tree import flatten
 from yt8m.schemas.metric_names import LOSS
+from yt8m.schemas.plain_text import plain
 
 TEMPLATES = Path(__file__).parent / "templates"
 _FILTERS = (
@@ -44,7 +45,7 @@ _FILTERS = (
 
 def render(template: str, /, *, folder: Path = TEMPLATES, **values: object) -> Markup:
     """The template with these values; one of another `folder` may extend and import ours."""
-    return Markup(_environment(folder).get_template(template).render(values).strip())
+    return Markup(plain(_environment(folder).get_template(template).render(values)).strip())
 
 
 @functools.cache

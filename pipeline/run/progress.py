@@ -14,6 +14,7 @@ from typing import Any, TextIO
 from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State
 from yt8m.pipeline.metadata import ArtifactFacts
+from yt8m.schemas.plain_text import plain
 
 _COLOURS = {
     State.WAITING: "dim",
@@ -78,9 +79,9 @@ class ProgressTable:
     def note(self, text: str) -> None:
         """Show a notice above the table, or between its lines."""
         if self._live is not None:
-            self._live.console.print(f"warning: {text}", markup=False, highlight=False)
+            self._live.console.print(f"warning: {plain(text)}", markup=False, highlight=False)
         else:
-            print(f"warning: {text}", file=self._terminal, flush=True)
+            print(f"warning: {plain(text)}", file=self._terminal, flush=True)
 
     def _is_due(self, node: NodeRecord) -> bool:
         """Whether a log should hear how far a component is."""

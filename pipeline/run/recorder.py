@@ -16,6 +16,7 @@ from yt8m.pipeline.run.signals import Interrupted, Signals
 from yt8m.pipeline.run_record import write_record
 from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import Terminated, Yt8mError
+from yt8m.schemas.plain_text import plain
 
 RUNNER_LOG = "runner"
 _TELL_EVERY_S = 2.0
@@ -89,7 +90,7 @@ class Recorder:
             if node.state is State.RUNNING:
                 stopped = dataclasses.replace(node, state=State.STOPPED, error=str(error))
                 self.update(nodes=self.record.with_node(stopped).nodes)
-        print(f"error: {error} ({where})", file=self._capture.terminal, flush=True)
+        print(plain(f"error: {error} ({where})"), file=self._capture.terminal, flush=True)
 
     @property
     def outputs(self) -> RunOutputs:

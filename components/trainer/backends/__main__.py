@@ -20,6 +20,7 @@ from yt8m.components.trainer.job import TrainingJob, parse_job, training_code
 from yt8m.schemas.config_layers import overlay, parse_overrides
 from yt8m.schemas.errors import EXIT_DONE, EXIT_INTERRUPTED, UserError, Yt8mError
 from yt8m.schemas.json_file import fields_of, reading, to_text
+from yt8m.schemas.plain_text import plain
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -41,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Yt8mError as error:
         if args.debug:
             raise
-        print(f"error: {error}", file=sys.stderr, flush=True)
+        print(plain(f"error: {error}"), file=sys.stderr, flush=True)
         return error.exit_code
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED

@@ -18,6 +18,7 @@ from yt8m.pipeline.run_record import display_status, list_runs
 from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.metric_names import GAP
+from yt8m.schemas.plain_text import csv_cell
 
 _SHORT = 90
 
@@ -71,8 +72,8 @@ def _csv(runs: list[dict[str, Any]]) -> str:
     text = io.StringIO()
     columns = list(dict.fromkeys(["run_id", *(name for run in runs for name in run)]))
     writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(runs)
+    writer.writerow({name: csv_cell(name) for name in columns})
+    writer.writerows({name: csv_cell(value) for name, value in run.items()} for run in runs)
     return text.getvalue().rstrip("\n")
 
 

@@ -174,12 +174,8 @@ def test_artifacts_outside_the_root_are_never_touched(root, tmp_path):
 
 
 def test_what_a_failed_or_killed_run_left_goes_with_it(root):
-    failed, _ = root.run(
-        "1", days_old=20, verdict=Verdict.FAILED, state=mlmd.Execution.FAILED
-    )
-    killed, _ = root.run(
-        "2", days_old=19, verdict=Verdict.KILLED, state=mlmd.Execution.RUNNING
-    )
+    failed, _ = root.run("1", days_old=20, verdict=Verdict.FAILED, state=mlmd.Execution.FAILED)
+    killed, _ = root.run("2", days_old=19, verdict=Verdict.KILLED, state=mlmd.Execution.RUNNING)
     kept, _ = root.run("3", days_old=1)
     remove(root.waste(), root.lineage)
     assert not failed.exists()

@@ -38,7 +38,8 @@ EVERY = {"full": full_report(), "failed": failed_report(), "empty": RunReport()}
 VOID = {"meta", "link"}
 # Keys of a report that are no text of the run's.
 OUR_NAMES = {*(metric.name for metric in METRICS), "learning_rate", "candidate", "baseline"}
-ATTACK = """"'><script>alert(1)</script><b onclick='x'>{{ 7 * 7 }}"""
+HIDDEN = "\x00\x1b[2J\u202e\u2066\x9b"
+ATTACK = f""""'><script>alert(1)</script><b onclick='x'>{{{{ 7 * 7 }}}}{HIDDEN}"""
 
 
 class Outline(HTMLParser):
@@ -165,6 +166,7 @@ def test_no_text_of_a_run_becomes_markup_wherever_it_stands() -> None:
     assert attacked.attributes == plain.attributes
     assert page.count("<script") == 1
     assert page.count("{{ 7 * 7 }}") > 300
+    assert not set(HIDDEN) - set("[2J") & set(page)
 
 
 @pytest.mark.parametrize(
