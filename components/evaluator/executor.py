@@ -61,6 +61,7 @@ from yt8m.components.registry.baseline_artifact import (
     baseline_model,
     read_in_service,
     read_passed_over,
+    require_sound,
 )
 from yt8m.components.registry.digests import model_digest
 from yt8m.schemas.config_tree import from_parameter
@@ -100,6 +101,9 @@ class Executor(base_beam_executor.BaseBeamExecutor):
     ) -> None:
         self._log_startup(input_dict, output_dict, exec_properties)
         job = _job(input_dict, output_dict, exec_properties)
+        for name in ("baseline_model", "champion"):
+            if uri := _uri(input_dict, name):
+                require_sound(uri)
         digest = model_digest(job.plan.model)
         notes = check_models(job.plan)
         scored = self._score(job)

@@ -18,7 +18,7 @@ from yt8m.components.artifacts.version_record import (
     VersionRecord,
     parse_record,
 )
-from yt8m.components.registry.versions import InService
+from yt8m.components.registry.versions import DamagedVersionError, InService, wrong_files
 from yt8m.schemas.json_file import JsonFile
 
 _IN_SERVICE_FILE = "in_service.json"
@@ -47,6 +47,23 @@ def baseline_statistics(artifact_uri: str) -> str | None:
 def version_record(artifact_uri: str) -> VersionRecord | None:
     """The record of the version in the artifact; None where there is no version."""
     return read_if_present(storage.join(artifact_uri, SERVING_DIR), RECORD_FILE, parse_record)
+
+
+def require_sound(artifact_uri: str) -> None:
+    """DamagedVersionError where the model is not what was pushed.
+
+    Its files may be those of the registry, by another name: what damages one damages both.
+    """
+    record, model = version_record(artifact_uri), baseline_model(artifact_uri)
+    if record is None or model is None:
+        return
+    if wrong := list(wrong_files(model, record, verify=True)):
+        raise DamagedVersionError(
+            f"version {record.version}, which the model is to be compared with, is damaged: "
+            f"{'; '.join(wrong)} ({model}, the same file as in the registry where both are on one "
+            "file system). `yt8m models verify` says what is damaged there; restore it, or roll "
+            "back, and run again"
+        )
 
 
 def write_passed_over(artifact_uri: str, problems: Sequence[str]) -> None:
