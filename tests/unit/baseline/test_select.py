@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 from registry_models import fake_model, push_fake
 
 from yt8m.components.baseline.config import BaselineChoice, BaselineConfig
-from yt8m.components.baseline.select import replaced_version, select_baseline
+from yt8m.components.baseline.select import copy_to_artifact, replaced_version, select_baseline
+from yt8m.components.registry.baseline_artifact import baseline_model, require_sound
 from yt8m.components.registry.registry_digest import registry_digest
 from yt8m.components.registry.versions import (
     NO_VERSION,
@@ -49,6 +51,35 @@ def test_the_version_that_is_handed_on(
     push_dir: str, version: BaselineChoice | int, digest: str, expected: int
 ) -> None:
     assert number(BaselineConfig(version=version), push_dir, digest) == expected
+
+
+def test_what_is_handed_on_takes_no_space_and_outlives_the_version(
+    push_dir: str, tmp_path: Path
+) -> None:
+    version = select_baseline(BaselineConfig(), push_dir, "")
+    assert version is not None
+    artifact = tmp_path / "artifact"
+    copy_to_artifact(version, str(artifact))
+    model = baseline_model(str(artifact))
+    assert model is not None
+    assert all(
+        Path(model, name).samefile(Path(version.path, name)) for name in version.record.files
+    )
+    shutil.rmtree(version.path)
+    require_sound(str(artifact))
+
+
+def test_damage_in_the_registry_is_noticed_in_what_was_handed_on(
+    push_dir: str, tmp_path: Path
+) -> None:
+    version = select_baseline(BaselineConfig(), push_dir, "")
+    assert version is not None
+    copy_to_artifact(version, str(tmp_path / "artifact"))
+    require_sound(str(tmp_path / "artifact"))
+    with Path(version.path, "saved_model.pb").open("r+b") as file:
+        file.write(b"M")
+    with pytest.raises(DamagedVersionError, match=r"version 3.*is damaged: saved_model.pb"):
+        require_sound(str(tmp_path / "artifact"))
 
 
 def test_the_digest_names_what_is_selected(push_dir: str) -> None:

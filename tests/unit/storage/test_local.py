@@ -21,6 +21,34 @@ def test_a_written_file_is_read_back_and_leaves_no_temporary(tmp_path: Path) -> 
     assert [path.name for path in target.parent.iterdir()] == ["a.json"]
 
 
+def test_a_second_name_is_the_same_file_and_outlives_the_first(tmp_path: Path) -> None:
+    source, target = tmp_path / "version" / "weights", tmp_path / "artifact" / "a" / "weights"
+    storage.write_text(str(source), "1")
+    for text in ("1", "2"):  # also in place of one that is there
+        storage.write_text(str(source), text)
+        storage.hard_link(str(source), str(target))
+        assert target.samefile(source)
+        assert target.read_text() == text
+    storage.write_text(str(source), "3")
+    storage.remove(str(source))
+    assert target.read_text() == "2"
+
+
+@pytest.mark.parametrize("refusal", [errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP])
+def test_where_a_file_can_have_no_second_name_it_is_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: int
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(refusal, os.strerror(refusal))
+
+    monkeypatch.setattr(os, "link", refuse)
+    source, target = tmp_path / "weights", tmp_path / "artifact" / "weights"
+    source.write_text("1")
+    storage.hard_link(str(source), str(target))
+    assert target.read_text() == "1"
+    assert not target.samefile(source)
+
+
 def test_a_failing_writer_leaves_what_was_there(tmp_path: Path) -> None:
     target = tmp_path / "a"
     storage.write_text(str(target), "old")
