@@ -40,6 +40,8 @@ def settle() -> None:
     # A shell's background job ignores Ctrl-C, and so would every process that it starts.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # So does what `nohup` starts with the end of its terminal.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.umask(0o022)
     # bash warns of a locale that is not installed, and programs speak the language of one that is.
     for name in [name for name in os.environ if name == "LANGUAGE" or name.startswith("LC_")]:
