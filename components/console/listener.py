@@ -43,8 +43,10 @@ def listen_to(stream: TextIO) -> TextIO:
     """This process's own stream as a `Listener`; any other, and a closed one, as it is."""
     if stream is None or stream not in (sys.__stdout__, sys.__stderr__):
         return stream
+    stream.flush()
+    # A file object of its own: Python's may know another file under this number, from before a fork.
     return Listener(
-        stream.buffer,
+        open(stream.fileno(), "wb", closefd=False),  # noqa: SIM115  (until the process ends)
         encoding=stream.encoding,
         errors=stream.errors,
         line_buffering=stream.isatty() or stream is sys.__stderr__,
