@@ -44,9 +44,9 @@ def listen_to(stream: TextIO) -> TextIO:
     if stream is None or stream not in (sys.__stdout__, sys.__stderr__):
         return stream
     stream.flush()
-    # A file object of its own: Python's may know another file under this number, from before a fork.
+    # A file object of its own: Python's may know another file by this number, from before a fork.
     return Listener(
-        open(stream.fileno(), "wb", closefd=False),  # noqa: SIM115  (until the process ends)
+        open(stream.fileno(), "wb", closefd=False),
         encoding=stream.encoding,
         errors=stream.errors,
         line_buffering=stream.isatty() or stream is sys.__stderr__,
