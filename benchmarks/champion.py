@@ -71,7 +71,7 @@ def metrics_of(videos: Videos, lift: float, rng: np.random.Generator) -> MetricA
     columns = predict(videos, Skill(lift=lift), rng)
     keys = np.arange(len(counts), dtype=np.uint64)
     rows = Rows(**columns, label_counts=counts, labels=labels, keys=keys)
-    return MetricAccumulator(CLASSES, TOP_K, [rows])
+    return MetricAccumulator(CLASSES, rows, top_k=TOP_K)
 
 
 def draw(videos: Videos, count: int, rng: np.random.Generator) -> Videos:

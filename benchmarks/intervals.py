@@ -95,7 +95,9 @@ class Population:
         labels = self.videos.classes[chosen, :MAX_LABELS][np.arange(MAX_LABELS) < counts[:, None]]
         keys = np.arange(len(chosen), dtype=np.uint64)
         return [
-            MetricAccumulator(CLASSES, TOP_K, [Rows(**columns, label_counts=counts, labels=labels)])
+            MetricAccumulator(
+                CLASSES, Rows(**columns, label_counts=counts, labels=labels), top_k=TOP_K
+            )
             for model in self.models
             for columns in [
                 {name: column[chosen] for name, column in model.items()} | {"keys": keys}
