@@ -12,8 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from test_retrain import SETTINGS
-from yt8m_runs import Following, Place, generate, yt8m
+from yt8m_runs import QUICK, Following, Place, generate, yt8m
 
 from yt8m.components.registry.champion import find_champion
 from yt8m.components.registry.versions import in_service, load_version
@@ -31,7 +30,7 @@ SMALL = (
     f"retention.keep_runs={KEEP_RUNS}",
     f"pusher.keep_versions={KEEP_VERSIONS}",
     "retrain.window=1",
-    "validation.on_drift=warn",
+    "data.splits={train: ['span-{SPAN}/train*'], eval: ['span-{SPAN}/validate*'], test: []}",
 )
 LONG = "trainer.max_steps=1000"
 
@@ -41,7 +40,7 @@ class Nights:
 
     def __init__(self, folder: Path) -> None:
         self.depot = generate(folder / "depot", spans=NIGHTS, train=100, evaluate=50)
-        settings = (*SETTINGS, *SMALL)
+        settings = (*QUICK, *SMALL)
         self.place = Place(folder / "data", folder / "root", folder / "push", settings=settings)
         self.place.data.mkdir()
         self.layout = Layout(self.place.root)
