@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from http_double import listening
 from kfp_launcher import Launcher, LauncherError
-from kfp_server import KfpServer, serve
+from kfp_server import KfpServer
 from kubeflow_facts import VERSIONS
 from records import encode_record, make_dataset, read_all, write_all
 
@@ -85,7 +86,7 @@ def test_three_nights_of_retraining_pushed_pushed_and_held_back(tmp_path):
     data, push_dir = tmp_path / "data", tmp_path / "push"
     file = compile_pipeline(tmp_path)
     server, launcher = KfpServer(), Launcher(tmp_path / "cluster")
-    with serve(server) as host:
+    with listening(server) as host:
         assert run(["kubeflow", "upload", str(file), "--host", host]) == 0
         schedule = ["kubeflow", "schedule", "smoke", "--cron", "0 3 * * *", "--host", host]
         for name, value in {

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from kfp_server import KfpServer, serve, serve_tls
+from http_double import listening
+from kfp_server import KfpServer
 from kubeflow_facts import NEWEST, VERSIONS
 
 from yt8m.cli.kubeflow_upload import upload
@@ -56,7 +57,7 @@ def server():
 
 @pytest.fixture
 def host(server):
-    with serve(server) as address:
+    with listening(server) as address:
         yield address
 
 
@@ -134,7 +135,7 @@ def test_lists_are_read_page_by_page(client, server):
         {"status": 502},
         {"status": 503, "headers": {"Retry-After": "1"}},
         {"status": 429},
-        {"drop": True},
+        {},
         {"hang_s": 0.4},
     ],
 )
@@ -182,7 +183,7 @@ def test_a_name_that_the_server_cannot_keep_is_refused_before_anything_is_sent(v
     limits = VERSIONS[NEWEST].longest_name  # the shortest columns of all
     assert all(VERSIONS[version].longest_name[what] >= n for what, n in limits.items())
     server = KfpServer(version=version)
-    with serve(server) as host:
+    with listening(server) as host:
         client = _client(host)
         launch = _launch(client, spec_file)
         before = len(server.requests)
@@ -212,7 +213,7 @@ def test_the_limits_are_those_that_the_real_servers_have():
 
 def test_an_unsure_create_is_looked_for_before_it_is_sent_again(client, server, spec_file):
     launch = _launch(client, spec_file)
-    server.fail("POST /runs$", drop=True, after=True)
+    server.fail("POST /runs$", after=True)
     client.start_run(launch)
     assert server.count("POST /runs$") == 1
 
@@ -243,7 +244,7 @@ def test_the_wait_honours_what_the_server_asks_for(server, host):
 
 def test_a_deletion_whose_answer_was_lost_is_a_deletion(client, server, spec_file):
     made = client.create_schedule(_launch(client, spec_file), NIGHTLY, enabled=True)
-    server.fail("DELETE", drop=True, after=True)
+    server.fail("DELETE", after=True)
     client.delete_schedule(made.id)
     assert server.schedules == {}
 
@@ -552,7 +553,7 @@ def test_the_workflow_itself_is_no_step_and_an_id_of_a_node_no_pod(client, serve
 
 def test_waiting_outlasts_a_server_that_is_away_for_minutes(client, server, spec_file):
     run = client.start_run(_launch(client, spec_file))
-    server.fail("GET /runs", drop=True, times=30)  # 3 attempts each: away for 10 looks
+    server.fail("GET /runs", times=30)  # 3 attempts each: away for 10 looks
     seconds = 0.0
 
     def sleep(each):
@@ -572,7 +573,7 @@ def test_a_server_that_stays_away_leaves_the_outcome_unknown_which_is_no_failure
     client, server, spec_file
 ):
     run = client.start_run(_launch(client, spec_file))
-    server.fail("GET /runs", drop=True, times=999)
+    server.fail("GET /runs", times=999)
     clock = iter(range(0, 10_000, 60))
     polling = Polling(sleep=lambda s: None, clock=lambda: float(next(clock)))
     with pytest.raises(UnknownOutcomeError, match=f"yt8m kubeflow wait {run.id}") as error:
@@ -596,7 +597,7 @@ def test_a_file_may_have_any_name(client, server, spec_file, tmp_path):
 
 
 def test_a_certificate_that_nobody_knows_leads_to_the_flag(server):
-    with serve_tls(server) as host, pytest.raises(RefusedError, match="--ca-file"):
+    with listening(server, tls="adhoc") as host, pytest.raises(RefusedError, match="--ca-file"):
         _client(host).pipelines()
 
 

@@ -5,7 +5,8 @@ import uuid
 
 import pytest
 import yaml
-from kfp_server import KfpServer, serve
+from http_double import listening
+from kfp_server import KfpServer
 
 from yt8m.cli.main import run
 
@@ -25,7 +26,7 @@ SPEC = {
 def server():
     server = KfpServer()
     server.token = "s3cret"
-    with serve(server) as host:
+    with listening(server) as host:
         server.host = host
         yield server
     assert server.violations == []

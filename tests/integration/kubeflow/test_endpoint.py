@@ -13,7 +13,8 @@ import uuid
 import pytest
 import yaml
 from golden_specs import GOLDEN
-from kfp_server import KfpServer, serve
+from http_double import listening
+from kfp_server import KfpServer
 
 from yt8m.cli.main import run
 from yt8m.kubeflow.server.connection import load_connection
@@ -23,7 +24,7 @@ from yt8m.kubeflow.server.http import HttpTransport
 @pytest.fixture(params=["the double", pytest.param("KFP_ENDPOINT", marks=pytest.mark.real)])
 def host(request, monkeypatch):
     if request.param == "the double":
-        with serve(KfpServer()) as host:
+        with listening(KfpServer()) as host:
             yield host
     elif given := os.environ.get(request.param):
         yield given

@@ -696,7 +696,7 @@ def test_a_refusal_of_what_was_allowed_before_is_waited_for(
 
         def refuse():
             began.append(course.time)
-            server.refuse(pattern, times=times)
+            server.lack_roles(pattern, times=times)
 
         if not is_allowed_before:
             refuse()

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from http_double import listening
 from kfp_schema import check_by_models, check_by_openapi
-from kfp_server import KfpServer, serve
+from kfp_server import KfpServer
 
 from yt8m.cli.kubeflow_upload import upload
 from yt8m.kubeflow.server.client import KfpClient, Timing
@@ -41,7 +42,7 @@ def test_a_whole_course_of_commands_fits_the_real_api(check, tmp_path):
     server = KfpServer(check)
     file = tmp_path / "pipeline.yaml"
     file.write_text(yaml.safe_dump(SPEC))
-    with serve(server) as host:
+    with listening(server) as host:
         client = KfpClient(HttpTransport(Connection(host=host)), owner="anna")
         upload(client, str(file))
         wanted = LaunchOptions(pipeline="yt8m-test", name="nightly", parameters=["span=3"])

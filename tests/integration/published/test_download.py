@@ -72,7 +72,7 @@ def test_the_parts_are_the_whole(tmp_path):
 def test_a_fault_that_passes_is_overcome(tmp_path, fault):
     with dataset_server(FILES) as server:
         for name in NAMES[:4]:
-            server.faults[name] = [fault]
+            server.faults_of[name] = [fault]
         done = fetch(server, tmp_path, NAMES[:4])
     assert files_in(tmp_path) == {name: content(name) for name in NAMES[:4]}
     assert done.fetched == 4
@@ -81,7 +81,7 @@ def test_a_fault_that_passes_is_overcome(tmp_path, fault):
 def test_what_broke_off_is_continued_also_by_the_next_run(tmp_path):
     name = NAMES[3]
     with dataset_server(FILES) as server:
-        server.faults[name] = ["cut", "503", "503", "503"]
+        server.faults_of[name] = ["cut", "503", "503", "503"]
         with pytest.raises(StorageError, match=r"HTTP 503.*what has come is kept"):
             fetch(server, tmp_path, [name])
         begun = files_in(tmp_path)
@@ -96,7 +96,7 @@ def test_what_broke_off_is_continued_also_by_the_next_run(tmp_path):
 def test_a_server_that_knows_no_ranges_sends_the_whole_again(tmp_path):
     name = NAMES[0]
     with dataset_server(FILES) as server:
-        server.faults[name] = ["cut", "whole"]
+        server.faults_of[name] = ["cut", "whole"]
         fetch(server, tmp_path, [name])
     assert files_in(tmp_path) == {name: content(name)}
 
@@ -112,7 +112,7 @@ def test_a_begun_file_of_other_content_is_fetched_anew(tmp_path, begun):
 
 def test_wrong_content_twice_names_the_file_and_leaves_nothing_under_its_name(tmp_path):
     with dataset_server(FILES) as server:
-        server.faults[NAMES[0]] = ["wrong", "wrong"]
+        server.faults_of[NAMES[0]] = ["wrong", "wrong"]
         with pytest.raises(DataError, match=rf"{NAMES[0]}: its MD5 is not the plan's"):
             fetch(server, tmp_path, NAMES[:1])
     assert files_in(tmp_path) == {}

@@ -11,21 +11,21 @@ import itertools
 import os
 import re
 import signal
-import ssl
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import requests
+from http_double import HttpDouble, listening
 from kube_api import KubeApi, KubeError
 from pod_network import GATEWAY, address_of, dns, plug_in
+from werkzeug import Request
+from werkzeug.routing import Map, Rule
 
 NODE = "here"
 PORT, API_PORT = 10250, 6443
@@ -84,7 +84,7 @@ class Kubelet:
     def running(self, certificate: tuple[Path, Path]) -> Iterator[None]:
         _register_node(self._api)
         thread = threading.Thread(target=self._work)
-        with dns(self._look_up), self._logs_served(certificate):
+        with dns(self._look_up), listening(_Logs(self), f"{GATEWAY}:{PORT}", certificate):
             thread.start()
             try:
                 yield
@@ -165,22 +165,6 @@ class Kubelet:
     def log_of(self, namespace: str, name: str) -> Path | None:
         """The newest of that name; every pod leaves its log behind."""
         return self._logs.get((namespace, name))
-
-    @contextlib.contextmanager
-    def _logs_served(self, certificate: tuple[Path, Path]) -> Iterator[None]:
-        """What the API server asks a kubelet for when somebody reads a pod's log."""
-        server = ThreadingHTTPServer((GATEWAY, PORT), _handler(self))
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*certificate)
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1})
-        thread.start()
-        try:
-            yield
-        finally:
-            server.shutdown()
-            server.server_close()
-            thread.join()
 
 
 class _Pod:
@@ -286,34 +270,24 @@ class _Pod:
         return ended
 
 
-def _handler(kubelet: Kubelet) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            url = urlsplit(self.path)
-            _, kind, namespace, pod, _ = url.path.split("/")
-            log = kubelet.log_of(namespace, pod) if kind == "containerLogs" else None
-            query = {name: values[0] for name, values in parse_qs(url.query).items()}
-            text = _lines(log, query) if log is not None and log.exists() else ""
-            self.send_response(404 if log is None else 200)
-            self.send_header("Content-Length", str(len(text.encode())))
-            self.end_headers()
-            self.wfile.write(text.encode())
+class _Logs(HttpDouble):
+    """What the API server asks a kubelet for when somebody reads a pod's log."""
 
-        def log_message(self, *args: Any) -> None:
-            pass
+    routes = Map([Rule("/containerLogs/<space>/<pod>/<container>", endpoint="read")])
 
-    return Handler
+    def __init__(self, kubelet: Kubelet) -> None:
+        super().__init__()
+        self._log_of = kubelet.log_of
 
-
-def _lines(log: Path, query: Mapping[str, str]) -> str:
-    """A log, as it is asked for."""
-    since = ""
-    if "sinceSeconds" in query:
-        since = _time(time.time() - int(query["sinceSeconds"]), fraction=True)
-    lines = [ln for ln in log.read_text(encoding="utf-8").splitlines(keepends=True) if ln >= since]
-    if query.get("timestamps") == "true":
-        return "".join(lines)
-    return "".join(line.partition(" ")[2] for line in lines)
+    def read(self, request: Request, space: str, pod: str, container: str) -> str:
+        log, since = self._log_of(space, pod), ""
+        if log is None or not log.exists():
+            return "" if log else self.refuse(404, f"{pod} has no log")
+        if "sinceSeconds" in request.args:
+            since = _time(time.time() - int(request.args["sinceSeconds"]), fraction=True)
+        lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
+        is_stamped = request.args.get("timestamps") == "true"
+        return "".join(ln if is_stamped else ln.partition(" ")[2] for ln in lines if ln >= since)
 
 
 def _register_node(api: KubeApi) -> None:

@@ -6,9 +6,14 @@ Observed by running the projects' own drivers, launchers, API servers and contro
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
+_RECORDS = Path(__file__).parents[2] / "golden" / "kubeflow" / "records"
+_JOBS = json.loads((_RECORDS / "training_jobs.json").read_text(encoding="utf-8"))
 _SHORT = {"pipeline": 128, "experiment": 128, "version": 127, "run": 255, "schedule": 255}
 
 
@@ -43,71 +48,48 @@ NEWEST = "2.17.0"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ended:
-    """The condition of a job that is over."""
-
-    type: str
-    reason: str
-    message: str  # of `job`
-
-
-@dataclass(frozen=True, kw_only=True)
 class Operator:
-    """How a controller serves its kind of job, and what it makes of one."""
+    """How a controller serves its kind of job: as recorded of one, with Kubernetes 1.34.4."""
 
-    version: str  # that was run, with Kubernetes 1.34.4
-    plural: str
-    group: str
-    api: str
-    pod: str  # what it calls the pod `index` of `role` in `job`
+    kind: str
     name_label: str
     role_label: str
     index_label: str
-    succeeded: Ended
-    failed: Ended
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = _JOBS[self.kind]
+        return found
+
+    @property
+    def collection(self) -> tuple[str, str, str]:
+        """Group, version and plural."""
+        group, _, version = self.record["succeeded"]["apiVersion"].partition("/")
+        return group, version, f"{self.kind.lower()}s"
 
     def pod_name(self, job: str, role: str, index: int) -> str:
-        return self.pod.format(job=job, role=role, index=index)
+        """As of the recorded chief; what Kubernetes appends by chance stays the same."""
+        name = next(iter(self.record["pods"])).replace(self.record["succeeded"]["name"], job)
+        return str(name).replace("-chief-0", f"-{role}-{index}", 1)
+
+    def condition(self, job: str, *, succeeded: bool) -> dict[str, str]:
+        """What a job that is over has for its last condition."""
+        ended = self.record["succeeded" if succeeded else "failed"]
+        last = ended["conditions"][-1]
+        return {**last, "message": last["message"].replace(ended["name"], job)}
 
 
 OPERATORS: Mapping[str, Operator] = {
     "TFJob": Operator(
-        version="1.8.1",
-        plural="tfjobs",
-        group="kubeflow.org",
-        api="v1",
-        pod="{job}-{role}-{index}",
+        kind="TFJob",
         name_label="training.kubeflow.org/job-name",
         role_label="training.kubeflow.org/replica-type",
         index_label="training.kubeflow.org/replica-index",
-        succeeded=Ended(
-            type="Succeeded",
-            reason="TFJobSucceeded",
-            message="TFJob team/{job} successfully completed.",
-        ),
-        failed=Ended(
-            type="Failed",
-            reason="TFJobFailed",
-            message="Job {job} has failed because it has reached the specified backoff limit",
-        ),
     ),
     "JobSet": Operator(
-        version="0.8.0",
-        plural="jobsets",
-        group="jobset.x-k8s.io",
-        api="v1alpha2",
-        pod="{job}-{role}-{index}-0-zfx7d",  # the Job's index in a set of one, and chance
+        kind="JobSet",
         name_label="jobset.sigs.k8s.io/jobset-name",
         role_label="jobset.sigs.k8s.io/replicatedjob-name",
         index_label="jobset.sigs.k8s.io/job-index",
-        succeeded=Ended(
-            type="Completed", reason="AllJobsCompleted", message="jobset completed successfully"
-        ),
-        failed=Ended(
-            type="Failed",
-            reason="ReachedMaxRestarts",
-            message="jobset failed due to reaching max number of restarts "
-            "(first failed job: {job}-chief-0)",
-        ),
     ),
 }

@@ -11,22 +11,22 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import json
-import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import grpc
 import numpy as np
 import tensorflow as tf
+from http_double import HttpDouble, listening, respond
 from tensorflow_serving.apis.predict_pb2 import PredictRequest, PredictResponse
 from tensorflow_serving.apis.prediction_service_pb2_grpc import (
     PredictionServiceServicer,
     add_PredictionServiceServicer_to_server,
 )
+from werkzeug import Request, Response
+from werkzeug.routing import Map, Rule
 
 _DEFAULT = "serving_default"
 
@@ -47,16 +47,9 @@ def serving(directory: str, *, name: str) -> Iterator[Server]:
     add_PredictionServiceServicer_to_server(_Service(model), remote)
     port = remote.add_insecure_port("127.0.0.1:0")
     remote.start()
-    rest = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Rest,), {"model": model}))
-    thread = threading.Thread(target=rest.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield Server(grpc_port=port, rest_port=rest.server_port)
-    finally:
-        rest.shutdown()
-        thread.join()
-        rest.server_close()
-        remote.stop(None).wait()
+    with listening(_Rest(model)) as url:
+        yield Server(grpc_port=port, rest_port=int(url.rpartition(":")[2]))
+    remote.stop(None).wait()
 
 
 class _Model:
@@ -94,13 +87,18 @@ class _Service(PredictionServiceServicer):
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, error.message)
 
 
-class _Rest(BaseHTTPRequestHandler):
-    model: _Model
+class _Rest(HttpDouble):
+    routes = Map([Rule("/v1/models/<name>:predict", endpoint="predict", methods=["POST"])])
 
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        name, _, verb = self.path.removeprefix("/v1/models/").partition(":")
-        assert verb == "predict"
+    def __init__(self, model: _Model) -> None:
+        super().__init__()
+        self.model = model
+
+    def error(self, status: int, message: str) -> Response:
+        return respond({"error": message}, status)
+
+    def predict(self, http: Request, name: str) -> Any:
+        body = http.get_json(force=True)
         request = PredictRequest()
         request.model_spec.name = name
         request.model_spec.signature_name = body.get("signature_name", _DEFAULT)
@@ -114,25 +112,12 @@ class _Rest(BaseHTTPRequestHandler):
                 for key, value in self.model.predict(request).outputs.items()
             }
         except (LookupError, tf.errors.InvalidArgumentError) as error:
-            self._answer(400, {"error": str(error)})
-            return
+            self.refuse(400, str(error))
         if "inputs" in body:  # one output stands without its name
             single = next(iter(outputs.values())) if len(outputs) == 1 else outputs
-            self._answer(200, {"outputs": single})
-            return
+            return {"outputs": single}
         rows = zip(*outputs.values(), strict=True)
-        self._answer(200, {"predictions": [dict(zip(outputs, row, strict=True)) for row in rows]})
-
-    def _answer(self, status: int, value: Mapping[str, Any]) -> None:
-        data = json.dumps(value).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: object) -> None:
-        """Says nothing."""
+        return {"predictions": [dict(zip(outputs, row, strict=True)) for row in rows]}
 
 
 def _columns(body: Mapping[str, Any], specs: Mapping[str, tf.TensorSpec]) -> dict[str, Any]:
