@@ -30,12 +30,8 @@ from yt8m_runs import COMPONENTS, QUICK, Place, generate
 
 from chaos.processes import SIGNAL_S, Command, HungError
 from chaos.trials import FULL_DISK, INT, KILL, OUTSIDE, TERM, Trial
-from yt8m.components.registry.versions import (
-    ForeignVersionError,
-    list_versions,
-    load_version,
-)
-from yt8m.schemas.errors import UserError
+from chaos.writers import registry_flaws
+from yt8m.components.registry.versions import list_versions
 
 SPANS = (1, 2, 3)
 _SIGNALS = {KILL: signal.SIGKILL, TERM: signal.SIGTERM, INT: signal.SIGINT}
@@ -288,19 +284,11 @@ def _versions(push: Path) -> dict[int, str]:
 
 def _flaws(push: Path, before: dict[int, str]) -> Iterator[str]:
     """What can be seen of the registry that is not whole, or is not what it was."""
+    yield from registry_flaws(str(push), foreign=_FOREIGN)
     after = _versions(push)
     for number, digest in after.items():
-        try:
-            load_version(str(push), number, verify=True)
-        except ForeignVersionError:
-            if number != _FOREIGN:
-                yield f"version {number} is there without its record"
-        except UserError as error:
-            yield f"half visible: {error}"
         if before.get(number, digest) != digest:
             yield f"version {number} was changed"
-    if _FOREIGN not in after:
-        yield "the foreign model is gone"
     if before and after and max(after) < max(before):
         yield f"version {max(before)} is gone"
 
