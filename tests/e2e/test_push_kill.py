@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
+from functools import partial
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-import pushing
 import pytest
+from chaos import forks
+from chaos.rivals import push_often
 from registry_models import fake_model
 
 from yt8m.components.registry.versions import list_versions, load_version, newest
@@ -21,20 +21,21 @@ from yt8m.components.registry.versions import list_versions, load_version, newes
 pytestmark = pytest.mark.e2e
 
 
-def start(
-    model: str, push_dir: Path, *, keep: int, count: int, kill_at: int = 0
-) -> subprocess.Popen:
+def start(model: str, push_dir: Path, *, keep: int, count: int) -> BaseProcess:
     """A pushing process, as soon as it is about to push."""
-    script = str(pushing.__file__)
-    arguments = [model, str(push_dir), str(keep), str(count), str(kill_at)]
-    process = subprocess.Popen(
-        [sys.executable, script, *arguments],
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(Path(script).parent)},
-    )
-    assert process.stdout is not None
-    process.stdout.readline()
+    action = partial(push_often, model, str(push_dir), keep=keep, count=count)
+    log = Path(f"{model}.said")
+    log.write_text("")
+    process = forks.start(action, log=log)
+    while process.exitcode is None and not log.read_text():
+        time.sleep(0.001)
     return process
+
+
+def push(model: str, push_dir: Path, *, keep: int, count: int = 1, kill_at: int = 0) -> int:
+    """The exit code of a process that pushes, killed before an operation of that number."""
+    action = partial(push_often, model, str(push_dir), keep=keep, count=count)
+    return forks.run_until(action, kill_at=kill_at, below=push_dir, log=Path(f"{model}.said"))
 
 
 def check_versions(push_dir: Path) -> tuple[int, ...]:
@@ -52,7 +53,7 @@ def rubbish(push_dir: Path) -> list[str]:
 def test_a_push_killed_before_any_of_its_operations_leaves_whole_versions(tmp_path: Path) -> None:
     model = fake_model(tmp_path / "model", variables_bytes=100_000)
     two = tmp_path / "two"
-    assert start(model, two, keep=2, count=2).wait(60) == 0
+    assert push(model, two, keep=2, count=2) == 0
     push_dir = tmp_path / "push"
     seen: Counter[tuple[int, ...]] = Counter()
     left_rubbish = kill_at = 0
@@ -61,7 +62,7 @@ def test_a_push_killed_before_any_of_its_operations_leaves_whole_versions(tmp_pa
         kill_at += 1
         shutil.rmtree(push_dir, ignore_errors=True)
         shutil.copytree(two, push_dir)
-        code = start(model, push_dir, keep=2, count=1, kill_at=kill_at).wait(60)
+        code = push(model, push_dir, keep=2, kill_at=kill_at)
         numbers = check_versions(push_dir)
         seen[numbers] += 1
         if code == 0:
@@ -69,7 +70,7 @@ def test_a_push_killed_before_any_of_its_operations_leaves_whole_versions(tmp_pa
         assert code == -signal.SIGKILL
         left_rubbish += bool(rubbish(push_dir))
         if left_rubbish % 8 == 1:  # now and then: the next push clears it away
-            assert start(model, push_dir, keep=2, count=1).wait(60) == 0
+            assert push(model, push_dir, keep=2) == 0
             assert rubbish(push_dir) == []
             assert len(check_versions(push_dir)) == 2
 
@@ -96,12 +97,13 @@ def test_versions_stay_whole_while_pushers_work_side_by_side_and_are_killed(tmp_
         finally:
             for pusher in pushers:
                 pusher.kill()
-                assert pusher.wait(60) == -signal.SIGKILL
+                pusher.join(60)
+                assert pusher.exitcode == -signal.SIGKILL
         numbers = check_versions(push_dir)
         assert numbers == tuple(sorted(set(numbers)))
         assert not numbers or numbers[-1] >= highest
     assert highest > 10
-    assert start(models[0], push_dir, keep=3, count=1).wait(60) == 0
+    assert push(models[0], push_dir, keep=3) == 0
     assert rubbish(push_dir) == []
     assert len(check_versions(push_dir)) == 3
 
@@ -110,5 +112,7 @@ def test_two_pushers_give_every_push_a_number_of_its_own(tmp_path: Path) -> None
     push_dir = tmp_path / "push"
     models = [fake_model(tmp_path / f"model-{i}") for i in range(3)]
     pushers = [start(model, push_dir, keep=100, count=10) for model in models]
-    assert [pusher.wait(120) for pusher in pushers] == [0, 0, 0]
+    for pusher in pushers:
+        pusher.join(120)
+    assert [pusher.exitcode for pusher in pushers] == [0, 0, 0]
     assert check_versions(push_dir) == tuple(range(1, 31))

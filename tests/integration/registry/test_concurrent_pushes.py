@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-import judged_push
 import pytest
+from chaos.rivals import push_judged
 from gcs_server import gcs_server
 from registry_models import blessed_record, fake_model
 from s3_server import s3_server
@@ -54,30 +51,6 @@ def registry(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return f"{request.getfixturevalue(bucket)}/{uuid.uuid4().hex}/push"
 
 
-def start(model: str, registry: str) -> subprocess.Popen[str]:
-    """A process that has looked at what is in service, and waits."""
-    script = str(judged_push.__file__)
-    process = subprocess.Popen(
-        [sys.executable, script, model, registry],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(script).parent)},
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    return process
-
-
-def answers(pushers: list[subprocess.Popen[str]]) -> list[str]:
-    """All are let go at once."""
-    for pusher in pushers:
-        assert pusher.stdin is not None
-        pusher.stdin.write("\n")
-        pusher.stdin.flush()
-    return sorted(pusher.communicate(timeout=120)[0].strip() for pusher in pushers)
-
-
 @pytest.mark.parametrize("first", [True, False], ids=["over a version", "into an empty registry"])
 def test_of_pushers_that_saw_the_same_version_one_replaces_it(
     tmp_path: Path, registry: str, first: bool
@@ -86,9 +59,8 @@ def test_of_pushers_that_saw_the_same_version_one_replaces_it(
         push(fake_model(tmp_path / "first"), registry, blessed_record())
     before = list_versions(registry)
     models = [fake_model(tmp_path / f"model-{i}") for i in range(PUSHERS)]
-    pushers = [start(model, registry) for model in models]
 
-    said = answers(pushers)
+    said = push_judged(models, registry)
 
     assert said[1:] == ["held"] * (PUSHERS - 1)
     assert list_versions(registry) == (*before, int(said[0]))

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 _ON_FILES = ("open", "os.", "shutil.", "fcntl.")
@@ -20,15 +21,8 @@ _HANG_S = 300.0
 def run_until(
     action: Callable[[], object], *, kill_at: int = 0, below: Path | None = None, log: Path
 ) -> int:
-    """The exit code of `action` in a process of its own; what it says goes into `log`.
-
-    With `kill_at` it is killed just before its operation of that number: on files `below` a
-    directory, or requests to a server where there is none. Python's audit events tell of each.
-    """
-    process = _context().Process(
-        target=_be, args=(action, kill_at, below, log, dict(os.environ)), daemon=True
-    )
-    process.start()
+    """The exit code of `action` in a process of its own, as `start` has it."""
+    process = start(action, kill_at=kill_at, below=below, log=log)
     process.join(_HANG_S)
     if process.exitcode is None:
         process.kill()
@@ -36,8 +30,22 @@ def run_until(
     return process.exitcode
 
 
+def start(
+    action: Callable[[], object], *, kill_at: int = 0, below: Path | None = None, log: Path
+) -> BaseProcess:
+    """`action` in a process of its own; what it says goes into `log`.
+
+    With `kill_at` it is killed just before its operation of that number: on files `below` a
+    directory, or requests to a server where there is none. Python's audit events tell of each.
+    """
+    arguments = (action, kill_at, below, log, dict(os.environ))
+    process = context().Process(target=_be, args=arguments, daemon=True)
+    process.start()
+    return process
+
+
 @functools.cache
-def _context() -> multiprocessing.context.ForkServerContext:
+def context() -> multiprocessing.context.ForkServerContext:
     """A process that has imported what writers need, and has no thread, forks: a fork of one that
     has threads may hang on what they held."""
     context = multiprocessing.get_context("forkserver")
@@ -69,6 +77,7 @@ def _be(
             print(f"{type(error).__name__}: {error}", file=sys.stderr)
     finally:
         with contextlib.suppress(OSError):
+            sys.stdout.flush()
             sys.stderr.flush()
         os._exit(code)
 

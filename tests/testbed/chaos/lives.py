@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from registry_models import fake_model
+from requirements import is_there
 from yt8m_runs import COMPONENTS, QUICK, Place, generate
 
 from chaos.processes import SIGNAL_S, Command, HungError
@@ -109,7 +110,7 @@ def lives(
             yield trial
             count += 1
         blows = blows[max(count, 1) :]
-    if full_disks and can_mount():
+    if full_disks and is_there("tmpfs mounts"):
         yield from _on_a_small_disk(work, chance, iter([FULL_DISK] * full_disks))
 
 
@@ -316,11 +317,6 @@ def new_world(work: Path, base: Path, *, disk: Path | None = None) -> World:
         shutil.copytree(work / "foreign", foreign)
     place = Place(data=work / "data", root=base / "root", push=base / "push", settings=_SETTINGS)
     return World(place=place, base=base, disk=disk)
-
-
-def can_mount() -> bool:
-    command = ["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def _on_a_small_disk(work: Path, chance: random.Random, blows: Iterator[str]) -> Iterator[Trial]:

@@ -5,22 +5,23 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import subprocess
-import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from threading import Barrier
 
-import judged_push
 from registry_models import blessed_record, fake_model
 from yt8m_runs import QUICK, Place, generate
 
+from chaos.forks import context, start
 from chaos.processes import Command, HungError
 from chaos.trials import Trial
 from chaos.writers import registry_flaws
+from yt8m.components.registry.outcomes import StaleBaselineError
 from yt8m.components.registry.push import push
-from yt8m.components.registry.versions import list_versions, load_version
+from yt8m.components.registry.versions import in_service, list_versions, load_version
 
 _HANG_S = 120
 
@@ -40,37 +41,46 @@ def rivals(
 def _two_pushers(work: Path) -> Trial:
     registry = str(work / "push")
     push(fake_model(work / "first"), registry, blessed_record())
-    pushers = [_start_pusher(fake_model(work / name), registry) for name in ("a", "b")]
-    said = []
-    for pusher in pushers:
-        assert pusher.stdin is not None
-        pusher.stdin.write("\n")
-        pusher.stdin.flush()
-    for pusher in pushers:
-        try:
-            said.append(pusher.communicate(timeout=_HANG_S)[0].strip())
-        except subprocess.TimeoutExpired:
-            pusher.kill()
-            said.append("it hung")
+    said = push_judged([fake_model(work / name) for name in ("a", "b")], registry)
     lost = list(registry_flaws(registry, foreign=None))
-    if sorted(said) != ["2", "held"] or list_versions(registry) != (1, 2):
+    if said != ["2", "held"] or list_versions(registry) != (1, 2):
         lost.append(f"they said {said}, and versions {list_versions(registry)} are there")
     shutil.rmtree(work)
     return Trial(kind="rivals", part="two pushers", blow="at once", lost=lost)
 
 
-def _start_pusher(model: str, registry: str) -> subprocess.Popen[str]:
-    script = str(judged_push.__file__)
-    process = subprocess.Popen(
-        [sys.executable, "-W", "ignore", script, model, registry],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(script).parent)},
-    )
-    assert process.stdout is not None
-    process.stdout.readline()  # it has looked at what is in service
-    return process
+def push_judged(models: Sequence[str], registry: str) -> list[str]:
+    """Push all models at once, each compared with what was in service before any of them.
+
+    What their processes said, sorted: a new version's number, or "held".
+    """
+    barrier = context().Barrier(len(models))
+    logs = [Path(f"{model}.said") for model in models]
+    pushers = [
+        start(partial(_push_judged, model, registry, barrier), log=log)
+        for model, log in zip(models, logs, strict=True)
+    ]
+    for pusher in pushers:
+        pusher.join(_HANG_S)
+        pusher.kill()
+    return sorted(log.read_text().strip() for log in logs)
+
+
+def _push_judged(model: str, registry: str, barrier: Barrier) -> None:
+    judged = in_service(registry)
+    barrier.wait()
+    try:
+        print(push(model, registry, blessed_record(), replaces=judged).number)
+    except StaleBaselineError:
+        print("held")
+
+
+def push_often(model: str, registry: str, *, keep: int, count: int) -> None:
+    """Each push has other content, or it would find its files there already."""
+    print("ready", flush=True)
+    for _ in range(count):
+        (Path(model) / "variables" / "variables.index").write_bytes(os.urandom(50))
+        push(model, registry, blessed_record(), keep=keep)
 
 
 def _two_runs(work: Path, chance: random.Random, *, one_root: bool) -> Trial:

@@ -7,6 +7,7 @@ it leaves where nobody is killed.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 import random
 import shutil
@@ -16,6 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ingesting import ingest_directory
 from records import TINY, flip_byte_in_record, make_dataset
@@ -49,57 +51,88 @@ _FOREIGN = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Writer:
-    """What is written in a directory: how it is before, the writing, what may be seen after."""
+    """What is written at a place: how it is before, the writing, what may be seen after."""
 
     part: str
-    prepare: Callable[[Path], object]
-    write: Callable[[Path], object]
-    flaws: Callable[[Path], Iterator[str]]  # at any moment
-    result: Callable[[Path], object]  # what is there in the end
+    prepare: Callable[[Any], object] = lambda place: None
+    write: Callable[[Any], object]
+    flaws: Callable[[Any], Iterator[str]]  # at any moment
+    result: Callable[[Any], object]  # what is there in the end
 
 
 def registry_writers(work: Path, chance: random.Random, *, stride: int = 1) -> Iterator[Trial]:
     """Each that changes a registry, killed before every `stride`-th of its operations."""
     for writer in _REGISTRY_WRITERS:
-        yield from _sweep(writer, work / "here", chance.randrange(1, stride + 1), stride)
-    yield from _on_s3(work, chance.randrange(1, stride + 1), stride)
+        yield from _sweep_files(writer, work / "here", chance.randrange(1, stride + 1), stride)
+    models = {name: fake_model(work / f"s3-{uuid.uuid4().hex}") for name in ("first", "new")}
+    with s3_server() as bucket:
+
+        def new_place() -> str:
+            registry = f"{bucket}/{uuid.uuid4().hex}"
+            push(models["first"], registry, blessed_record(run_key="first", gap=0.5))
+            return registry
+
+        writer = Writer(
+            part="push into s3://",
+            write=partial(_push_to_s3, models["new"]),
+            flaws=partial(registry_flaws, foreign=None),
+            result=_served_from_s3,
+        )
+        log = work / "said.txt"
+        yield from _sweep(writer, new_place, chance.randrange(1, stride + 1), stride, log)
 
 
 def record_writers(work: Path, chance: random.Random, *, stride: int = 3) -> Iterator[Trial]:
     """Ingest, the generator, and the records of a run, likewise."""
     for writer in _RECORD_WRITERS:
-        yield from _sweep(writer, work / "here", chance.randrange(1, stride + 1), stride)
+        yield from _sweep_files(writer, work / "here", chance.randrange(1, stride + 1), stride)
 
 
-def _sweep(writer: Writer, here: Path, first: int, stride: int) -> Iterator[Trial]:
-    template, log = here.with_name("template"), here.with_name("said.txt")
-    for path in (template, here):
-        shutil.rmtree(path, ignore_errors=True)
+def _sweep_files(writer: Writer, here: Path, first: int, stride: int) -> Iterator[Trial]:
+    template = here.with_name("template")
+    shutil.rmtree(here, ignore_errors=True)
     here.mkdir(parents=True)
     writer.prepare(here)
-    shutil.copytree(here, template, symlinks=True)
-    if run_until(partial(writer.write, here), log=log) != 0:
-        raise SystemExit(f"undisturbed, {writer.part} failed: {log.read_text()}")
-    expected = writer.result(here)
-    kill_at = first
-    while True:
-        shutil.rmtree(here)
+    shutil.rmtree(template, ignore_errors=True)
+    here.rename(template)
+
+    def new_place() -> Path:
+        shutil.rmtree(here, ignore_errors=True)
         shutil.copytree(template, here, symlinks=True)
-        code = run_until(partial(writer.write, here), kill_at=kill_at, below=here, log=log)
+        return here
+
+    yield from _sweep(writer, new_place, first, stride, here.with_name("said.txt"), below=here)
+
+
+def _sweep(
+    writer: Writer,
+    new_place: Callable[[], Any],
+    first: int,
+    stride: int,
+    log: Path,
+    below: Path | None = None,
+) -> Iterator[Trial]:
+    place = new_place()
+    if run_until(partial(writer.write, place), log=log) != 0:
+        raise SystemExit(f"undisturbed, {writer.part} failed: {log.read_text()}")
+    expected = writer.result(place)
+    for kill_at in itertools.count(first, stride):
+        place = new_place()
+        write = partial(writer.write, place)
+        code = run_until(write, kill_at=kill_at, below=below, log=log)
         if code == 0:
             return
-        lost = list(writer.flaws(here))
+        lost = list(writer.flaws(place))
         if code != -signal.SIGKILL:
             lost.append(f"exit code {code}: {log.read_text()}")
-        if (again := run_until(partial(writer.write, here), log=log)) != 0:
+        if (again := run_until(write, log=log)) != 0:
             lost.append(
                 f"done again after operation {kill_at}, exit code {again}: {log.read_text()}"
             )
-        elif (found := writer.result(here)) != expected:
+        elif (found := writer.result(place)) != expected:
             lost.append(f"after operation {kill_at} {found} came out instead of {expected}")
-        lost += writer.flaws(here)
+        lost += writer.flaws(place)
         yield Trial(kind="writers", part=writer.part, blow=KILL, lost=lost)
-        kill_at += stride
 
 
 # The registry.
@@ -122,14 +155,6 @@ def _registry_with_damage(here: Path) -> None:
 def _push_new(here: Path, *, served: bool = True) -> None:
     record = blessed_record(run_key="new", gap=0.6)
     push(str(here / "new"), str(here / "push"), record, keep=2, served=served)
-
-
-def _roll_back(here: Path) -> None:
-    rollback(str(here / "push"), 2, keep=2)
-
-
-def _prune(here: Path) -> None:
-    remove_damaged(str(here / "push"))
 
 
 def registry_flaws(
@@ -163,6 +188,18 @@ def _registry_result(here: Path) -> object:
     return list_versions(str(registry)), list_baselines(str(registry)), rubbish
 
 
+def _push_to_s3(model: str, registry: str) -> None:
+    s3.client.cache_clear()  # its connections are the parent's
+    os.environ["AWS_MAX_ATTEMPTS"] = "2"
+    push(model, registry, blessed_record(run_key="new", gap=0.6))
+
+
+def _served_from_s3(registry: str) -> object:
+    """How many, and the first; a push that was killed has used up a number."""
+    versions = list_versions(registry)
+    return versions[0], sum(storage.exists(f"{registry}/{n}/{MODEL_FILE}") for n in versions)
+
+
 # Records.
 
 
@@ -170,18 +207,10 @@ def _ingest(here: Path, **values: object) -> None:
     ingest_directory(here / "data", here / "out", cache=here / "cache", workers=1, **values)
 
 
-def _quarantine(here: Path) -> None:
-    _ingest(here, bad_input="quarantine", max_quarantined=0.5)
-
-
-def _records(here: Path) -> None:
+def _records(here: Path, *, damaged: bool = False) -> None:
     make_dataset(here / "data")
-    shutil.copytree(here / "data", here / "sources")
-
-
-def _bad_records(here: Path) -> None:
-    make_dataset(here / "data")
-    flip_byte_in_record(here / "data" / "train0000.tfrecord", 3)
+    if damaged:
+        flip_byte_in_record(here / "data" / "train0000.tfrecord", 3)
     shutil.copytree(here / "data", here / "sources")
 
 
@@ -205,12 +234,8 @@ def _contents(root: Path) -> dict[str, bytes]:
     return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
 
 
-def _generate(here: Path) -> None:
-    generate(from_dict(DatasetSpec, {**TINY, "level": "video"}), here / "generated")
-
-
-def _generated(here: Path) -> None:
-    generate(from_dict(DatasetSpec, {**TINY, "level": "video"}), here / "expected")
+def _generate(here: Path, name: str = "generated") -> None:
+    generate(from_dict(DatasetSpec, {**TINY, "level": "video"}), here / name)
 
 
 def _generated_flaws(here: Path) -> Iterator[str]:
@@ -253,87 +278,38 @@ def _run_result(here: Path) -> object:
     return [record.verdict for record in read_run_records(Layout(here / "root"))]
 
 
-def _nothing(here: Path) -> None:
-    """There is nothing before."""
+def _rollback(here: Path) -> None:
+    rollback(str(here / "push"), 2, keep=2)
+
+
+def _prune(here: Path) -> None:
+    remove_damaged(str(here / "push"))
 
 
 _REGISTRY = {"prepare": _registry_with_versions, "flaws": _local_flaws, "result": _registry_result}
+_DAMAGED = {"prepare": _registry_with_damage, "flaws": partial(_local_flaws, damaged=2)}
 _EXAMPLES = {"prepare": _records, "flaws": _ingest_flaws, "result": _ingest_result}
+_QUARANTINE = partial(_ingest, bad_input="quarantine", max_quarantined=0.5)
 _REGISTRY_WRITERS = (
     Writer(part="push into a registry that is full", write=_push_new, **_REGISTRY),
     Writer(part="import of a baseline", write=partial(_push_new, served=False), **_REGISTRY),
-    Writer(
-        part="rollback",
-        write=_roll_back,
-        **_REGISTRY,
-    ),
-    Writer(
-        part="prune",
-        prepare=_registry_with_damage,
-        write=_prune,
-        flaws=partial(_local_flaws, damaged=2),
-        result=_registry_result,
-    ),
+    Writer(part="rollback", write=_rollback, **_REGISTRY),
+    Writer(part="prune", write=_prune, **{**_REGISTRY, **_DAMAGED}),
 )
 _RECORD_WRITERS = (
     Writer(part="ingest by links", write=partial(_ingest, ingest="link"), **_EXAMPLES),
     Writer(part="ingest by copies", write=partial(_ingest, ingest="copy"), **_EXAMPLES),
     Writer(
         part="ingest with quarantine",
-        prepare=_bad_records,
-        write=_quarantine,
-        flaws=_ingest_flaws,
-        result=_ingest_result,
+        write=_QUARANTINE,
+        **{**_EXAMPLES, "prepare": partial(_records, damaged=True)},
     ),
     Writer(
         part="generated records",
-        prepare=_generated,
+        prepare=partial(_generate, name="expected"),
         write=_generate,
         flaws=_generated_flaws,
         result=_generated_result,
     ),
-    Writer(
-        part="a run's records",
-        prepare=_nothing,
-        write=_write_run,
-        flaws=_run_flaws,
-        result=_run_result,
-    ),
+    Writer(part="a run's records", write=_write_run, flaws=_run_flaws, result=_run_result),
 )
-
-
-# A registry in an object store, killed before each request.
-
-
-def _on_s3(work: Path, first: int, stride: int) -> Iterator[Trial]:
-    log = work / "said.txt"
-    models = {name: fake_model(work / f"s3-{uuid.uuid4().hex}") for name in ("first", "new")}
-    with s3_server() as bucket:
-        kill_at = first
-        while True:
-            registry = f"{bucket}/{uuid.uuid4().hex}"
-            push(models["first"], registry, blessed_record(run_key="first", gap=0.5))
-            before = list_versions(registry)
-            write = partial(_push_to_s3, models["new"], registry)
-            code = run_until(write, kill_at=kill_at, log=log)
-            if code == 0:
-                return
-            lost = list(registry_flaws(registry, foreign=None))
-            if code != -signal.SIGKILL:
-                lost.append(f"exit code {code}: {log.read_text()}")
-            if (again := run_until(write, log=log)) != 0:
-                lost.append(f"done again, exit code {again}: {log.read_text()}")
-            served = [
-                n for n in list_versions(registry) if storage.exists(f"{registry}/{n}/{MODEL_FILE}")
-            ]
-            if len(served) != 2 or not set(before) <= set(served):
-                lost.append(f"after request {kill_at} versions {served} are served")
-            lost += registry_flaws(registry, foreign=None)
-            yield Trial(kind="writers", part="push into s3://", blow=KILL, lost=lost)
-            kill_at += stride
-
-
-def _push_to_s3(model: str, registry: str) -> None:
-    s3.client.cache_clear()  # its connections are the parent's
-    os.environ["AWS_MAX_ATTEMPTS"] = "2"
-    push(model, registry, blessed_record(run_key="new", gap=0.6))
