@@ -10,16 +10,15 @@ from typing import Any
 
 import numpy as np
 from exported_models import SIZES, fitted_weights, write_model
-from records import make_dataset
+from records import make_dataset, shard_of
 from tfx.dsl.components.base import base_beam_executor
 from tfx.types import Artifact, standard_artifacts
 
 from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.evaluation import Evaluation
-from yt8m.components.artifacts.manifest import Manifest, Shard
+from yt8m.components.artifacts.manifest import Manifest
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
 from yt8m.components.evaluator.executor import Executor
-from yt8m.components.records.tfrecord import read_records
 from yt8m.pipeline.beam import beam_arguments
 from yt8m.pipeline.config import BeamConfig
 from yt8m.schemas.config_tree import from_dict, to_dict
@@ -74,24 +73,12 @@ def write_examples(
 ) -> Artifact:
     """An Examples artifact as ExampleGen leaves it: a manifest that names the shards."""
     out.mkdir(parents=True)
-    rows = []
-    for path, span in zip(shards, spans or [None] * len(shards), strict=True):
-        with path.open("rb") as file:
-            count = sum(1 for _ in read_records(file))
-        rows.append(
-            Shard(
-                uri=str(path),
-                split="eval",
-                records=count,
-                bytes=path.stat().st_size,
-                digest=path.name,
-                span=span,
-            )
-        )
-    (out / "manifest.json").write_text(Manifest(level=level, shards=tuple(rows)).to_json())
-    examples = standard_artifacts.Examples()
-    examples.uri = str(out)
-    return examples
+    rows = tuple(
+        shard_of(path, "eval", span=span)
+        for path, span in zip(shards, spans or [None] * len(shards), strict=True)
+    )
+    (out / "manifest.json").write_text(Manifest(level=level, shards=rows).to_json())
+    return _artifact(standard_artifacts.Examples, out)
 
 
 @dataclass(frozen=True, kw_only=True)

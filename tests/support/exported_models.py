@@ -6,13 +6,14 @@ records: as good as a linear model can be there, and worse by as much noise as i
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
+from records import read_all
 
 from yt8m.components.records.decode import decode_record
-from yt8m.components.records.tfrecord import read_records
 
 SIZES = {"rgb": 16, "audio": 8}
 
@@ -20,20 +21,15 @@ SIZES = {"rgb": 16, "audio": 8}
 def read_matrix(paths: list[Path], classes: int) -> tuple[np.ndarray, np.ndarray]:
     """Features [N, 24] and labels [N, classes] of video-level or frame-level records."""
     rows, labels = [], []
-    for path in sorted(paths):
-        with path.open("rb") as file:
-            for _, data in read_records(file):
-                record = decode_record(data)
-                if record.is_sequence:
-                    lists = record.feature_lists
-                    parts = [np.asarray(lists[name], np.float32).mean(axis=0) for name in SIZES]
-                else:
-                    parts = [np.asarray(record.features[f"mean_{name}"]) for name in SIZES]
-                rows.append(np.concatenate(parts))
-                hot = np.zeros(classes, np.float32)
-                hot[np.asarray(record.features["labels"], np.int64)] = 1
-                labels.append(hot)
-    return np.array(rows, np.float32), np.array(labels)
+    for record in map(decode_record, itertools.chain.from_iterable(map(read_all, sorted(paths)))):
+        if record.is_sequence:
+            lists = record.feature_lists
+            parts = [np.asarray(lists[name], np.float32).mean(axis=0) for name in SIZES]
+        else:
+            parts = [np.asarray(record.features[f"mean_{name}"]) for name in SIZES]
+        rows.append(np.concatenate(parts))
+        labels.append(np.isin(np.arange(classes), record.features["labels"]))
+    return np.array(rows, np.float32), np.array(labels, np.float32)
 
 
 def fitted_weights(paths: list[Path], classes: int) -> np.ndarray:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.extras.synthetic.generate import generate
 from yt8m.components.extras.synthetic.spec import DatasetSpec
 from yt8m.components.records.decode import Record, Value, decode_record
@@ -35,6 +36,13 @@ Edit = Callable[[Record], Record]
 def make_dataset(out: Path, *, level: str = "video", **values: Any) -> Path:
     """A generated data set in `out`; `values` are those of DatasetSpec."""
     return generate(from_dict(DatasetSpec, {**TINY, "level": level, **values}), out).out
+
+
+def shard_of(path: Path, split: str, **values: Any) -> Shard:
+    """The file in a manifest, as ExampleGen would list it."""
+    count = len(record_offsets(path))
+    size = path.stat().st_size
+    return Shard(uri=str(path), split=split, records=count, bytes=size, digest=path.name, **values)
 
 
 def read_all(path: Path) -> list[bytes]:

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from records import make_dataset, read_all
+from records import make_dataset, shard_of
 
-from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.inputs.config import Source
 from yt8m.schemas.features import FeatureConfig, Level
 
@@ -28,16 +27,7 @@ def make_source(out: Path, level: Level, *, split: str = "train", **values: Any)
 
 def source_of_files(paths: list[Path], level: Level, features: FeatureConfig) -> Source:
     """Shards as a manifest would list them."""
-    shards = tuple(
-        Shard(
-            uri=str(path),
-            split="train",
-            records=len(read_all(path)),
-            bytes=path.stat().st_size,
-            digest=path.name,
-        )
-        for path in paths
-    )
+    shards = tuple(shard_of(path, "train") for path in paths)
     return Source(shards=shards, level=level, features=features)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from google.protobuf import json_format, text_format
 from tensorflow_model_analysis.proto import config_pb2
 from tfx.components.evaluator.executor import Executor
 from tfx.dsl.components.base import base_beam_executor
-from tfx.types import artifact_utils, standard_artifacts
+from tfx.types import Artifact, artifact_utils, standard_artifacts
 
 from yt8m.pipeline.beam import beam_arguments
 from yt8m.pipeline.config import BeamConfig
@@ -52,16 +53,15 @@ def run_stock_evaluator(
     split.mkdir(parents=True)
     for shard in shards:  # file by file: TFX removes directories it follows a link into
         (split / f"{shard.name}-00000-of-00001").symlink_to(shard.resolve())
-    examples = standard_artifacts.Examples()
-    examples.uri = str(out / "examples")
+    examples = _artifact(standard_artifacts.Examples, out / "examples")
     examples.split_names = artifact_utils.encode_split_names(["eval"])
-    inputs = {"examples": [examples], "model": [_model(model)]}
+    inputs = {"examples": [examples], "model": [_artifact(standard_artifacts.Model, model)]}
     if baseline is not None:
-        inputs["baseline_model"] = [_model(baseline)]
-    evaluation = standard_artifacts.ModelEvaluation()
-    evaluation.uri = str(out / "evaluation")
-    blessing = standard_artifacts.ModelBlessing()
-    blessing.uri = str(out / "blessing")
+        inputs["baseline_model"] = [_artifact(standard_artifacts.Model, baseline)]
+    outputs = {
+        "evaluation": [_artifact(standard_artifacts.ModelEvaluation, out / "evaluation")],
+        "blessing": [_artifact(standard_artifacts.ModelBlessing, out / "blessing")],
+    }
     context = base_beam_executor.BaseBeamExecutor.Context(
         beam_pipeline_args=beam_arguments(BeamConfig()), tmp_dir=str(out / "tmp"), unique_id="1"
     )
@@ -70,11 +70,11 @@ def run_stock_evaluator(
         "example_splits": '["eval"]',
         "fairness_indicator_thresholds": "null",
     }
-    Executor(context).Do(inputs, {"evaluation": [evaluation], "blessing": [blessing]}, properties)
-    return Path(evaluation.uri)
+    Executor(context).Do(inputs, outputs, properties)
+    return out / "evaluation"
 
 
-def _model(path: Path) -> standard_artifacts.Model:
-    model = standard_artifacts.Model()
-    model.uri = str(path)
-    return model
+def _artifact(kind: type[Artifact], path: Path) -> Any:
+    artifact = kind()
+    artifact.uri = str(path)
+    return artifact

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from records import make_dataset, read_all
+from records import make_dataset, shard_of
 
-from yt8m.components.artifacts.manifest import Manifest, Shard
+from yt8m.components.artifacts.manifest import Manifest
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.schemas.config_layers import overlay
 from yt8m.schemas.config_tree import from_dict
@@ -68,13 +68,7 @@ def trainer_config(**trainer: Any) -> Any:
 def make_manifest(root: Path, data: Path, *, level: str) -> Path:
     """The manifest of generated files, as ExampleGen would write it."""
     shards = [
-        Shard(
-            uri=str(path),
-            split=split,
-            records=len(read_all(path)),
-            bytes=path.stat().st_size,
-            digest=path.name,
-        )
+        shard_of(path, split)
         for split, prefix in (("train", "train"), ("eval", "validate"))
         for path in sorted(data.glob(f"{prefix}*.tfrecord"))
     ]

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import datetime
-import ipaddress
 import json
 import subprocess
 import time
@@ -22,12 +20,10 @@ from typing import Any
 
 import requests
 import yaml
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
 from kube_api import KubeApi, KubeError
 from pod_network import GATEWAY, pod_network
 from process_kubelet import API_PORT, Kubelet
+from programs import Programs
 from requirements import control_plane_programs
 
 NAMESPACE = "team"
@@ -52,7 +48,7 @@ class Cluster:
 
     def __init__(self, directory: Path, api: KubeApi, kubelet: Kubelet) -> None:
         self.api, self.kubelet = api, kubelet
-        self._directory, self._processes = directory, _Processes(directory / "logs")
+        self._directory, self._programs = directory, Programs(directory / "logs")
 
     def client(self, account: str) -> Any:
         """The official client, as that service account of the namespace."""
@@ -97,9 +93,9 @@ class Cluster:
 
         For a thread that lasts as long as the cluster: a process dies with the one that started it.
         """
-        self._processes.kill(program)
+        self._programs.kill(program)
         yield
-        self._processes.start_again(program)
+        self._programs.start_again(program)
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
@@ -111,10 +107,13 @@ class Cluster:
                 self._install_jobset()
                 yield
         finally:
-            self._processes.kill_all()
+            self._programs.kill_all()
+
+    def _start(self, name: str, *arguments: str) -> None:
+        self._programs.start(name, _program(name), *arguments)
 
     def _start_etcd(self) -> None:
-        self._processes.start(
+        self._start(
             "etcd",
             f"--data-dir={self._directory / 'etcd'}",
             "--listen-client-urls=http://127.0.0.1:2379",
@@ -125,7 +124,7 @@ class Cluster:
 
     def _start_api_server(self) -> None:
         certificate, key = _pair(self._directory)
-        self._processes.start(
+        self._start(
             "kube-apiserver",
             "--etcd-servers=http://127.0.0.1:2379",
             f"--secure-port={API_PORT}",
@@ -144,7 +143,7 @@ class Cluster:
         _until(lambda: self.api.get("/api/v1/namespaces/kube-system"), "the API server")
 
     def _start_controllers(self) -> None:
-        self._processes.start(
+        self._start(
             "kube-controller-manager",
             f"--kubeconfig={self._directory / 'kubeconfig'}",
             f"--controllers={','.join(_CONTROLLERS)}",
@@ -161,7 +160,7 @@ class Cluster:
         """As JobSet's own manifests do, but for its webhooks' address."""
         jobsets = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{NAMESPACE}/jobsets"
         self.define("jobset.x-k8s.io_jobsets.yaml", jobsets)
-        self._processes.start(
+        self._start(
             "jobset",
             f"--kubeconfig={self._directory / 'kubeconfig'}",
             f"--config={self._directory / 'jobset.yaml'}",
@@ -191,66 +190,18 @@ def control_plane(
         yield cluster
 
 
-class _Processes:
-    """The control plane's own; each writes to a log of its name."""
-
-    def __init__(self, logs: Path) -> None:
-        self._logs = logs
-        self._running: dict[str, subprocess.Popen[bytes]] = {}
-        self._arguments: dict[str, tuple[str, ...]] = {}
-
-    def start(self, name: str, *arguments: str) -> None:
-        self._arguments[name] = arguments
-        self._logs.mkdir(exist_ok=True)
-        place = control_plane_programs()
-        assert place is not None, "make control-plane"
-        with (self._logs / f"{name}.log").open("ab") as log:
-            self._running[name] = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", place / name, *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
-
-    def start_again(self, name: str) -> None:
-        self.start(name, *self._arguments[name])
-
-    def kill(self, name: str) -> None:
-        process = self._running.pop(name)
-        process.kill()
-        process.wait()
-
-    def kill_all(self) -> None:
-        for name in list(self._running):
-            self.kill(name)
+def _program(name: str) -> Path:
+    place = control_plane_programs()
+    assert place is not None, "make control-plane"
+    return place / name
 
 
 def _make_certificate(directory: Path) -> None:
     """One self-signed pair serves the API, the webhooks, the kubelet and the accounts' tokens."""
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "tests")])
-    now = datetime.datetime.now(datetime.UTC)
-    places = [x509.IPAddress(ipaddress.ip_address(ip)) for ip in (GATEWAY, "127.0.0.1")]
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName(places), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    (directory / "tls.crt").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    (directory / "tls.key").write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.TraditionalOpenSSL,
-            serialization.NoEncryption(),
-        )
-    )
+    certificate, key = _pair(directory)
+    command = f"""openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=tests
+        -addext subjectAltName=IP:{GATEWAY},IP:127.0.0.1 -out {certificate} -keyout {key}""".split()
+    subprocess.run(command, check=True, capture_output=True)
 
 
 def _pair(directory: Path) -> tuple[Path, Path]:
@@ -282,9 +233,8 @@ def _write_configuration(directory: Path) -> None:
 
 
 def _manifests(name: str) -> list[dict[str, Any]]:
-    place = control_plane_programs()
-    assert place is not None, "make control-plane"
-    return list(yaml.safe_load_all((place / "manifests" / name).read_text(encoding="utf-8")))
+    text = _program(f"manifests/{name}").read_text(encoding="utf-8")
+    return list(yaml.safe_load_all(text))
 
 
 def _point_webhooks(configuration: dict[str, Any], authority: Path) -> None:

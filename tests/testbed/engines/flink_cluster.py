@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +24,7 @@ from typing import Any, NamedTuple
 import requests
 import yaml
 from pod_network import GATEWAY, address_of, plug_in, pod_network
+from programs import Programs
 from requirements import flink_programs
 
 JOB_SERVER, JOB_MANAGER = "job server", "job manager"
@@ -34,18 +34,9 @@ _PATIENCE_S = 600.0
 _PARTS = Path(__file__).parent
 # Flink's own start scripts open these of Java 17 to it; its packages for Python bring no scripts.
 _OPENED = (
-    "java.base/java.lang",
-    "java.base/java.net",
-    "java.base/java.io",
-    "java.base/java.nio",
-    "java.base/sun.nio.ch",
-    "java.base/java.lang.reflect",
-    "java.base/java.text",
-    "java.base/java.time",
-    "java.base/java.util",
-    "java.base/java.util.concurrent",
-    "java.base/java.util.concurrent.atomic",
-    "java.base/java.util.concurrent.locks",
+    *("java.lang", "java.lang.reflect", "java.net", "java.io", "java.nio", "sun.nio.ch"),
+    *("java.text", "java.time", "java.util", "java.util.concurrent"),
+    *("java.util.concurrent.atomic", "java.util.concurrent.locks"),
 )
 # A start takes half the processor time, and records are not long enough at work to miss the rest.
 _QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
@@ -95,51 +86,27 @@ def _records(vertex: Any) -> list[int]:
     return max(found, key=sum)
 
 
-class Flink:
+class Flink(Programs):
     """A cluster that runs: a job manager, task managers, Beam's job server, worker pools."""
 
     job_endpoint, master = f"localhost:{_JOB_PORT}", f"{GATEWAY}:{_REST_PORT}"
     worker_pool = f"localhost:{_POOL_PORT}"  # as every task manager sees its own
 
     def __init__(self, directory: Path, task_managers: int, *, pinned: bool) -> None:
-        self.logs = directory / "logs"
+        super().__init__(directory / "logs", FLINK_CONF_DIR=str(directory))
         self._pinned = pinned
         self._directory, self._task_managers = directory, task_managers
-        self._running: dict[str, subprocess.Popen[bytes]] = {}
-        self._commands: dict[str, list[str]] = {}
         self._pods: dict[int, int] = {}  # the process whose network is a pod's, by its number
 
-    def start(self, name: str, command: list[str], *, pod: int | None = None) -> None:
-        """A process that ends with this one; it writes to a log of its name."""
+    def _start(self, name: str, *command: str, pod: int | None = None) -> None:
         if pod is not None:
-            command = ["nsenter", f"--net=/proc/{self._pods[pod]}/ns/net", *command]
+            command = ("nsenter", f"--net=/proc/{self._pods[pod]}/ns/net", *command)
             if self._pinned:
-                command = ["taskset", "--cpu-list", str(pod), *command]
-        self._commands[name] = command
-        with (self.logs / f"{name}.log").open("ab") as log:
-            self._running[name] = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", *command],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, "FLINK_CONF_DIR": str(self._directory)},
-            )
-
-    def start_again(self, name: str) -> None:
-        self.start(name, self._commands[name])
-
-    def kill(self, name: str) -> None:
-        process = self._running.pop(name)
-        process.kill()
-        process.wait()
-
-    def kill_all(self) -> None:
-        for name in reversed(list(self._running)):
-            self.kill(name)
+                command = ("taskset", "--cpu-list", str(pod), *command)
+        self.start(name, *command)
 
     def start_all(self) -> None:
         """Job manager, task managers and their pools, job server; back when all of them answer."""
-        self.logs.mkdir(parents=True, exist_ok=True)
         self._write_configuration()
         entry = "org.apache.flink.runtime"
         configured = ("--configDir", str(self._directory))
@@ -182,20 +149,20 @@ class Flink:
     def _start_pod(self, number: int) -> None:
         """The network of a task manager and its worker pool, which stays when they end."""
         name = f"pod {number}"
-        self.start(name, ["unshare", "--net", "sleep", "infinity"])
-        self._pods[number] = pid = self._running[name].pid
+        self.start(name, "unshare", "--net", "sleep", "infinity")
+        self._pods[number] = pid = self.processes[name].pid
         plug_in(pid, address_of(number + 1), number=number + 1)
 
     def _java(self, name: str, *words: str, pod: int | None = None) -> None:
-        opened = [f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED]
+        opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED]
         logging = f"-Dlog4j.configurationFile={_PARTS / 'log4j.properties'}"
-        self.start(name, ["java", *_QUICK_START, *opened, logging, *words], pod=pod)
+        self._start(name, "java", *_QUICK_START, *opened, logging, *words, pod=pod)
 
     def _start_worker_pool(self, number: int) -> None:
         """Beside a task manager; it starts Python workers in processes of their own."""
         program = str(Path(sys.executable).with_name("yt8m-beam-worker-pool"))
-        command = [program, f"--service_port={_POOL_PORT}", "--host=0.0.0.0"]  # of its pod
-        self.start(worker_pool(number), command, pod=number)
+        words = (f"--service_port={_POOL_PORT}", "--host=0.0.0.0")  # of its pod
+        self._start(worker_pool(number), program, *words, pod=number)
 
     def get(self, path: str) -> Any:
         """What Flink's own API says."""
@@ -224,23 +191,20 @@ class Flink:
             for vertex in self.get(f"jobs/{job}")["vertices"]
         ]
 
-    def said(self, name: str) -> str:
-        return (self.logs / f"{name}.log").read_text(errors="replace")
-
     def processor_seconds(self, name: str) -> float:
         """Of a program, of the processes that it has, and of those that it had."""
-        return _ticks(self._running[name].pid) / os.sysconf("SC_CLK_TCK")
+        return _ticks(self.processes[name].pid) / os.sysconf("SC_CLK_TCK")
 
     def until(self, holds: Callable[[], bool]) -> None:
         deadline = time.monotonic() + _PATIENCE_S
         while time.monotonic() < deadline:
-            for name, process in self._running.items():
+            for name, process in self.processes.items():
                 assert process.poll() is None, f"{name} ended:\n{self.said(name)[-3000:]}"
             with contextlib.suppress(requests.ConnectionError, KeyError, ValueError):
                 if holds():
                     return
             time.sleep(0.2)
-        ends = "\n".join(f"{name}:\n{self.said(name)[-1500:]}" for name in self._running)
+        ends = "\n".join(f"{name}:\n{self.said(name)[-1500:]}" for name in self.processes)
         raise AssertionError(f"not within {_PATIENCE_S} s\n{ends}")
 
     def _write_configuration(self) -> None:

@@ -7,22 +7,20 @@ metadata store is ML Metadata itself, the object store moto.
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 from kfp_launcher import order, read_spec, run_parameters
 from kube_control_plane import NAMESPACE, Cluster
 from mlmd_server import serve_empty_cache, serve_metadata
 from pod_network import GATEWAY
+from s3_server import s3_server
 
 ACCOUNT, CLAIM, SHARED = "pipeline-runner", "yt8m", Path("/mnt/yt8m")
 BUCKET, ROOT = "bucket", "s3://bucket/yt8m"
@@ -198,38 +196,9 @@ def kubeflow_services(cluster: Cluster, directory: Path) -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(serve_metadata(f"{GATEWAY}:{_METADATA}", str(directory / "mlmd.db")))
         stack.enter_context(serve_empty_cache(f"{GATEWAY}:{_CACHE}"))
-        stack.enter_context(_object_store())
+        stack.enter_context(s3_server(GATEWAY, _STORE))
         yield
 
 
 def _object(kind: str, name: str, group: str = "v1") -> dict[str, Any]:
     return {"apiVersion": group, "kind": kind, "metadata": {"name": name}}
-
-
-@contextmanager
-def _object_store() -> Iterator[None]:
-    import boto3
-    from botocore.exceptions import BotoCoreError
-
-    command = [sys.executable, "-m", "moto.server", "-H", GATEWAY, "-p", str(_STORE)]
-    # Or moto takes the host's first name for a bucket's.
-    environment = {**os.environ, "S3_IGNORE_SUBDOMAIN_BUCKETNAME": "true"}
-    server = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
-    )
-    keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
-    keys |= {"AWS_ENDPOINT_URL_S3": f"http://{GATEWAY}:{_STORE}", "AWS_DEFAULT_REGION": "us-east-1"}
-    try:
-        with mock.patch.dict(os.environ, keys):
-            deadline = time.monotonic() + 60
-            while True:
-                try:
-                    boto3.client("s3").create_bucket(Bucket=BUCKET)
-                    break
-                except BotoCoreError:
-                    assert time.monotonic() < deadline
-                    time.sleep(0.2)
-            yield
-    finally:
-        server.terminate()
-        server.wait(30)

@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import os
-import socket
-import subprocess
-import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest import mock
 
+import requests
 from faulty_proxy import FaultyProxy, faulty_proxy
 from requirements import fake_gcs_program
+from server_process import free_port, server_process
 
 from yt8m.components.storage import gcs
 
 BUCKET = "bucket"
-_START_S = 60.0
 
 
 @contextmanager
 def gcs_server() -> Iterator[str]:
     """`gs://bucket`, empty, reached by every client of Google's in this process."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    place = f"127.0.0.1:{port}"
+    place = f"127.0.0.1:{(port := free_port())}"
     command = [str(fake_gcs_program()), "-scheme", "http", "-backend", "memory"]
     command += ["-host", "127.0.0.1", "-port", str(port), "-public-host", place]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        _create_bucket(f"http://{place}")
-        with reached_at(f"http://{place}"):
-            yield f"gs://{BUCKET}"
-    finally:
-        server.terminate()
-        server.wait(30)
+    buckets = f"http://{place}/storage/v1/b?project=tests"
+    with (
+        server_process(command, lambda: requests.post(buckets, json={"name": BUCKET}, timeout=60)),
+        reached_at(f"http://{place}"),
+    ):
+        yield f"gs://{BUCKET}"
 
 
 @contextmanager
@@ -58,20 +49,3 @@ def reached_at(url: str) -> Iterator[None]:
         gcs.client.cache_clear()
         yield
     gcs.client.cache_clear()
-
-
-def _create_bucket(url: str) -> None:
-    wanted = urllib.request.Request(
-        f"{url}/storage/v1/b?project=tests",
-        data=json.dumps({"name": BUCKET}).encode(),
-        headers={"Content-Type": "application/json"},
-    )
-    deadline = time.monotonic() + _START_S
-    while True:
-        try:
-            urllib.request.urlopen(wanted).close()
-            return
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.1)
