@@ -8,12 +8,14 @@ import re
 import shutil
 import signal
 import sqlite3
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
+import warm_processes
 from records import edit_record, read_all, set_feature
-from yt8m_runs import COMPONENTS, Place, environment, generate, yt8m
+from yt8m_runs import COMPONENTS, START, TIMEOUT_S, Place, environment, generate, yt8m
 
 pytestmark = pytest.mark.e2e
 
@@ -264,9 +266,11 @@ def test_a_closed_terminal_ends_with_143_and_the_same_command_continues(place):
 
 def test_a_run_whose_reader_has_gone_goes_on_and_ends_with_its_own_exit_code(place):
     """As `yt8m run ... 2>&1 | head -1` does."""
-    run = place.start("--set", "gate.gap_threshold=0.998")
-    run.until("the full logs are in")
-    assert run.abandon() == 3
+    words = place.words("run", "--set", "gate.gap_threshold=0.998")
+    run = warm_processes.Popen("-c", START, *words, stderr=subprocess.PIPE, env=place.env)
+    with run.stderr as lines:
+        assert any("the full logs are in" in line for line in lines)
+    assert run.wait(TIMEOUT_S) == 3
     assert place.records()[0]["verdict"] == "held back"
     assert set(place.states().values()) <= {"done", "cached"}
 

@@ -38,32 +38,23 @@ class MemoryBackend(ObjectBackend):
 
     def stat(self, path: str) -> Stat:
         with self._request("stat", path):
-            bucket, key = split(path)
-            if (bucket, key) in self.objects:
-                return self.objects[bucket, key][1]
-            below = [stat for (_, name), (_, stat) in self._below(bucket, folder(key))]
+            if split(path) in self.objects:
+                return self.objects[split(path)][1]
+            below = self._below(path)
             if not below:
                 raise FileNotFoundError(f"{path} does not exist")
-            return Stat(0, below[0].mtime, is_dir=True)
+            return Stat(0, below[0][1].mtime, is_dir=True)
 
     def list_dir(self, path: str) -> list[str]:
         with self._request("list", path):
-            bucket, key = split(path)
-            prefix = folder(key)
-            names = {
-                name.removeprefix(prefix).split("/")[0]
-                for (_, name), _ in self._below(bucket, prefix)
-            }
+            names = {rest.split("/")[0] for rest, _ in self._below(path)}
             if not names:
                 raise FileNotFoundError(f"{path} does not exist")
             return sorted(names)
 
     def list_directories(self, path: str) -> list[str]:
         with self._request("list", path):
-            bucket, key = split(path)
-            prefix = folder(key)
-            below = [name.removeprefix(prefix) for (_, name), _ in self._below(bucket, prefix)]
-            return sorted({name.split("/")[0] for name in below if "/" in name})
+            return sorted({rest.split("/")[0] for rest, _ in self._below(path) if "/" in rest})
 
     def copy(self, source: str, target: str) -> None:
         with self._request("copy", target):
@@ -77,8 +68,8 @@ class MemoryBackend(ObjectBackend):
     def remove_tree(self, path: str) -> None:
         with self._request("remove", path):
             bucket, key = split(path)
-            for name, _ in self._below(bucket, folder(key)):
-                del self.objects[name]
+            for rest, _ in self._below(path):
+                del self.objects[bucket, folder(key) + rest]
 
     def read_tagged(self, path: str) -> tuple[bytes, str] | None:
         with self._request("read", path):
@@ -99,9 +90,9 @@ class MemoryBackend(ObjectBackend):
 
     def _listed(self, path: str, prefix: str) -> Iterator[tuple[str, Stat]]:
         with self._request("list", path):
-            found = self._below(split(path)[0], prefix)
-        for (_, name), (_, stat) in found:
-            yield name, stat
+            bucket = split(path)[0]
+            found = self._starting(bucket, prefix)
+        yield from found
 
     @contextmanager
     def _request(self, operation: str, path: str) -> Iterator[None]:
@@ -111,12 +102,15 @@ class MemoryBackend(ObjectBackend):
         if lost is not None:
             raise lost
 
-    def _below(self, bucket: str, prefix: str) -> list[tuple[tuple[str, str], tuple[bytes, Stat]]]:
-        return sorted(
-            (name, found)
-            for name, found in self.objects.items()
-            if name[0] == bucket and name[1].startswith(prefix)
-        )
+    def _starting(self, bucket: str, prefix: str) -> list[tuple[str, Stat]]:
+        known = [(key, stat) for (b, key), (_, stat) in self.objects.items() if b == bucket]
+        return sorted((key, stat) for key, stat in known if key.startswith(prefix))
+
+    def _below(self, path: str) -> list[tuple[str, Stat]]:
+        """What is in the folder `path`, by the rest of each name."""
+        prefix = folder(split(path)[1])
+        found = self._starting(split(path)[0], prefix)
+        return [(key.removeprefix(prefix), stat) for key, stat in found]
 
     def _content(self, path: str) -> bytes:
         try:

@@ -9,23 +9,16 @@ from __future__ import annotations
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-import warm_processes
-from yt8m_runs import environment
-
+from chaos.forks import start
 from chaos.trials import KILL, Trial
 
-_CODE = """
-import sys
-sys.path[:0] = {path!r}
-from chaos.checkpoints import write
-write({there!r})
-"""
 _ELEMENTS = 200_000
 _HANG_S = 120.0
 
@@ -36,20 +29,18 @@ def checkpoints(work: Path, chance: random.Random, *, kills: int = 120) -> Itera
     shutil.rmtree(there, ignore_errors=True)
     there.mkdir(parents=True)
     written = 0
-    code = _CODE.format(path=sys.path, there=str(there))
+    log = there / "said.txt"
     for _ in range(kills):
         lost = []
-        with (there / "said.txt").open("w+") as out:
-            process = warm_processes.Popen(
-                "-c", code, stdout=out, stderr=subprocess.STDOUT, env=environment()
-            )
-            first = _wait_for_words(process, there)
-            time.sleep(chance.uniform(0, 0.25))
-            process.kill()
-            ended = process.wait()
-        said = (there / "said.txt").read_text()
-        if ended != -signal.SIGKILL:
-            lost.append(f"exit code {ended}: {said[-800:]}")
+        log.write_text("")
+        process = start(partial(write, str(there)), log=log)
+        first = _wait_for_words(process, log)
+        time.sleep(chance.uniform(0, 0.25))
+        process.kill()
+        process.join()
+        said = log.read_text()
+        if process.exitcode != -signal.SIGKILL:
+            lost.append(f"exit code {process.exitcode}: {said[-800:]}")
         elif first is None:
             lost.append(f"it hung: {said[-800:]}")
         elif first < written:
@@ -59,11 +50,11 @@ def checkpoints(work: Path, chance: random.Random, *, kills: int = 120) -> Itera
         yield Trial(kind="writers", part="checkpoints", blow=KILL, lost=lost)
 
 
-def _wait_for_words(process: warm_processes.Popen, there: Path) -> int | None:
+def _wait_for_words(process: BaseProcess, log: Path) -> int | None:
     """The step that it found."""
     deadline = time.monotonic() + _HANG_S
-    while process.poll() is None and time.monotonic() < deadline:
-        for line in (there / "said.txt").read_text().splitlines():
+    while process.exitcode is None and time.monotonic() < deadline:
+        for line in log.read_text().splitlines():
             if line.startswith("found "):
                 return int(line.split()[1])
         time.sleep(0.01)

@@ -13,10 +13,9 @@ from pathlib import Path
 from unittest import mock
 
 import warm_processes
-from yt8m_runs import COMPONENTS
+from yt8m_runs import COMPONENTS, Command, HungError
 
 from chaos.lives import STEPS, World, known_reference, new_world, unlike
-from chaos.processes import Command, HungError
 from chaos.trials import Trial
 
 _SHIM = Path(__file__).with_name("clock_shim.c")
@@ -49,7 +48,7 @@ def _run_through_jumps(
     lost: list[str] = []
     try:
         for component in COMPONENTS:
-            if command.wait_until_it_says(f"{component} running"):
+            if command.says(f"{component} running"):
                 _set(clock, chance.choice(_JUMPS))
                 yield Trial(kind="clocks", part="runs", blow="clock jump")
         code = command.end()

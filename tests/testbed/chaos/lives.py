@@ -27,14 +27,14 @@ from typing import Any
 
 from registry_models import fake_model
 from requirements import is_there
-from yt8m_runs import COMPONENTS, QUICK, Place, generate
+from yt8m_runs import COMPONENTS, QUICK, Command, HungError, Place, generate
 
-from chaos.processes import SIGNAL_S, Command, HungError
 from chaos.trials import FULL_DISK, INT, KILL, OUTSIDE, TERM, Trial
 from chaos.writers import registry_flaws
 from yt8m.components.registry.versions import list_versions
 
 SPANS = (1, 2, 3)
+SIGNAL_S = 30.0  # a run ends within that after a signal
 _SIGNALS = {KILL: signal.SIGKILL, TERM: signal.SIGTERM, INT: signal.SIGINT}
 _CODES = {KILL: -signal.SIGKILL, TERM: 143, INT: 130}
 # Ended from outside while Python itself was still starting, or was about to be gone.
@@ -186,7 +186,7 @@ def _strike(
     lost: list[str] = []
     seconds = None
     try:
-        if step.components == COMPONENTS and not command.wait_until_it_says(f"{component} running"):
+        if step.components == COMPONENTS and not command.says(f"{component} running"):
             code = command.end()
             return None, code == 0
         time.sleep(chance.uniform(0, reference.seconds[component]))
@@ -195,8 +195,7 @@ def _strike(
             _fill(world)
             code = command.end()
         else:
-            command.process.send_signal(_SIGNALS[blow])
-            code = command.end(SIGNAL_S * 2)
+            code = command.end(_SIGNALS[blow], within_s=SIGNAL_S * 2)
             seconds = (time.time_ns() - struck) / 1e9
     except HungError as error:
         lost, code = [str(error)], None

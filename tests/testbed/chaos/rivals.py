@@ -13,10 +13,9 @@ from pathlib import Path
 from threading import Barrier
 
 from registry_models import blessed_record, fake_model
-from yt8m_runs import QUICK, Place, generate
+from yt8m_runs import QUICK, Command, HungError, Place, generate
 
 from chaos.forks import context, start
-from chaos.processes import Command, HungError
 from chaos.trials import Trial
 from chaos.writers import registry_flaws
 from yt8m.components.registry.outcomes import StaleBaselineError

@@ -2,81 +2,70 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import kfp_server_api
 
 Check = Callable[[str, Any], list[str]]
-_CONTAINER = re.compile(r"(list|dict)(?:\[(.+)\]|\(str, (.+)\))")
+_CONTAINER = re.compile(r"(?:list\[(.+)\]|dict\(str, (.+)\))")
+_SCALARS = {"str": "string", "bool": "boolean", "int": "integer", "float": "number"}
+_TIME = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$"
 
 
 def check_by_models(name: str, value: Any) -> list[str]:
     """Problems of `value` as the model `name` of the installed generated client."""
-    return _check(name, value, name)
-
-
-def _check(kind: str, value: Any, path: str) -> list[str]:
-    container = _CONTAINER.fullmatch(kind)
-    if container and container[1] == "list":
-        if not isinstance(value, list):
-            return [f"{path}: must be a list"]
-        return [p for i, v in enumerate(value) for p in _check(container[2], v, f"{path}[{i}]")]
-    if kind == "object":
-        return []
-    if container:
-        if not isinstance(value, dict):
-            return [f"{path}: must be an object"]
-        return [p for k, v in value.items() for p in _check(container[3], v, f"{path}.{k}")]
-    scalars: dict[str, Any] = {"str": str, "bool": bool, "int": int, "float": (int, float)}
-    if kind in scalars:
-        return [] if isinstance(value, scalars[kind]) else [f"{path} = {value!r}: must be {kind}"]
-    if kind == "datetime":
-        return _check_time(value, path)
-    return _check_model(getattr(kfp_server_api, kind), value, path)
-
-
-def _check_model(model: Any, value: Any, path: str) -> list[str]:
-    if not model.openapi_types:  # an enumeration: its values are its upper-case attributes
-        allowed = [v for k, v in vars(model).items() if k.isupper() and isinstance(v, str)]
-        return [] if value in allowed else [f"{path} = {value!r}: must be one of {allowed}"]
-    if not isinstance(value, dict):
-        return [f"{path}: must be an object"]
-    by_key = {model.attribute_map[name]: kind for name, kind in model.openapi_types.items()}
-    problems = [f"{path}.{key}: unknown field" for key in value if key not in by_key]
-    for key, kind in by_key.items():
-        if key in value:
-            problems += _check(kind, value[key], f"{path}.{key}")
-    return problems
-
-
-def _check_time(value: Any, path: str) -> list[str]:
-    try:
-        datetime.fromisoformat(value.replace("Z", "+00:00"))
-    except (ValueError, AttributeError):
-        return [f"{path} = {value!r}: must be a date-time"]
-    return []
+    return _problems(_models(), name, value)
 
 
 def check_by_openapi(swagger: Path) -> Check:
     """A check by the real OpenAPI document of a Kubeflow Pipelines release."""
-    import jsonschema
-
     document = json.loads(swagger.read_text(encoding="utf-8"))
     definitions = {name: _strict(d) for name, d in document["definitions"].items()}
 
     def check(name: str, value: Any) -> list[str]:
         wanted = name[0].lower() + name[1:]
-        known = wanted if wanted in definitions else name
-        schema = {"$ref": f"#/definitions/{known}", "definitions": definitions}
-        validator = jsonschema.Draft4Validator(schema)
-        return [f"{name}.{e.json_path}: {e.message}" for e in validator.iter_errors(value)]
+        return _problems(definitions, wanted if wanted in definitions else name, value)
 
     return check
+
+
+def _problems(definitions: dict[str, Any], name: str, value: Any) -> list[str]:
+    schema = {"$ref": f"#/definitions/{name}", "definitions": definitions}
+    validator = jsonschema.Draft4Validator(schema)
+    return [f"{name}.{e.json_path}: {e.message}" for e in validator.iter_errors(value)]
+
+
+@functools.cache
+def _models() -> dict[str, Any]:
+    models = {name: m for name, m in vars(kfp_server_api).items() if hasattr(m, "openapi_types")}
+    return {name: _definition(model) for name, model in models.items()}
+
+
+def _definition(model: Any) -> dict[str, Any]:
+    if not model.openapi_types:  # an enumeration: its values are its upper-case attributes
+        return {"enum": [v for k, v in vars(model).items() if k.isupper() and isinstance(v, str)]}
+    kinds = {model.attribute_map[name]: kind for name, kind in model.openapi_types.items()}
+    properties = {key: _schema(kind) for key, kind in kinds.items()}
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def _schema(kind: str) -> dict[str, Any]:
+    if kind in _SCALARS:
+        return {"type": _SCALARS[kind]}
+    if kind == "datetime":
+        return {"type": "string", "pattern": _TIME}
+    if container := _CONTAINER.fullmatch(kind):
+        item, value = container.groups()
+        if item:
+            return {"type": "array", "items": _schema(item)}
+        return {"type": "object", "additionalProperties": _schema(value)}
+    return {} if kind == "object" else {"$ref": f"#/definitions/{kind}"}
 
 
 def _strict(schema: Any) -> Any:

@@ -6,14 +6,19 @@ import json
 import os
 import subprocess
 import sys
-import threading
+import tempfile
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
 import warm_processes
 
 START = "from yt8m.cli.main import main; main()"
 TIMEOUT_S = 400
+# No command takes longer, whatever was done to it, on a machine that does much else.
+HANG_S = 1200.0
+_POLL_S = 0.02
 COMPONENTS = (
     "Baseline",
     "ExampleGen",
@@ -104,8 +109,8 @@ class Place:
         start = cold_yt8m if self.cold else yt8m
         return start(*self.words(command, *extra), env=self.env)
 
-    def start(self, *extra: str, command: str = "run") -> Following:
-        return Following(self.words(command, *extra), self.env)
+    def start(self, *extra: str, command: str = "run") -> Command:
+        return Command(*self.words(command, *extra), env=self.env)
 
     def records(self) -> list[dict]:
         """Every run's record, the newest first."""
@@ -135,36 +140,50 @@ class Place:
         }
 
 
-class Following:
-    """A command under way, whose lines are read as they come."""
+class HungError(Exception):
+    """A process did not end in time, and was killed."""
 
-    def __init__(self, words: list[str], env: dict[str, str]) -> None:
-        self.process = warm_processes.Popen("-c", START, *words, stderr=subprocess.PIPE, env=env)
-        self.said = ""
-        self._timer = threading.Timer(TIMEOUT_S, self.process.kill)
-        self._timer.start()
+
+class Command:
+    """`yt8m WORDS` in a process of its own, both streams in one file."""
+
+    def __init__(
+        self, *words: str, log: Path | None = None, env: dict[str, str] | None = None
+    ) -> None:
+        self._log = log or Path(tempfile.mkdtemp(), "said.txt")
+        with self._log.open("wb") as file:
+            self.process = warm_processes.Popen(
+                "-c", START, *words, stdout=file, stderr=subprocess.STDOUT, env=env or environment()
+            )
+        self._begun = time.monotonic()
+
+    @property
+    def said(self) -> str:
+        return " ".join(self._log.read_text(errors="replace").split())
+
+    def says(self, text: str) -> bool:
+        """Wait until it does; False where it ended without."""
+        while text not in self.said:
+            if self.process.poll() is not None:
+                return text in self.said
+            if time.monotonic() - self._begun > HANG_S:
+                self._give_up()
+            time.sleep(_POLL_S)
+        return True
 
     def until(self, text: str) -> None:
-        """Read on to the line that holds `text`."""
-        for line in self.process.stderr:
-            self.said += line
-            if text in " ".join(line.split()):
-                return
-        raise AssertionError(f"it ended without saying {text!r}:\n{self.said}")
+        assert self.says(text), f"it ended without saying {text!r}:\n{self.said}"
 
-    def abandon(self) -> int:
-        """Read no further; the exit code."""
-        self.process.stderr.close()
-        code = self.process.wait()
-        self._timer.cancel()
-        return code
-
-    def end(self, number: int | None = None) -> int:
-        """Send a signal, read to the end, and return the exit code."""
+    def end(self, number: int | None = None, within_s: float = HANG_S) -> int:
+        """Send a signal, and wait for the exit code."""
         if number is not None:
             self.process.send_signal(number)
-        self.said += self.process.stderr.read()
-        self._timer.cancel()
-        code = self.process.wait()
-        self.process.stderr.close()
-        return code
+        try:
+            return self.process.wait(within_s)
+        except subprocess.TimeoutExpired:
+            return self._give_up()
+
+    def _give_up(self) -> NoReturn:
+        self.process.kill()
+        self.process.wait()
+        raise HungError(f"it hung: {self.said[-300:]}")
