@@ -7,7 +7,10 @@ import enum
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Literal
+
+import yaml
 
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.schemas.config_layers import overlay
@@ -15,66 +18,13 @@ from yt8m.schemas.config_tree import bare, from_dict, members_by_tag, to_dict, t
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.roles import KeyRole, role_of
 
-# Of a type's values one at least is allowed and not the default.
-CANDIDATES: dict[Any, tuple[Any, ...]] = {
-    bool: (True, False),
-    int: (3, 8, 25, 120, 4096),
-    float: (0.5, 0.25, -0.5, 3.0, 30.0, 5000.0),
-    str: (
-        "other",
-        "a.b.C",
-        "2026-11-20",
-        "--x=1",
-        "/there",
-        "/elsewhere",
-        "chief=1,worker=2",
-        "a=b",
-        "1Gi",
-        "eval",
-    ),
-    Any: (3,),
-}
-# What a key needs in other places, by the beginning of its path.
-BESIDE: dict[str, dict[str, Any]] = {
-    "data.splits": {"data": {"splits": {"train": ["x"], "eval": ["y"]}}},
-    "trainer.model": {"data": {"level": "frame"}},
-    "trainer.heads": {
-        "data": {"level": "segment"},
-        "evaluator": {"vocabulary": "v.csv"},
-        "trainer": {"network": "a.b.C"},
-    },
-    "trainer.inputs.bucket": {
-        "data": {"level": "frame"},
-        "trainer": {"model": {"name": "rnn"}, "inputs": {"bucket_batches": 2}},
-    },
-}
-# Values that a type does not tell.
-VALUES: dict[str, Any] = {
-    "data.splits": {"train": ["other"], "eval": ["y"]},
-    "data.divide.buckets": {"train": 7, "eval": 1},
-    "infra_check.batch_sizes": [1, 4],
-    "tuner.search": {"name": "hyperband"},
-    "trainer.evaluation.idle_limit_s": 5000.0,
-    "tuner.trial": {"trainer.num_epochs": 2},
-    "tuner.space": {"trainer.seed": {"choice": [1, 2]}},
-}
-REQUIRED: dict[str, dict[str, Any]] = {
-    "TunerConfig": {"space": {"trainer.batch_size": {"choice": [16, 32]}}},
-    "RangeConfig": {"choice": [16, 32]},
-    "SliceConfig": {"by": "num_labels", "edges": [2]},
-    "Threshold": {"metric": "gap", "minimum": 0.5},
-    "Mount": {"path": "/there", "claim": "c"},
-}
-# Alone they can have no other value, or one that another key decides.
-FIXED = {
-    "features.names",  # as many as sizes
-    "features.sizes",
-    "tuner.space.linear",  # or choice
-    "tuner.space.log",
-    "tuner.space.step",
-    "trainer.backend.mounts.secret",  # or claim
-    "evaluator.slices.feature",  # or edges
-}
+_KNOWN = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_TYPES = {"bool": bool, "int": int, "float": float, "str": str, "any": Any}
+CANDIDATES: dict[Any, list[Any]] = {_TYPES[k]: v for k, v in _KNOWN["candidates"].items()}
+BESIDE: dict[str, dict[str, Any]] = _KNOWN["beside"]
+VALUES: dict[str, Any] = _KNOWN["values"]
+REQUIRED: dict[str, dict[str, Any]] = _KNOWN["required"]
+FIXED: set[str] = set(_KNOWN["fixed"])
 # Of a mapping to nodes: what is always there, and the key of the node that changes.
 MAPPINGS = {"roles": ({"chief": {}}, "worker"), "space": ({}, "trainer.batch_size")}
 
