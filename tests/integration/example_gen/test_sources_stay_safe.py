@@ -7,14 +7,13 @@ import os
 from pathlib import Path
 
 import pytest
-from failing_executor import FailsAfterLinking
 from records import flip_byte_in_record, make_dataset
-from tfx.dsl.components.base import executor_spec
 from tfx.dsl.io import fileio
 from tfx_runs import output, run, states
 
 from yt8m.components.example_gen.component import ExampleGen
 from yt8m.components.example_gen.config import DataConfig
+from yt8m.components.example_gen.executor import Executor
 from yt8m.components.example_gen.sources import source_digest
 from yt8m.schemas.features import FeatureConfig
 
@@ -33,19 +32,21 @@ def _status(path: Path) -> tuple[int, int]:
     return status.st_mode, status.st_mtime_ns
 
 
-def _failing(data: Path) -> ExampleGen:
-    component = ExampleGen(config=DataConfig(root=str(data)), features=FEATURES)
-    component.executor_spec = executor_spec.BeamExecutorSpec(FailsAfterLinking)
-    return component
-
-
 def test_an_executor_that_fails_after_linking_leaves_the_sources_as_they_were(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """When all links are made: the worst moment for a source."""
+    ingest = Executor.Do
+
+    def fail(*arguments: object) -> None:
+        ingest(*arguments)
+        raise RuntimeError("failed after linking")
+
+    monkeypatch.setattr(Executor, "Do", fail)
     data = make_dataset(tmp_path / "data", test=4)
     before = _fingerprint(data)
     with pytest.raises(Exception, match="failed after linking"):
-        run([_failing(data)], tmp_path)
+        run([ExampleGen(config=DataConfig(root=str(data)), features=FEATURES)], tmp_path)
     assert states(tmp_path, "ExampleGen") == ["FAILED"]
     left = list((tmp_path / "pipeline").rglob("*.tfrecord"))
     assert left == []  # TFX did clean up, so the links were really at stake

@@ -10,7 +10,6 @@ import contextlib
 import itertools
 import os
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -20,6 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import psutil
 import requests
 from http_double import HttpDouble, listening
 from kube_api import KubeApi, KubeError
@@ -219,8 +219,9 @@ class _Pod:
         now = time.monotonic()
         if not self._is_asked_to_end_at:
             self._is_asked_to_end_at = now
-            for child in _children(self._process.pid):
-                os.kill(child, signal.SIGTERM)
+            with contextlib.suppress(psutil.NoSuchProcess):
+                for child in psutil.Process(self._process.pid).children():
+                    child.terminate()
         if self.is_running() and now - self._is_asked_to_end_at >= grace_s:
             self.kill()
         return not self.is_running()
@@ -384,12 +385,6 @@ def _cpus(pod: dict[str, Any]) -> float:
     (container,) = pod["spec"]["containers"]
     text = container.get("resources", {}).get("requests", {}).get("cpu", "0")
     return float(text[:-1]) / 1000 if text.endswith("m") else float(text)
-
-
-def _children(pid: int) -> list[int]:
-    with contextlib.suppress(FileNotFoundError):
-        return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
-    return []
 
 
 def _path(pod: dict[str, Any]) -> str:

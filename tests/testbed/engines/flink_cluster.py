@@ -12,7 +12,6 @@ with flink_cluster(directory, task_managers=2) as flink:
 from __future__ import annotations
 
 import contextlib
-import os
 import socket
 import sys
 import time
@@ -21,6 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import psutil
 import requests
 import yaml
 from pod_network import GATEWAY, address_of, plug_in, pod_network
@@ -193,7 +193,12 @@ class Flink(Programs):
 
     def processor_seconds(self, name: str) -> float:
         """Of a program, of the processes that it has, and of those that it had."""
-        return _ticks(self.processes[name].pid) / os.sysconf("SC_CLK_TCK")
+        own = psutil.Process(self.processes[name].pid)
+        seconds = 0.0
+        for process in (own, *own.children(recursive=True)):
+            with contextlib.suppress(psutil.NoSuchProcess):  # it ended just now
+                seconds += sum(process.cpu_times()[:4])  # its own, and of those it waited for
+        return seconds
 
     def until(self, holds: Callable[[], bool]) -> None:
         deadline = time.monotonic() + _PATIENCE_S
@@ -242,18 +247,6 @@ def _programs() -> Path:
 def _jars(ending: str = "") -> str:
     """Flink's and Beam's: the cluster has both, so that no job brings them."""
     return ":".join(f"{_programs() / part}{ending}" for part in ("cluster", "job-server"))
-
-
-def _ticks(pid: int) -> int:
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        children = [
-            file.read_text().split() for file in Path(f"/proc/{pid}/task").glob("*/children")
-        ]
-    except (FileNotFoundError, ProcessLookupError):  # it ended just now
-        return 0
-    own = sum(map(int, stat[11:15]))  # its own, and of children that were waited for
-    return own + sum(_ticks(int(child)) for group in children for child in group)
 
 
 def _listens(port: int, host: str = "localhost") -> bool:

@@ -18,10 +18,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from dns import message, rcode, rdatatype, rrset
+
 GATEWAY = "10.77.0.1"
 _CLONE_NEWNET = 0x40000000
 _SIOCSIFFLAGS, _IFF_UP = 0x8914, 1
-_A, _IN = 1, 1  # DNS: an address, of the Internet
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -105,17 +106,13 @@ def _answer_all(server: socket.socket, look_up: Callable[[str], str | None]) -> 
 
 
 def answer(question: bytes, look_up: Callable[[str], str | None]) -> bytes:
-    """RFC 1035: the question again, with the address, if there is one, after it."""
-    labels, place = [], 12
-    while length := question[place]:
-        labels.append(question[place + 1 : place + 1 + length].decode())
-        place += 1 + length
-    kind, _ = struct.unpack(">HH", question[place + 1 : place + 5])
-    address = look_up(".".join(labels).lower())
-    found = address if kind == _A else None
-    flags = 0x8180 if address else 0x8183  # NXDOMAIN
-    head = question[:2] + struct.pack(">HHHHH", flags, 1, int(bool(found)), 0, 0)
-    body = question[12 : place + 5]
-    if found:
-        body += struct.pack(">HHHIH", 0xC00C, _A, _IN, 1, 4) + socket.inet_aton(found)
-    return head + body
+    """The address, of who asks for one; that there is no such name, where it is unknown."""
+    asked = message.from_wire(question)
+    reply = message.make_response(asked, recursion_available=True)
+    (wanted,) = asked.question
+    address = look_up(wanted.name.to_text(omit_final_dot=True).lower())
+    if not address:
+        reply.set_rcode(rcode.NXDOMAIN)
+    elif wanted.rdtype == rdatatype.A:
+        reply.answer.append(rrset.from_text(wanted.name, 1, "IN", "A", address))
+    return reply.to_wire()
