@@ -54,24 +54,26 @@ def push_judged(models: Sequence[str], registry: str) -> list[str]:
     What their processes said, sorted: a new version's number, or "held".
     """
     barrier = context().Barrier(len(models))
-    logs = [Path(f"{model}.said") for model in models]
     pushers = [
-        start(partial(_push_judged, model, registry, barrier), log=log)
-        for model, log in zip(models, logs, strict=True)
+        start(partial(_push_judged, model, registry, barrier), log=Path(f"{model}.said"))
+        for model in models
     ]
     for pusher in pushers:
         pusher.join(_HANG_S)
         pusher.kill()
-    return sorted(log.read_text().strip() for log in logs)
+    answers = [Path(f"{model}.answer") for model in models]
+    said = [path if path.exists() else path.with_suffix(".said") for path in answers]
+    return sorted(path.read_text() for path in said)
 
 
 def _push_judged(model: str, registry: str, barrier: Barrier) -> None:
     judged = in_service(registry)
     barrier.wait()
     try:
-        print(push(model, registry, blessed_record(), replaces=judged).number)
+        answer = str(push(model, registry, blessed_record(), replaces=judged).number)
     except StaleBaselineError:
-        print("held")
+        answer = "held"
+    Path(f"{model}.answer").write_text(answer)
 
 
 def push_often(model: str, registry: str, *, keep: int, count: int) -> None:

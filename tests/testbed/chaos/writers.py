@@ -195,9 +195,9 @@ def _push_to_s3(model: str, registry: str) -> None:
 
 
 def _served_from_s3(registry: str) -> object:
-    """How many, and the first; a push that was killed has used up a number."""
-    versions = list_versions(registry)
-    return versions[0], sum(storage.exists(f"{registry}/{n}/{MODEL_FILE}") for n in versions)
+    """Which models servers see."""
+    numbers = [n for n in list_versions(registry) if storage.exists(f"{registry}/{n}/{MODEL_FILE}")]
+    return [load_version(registry, number).record.run_key for number in numbers]
 
 
 # Records.

@@ -13,6 +13,7 @@ is. The object store is a directory; what a test mounts as a volume is a plain p
 from __future__ import annotations
 
 import copy
+import graphlib
 import hashlib
 import json
 import os
@@ -88,10 +89,7 @@ class Launcher:
 
     def stored(self, uri: str) -> Path:
         """Where the object store keeps `uri`."""
-        for scheme, directory in _SCHEMES.items():
-            if uri.startswith(scheme):
-                return self.store / directory / uri.removeprefix(scheme)
-        raise LauncherError(f"{uri}: unsupported storage scheme")
+        return _place(uri, self.store)
 
 
 @dataclass
@@ -168,7 +166,7 @@ class _Run:
             artifacts[key] = {"artifacts": [artifact]}
         place = "tmp/kfp_outputs"
         if facts.output_file_in_task_root:
-            place = str(_local(task_root, pod).relative_to(pod))
+            place = str(_place(task_root, pod).relative_to(pod))
         output_file = str(pod / place / "output_metadata.json")
         return {"artifacts": artifacts, "outputFile": output_file}
 
@@ -178,7 +176,7 @@ class _Run:
         for given in invocation["inputs"]["artifacts"].values():
             self._download(given["artifacts"][0]["uri"], pod)
         for given in invocation["outputs"]["artifacts"].values():
-            _local(given["artifacts"][0]["uri"], pod).parent.mkdir(parents=True, exist_ok=True)
+            _place(given["artifacts"][0]["uri"], pod).parent.mkdir(parents=True, exist_ok=True)
         Path(invocation["outputs"]["outputFile"]).parent.mkdir(parents=True, exist_ok=True)
         log = self.launcher.directory / "logs" / self.run_id / f"{name}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -206,7 +204,7 @@ class _Run:
         return TaskResult(name, "SUCCEEDED", self._collect(invocation, pod), text)
 
     def _download(self, uri: str, pod: Path) -> None:
-        source, target = self.launcher.stored(uri), _local(uri, pod)
+        source, target = self.launcher.stored(uri), _place(uri, pod)
         target.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
             shutil.copytree(source, target)
@@ -236,7 +234,7 @@ class _Run:
                 artifact["uri"] = told.get("uri") or artifact["uri"]
                 artifact["metadata"] |= told.get("metadata", {})
             if artifact["uri"].startswith(tuple(_SCHEMES)):
-                _upload(_local(artifact["uri"], pod), self.launcher.stored(artifact["uri"]))
+                _upload(_place(artifact["uri"], pod), self.launcher.stored(artifact["uri"]))
             self.launcher.last_artifact_id += 1
             artifact["name"] = str(self.launcher.last_artifact_id)
             made[key] = artifact
@@ -291,14 +289,12 @@ def run_parameters(spec: Mapping[str, Any], given: Mapping[str, Any]) -> dict[st
 
 
 def order(tasks: Mapping[str, Any]) -> list[str]:
+    sorter = graphlib.TopologicalSorter({n: t.get("dependentTasks", []) for n, t in tasks.items()})
+    sorter.prepare()
     ordered: list[str] = []
-    waiting = {name: set(task.get("dependentTasks", [])) for name, task in tasks.items()}
-    while waiting:
-        ready = sorted(name for name, before in waiting.items() if before <= set(ordered))
-        if not ready:
-            raise LauncherError(f"the tasks wait for one another: {waiting}")
-        ordered += ready
-        waiting = {name: before for name, before in waiting.items() if name not in ready}
+    while sorter:
+        ordered += (ready := sorted(sorter.get_ready()))
+        sorter.done(*ready)
     return ordered
 
 
@@ -322,11 +318,12 @@ def _substitute(words: list[str], invocation: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def _local(uri: str, pod: Path) -> Path:
+def _place(uri: str, root: Path) -> Path:
+    """Below the object store's directory, or a task's own."""
     for scheme, directory in _SCHEMES.items():
         if uri.startswith(scheme):
-            return pod / directory / uri.removeprefix(scheme)
-    raise LauncherError(f"failed to generate local path for URI {uri}: unsupported storage scheme")
+            return root / directory / uri.removeprefix(scheme)
+    raise LauncherError(f"failed to generate a path for URI {uri}: unsupported storage scheme")
 
 
 def _check_report(artifact: Mapping[str, Any], key: str) -> None:
