@@ -124,7 +124,7 @@ reference: install  ## write the reference in docs/configuration.md anew, from t
 	PYTHONPATH=tests/support $(BIN)/python tests/support/config_reference.py
 
 measures: install  ## sizes of the code, as docs/architecture.md has them
-	PYTHONPATH=tests/support $(BIN)/python tests/support/measures.py
+	$(BIN)/python .ci/measures.py
 
 # Beside what is installed, of which nothing changes: TFX holds back what MLflow shares with it.
 mlflow: install  ## MLflow's client in .venv, for `yt8m history --mlflow`

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import grimp
-from docs_blocks import ROOT
 
+ROOT = Path(__file__).resolve().parents[1]
 PRODUCT = ("components", "pipeline", "schemas", "kubeflow", "src/yt8m")
 TESTBEDS = ("tests/support", "tests/testbed")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
