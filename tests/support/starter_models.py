@@ -95,7 +95,12 @@ def write_starter_model(
         session.run(tf1.global_variables_initializer())
         session.run(train)
         tf1.train.Saver().save(session, str(train_dir / "model.ckpt"), global_step=17)
-        _write_saved_model(session, export, serialized, (ids, best, values))
+        tf1.saved_model.simple_save(
+            session,
+            str(export),
+            inputs={"example_bytes": serialized},
+            outputs={"video_id": ids, "class_indexes": best, "predictions": values},
+        )
         found_ids, found = session.run([ids, scores], {serialized: records})
     prefix = "" if frames else "mean_"
     flags = {
@@ -122,23 +127,6 @@ def _loops_of_tf1() -> Iterator[None]:
         yield
     finally:
         tf1.enable_control_flow_v2()
-
-
-def _write_saved_model(
-    session: Any, place: Path, records: tf.Tensor, ends: tuple[tf.Tensor, ...]
-) -> None:
-    info = tf1.saved_model.utils.build_tensor_info
-    names = ("video_id", "class_indexes", "predictions")
-    signature = tf1.saved_model.build_signature_def(
-        {"example_bytes": info(records)},
-        {name: info(end) for name, end in zip(names, ends, strict=True)},
-        "tensorflow/serving/predict",
-    )
-    builder = tf1.saved_model.builder.SavedModelBuilder(str(place))
-    builder.add_meta_graph_and_variables(
-        session, ["serve"], {"serving_default": signature}, clear_devices=True
-    )
-    builder.save()
 
 
 def _vector(records: tf.Tensor, sizes: dict[str, int]) -> tuple[tf.Tensor, tf.Tensor]:

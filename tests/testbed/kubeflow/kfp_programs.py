@@ -11,14 +11,14 @@ import re
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kfp_launcher import order, read_spec, run_parameters
 from kube_control_plane import NAMESPACE, Cluster
-from mlmd_server import serve_empty_cache, serve_metadata
+from mlmd_server import EmptyCache, Metadata, serving
 from pod_network import GATEWAY
 from s3_server import s3_server
 
@@ -193,10 +193,11 @@ def kubeflow_services(cluster: Cluster, directory: Path) -> Iterator[None]:
         _object("RoleBinding", "kubeflow", "rbac.authorization.k8s.io/v1")
         | {"roleRef": role, "subjects": [subject]},
     )
-    with ExitStack() as stack:
-        stack.enter_context(serve_metadata(f"{GATEWAY}:{_METADATA}", str(directory / "mlmd.db")))
-        stack.enter_context(serve_empty_cache(f"{GATEWAY}:{_CACHE}"))
-        stack.enter_context(s3_server(GATEWAY, _STORE))
+    with (
+        serving(f"{GATEWAY}:{_METADATA}", Metadata(str(directory / "mlmd.db"))),
+        serving(f"{GATEWAY}:{_CACHE}", EmptyCache()),
+        s3_server(GATEWAY, _STORE),
+    ):
         yield
 
 

@@ -18,7 +18,9 @@ from ml_metadata.proto import metadata_store_pb2 as mlmd
 _STATUS = {code.value[0]: code for code in grpc.StatusCode}
 
 
-class _Calls(grpc.GenericRpcHandler):
+class Metadata(grpc.GenericRpcHandler):
+    """The store in a file of SQLite's."""
+
     def __init__(self, file: str) -> None:
         config = mlmd.ConnectionConfig()
         config.sqlite.filename_uri = file
@@ -41,29 +43,16 @@ class _Calls(grpc.GenericRpcHandler):
         return grpc.unary_unary_rpc_method_handler(answer)
 
 
-class _Silence(grpc.GenericRpcHandler):
-    """Answers each call with an empty message: of a cache, that nothing is in it."""
+class EmptyCache(grpc.GenericRpcHandler):
+    """Answers each call with an empty message: Kubeflow's table of tasks, with nothing in it."""
 
     def service(self, details: grpc.HandlerCallDetails) -> Any:
         return grpc.unary_unary_rpc_method_handler(lambda request, context: b"")
 
 
 @contextmanager
-def serve_metadata(place: str, file: str) -> Iterator[None]:
-    """The store in the SQLite `file`, at `place` (host:port)."""
-    with _serving(place, _Calls(file)):
-        yield
-
-
-@contextmanager
-def serve_empty_cache(place: str) -> Iterator[None]:
-    """Kubeflow's own table of tasks, as far as its driver and launcher ask for it."""
-    with _serving(place, _Silence()):
-        yield
-
-
-@contextmanager
-def _serving(place: str, calls: grpc.GenericRpcHandler) -> Iterator[None]:
+def serving(place: str, calls: grpc.GenericRpcHandler) -> Iterator[None]:
+    """At `place` (host:port), until the block ends."""
     server = grpc.server(futures.ThreadPoolExecutor(4))
     server.add_generic_rpc_handlers([calls])
     assert server.add_insecure_port(place), place

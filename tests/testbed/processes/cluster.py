@@ -15,7 +15,6 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import TracebackType
 
 import warm_processes
 
@@ -64,12 +63,7 @@ class Group:
             self.start(name)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         for process in self._processes.values():
             if process.poll() is None:
                 process.kill()

@@ -69,9 +69,11 @@ def cold_yt8m(*words: str, env: dict[str, str] | None = None) -> subprocess.Comp
     )
 
 
-def generate(out: Path, *, spans: int = 0, train: int = 300, evaluate: int = 100) -> Path:
+def generate(
+    out: Path, *, spans: int = 0, train: int = 300, evaluate: int = 100, shards: int = 2
+) -> Path:
     """Records of 20 classes, below span-<n>/ when there are spans."""
-    words = ["--train", train, "--eval", evaluate, "--classes", 20, "--shards", 2]
+    words = ["--train", train, "--eval", evaluate, "--classes", 20, "--shards", shards]
     words += ["--spans", spans] if spans else []
     done = yt8m("data", "generate", "--level", "video", "--out", out, *words)
     assert done.returncode == 0, done.stderr
@@ -80,9 +82,7 @@ def generate(out: Path, *, spans: int = 0, train: int = 300, evaluate: int = 100
 
 def run_in_process(folder: Path, settings: tuple[str, ...]) -> Place:
     """A run to a push without an engine: what every engine has to give."""
-    words = ["--train", 2000, "--eval", 600, "--classes", 20, "--shards", 4]
-    done = yt8m("data", "generate", "--level", "video", "--out", folder / "data", *words)
-    assert done.returncode == 0, done.stderr
+    generate(folder / "data", train=2000, evaluate=600, shards=4)
     place = Place(folder / "data", folder / "root", folder / "push", settings=settings)
     done = place.run()
     assert done.returncode == 0, done.stderr
