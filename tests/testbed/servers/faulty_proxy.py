@@ -52,7 +52,7 @@ class FaultyProxy:
 
     @Request.application
     def __call__(self, request: Request) -> Response:
-        sent, is_ranged = request.get_data(), request.method == "GET" and request.range is not None
+        sent, is_ranged = request.get_data(), request.method == "GET" and "Range" in request.headers
         fault = self._next_fault(request, is_ranged=is_ranged)
         if fault == "reset":
             reset(request)
