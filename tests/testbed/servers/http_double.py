@@ -125,6 +125,9 @@ class _Silent(WSGIRequestHandler):
     def log(self, kind: str, message: str, *arguments: object) -> None:
         """Tests look at what the client says."""
 
+    def connection_dropped(self, error: BaseException, environ: Any = None) -> None:
+        self.close_connection = True  # else it waits for the next request, and nothing is closed
+
 
 @contextmanager
 def listening(application: Any, place: str = "127.0.0.1:0", tls: Any = None) -> Iterator[str]:
