@@ -52,6 +52,7 @@ DEV = [
     "hypothesis>=6.100",
     "moto[server]>=5",
     "werkzeug>=3",  # which moto's server brings
+    "xmltodict>=0.13",  # likewise
     "dnspython>=2",
     "psutil>=5",
     "kfp-kubernetes>=1.0",  # its messages, to hold compiled pipelines against

@@ -241,9 +241,7 @@ class KfpServer(HttpDouble):
         return {}
 
     def archive(self, request: Request, key: str, verb: str) -> Any:
-        self._found("runs", key)["storage_state"] = (
-            "ARCHIVED" if verb == "archive" else "AVAILABLE"
-        )
+        self._found("runs", key)["storage_state"] = "ARCHIVED" if verb == "archive" else "AVAILABLE"
         return {}
 
     def _found(self, store: str, key: str) -> dict[str, Any]:

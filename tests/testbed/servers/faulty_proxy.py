@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from http_double import listening, reset
 from werkzeug import Request, Response
+from werkzeug.datastructures import Headers
 
 _HOPS = ("transfer-encoding", "connection")
 _ERROR = "<?xml version='1.0'?><Error><Code>{code}</Code><Message>told to</Message></Error>"
@@ -52,7 +53,8 @@ class FaultyProxy:
 
     @Request.application
     def __call__(self, request: Request) -> Response:
-        sent, is_ranged = request.get_data(), request.method == "GET" and "Range" in request.headers
+        request.get_data()
+        is_ranged = request.method == "GET" and "Range" in request.headers
         fault = self._next_fault(request, is_ranged=is_ranged)
         if fault == "reset":
             reset(request)
@@ -63,23 +65,28 @@ class FaultyProxy:
             return Response(_PAGE, mimetype="text/html")
         if fault == "empty" and (text := _empty_listing(request)):
             return Response(text)
-        target = http.client.HTTPConnection(self.target.netloc, timeout=60)
-        path = request.environ["RAW_URI"]
-        target.request(request.method, path, body=sent, headers=dict(request.headers))
-        answer = target.getresponse()
-        body = answer.read()
+        answer = self.forward(request)
+        body = answer.get_data()
         if fault == "lost":
             reset(request)
         self.served += len(body) * is_ranged
-        headers = {name: value for name, value in answer.getheaders() if name.lower() not in _HOPS}
         if fault == "checksum":
-            headers = {k: v for k, v in headers.items() if not k.lower().startswith(_CHECKSUM)}
-            headers[f"{_CHECKSUM}crc32"] = "AAAAAA=="
-        if request.method != "HEAD":
-            headers["Content-Length"] = str(len(body))
-        passed = Response(body[: len(body) * 2 // 3] if fault == "cut" else body, answer.status)
+            kept = [pair for pair in answer.headers if not pair[0].lower().startswith(_CHECKSUM)]
+            answer.headers = Headers([*kept, (f"{_CHECKSUM}crc32", "AAAAAA==")])
+        if fault == "cut":
+            answer.content_length = len(body)
+            answer.response = [body[: len(body) * 2 // 3]]
+        return answer
+
+    def forward(self, request: Request) -> Response:
+        """What the server behind it answers."""
+        target = http.client.HTTPConnection(self.target.netloc, timeout=60)
+        path, sent = request.environ["RAW_URI"], request.get_data()
+        target.request(request.method, path, body=sent, headers=dict(request.headers))
+        answer = target.getresponse()
+        passed = Response(answer.read(), answer.status)
         passed.headers.clear()
-        passed.headers.update(headers)
+        passed.headers.update({k: v for k, v in answer.getheaders() if k.lower() not in _HOPS})
         return passed
 
     def _next_fault(self, request: Request, *, is_ranged: bool) -> str:

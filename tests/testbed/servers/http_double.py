@@ -41,7 +41,7 @@ class Fault:
     hang_s: float = 0.0
     after: bool = False
     times: int = 1
-    message: str = "a fault"
+    message: str = ""
     headers: dict[str, str] = field(default_factory=dict)
 
 
@@ -100,7 +100,7 @@ class HttpDouble:
         if not fault.status:
             request.environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
             return Response()
-        answer = self.error(fault.status, fault.message)
+        answer = self.error(fault.status, fault.message or f"fault {fault.status}")
         answer.headers.update(fault.headers)
         return answer
 
@@ -122,6 +122,8 @@ def reset(request: Request) -> NoReturn:
 
 
 class _Silent(WSGIRequestHandler):
+    disable_nagle_algorithm = True  # which waits 40 ms between an answer's headers and its body
+
     def log(self, kind: str, message: str, *arguments: object) -> None:
         """Tests look at what the client says."""
 
