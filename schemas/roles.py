@@ -159,6 +159,11 @@ def declared_with(cls: type, role: type[R], *, path: str = "") -> Iterator[tuple
             yield from declared_with(node, role, path=place)
 
 
+def is_below(path: str, key: str) -> bool:
+    """Whether `path` is the key or one below it."""
+    return path == key or path.startswith(f"{key}.")
+
+
 def own_modules(node: Any, *, outside: tuple[type[KeyRole], ...] = ()) -> list[str]:
     """List the modules of the user's own code that a configuration names."""
     return [

@@ -12,21 +12,20 @@ from yt8m.components.trainer.hyperparameters import with_values
 from yt8m.components.tuner.config import RangeConfig, TunerConfig
 from yt8m.schemas.config_tree import is_union, type_hints
 from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.roles import KeyRole, OfExport, ResultNeutral, declared_with, is_below
 
 if TYPE_CHECKING:
     import keras_tuner
 
-# What trials have in a way of their own, or what no score of theirs depends on.
-_NOT_SEARCHED = {
-    "backend": "trials are processes of one machine",
-    "checkpoint": "it changes no score",
-    "distribution": "trials are processes of one machine",
-    "evaluation": "it is what gives the score",
-    "log": "it changes no score",
-    "retrieval": "validation scores the network alone, without its neighbours",
-    "start_new_model": "it changes no score",
-    "train_split": "scores of different data are not compared",
-    "validation_split": "scores of different data are not compared",
+# Why a search leaves out the keys of a role, and those that decide what a score is.
+_ROLES: dict[type[KeyRole], str] = {
+    ResultNeutral: "no score depends on it",
+    OfExport: "validation scores the network alone, without its neighbours",
+}
+_SCORING = {
+    f"{NODE}.evaluation": "it is what gives the score",
+    f"{NODE}.train_split": "scores of different data are not compared",
+    f"{NODE}.validation_split": "scores of different data are not compared",
 }
 
 
@@ -44,15 +43,24 @@ def _found(config: TunerConfig, trainer: TrainerConfig) -> Iterator[str]:
         yield from (f"tuner.trial: {problem}" for problem in error.problems)
         return
     for path, values in config.space.items():
-        name = path.removeprefix(f"{NODE}.").partition(".")[0]
-        if name in _NOT_SEARCHED:
-            yield f"tuner.space: {path}: {NODE}.{name} is not searched: {_NOT_SEARCHED[name]}"
+        if reason := _reason_to_leave_out(path):
+            yield f"tuner.space: {path} is not searched: {reason}"
             continue
         for base in (trainer, trained):  # the values go to the Trainer, too
             problems = _problems_of(path, values, base) or _step_problems(path, values, base)
             yield from problems
             if problems:
                 break
+
+
+def _reason_to_leave_out(path: str) -> str:
+    """Why `path` is not searched; "" where it is."""
+    reasons = _SCORING | {
+        key: reason
+        for role, reason in _ROLES.items()
+        for key, _ in declared_with(TrainerConfig, role, path=NODE)
+    }
+    return next((reason for key, reason in reasons.items() if is_below(path, key)), "")
 
 
 def _problems_of(path: str, values: RangeConfig, trainer: TrainerConfig) -> list[str]:

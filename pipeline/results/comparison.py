@@ -9,11 +9,20 @@ from typing import Any
 
 from yt8m.components.artifacts.estimate import Estimate, estimate_text
 from yt8m.components.artifacts.evaluation import ClassMetrics
+from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.results.model_results import ModelResults
 from yt8m.schemas.config_tree import flatten, to_dict
+from yt8m.schemas.roles import (
+    AfterGate,
+    KeyRole,
+    OutputPath,
+    ResultNeutral,
+    declared_with,
+    is_below,
+)
 
-# Where things lie and what is done afterwards make no model better.
-_PLACES = ("root", "name", "pusher", "notify", "report", "retention", "metadata", "beam")
+# Where things lie, how they are done and what is done afterwards make no model better.
+_SAME_MODEL: tuple[type[KeyRole], ...] = (OutputPath, ResultNeutral, AfterGate)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,11 +106,14 @@ def compare(a: ModelResults, b: ModelResults, *, support: int = 1) -> ResultsCom
 
 
 def _settings(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    then, now = (
-        flatten({key: node for key, node in one.items() if key not in _PLACES}) for one in (a, b)
-    )
-    keys = dict.fromkeys([*then, *now])
-    return {key: (then.get(key), now.get(key)) for key in keys if then.get(key) != now.get(key)}
+    then, now = flatten(a), flatten(b)
+    changed = [key for key in dict.fromkeys([*then, *now]) if then.get(key) != now.get(key)]
+    neutral = [key for role in _SAME_MODEL for key, _ in declared_with(PipelineConfig, role)]
+    return {
+        key: (then.get(key), now.get(key))
+        for key in changed
+        if not any(is_below(key, other) for other in neutral)
+    }
 
 
 def _metrics(a: ModelResults, b: ModelResults) -> list[MetricComparison]:

@@ -40,7 +40,11 @@ def results(tmp_path, name, *, gap, aps, steps, version=0, decision=None):
     place = str(folder)
     return ModelResults(
         name=f"run {name}",
-        configuration={"trainer": {"max_steps": steps}, "root": str(tmp_path / name)},
+        configuration={
+            "trainer": {"max_steps": steps, "log": {"every_steps": steps}},
+            "root": str(tmp_path / name),
+            "bulk_inferrer": {"split": name},
+        },
         version=version,
         outputs=RunOutputs({"evaluation": place, "model_blessing": place, "model_run": place}),
     )
