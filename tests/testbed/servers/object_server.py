@@ -44,6 +44,7 @@ class ObjectServer(FaultyProxy):
         super().__init__("http://this-process")
         self.store = store
         self._amazons, self._googles = _Amazons(store), _Googles(store)
+        self._googles.lock = self._amazons.lock  # of the one store
 
     def forward(self, request: Request) -> Response:
         is_googles = "/storage/v1/b/" in request.path
