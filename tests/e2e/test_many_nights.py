@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from yt8m_runs import QUICK, Following, Place, generate, yt8m
+from yt8m_runs import QUICK, Command, Place, generate, yt8m
 
 from yt8m.components.registry.champion import find_champion
 from yt8m.components.registry.versions import in_service, load_version
@@ -71,7 +71,7 @@ class Nights:
 
     def clean_during_a_rollback(self) -> None:
         words = ["models", "rollback", str(self.place.versions()[0]), "--push", self.place.push]
-        rollback = Following([str(word) for word in words], self.place.env)
+        rollback = Command(*map(str, words), env=self.place.env)
         assert yt8m("gc", "--root", self.place.root).returncode == 0
         assert rollback.end() == 0
 
