@@ -10,6 +10,7 @@ from yt8m.schemas.kubernetes import (
     KubernetesName,
     NodeRequirement,
     PodResources,
+    SecurityContext,
     Toleration,
     VolumeMount,
 )
@@ -29,8 +30,16 @@ class RoleConfig(PodResources):
 class Mount(VolumeMount):
     """Mounted into every pod."""
 
-    sub_path: str = ""  # a directory within the claim or a key of the secret
+    sub_path: str = ""  # a directory within the claim, or a key of the secret or ConfigMap
     read_only: bool = False  # pods cannot write to it
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobSecurity(SecurityContext):
+    """The user of a job's pods; what else a restricted namespace demands they always have."""
+
+    # Group that volumes are made writable for when they are mounted; None: as they are.
+    fs_group: NonNegativeInt | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +53,13 @@ class KubernetesBackend(ConfigNode):
     roles: dict[str, RoleConfig] = field(
         default_factory=lambda: {"chief": RoleConfig(), "worker": RoleConfig()}
     )
-    mounts: tuple[Mount, ...] = ()  # claims and secrets of every pod
+    mounts: tuple[Mount, ...] = ()  # volumes of every pod
     environment: dict[str, str] = field(default_factory=dict)  # variables of every container
     environment_secrets: tuple[str, ...] = ()  # every key of these secrets becomes a variable
+    environment_config_maps: tuple[str, ...] = ()  # the same of ConfigMaps
+    labels: dict[str, str] = field(default_factory=dict)  # of the job and its pods: a queue, a team
+    annotations: dict[str, str] = field(default_factory=dict)  # of the job and its pods
+    security: JobSecurity = field(default_factory=JobSecurity)  # of the pods
     service_account: str = ""  # that the pods run as; empty: the namespace's own
     node_selector: dict[str, str] = field(default_factory=dict)  # labels of the nodes they run on
     node_affinity: tuple[NodeRequirement, ...] = ()  # what those labels must be; all hold
@@ -54,7 +67,9 @@ class KubernetesBackend(ConfigNode):
     priority_class: str = ""  # of the pods; empty: the cluster's default
     image_pull_secrets: tuple[str, ...] = ()  # names of secrets with a registry's credentials
     gpu_toleration: bool = True  # let pods with GPUs onto nodes that are tainted for them
-    restarts: NonNegativeInt = 3  # of the job, before it has failed
+    restarts: NonNegativeInt = 3  # of the job, before it has failed; evictions do not count
+    # For one attempt of the job; then it has failed, and nothing restarts it; 0: no limit.
+    timeout_s: NonNegativeInt = 0
     start_timeout_s: PositiveFloat = 900.0  # for the chief's pod to run: image, volumes, free nodes
     poll_s: PositiveFloat = 5.0  # between two looks at the job
     api_timeout_s: PositiveFloat = 600.0  # an API server that is away for less ends nothing

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -47,6 +46,7 @@ def check(spec: Spec, cluster: ClusterAccess) -> list[Finding]:
         *(_permission(cluster, *asked) for asked in needed_permissions(backend)),
         *_claims(spec, backend, cluster),
         *_secrets(spec, backend, cluster),
+        *_config_maps(spec, backend, cluster),
         *(_image(image) for image in _images(spec, backend)),
         _root(spec.root),
     ]
@@ -54,9 +54,7 @@ def check(spec: Spec, cluster: ClusterAccess) -> list[Finding]:
 
 def trainer_backend(spec: Spec) -> Mapping[str, Any]:
     """The node `trainer.backend` that was compiled into the pipeline."""
-    task = spec.pipeline.get("root", {}).get("dag", {}).get("tasks", {}).get("Trainer", {})
-    given = task.get("inputs", {}).get("parameters", {}).get("custom_config", {})
-    custom = json.loads(given.get("runtimeValue", {}).get("constant") or "{}")
+    custom = spec.constant("Trainer", "custom_config")
     backend: Mapping[str, Any] = custom.get("config", {}).get("backend", {})
     return backend
 
@@ -137,31 +135,56 @@ def _secrets(spec: Spec, backend: Mapping[str, Any], cluster: ClusterAccess) -> 
     from kubernetes import client as k8s
 
     api = k8s.CoreV1Api(cluster.client)
-    for name, keys in sorted(_secret_keys(spec, backend).items()):
-        found, why = _look(api.read_namespaced_secret, name, cluster)
+    fields = ("secretAsVolume", "imagePullSecret", "secretAsEnv")
+    keys = _keys_in_pods(spec, fields, "secret")
+    of_job = _named_by(backend, "secret", ("environment_secrets", "image_pull_secrets"))
+    wanted: dict[str, set[str]] = {**{name: set() for name in of_job}, **keys}
+    yield from _with_keys("secret", api.read_namespaced_secret, wanted, cluster)
+
+
+def _config_maps(
+    spec: Spec, backend: Mapping[str, Any], cluster: ClusterAccess
+) -> Iterator[Finding]:
+    from kubernetes import client as k8s
+
+    api = k8s.CoreV1Api(cluster.client)
+    keys = _keys_in_pods(spec, ("configMapAsVolume", "configMapAsEnv"), "configMap")
+    of_job = _named_by(backend, "config_map", ("environment_config_maps",))
+    wanted: dict[str, set[str]] = {**{name: set() for name in of_job}, **keys}
+    yield from _with_keys("config map", api.read_namespaced_config_map, wanted, cluster)
+
+
+def _with_keys(
+    kind: str,
+    read: Callable[..., Any],
+    wanted: Mapping[str, set[str]],
+    cluster: ClusterAccess,
+) -> Iterator[Finding]:
+    for name, keys in sorted(wanted.items()):
+        found, why = _look(read, name, cluster)
         if found is None:
             state = MISSING if why == _GONE else UNKNOWN
-            yield Finding(kind="secret", name=name, state=state, detail=why)
+            yield Finding(kind=kind, name=name, state=state, detail=why)
             continue
         lacking = sorted(keys - set(found.data or {}))
         detail = f"it has no key {', '.join(lacking)}" if lacking else ""
-        yield Finding(kind="secret", name=name, state=MISSING if lacking else OK, detail=detail)
+        yield Finding(kind=kind, name=name, state=MISSING if lacking else OK, detail=detail)
 
 
-def _secret_keys(spec: Spec, backend: Mapping[str, Any]) -> dict[str, set[str]]:
-    """The keys that are asked for, by the name of the secret."""
+def _keys_in_pods(spec: Spec, fields: Sequence[str], what: str) -> dict[str, set[str]]:
+    """The keys that tasks want, by the name of the secret or ConfigMap."""
     found: dict[str, set[str]] = {}
     for pod in _pods(spec):
-        for field in ("secretAsVolume", "imagePullSecret", "secretAsEnv"):
-            for given in pod.get(field, []):
-                keys = found.setdefault(given["secretName"], set())
-                keys |= {pair["secretKey"] for pair in given.get("keyToEnv", [])}
-    names = [m["secret"] for m in backend.get("mounts", []) if m.get("secret")]
-    for field in ("environment_secrets", "image_pull_secrets"):
-        names += backend.get(field, [])
-    for name in names:
-        found.setdefault(name, set())
+        for given in (given for field in fields for given in pod.get(field, [])):
+            keys = found.setdefault(given[f"{what}Name"], set())
+            keys |= {pair[f"{what}Key"] for pair in given.get("keyToEnv", [])}
     return found
+
+
+def _named_by(backend: Mapping[str, Any], mounted: str, fields: Sequence[str]) -> list[str]:
+    """What the Trainer's job wants as a whole."""
+    names = [m[mounted] for m in backend.get("mounts", []) if m.get(mounted)]
+    return names + [name for field in fields for name in backend.get(field, [])]
 
 
 def _image(image: str) -> Finding:

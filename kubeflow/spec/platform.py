@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from yt8m.kubeflow.config import PlatformConfig
 from yt8m.schemas.errors import ConfigError
-from yt8m.schemas.kubernetes import GPUS_VARIABLE, PodResources, parse_quantity
+from yt8m.schemas.kubernetes import GPUS_VARIABLE, EmptyDir, PodResources, parse_quantity
 
 T = TypeVar("T")
 _DEFAULT = "default"
@@ -50,13 +51,12 @@ def _set_container(container: dict[str, Any], component: str, platform: Platform
 
 
 def _resources(given: PodResources) -> dict[str, Any]:
-    """Limit and request alike: a pod that may take more than it asked for is evicted first."""
+    """CPUs and gigabytes, as Kubeflow writes them."""
     found: dict[str, Any] = {}
-    if given.cpu:
-        found |= {"cpuLimit": parse_quantity(given.cpu), "cpuRequest": parse_quantity(given.cpu)}
-    if given.memory:
-        gigabytes = parse_quantity(given.memory) / _GIGA
-        found |= {"memoryLimit": gigabytes, "memoryRequest": gigabytes}
+    for kind, sizes in (("Limit", given.limits), ("Request", given.requests)):
+        for name, size in sizes.items():
+            unit = _GIGA if name == "memory" else 1.0
+            found[f"{name}{kind}"] = parse_quantity(size) / unit
     if given.gpus:
         found["accelerator"] = {"type": given.gpu_resource, "count": str(given.gpus)}
     return found
@@ -67,12 +67,23 @@ def _pod(component: str, platform: PlatformConfig) -> dict[str, Any]:
     pod: dict[str, Any] = {
         "pvcMount": [{"constant": v.claim, "mountPath": v.path} for v in mine if v.claim],
         "secretAsVolume": [{"secretName": v.secret, "mountPath": v.path} for v in mine if v.secret],
+        "configMapAsVolume": [
+            {"configMapName": v.config_map, "mountPath": v.path} for v in mine if v.config_map
+        ],
+        "emptyDirMounts": [_empty_dir(v.path, v.empty_dir) for v in mine if v.empty_dir],
         "secretAsEnv": [
             {
                 "secretName": s.secret,
                 "keyToEnv": [{"secretKey": s.key, "envVar": s.variable}],
             }
             for s in platform.secrets
+        ],
+        "configMapAsEnv": [
+            {
+                "configMapName": c.config_map,
+                "keyToEnv": [{"configMapKey": c.key, "envVar": c.variable}],
+            }
+            for c in platform.config_maps
         ],
         "imagePullSecret": [{"secretName": name} for name in platform.image_pull_secrets],
         "imagePullPolicy": platform.image_pull_policy,
@@ -82,7 +93,21 @@ def _pod(component: str, platform: PlatformConfig) -> dict[str, Any]:
     required = [r.to_spec() for r in _for(platform.node_affinity, component, ())]
     pod["nodeAffinity"] = [{"matchExpressions": required}] if required else []
     pod["tolerations"] = [t.to_spec() for t in _for(platform.tolerations, component, ())]
+    given = {
+        "labels": dict(_for(platform.labels, component, {})),
+        "annotations": dict(_for(platform.annotations, component, {})),
+    }
+    pod["podMetadata"] = {key: texts for key, texts in given.items() if texts}
+    pod["activeDeadlineSeconds"] = _for(platform.timeout_s, component, 0)
+    pod["securityContext"] = platform.security.to_spec() if platform.security else {}
     return {key: value for key, value in pod.items() if value}
+
+
+def _empty_dir(path: str, given: EmptyDir) -> dict[str, str]:
+    """Kubeflow's own field for shared memory is one that its driver does not read."""
+    fields = {"volumeName": re.sub(r"[^a-z0-9]+", "-", f"empty{path.lower()}").strip("-")}
+    fields |= {"mountPath": path, "medium": given.medium, "sizeLimit": given.size}
+    return {key: value for key, value in fields.items() if value}
 
 
 def _for(by_component: Mapping[str, T], component: str, otherwise: T) -> T:
@@ -107,6 +132,9 @@ def _check_names(platform: PlatformConfig, components: set[str]) -> None:
         "kubeflow.node_selector": set(platform.node_selector) - {_DEFAULT},
         "kubeflow.node_affinity": set(platform.node_affinity) - {_DEFAULT},
         "kubeflow.tolerations": set(platform.tolerations) - {_DEFAULT},
+        "kubeflow.labels": set(platform.labels) - {_DEFAULT},
+        "kubeflow.annotations": set(platform.annotations) - {_DEFAULT},
+        "kubeflow.timeout_s": set(platform.timeout_s) - {_DEFAULT},
         "kubeflow.volumes": {c for v in platform.volumes for c in v.components},
     }
     known = ", ".join(sorted(components))

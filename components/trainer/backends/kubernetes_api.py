@@ -58,14 +58,41 @@ class KubernetesApi:
 
     def create(self, manifest: Mapping[str, Any]) -> bool:
         """False where the name is taken; an unsure attempt is repeated, and is told by that."""
+        made = self._post(manifest)
+        if made is None:
+            return False
+        try:
+            self._check_kept(manifest, made)
+        except UserError:
+            metadata = made["metadata"]
+            self.delete(metadata["name"], uid=metadata.get("uid", ""))
+            raise
+        return True
+
+    def try_out(self, manifest: Mapping[str, Any]) -> None:
+        """Ask the server for all that it would say to a `create`, without one."""
+        made = self._post(manifest, dry_run="All")
+        if made is not None:
+            self._check_kept(manifest, made)
+
+    def _post(self, manifest: Mapping[str, Any], **how: str) -> dict[str, Any] | None:
+        """The stored object; None where its name is taken."""
         where = (self._kind.group, self._kind.version, self.namespace, self._kind.plural)
-        made = self._try(
+        made: dict[str, Any] | None = self._try(
             lambda: self._objects.create_namespaced_custom_object(
-                *where, dict(manifest), _request_timeout=_TIMEOUT_S
+                *where, dict(manifest), _request_timeout=_TIMEOUT_S, **how
             ),
             allowed=409,
         )
-        return made is not None
+        return made
+
+    def _check_kept(self, manifest: Mapping[str, Any], stored: Mapping[str, Any]) -> None:
+        """An operator too old for a field leaves it out without a word."""
+        if dropped := _dropped(manifest["spec"], stored["spec"], "spec"):
+            raise UserError(
+                f"this cluster's {self._kind.kind} is too old: it knows no {dropped}; "
+                "docs/kubeflow.md names the version that is needed"
+            )
 
     def get(self, name: str) -> dict[str, Any] | None:
         return self._try(
@@ -243,6 +270,22 @@ class KubernetesApi:
                 "not installed in this cluster"
             )
         return UserError(f"Kubernetes refused the {kind.kind} ({error.status}): {said}")
+
+
+def _dropped(given: Any, stored: Any, path: str) -> str:
+    """The first field of `given` that the server has not kept; empty where it has them all."""
+    if isinstance(given, Mapping):
+        for key, value in given.items():
+            # Empty values may be left out.
+            if value and key not in stored:
+                return f"{path}.{key}"
+            if found := _dropped(value, stored.get(key), f"{path}.{key}"):
+                return found
+    elif isinstance(given, list):
+        for index, value in enumerate(given):
+            if found := _dropped(value, stored[index], f"{path}[{index}]"):
+                return found
+    return ""
 
 
 def _is_refused(error: Any) -> bool:

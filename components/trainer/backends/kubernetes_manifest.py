@@ -24,15 +24,32 @@ DIGEST = "yt8m/manifest"  # annotation: tells a job of this very description fro
 TRAINER = "yt8m/trainer"  # annotation: the pod and the process that follow the job
 _INDEX = "YT8M_TASK_INDEX"
 _CONTAINER = "tensorflow"  # the training operator looks for this very name
-# No restart puts right what a person gave, or brings a Trainer back that has gone.
-_FAIL_AT_ONCE = {
-    "action": "FailJob",
-    "onExitCodes": {
-        "containerName": _CONTAINER,
-        "operator": "In",
-        "values": [EXIT_USER, EXIT_ABANDONED],
+# No restart puts right what a person gave, or brings a Trainer back that has gone. Who moves a pod
+# away (a drained node, preemption) says so on it, and a JobSet tells the two by the Job's message.
+_POD_FAILURE_RULES = [
+    {
+        "action": "FailJob",
+        "onExitCodes": {
+            "containerName": _CONTAINER,
+            "operator": "In",
+            "values": [EXIT_USER, EXIT_ABANDONED],
+        },
     },
-}
+    {"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
+]
+_FAILURE_RULES = [
+    {
+        "name": "disruption",
+        "action": "RestartJobSetAndIgnoreMaxRestarts",
+        "onJobFailureReasons": ["PodFailurePolicy"],
+        "onJobFailureMessagePatterns": ["has condition DisruptionTarget"],
+    },
+    {
+        "name": "final",
+        "action": "FailJobSet",
+        "onJobFailureReasons": ["PodFailurePolicy", "DeadlineExceeded"],
+    },
+]
 _TFJOB_ROLE = {"chief": "Chief", "worker": "Worker", "ps": "PS", "evaluator": "Evaluator"}
 
 
@@ -101,8 +118,8 @@ def create_manifest(backend: TFJobBackend | JobSetBackend, request: JobRequest) 
         "kind": kind.kind,
         "metadata": {
             "name": request.job_name,
-            "labels": {"app.kubernetes.io/part-of": "yt8m"},
-            "annotations": {DIGEST: digest, "yt8m/run-key": request.key},
+            "labels": {**backend.labels, "app.kubernetes.io/part-of": "yt8m"},
+            "annotations": {**backend.annotations, DIGEST: digest, "yt8m/run-key": request.key},
         },
         "spec": spec,
     }
@@ -116,6 +133,7 @@ def _tfjob_spec(backend: KubernetesBackend, request: JobRequest) -> dict[str, An
             # The job fails when the restarts of all its pods together reach this number.
             "backoffLimit": backend.restarts * pods + 1,
             "ttlSecondsAfterFinished": backend.keep_finished_s,
+            **_deadline(backend),
         },
         "tfReplicaSpecs": {
             _TFJOB_ROLE[role]: {
@@ -136,13 +154,7 @@ def _jobset_spec(backend: KubernetesBackend, request: JobRequest) -> dict[str, A
         "successPolicy": {"operator": "All", "targetReplicatedJobs": ["chief"]},
         "failurePolicy": {
             "maxRestarts": backend.restarts,  # of all jobs together
-            "rules": [
-                {
-                    "name": "usererror",
-                    "action": "FailJobSet",
-                    "onJobFailureReasons": ["PodFailurePolicy"],
-                }
-            ],
+            "rules": _FAILURE_RULES,
         },
         "ttlSecondsAfterFinished": backend.keep_finished_s,
         "replicatedJobs": [
@@ -155,7 +167,8 @@ def _jobset_spec(backend: KubernetesBackend, request: JobRequest) -> dict[str, A
                         "completions": 1,
                         "completionMode": "Indexed",
                         "backoffLimit": 0,
-                        "podFailurePolicy": {"rules": [_FAIL_AT_ONCE]},
+                        "podFailurePolicy": {"rules": _POD_FAILURE_RULES},
+                        **_deadline(backend),
                         "template": _jobset_pod(backend, request, role, config),
                     }
                 },
@@ -163,6 +176,10 @@ def _jobset_spec(backend: KubernetesBackend, request: JobRequest) -> dict[str, A
             for role, config in backend.roles.items()
         ],
     }
+
+
+def _deadline(backend: KubernetesBackend) -> dict[str, int]:
+    return {"activeDeadlineSeconds": backend.timeout_s} if backend.timeout_s else {}
 
 
 def _jobset_pod(
@@ -207,18 +224,39 @@ def _pod(
         "ports": [{"containerPort": PORT, "name": "tfjob-port"}],
         # A failed process's last words are then in its pod's status.
         "terminationMessagePolicy": "FallbackToLogsOnError",
+        # What a namespace demands whose Pod Security is `restricted`.
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+        },
     }
-    if backend.environment_secrets:
-        container["envFrom"] = [{"secretRef": {"name": n}} for n in backend.environment_secrets]
+    container |= _environment_from(backend)
     if resources := _resources(config):
         container["resources"] = resources
-    spec: dict[str, Any] = {"containers": [container]}
+    spec: dict[str, Any] = {"containers": [container], "securityContext": _security(backend)}
     if backend.mounts:
         container["volumeMounts"] = [_mount(i, m) for i, m in enumerate(backend.mounts)]
         spec["volumes"] = [_volume(i, m) for i, m in enumerate(backend.mounts)]
     spec |= _scheduling(backend, config)
     # Istio's sidecar would cut the gRPC between the processes.
-    return {"metadata": {"annotations": {"sidecar.istio.io/inject": "false"}}, "spec": spec}
+    annotations = {"sidecar.istio.io/inject": "false", **backend.annotations}
+    metadata: dict[str, Any] = {"annotations": annotations}
+    if backend.labels:
+        metadata["labels"] = dict(backend.labels)
+    return {"metadata": metadata, "spec": spec}
+
+
+def _environment_from(backend: KubernetesBackend) -> dict[str, Any]:
+    sources = [{"secretRef": {"name": name}} for name in backend.environment_secrets]
+    sources += [{"configMapRef": {"name": name}} for name in backend.environment_config_maps]
+    return {"envFrom": sources} if sources else {}
+
+
+def _security(backend: KubernetesBackend) -> dict[str, Any]:
+    security = {**backend.security.to_spec(), "seccompProfile": {"type": "RuntimeDefault"}}
+    if backend.security.fs_group is not None:
+        security["fsGroup"] = backend.security.fs_group
+    return security
 
 
 def _scheduling(backend: KubernetesBackend, config: RoleConfig) -> dict[str, Any]:
@@ -241,10 +279,9 @@ def _scheduling(backend: KubernetesBackend, config: RoleConfig) -> dict[str, Any
 
 
 def _resources(config: RoleConfig) -> dict[str, Any]:
-    sizes = {"cpu": config.cpu, "memory": config.memory}
-    sizes[config.gpu_resource] = str(config.gpus) if config.gpus else ""
-    given = {name: size for name, size in sizes.items() if size}
-    return {"limits": given, "requests": given} if given else {}
+    gpus = {config.gpu_resource: str(config.gpus)} if config.gpus else {}
+    given = {"limits": {**config.limits, **gpus}, "requests": {**config.requests, **gpus}}
+    return {name: sizes for name, sizes in given.items() if sizes}
 
 
 def _mount(index: int, mount: Mount) -> dict[str, Any]:
@@ -257,9 +294,15 @@ def _mount(index: int, mount: Mount) -> dict[str, Any]:
 
 
 def _volume(index: int, mount: Mount) -> dict[str, Any]:
+    name = f"volume-{index}"
     if mount.secret:
-        return {"name": f"volume-{index}", "secret": {"secretName": mount.secret}}
+        return {"name": name, "secret": {"secretName": mount.secret}}
+    if mount.config_map:
+        return {"name": name, "configMap": {"name": mount.config_map}}
+    if mount.empty_dir is not None:
+        fields = {"medium": mount.empty_dir.medium, "sizeLimit": mount.empty_dir.size}
+        return {"name": name, "emptyDir": {key: value for key, value in fields.items() if value}}
     claim: dict[str, Any] = {"claimName": mount.claim}
     if mount.read_only:
         claim["readOnly"] = True
-    return {"name": f"volume-{index}", "persistentVolumeClaim": claim}
+    return {"name": name, "persistentVolumeClaim": claim}

@@ -12,6 +12,7 @@ BACKEND = {
     "name": "jobset",
     "mounts": [{"claim": "scratch", "path": "/scratch"}],
     "environment_secrets": ["s3"],
+    "environment_config_maps": ["zones"],
 }
 
 
@@ -26,6 +27,9 @@ def spec():
             {"secretName": "s3", "keyToEnv": [{"secretKey": "id", "envVar": "AWS_ACCESS_KEY_ID"}]}
         ],
         "imagePullSecret": [{"secretName": "registry"}],
+        "configMapAsEnv": [
+            {"configMapName": "settings", "keyToEnv": [{"configMapKey": "a", "envVar": "A"}]}
+        ],
     }
     return Spec(
         pipeline={
@@ -55,6 +59,7 @@ def server():
         "scratch": _claim("ReadWriteMany"),
     }
     server.named["secrets"] |= {"s3": {"data": {"id": "eA=="}}, "registry": {"data": {}}}
+    server.named["configmaps"] |= {"settings": {"data": {"a": "b"}}, "zones": {"data": {}}}
     return server
 
 
@@ -81,6 +86,7 @@ def test_everything_that_is_missing_is_named(server, spec):
     server.denied = {("create", "jobsets"), ("get", "pods/log")}
     server.named["persistentvolumeclaims"] = {"data": _claim("ReadWriteOnce")}
     server.named["secrets"] = {"s3": {"data": {"other": ""}}}
+    server.named["configmaps"] = {"settings": {"data": {}}}
     found = _check(server, spec)
     missing = {key: f.detail for key, f in found.items() if f.state == MISSING}
     assert missing == {
@@ -90,6 +96,8 @@ def test_everything_that_is_missing_is_named(server, spec):
         ("claim", "scratch"): "there is none of this name",
         ("secret", "registry"): "there is none of this name",
         ("secret", "s3"): "it has no key id",
+        ("config map", "settings"): "it has no key a",
+        ("config map", "zones"): "there is none of this name",
     }
     assert set(server.reviewed) == {""}
 

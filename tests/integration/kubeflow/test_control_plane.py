@@ -33,13 +33,14 @@ from yt8m.components.trainer.backends.kubernetes_manifest import (
     create_manifest,
 )
 from yt8m.components.trainer.kubernetes_config import (
+    JobSecurity,
     JobSetBackend,
     Mount,
     RoleConfig,
     TFJobBackend,
 )
 from yt8m.schemas.errors import EXIT_ABANDONED, UserError, Yt8mError
-from yt8m.schemas.kubernetes import NodeRequirement, Toleration
+from yt8m.schemas.kubernetes import EmptyDir, NodeRequirement, Toleration
 
 pytestmark = [
     pytest.mark.distributed,
@@ -239,7 +240,7 @@ def test_kserves_definition_takes_the_manifest_of_a_version_and_knows_each_of_it
 
 FULL = {
     "roles": {
-        "chief": RoleConfig(cpu="4", memory="16Gi", gpus=1),
+        "chief": RoleConfig(cpu="4", cpu_request="500m", memory="16Gi", gpus=1),
         "worker": RoleConfig(replicas=3),
         "ps": RoleConfig(replicas=2, cpu="500m"),
         "evaluator": RoleConfig(),
@@ -247,9 +248,17 @@ FULL = {
     "mounts": (
         Mount(path="/data", claim="yt8m", read_only=True),
         Mount(path="/secret", secret="s3", sub_path="x"),
+        Mount(path="/settings", config_map="settings"),
+        Mount(path="/dev/shm", empty_dir=EmptyDir(medium="Memory", size="8Gi")),
+        Mount(path="/scratch", empty_dir=EmptyDir()),
     ),
     "environment": {"X": "y"},
     "environment_secrets": ("aws",),
+    "environment_config_maps": ("settings",),
+    "labels": {"kueue.x-k8s.io/queue-name": "nightly"},
+    "annotations": {"cost/team": "videos"},
+    "security": JobSecurity(run_as_user=10001, run_as_group=10001, fs_group=10001),
+    "timeout_s": 7200,
     "service_account": "trainer",
     "node_selector": {"pool": "gpu"},
     "node_affinity": (NodeRequirement(key="zone", values=("eu-1",)),),
@@ -293,6 +302,46 @@ def test_any_other_end_restarts_the_job_as_often_as_it_may(cluster):
     assert _jobset(cluster, "exit-1")["status"]["restarts"] == 1
 
 
+def test_an_eviction_restarts_the_job_and_is_not_one_of_its_restarts(cluster, volume):
+    script = "if [ -e /mnt/yt8m/evicted ]; then exit 0; fi; echo begun; sleep 600"
+    mounts = (Mount(path=str(SHARED), claim="yt8m"),)
+    with ThreadPoolExecutor() as beside:
+        said = beside.submit(_run, cluster, "evicted", script, restarts=0, mounts=mounts)
+        pod = _until(lambda: _pods(cluster, "evicted"))[0]["metadata"]["name"]
+        _until(lambda: "begun" in cluster.log(pod))
+        (volume / "evicted").touch()
+        path = f"/api/v1/namespaces/{NAMESPACE}/pods/{pod}/eviction"
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}
+        cluster.api.post(path, eviction)
+        assert "created" in said.result()[0]
+    status = _jobset(cluster, "evicted")["status"]
+    assert (status["terminalState"], status["restarts"]) == ("Completed", 1)
+    assert status.get("restartsCountTowardsMax", 0) == 0
+
+
+def test_a_job_that_takes_longer_than_it_may_has_failed(cluster):
+    with pytest.raises(Yt8mError, match="FailJobSet failure policy action"):
+        _run(cluster, "slow", "sleep 600", timeout_s=3)
+    assert _jobset(cluster, "slow")["status"].get("restarts", 0) == 0
+
+
+def test_a_restricted_namespace_lets_the_pods_of_a_job_be_made(cluster):
+    """Pod Security of the real API server, which enforces it by the namespace's label."""
+    with _restricted(cluster):
+        said = _run(cluster, "restricted", "echo done")
+    assert "chief: done" in said
+
+
+@contextlib.contextmanager
+def _restricted(cluster):
+    path, label = f"/api/v1/namespaces/{NAMESPACE}", "pod-security.kubernetes.io/enforce"
+    cluster.api.patch(path, {"metadata": {"labels": {label: "restricted"}}})
+    try:
+        yield
+    finally:
+        cluster.api.patch(path, {"metadata": {"labels": {label: None}}})
+
+
 def test_an_api_server_that_is_away_ends_neither_the_pods_nor_the_waiting(cluster):
     """Killed for 20 seconds, while the job runs, and started again."""
     with ThreadPoolExecutor() as beside:
@@ -317,6 +366,19 @@ def test_a_webhook_that_is_down_is_told_in_the_servers_words(cluster):
     said = r"failed calling webhook .*kb\.io"
     with cluster.away("jobset"), pytest.raises(Yt8mError, match=said):
         _run(cluster, "webhook", "true", patience_s=3.0)
+
+
+def test_a_trial_hears_what_the_job_would_and_leaves_none(cluster):
+    backend = JobSetBackend(roles={"chief": RoleConfig()})
+    manifest = create_manifest(backend, JobRequest(key="trial", image="here", command=("true",)))
+    api = KubernetesApi(JOBSET, NAMESPACE, cluster.client(ACCOUNT), patience_s=3.0)
+    api.try_out(manifest)
+    assert _name("trial") not in _jobsets(cluster)
+    with cluster.away("jobset"), pytest.raises(Yt8mError, match=r"failed calling webhook .*kb\.io"):
+        api.try_out(manifest)
+    stranger = KubernetesApi(JOBSET, NAMESPACE, cluster.client("default"), patience_s=60.0)
+    with pytest.raises(UserError, match="the service account needs get, list, create"):
+        stranger.try_out(manifest)
 
 
 def test_a_quota_is_told_in_the_servers_words(cluster):

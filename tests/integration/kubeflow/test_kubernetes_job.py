@@ -101,6 +101,22 @@ def test_a_job_is_made_followed_and_its_chief_is_heard(server, api, backend):
     assert len(server.pods) == 3
 
 
+def test_a_trial_says_what_a_job_would_be_told_and_makes_none(server, api, backend):
+    api.try_out(create_manifest(backend, REQUEST))
+    assert server.jobs == {}
+    server.forbidden = "POST"
+    with pytest.raises(UserError, match="the service account needs get, list, create"):
+        api.try_out(create_manifest(backend, REQUEST))
+
+
+def test_an_operator_that_drops_a_field_is_too_old_and_keeps_no_job(server, api, backend):
+    server.unknown = {"ttlSecondsAfterFinished"}
+    for ask in (api.create, api.try_out):
+        with pytest.raises(UserError, match=r"too old: it knows no spec\..*ttlSecondsAfter"):
+            ask(create_manifest(backend, REQUEST))
+        assert server.jobs == {}
+
+
 def test_a_restarted_caller_adopts_the_job_instead_of_starting_another(server, api, backend):
     api.create(create_manifest(backend, REQUEST))
     server.start_pods(NAME)
@@ -247,15 +263,22 @@ def test_a_mistake_in_what_was_given_ends_as_one(server, api, backend):
 
 
 def test_a_jobset_is_not_restarted_on_a_mistake_in_what_was_given():
-    """With these policies the real controllers end at once on 2, and restart on 1."""
+    """With these rules the real controllers end at once on 2, and restart on 1.
+
+    The other rules, of disruptions and deadlines, are tried on a real control plane.
+    """
     records = Path(__file__).parents[2] / "golden" / "kubeflow" / "records"
     seen = json.loads((records / "jobset_user_error.json").read_text())
     spec = json.loads(json.dumps(create_manifest(_backend(JobSetBackend), REQUEST)["spec"]))
     (seen_rule,) = seen["podFailurePolicy"]["rules"]
     assert seen_rule["onExitCodes"].pop("values") == [2]
-    assert spec["failurePolicy"] == seen["failurePolicy"]
+    (seen_last,) = seen["failurePolicy"]["rules"]
+    _, last = spec["failurePolicy"]["rules"]
+    assert last["action"] == seen_last["action"]
+    assert set(last["onJobFailureReasons"]) > set(seen_last["onJobFailureReasons"])
+    assert spec["failurePolicy"]["maxRestarts"] == seen["failurePolicy"]["maxRestarts"]
     for job in spec["replicatedJobs"]:
-        (rule,) = job["template"]["spec"]["podFailurePolicy"]["rules"]
+        rule, _ = job["template"]["spec"]["podFailurePolicy"]["rules"]
         assert rule["onExitCodes"].pop("values") == [2, 6]
         assert rule == seen_rule
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -33,7 +33,8 @@ class K8sServer(HttpDouble):
                 endpoint="review",
             ),
             Rule(
-                f"{_CORE}/<any(persistentvolumeclaims, secrets):kind>/<name>", endpoint="get_named"
+                f"{_CORE}/<any(persistentvolumeclaims, secrets, configmaps):kind>/<name>",
+                endpoint="get_named",
             ),
             Rule(f"{_CORE}/events", endpoint="list_events", methods=["GET"]),
             Rule(f"{_CORE}/pods", endpoint="list_pods", methods=["GET"]),
@@ -55,7 +56,9 @@ class K8sServer(HttpDouble):
         self.named: dict[str, dict[str, dict[str, Any]]] = {
             "persistentvolumeclaims": {},
             "secrets": {},
+            "configmaps": {},
         }
+        self.unknown: set[str] = set()  # fields that the installed operator does not know yet
         self.denied: set[tuple[str, str]] = set()  # (verb, resource), as reviews answer
         self.reviewed: list[str] = []  # whose permissions were asked for; empty: the caller's
         self.forbidden = ""  # a pattern of requests that the service account may not make
@@ -138,10 +141,12 @@ class K8sServer(HttpDouble):
         self, request: Request, group: str, version: str, space: str, plural: str
     ) -> Any:
         self._check_served(group, version, plural)
-        manifest = request.get_json()
+        manifest = _without(request.get_json(), self.unknown)
         name = manifest["metadata"]["name"]
         if name in self.jobs:
             self.refuse(409, f'{manifest["kind"]} "{name}" already exists')
+        if request.args.get("dryRun") == "All":
+            return respond(manifest, 201)
         self.jobs[name] = {**manifest, "status": {}}
         self.jobs[name]["metadata"] |= {"uid": f"uid-{next(self._versions)}"}
         self._change(name)
@@ -209,6 +214,13 @@ class K8sServer(HttpDouble):
         assert request.args.get("timestamps") == "True"
         lines = self.logs[name][-int(request.args.get("tailLines", 0)) :]
         return "".join(f"{line}\n" for line in lines)
+
+
+def _without(value: Any, fields: Collection[str]) -> Any:
+    """As an API server stores what a definition does not know."""
+    if isinstance(value, dict):
+        return {k: _without(below, fields) for k, below in value.items() if k not in fields}
+    return [_without(below, fields) for below in value] if isinstance(value, list) else value
 
 
 def replicas(manifest: dict[str, Any]) -> list[tuple[str, int, dict[str, Any]]]:

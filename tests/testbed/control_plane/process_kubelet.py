@@ -121,19 +121,23 @@ class Kubelet:
         if "deletionTimestamp" in pod["metadata"]:
             if own is None or own.stop(pod["metadata"]["deletionGracePeriodSeconds"]):
                 if own is not None:
-                    self._report(own, path)
+                    self._report(own, pod)
                 self._api.delete(path, grace_s=0)
         elif "nodeName" not in pod["spec"]:
             self._bind(pod)
         elif own is None and pod["status"]["phase"] == "Pending":
             own = self._start(pod)
         if own is not None:
-            self._report(own, path)
+            self._report(own, pod)
 
-    def _report(self, own: _Pod, path: str) -> None:
+    def _report(self, own: _Pod, pod: dict[str, Any]) -> None:
+        """What the pod is, beside the conditions that others keep on it."""
         status = own.status()
+        mine = {condition["type"] for condition in status["conditions"]}
+        known = pod["status"].get("conditions") or []
+        status["conditions"] += [c for c in known if c["type"] not in mine]
         if status != own.reported:
-            self._api.patch(f"{path}/status", {"status": status})
+            self._api.patch(f"{_path(pod)}/status", {"status": status})
             own.reported = status
 
     def _bind(self, pod: dict[str, Any]) -> None:

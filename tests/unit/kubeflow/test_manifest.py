@@ -85,7 +85,11 @@ def test_a_jobset_tells_each_pod_its_part_of_the_cluster():
         ({"name": "tfjob", "roles": {"chief": {"replicas": 2}}}, "roles.chief.replicas"),
         ({"name": "tfjob", "roles": {"chief": {}, "boss": {}}}, "chief, worker, ps, evaluator"),
         ({"name": "jobset", "roles": {"chief": {"memory": "4GB"}}}, "16Gi"),
-        ({"name": "jobset", "mounts": [{"path": "/x"}]}, "not both"),
+        ({"name": "jobset", "mounts": [{"path": "/x"}]}, "not two of them"),
+        (
+            {"name": "jobset", "roles": {"chief": {"cpu": "1", "cpu_request": "1500m"}}},
+            "at most the limit, 1",
+        ),
         ({"name": "jobset", "namespace": "Team A"}, "a Kubernetes name"),
         ({"name": "kubernetes"}, "one of"),
     ],
@@ -100,6 +104,83 @@ def test_the_backends_are_part_of_the_configuration_and_survive_json():
     mounts = (Mount(path="/data", claim="c"),)
     config = TrainerConfig(backend=JobSetBackend(mounts=mounts, image="i"))
     assert from_dict(TrainerConfig, json.loads(json.dumps(to_dict(config)))) == config
+
+
+@pytest.mark.parametrize("kind", ["tfjob", "jobset"])
+def test_a_job_and_its_pods_carry_what_the_cluster_asks_for(kind):
+    backend = from_dict(
+        JobSetBackend if kind == "jobset" else TFJobBackend,
+        {
+            "roles": {"chief": {"cpu": "8", "cpu_request": "2", "memory": "16Gi", "gpus": 1}},
+            "labels": {"kueue.x-k8s.io/queue-name": "nightly"},
+            "annotations": {"cost/team": "videos", "sidecar.istio.io/inject": "true"},
+            "security": {"run_as_user": 10001, "fs_group": 20},
+            "timeout_s": 3600,
+            "environment_secrets": ["aws"],
+            "environment_config_maps": ["settings"],
+            "mounts": [
+                {"path": "/dev/shm", "empty_dir": {"medium": "Memory", "size": "8Gi"}},
+                {"path": "/scratch", "empty_dir": {}},
+                {"path": "/settings", "config_map": "settings", "sub_path": "a.yaml"},
+            ],
+        },
+        path="trainer.backend",
+    )
+    manifest = create_manifest(backend, REQUEST)
+    if kind == "jobset":
+        job = manifest["spec"]["replicatedJobs"][0]["template"]["spec"]
+        template, deadline = job["template"], job["activeDeadlineSeconds"]
+    else:
+        template = manifest["spec"]["tfReplicaSpecs"]["Chief"]["template"]
+        deadline = manifest["spec"]["runPolicy"]["activeDeadlineSeconds"]
+    assert deadline == 3600
+    for metadata in (manifest["metadata"], template["metadata"]):
+        assert metadata["labels"]["kueue.x-k8s.io/queue-name"] == "nightly"
+        assert metadata["annotations"]["cost/team"] == "videos"
+    assert template["metadata"]["annotations"]["sidecar.istio.io/inject"] == "true"
+    pod = template["spec"]
+    (container,) = pod["containers"]
+    assert container["resources"] == {
+        "limits": {"cpu": "8", "memory": "16Gi", "nvidia.com/gpu": "1"},
+        "requests": {"cpu": "2", "memory": "16Gi", "nvidia.com/gpu": "1"},
+    }
+    assert container["envFrom"] == [
+        {"secretRef": {"name": "aws"}},
+        {"configMapRef": {"name": "settings"}},
+    ]
+    assert [volume.get("emptyDir") for volume in pod["volumes"]] == [
+        {"medium": "Memory", "sizeLimit": "8Gi"},
+        {},
+        None,
+    ]
+    assert pod["volumes"][2]["configMap"] == {"name": "settings"}
+    assert pod["securityContext"] == {
+        "runAsUser": 10001,
+        "runAsNonRoot": True,
+        "fsGroup": 20,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+
+
+def test_a_disruption_is_told_from_a_mistake_by_the_first_rule_that_fits():
+    """The messages are those of Kubernetes' Job controller (pod_failure_policy.go)."""
+    rules = create_manifest(JobSetBackend(), REQUEST)["spec"]["failurePolicy"]["rules"]
+
+    def action(reason, message):
+        for rule in rules:
+            patterns = rule.get("onJobFailureMessagePatterns", [""])
+            if reason in rule["onJobFailureReasons"] and any(
+                re.search(pattern, message) for pattern in patterns
+            ):
+                return rule["action"]
+        return "RestartJobSet"
+
+    disrupted = "Pod ns/x has condition DisruptionTarget matching FailJob rule at index 1"
+    mistaken = "Container tensorflow for pod ns/x failed with exit code 2 matching FailJob rule"
+    assert action("PodFailurePolicy", disrupted) == "RestartJobSetAndIgnoreMaxRestarts"
+    assert action("PodFailurePolicy", mistaken) == "FailJobSet"
+    assert action("DeadlineExceeded", "Job was active longer than") == "FailJobSet"
+    assert action("BackoffLimitExceeded", "Job has reached the limit") == "RestartJobSet"
 
 
 @pytest.mark.parametrize("kind", ["tfjob", "jobset"])
