@@ -41,6 +41,6 @@ def show(client: KfpClient, run: PipelineRun, console: Console, page: str, *, is
     why = f": {run.error}" if run.error else ""
     if run.state == "FAILED" and not run.error and not any(t.error for t in tasks):
         # 2.17 keeps no text of failed tasks in its answer.
-        why = f"; why: `kubectl logs -l pipeline/runid={run.id} --tail=50`, or executor-logs below"
+        why = f"; why: `yt8m kubeflow logs {run.id}`, or executor-logs below"
     console.result(value, f"{table}\n{run.name}: {run.state}{why}\n{page}")
     return 1 if is_over and run.state not in ("SUCCEEDED", "SKIPPED") else 0

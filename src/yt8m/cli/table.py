@@ -62,6 +62,7 @@ COMMANDS: Mapping[str, type[Arguments]] = {
     "kubeflow unschedule": kubeflow.UnscheduleArguments,
     "kubeflow list": kubeflow.KubeflowListArguments,
     "kubeflow wait": kubeflow.WaitArguments,
+    "kubeflow logs": kubeflow.LogsArguments,
     "kubeflow cancel": kubeflow.CancelArguments,
     "kubeflow retry": kubeflow.RetryArguments,
     "kubeflow archive": kubeflow.ArchiveArguments,

@@ -107,7 +107,7 @@ def test_a_failure_of_which_the_server_keeps_no_text_leads_to_where_it_is(
     run_id = yt8m("run", "yt8m-test", "--param", "span=3")[1]["run_id"]
     server.set_state(run_id, "FAILED", {"Trainer": "FAILED"})
     assert run(["kubeflow", "wait", run_id]) == 1
-    assert f"kubectl logs -l pipeline/runid={run_id}" in capsys.readouterr().out
+    assert f"yt8m kubeflow logs {run_id}" in capsys.readouterr().out
 
 
 STEPS = ("ExampleGen", "Trainer", "Pusher")

@@ -16,5 +16,5 @@ def test_every_command_has_a_dry_run_and_shows_examples(words):
     assert f"yt8m {words} " in examples
 
 
-def test_there_are_twelve_of_them():
-    assert len(MINE) == 12
+def test_there_are_thirteen_of_them():
+    assert len(MINE) == 13

@@ -235,6 +235,28 @@ class WaitArguments(ConnectionArguments):
 
 
 @dataclass(frozen=True, kw_only=True)
+class LogsArguments(Arguments):
+    """Show what the pods of a run have said.
+
+    Without a step, those of the pods that failed. Talks to Kubernetes as kubectl does, since
+    Kubeflow's own answers name no pods, and needs the right to list pods and read their logs. Pods
+    that are gone have left theirs in the artifact executor-logs.
+
+    examples:
+      yt8m kubeflow logs 5f3c1a7e-0000-4000-8000-000000000000 --namespace team-a
+      yt8m kubeflow logs RUN_ID Trainer --tail 1000
+      yt8m kubeflow logs RUN_ID Trainer-driver --json
+    """
+
+    run: RunId  # id of the run
+    # a step, e.g. Trainer, or its driver, Trainer-driver (default: what failed)
+    step: Annotated[str, Written(is_positional=True)] = ""
+    namespace: str = ""  # where it ran (default: the kubeconfig's)
+    tail: int = 200  # lines of each pod
+    dry_run: bool = False  # no effect: it changes nothing
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunChangeArguments(ConnectionArguments):
     """Which run to change."""
 
