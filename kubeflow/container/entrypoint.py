@@ -24,8 +24,10 @@ from yt8m.kubeflow.container.launcher import finish_output, prepare_input
 from yt8m.kubeflow.container.references import follow, leave_on_volume
 from yt8m.kubeflow.container.run_parameters import check_gate_parameters
 from yt8m.kubeflow.container.task_cache import find_cached_result
+from yt8m.kubeflow.container.training_job_trial import try_training_job
 from yt8m.kubeflow.container.visualizations import draw
 from yt8m.kubeflow.container.volume_access import check_volumes_writable
+from yt8m.kubeflow.parameter_text import restored_all
 from yt8m.schemas.errors import EXIT_FAILED, ConfigError, Yt8mError
 from yt8m.schemas.own_code import missing_module
 
@@ -60,16 +62,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _execute(args: argparse.Namespace, beam_args: list[str], root: str) -> None:
     executor_input = json.loads(args.json_serialized_invocation_args)
-    inputs = json.loads(args.json_serialized_inputs_spec_args or "{}")
-    outputs = json.loads(args.outputs_spec or "{}")
+    task_inputs = executor_input.setdefault("inputs", {})
+    parameters = task_inputs["parameterValues"] = restored_all(
+        task_inputs.get("parameterValues", {})
+    )
     _check_own_modules(os.environ.get(OWN_MODULES_VARIABLE, "[]"))
     identify_code(args.executor_class_path, executor_input)
-    check_gate_parameters(executor_input.get("inputs", {}).get("parameterValues", {}))
-    check_volumes_writable(executor_input.get("inputs", {}).get("parameterValues", {}), os.environ)
+    check_gate_parameters(parameters)
+    check_volumes_writable(parameters, os.environ)
+    try_training_job(os.environ)
     given_outputs = executor_input.get("outputs", {}).get("artifacts", {})
+    inputs, outputs = _titles(args.inputs), _titles(args.outputs)
     places = prepare_input(executor_input, inputs, outputs, launcher_root=root)
     follow(executor_input, places)
     args.json_serialized_invocation_args = json.dumps(executor_input)
+    args.json_serialized_inputs_spec_args = _inputs_spec(args.integers)
     outputs_in_pod = [
         artifact["uri"]
         for listed in executor_input["outputs"]["artifacts"].values()
@@ -84,6 +91,17 @@ def _execute(args: argparse.Namespace, beam_args: list[str], root: str) -> None:
     report = Path(executor_input["outputs"]["outputFile"])
     draw(given_outputs, report, launcher_root=root)
     finish_output(report, places)
+
+
+def _titles(text: str) -> dict[str, str]:
+    """Of `model=tfx.Model examples=tfx.Examples` the types, by key."""
+    return dict(word.split("=", 1) for word in text.split())
+
+
+def _inputs_spec(integers: str) -> str:
+    """What TFX wants to know of inputs: which numbers are whole ones."""
+    whole = {name: {"parameterType": "NUMBER_INTEGER"} for name in integers.split()}
+    return json.dumps({"parameters": whole})
 
 
 def _check_own_modules(named: str) -> None:
@@ -160,8 +178,8 @@ def _parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     parser = argparse.ArgumentParser(prog="yt8m.kubeflow.container.entrypoint", allow_abbrev=False)
     for name in ("executor_class_path", "json_serialized_invocation_args"):
         parser.add_argument(f"--{name}", required=True)
-    parser.add_argument("--json_serialized_inputs_spec_args", default="")
-    parser.add_argument("--outputs_spec", default="")
+    for name in ("inputs", "outputs", "integers"):  # types of artifacts; names of parameters
+        parser.add_argument(f"--{name}", default="")
     return parser.parse_known_args(list(argv))
 
 

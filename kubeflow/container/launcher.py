@@ -51,27 +51,25 @@ def local_path(uri: str, launcher_root: str = "") -> str:
 
 def prepare_input(
     executor_input: dict[str, Any],
-    inputs_spec: Mapping[str, Any],
-    outputs_spec: Mapping[str, Any],
+    input_types: Mapping[str, str],
+    output_types: Mapping[str, str],
     *,
     launcher_root: str = "",
 ) -> Places:
     """Make the driver's ExecutorInput one that TFX understands, in place.
 
-    Artifacts get their declared types and local paths. Outputs that the component does not declare
-    belong to the launcher, which writes and uploads them itself: they are taken out.
+    Artifacts get their types, which are given by title, and local paths. Outputs that the
+    component does not declare belong to the launcher, which writes and uploads them itself: they
+    are taken out.
     """
     places: Places = {}
     outputs = executor_input.setdefault("outputs", {})
     given = outputs.get("artifacts", {})
-    outputs["artifacts"] = {
-        k: v for k, v in given.items() if k in outputs_spec.get("artifacts", {})
-    }
-    for side, spec in (("inputs", inputs_spec), ("outputs", outputs_spec)):
-        declared = spec.get("artifacts", {})
+    outputs["artifacts"] = {k: v for k, v in given.items() if k in output_types}
+    for side, types in (("inputs", input_types), ("outputs", output_types)):
         for key, artifacts in executor_input.get(side, {}).get("artifacts", {}).items():
             for artifact in artifacts.get("artifacts", []):
-                _restore_type(artifact, declared.get(key, {}), f"{side}.{key}")
+                _restore_type(artifact, types.get(key, ""), f"{side}.{key}")
                 name = artifact.setdefault("name", artifact["uri"])  # TFX looks ids up by it
                 path = local_path(artifact["uri"], launcher_root)
                 places[path] = Place(uri=artifact["uri"], name=name)
@@ -98,14 +96,13 @@ def finish_output(output_file: Path, places: Places) -> None:
     storage.write_text(str(output_file), json.dumps(report, allow_nan=False))
 
 
-def _restore_type(artifact: dict[str, Any], declared: Mapping[str, Any], where: str) -> None:
+def _restore_type(artifact: dict[str, Any], title: str, where: str) -> None:
     given = artifact.get("type") or {}
-    title = given.get("schemaTitle", "")
-    if given.get("instanceSchema") or title not in _UNTYPED:
+    if given.get("instanceSchema") or given.get("schemaTitle", "") not in _UNTYPED:
         return
-    if "artifactType" not in declared:
+    if not title:
         raise Yt8mError(f"{where}: the artifact has no type and the component declares none")
-    artifact["type"] = dict(declared["artifactType"])
+    artifact["type"] = {"instanceSchema": f"title: {title}\n"}  # TFX asks for no more
 
 
 def _portable(metadata: Mapping[str, Any], places: Places, key: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +13,22 @@ from yt8m.components import storage
 from yt8m.components.evaluator.thresholds import check_gate
 from yt8m.components.example_gen.config import Ingest
 from yt8m.components.trainer.kubernetes_config import KubernetesBackend
-from yt8m.kubeflow.config import ACCOUNT_VARIABLE, OWN_MODULES_VARIABLE, PlatformConfig
+from yt8m.kubeflow.config import (
+    ACCOUNT_VARIABLE,
+    BACKEND_VARIABLE,
+    OWN_MODULES_VARIABLE,
+    PlatformConfig,
+)
 from yt8m.kubeflow.container.run_parameters import GATE_PARAMETERS
 from yt8m.kubeflow.container.visualizations import add_visualizations
+from yt8m.kubeflow.parameter_text import shortened
 from yt8m.kubeflow.spec.lint import lint
+from yt8m.kubeflow.spec.paths import check_paths
 from yt8m.kubeflow.spec.platform import add_platform
 from yt8m.kubeflow.spec.spec_file import Spec
+from yt8m.kubeflow.spec.workflow_size import LIMIT_BYTES, status_bytes
 from yt8m.pipeline.config import PipelineConfig
+from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import ConfigError, Yt8mError
 from yt8m.schemas.kubernetes import IMAGE_VARIABLE
 
@@ -27,6 +36,7 @@ if TYPE_CHECKING:
     from tfx.orchestration.pipeline import Pipeline
 
 ENTRY_POINT = ("python", "-m", "yt8m.kubeflow.container.entrypoint")
+_TFX_INPUTS = "--json_serialized_inputs_spec_args"
 # Without a shared volume: what is kept here is lost with the pod.
 POD_WORK_DIR = "/tmp/yt8m"
 _HEADER = """\
@@ -51,12 +61,16 @@ def compile_config(config: PipelineConfig, target: Target) -> Spec:
     problems = check_gate(config.gate, config.evaluator)
     if problems:
         raise ConfigError(problems)
+    check_paths(config, target.platform)
 
     from yt8m.pipeline.cache_keys import ExternalInputs
     from yt8m.pipeline.graph import create_pipeline
 
     pipeline = create_pipeline(adapt(config, target), ExternalInputs())
-    return compile_pipeline(pipeline, _with_own_modules(target, config.own_modules))
+    spec = compile_pipeline(pipeline, _with_own_modules(target, config.own_modules))
+    if isinstance(config.trainer.backend, KubernetesBackend):
+        _pass_backend(spec.pipeline, config.trainer.backend)
+    return spec
 
 
 def _with_own_modules(target: Target, modules: Sequence[tuple[str, str]]) -> Target:
@@ -126,12 +140,19 @@ def compile_pipeline(pipeline: Pipeline, target: Target) -> Spec:
     steps = [component for component in pipeline.components if isinstance(component, Step)]
     promote(spec, {step.id: step.parameters_with(RunTime) for step in steps})
     _pass_gate_values(spec)
-    _pass_output_types(spec)
+    _pass_types(spec)
+    _shorten(spec)
     add_visualizations(spec)  # after the types: TFX is to know nothing of them
     # A cached result does not show what is outside: last night's data again.
     _forbid_caching(spec, [step.id for step in steps if step.parameters_with(Outside)])
     platform = add_platform(spec, replace(target.platform, environment=environment))
     lint(spec, platform)
+    size = status_bytes(spec, platform)
+    if size > LIMIT_BYTES:
+        raise ConfigError(
+            f"the status of a run's Workflow would have {size} bytes, and Argo keeps at most "
+            f"{LIMIT_BYTES}: write fewer file patterns, with * and ?, and fewer values of your own"
+        )
     return Spec(pipeline=spec, platform=platform)
 
 
@@ -200,10 +221,9 @@ def _pass_gate_values(spec: Mapping[str, Any]) -> None:
 
     They may be typed into Kubeflow's form, where nothing checks them before the Evaluator.
     """
-    tasks = spec["root"]["dag"]["tasks"]
-    first = next((name for name in tasks if not tasks[name].get("dependentTasks")), None)
+    tasks, first = spec["root"]["dag"]["tasks"], _first_task(spec)
     known = spec["root"].get("inputDefinitions", {}).get("parameters", {})
-    for name in GATE_PARAMETERS if first is not None else ():
+    for name in GATE_PARAMETERS:
         if name not in known:
             continue
         component = spec["components"][tasks[first]["componentRef"]["name"]]
@@ -213,15 +233,70 @@ def _pass_gate_values(spec: Mapping[str, Any]) -> None:
         given.setdefault(name, {"componentInputParameter": name})
 
 
-def _pass_output_types(spec: Mapping[str, Any]) -> None:
-    """Tell our entry point the types of outputs too; kfp's local runner hides them as well."""
-    import json
+def _pass_backend(spec: Mapping[str, Any], backend: KubernetesBackend) -> None:
+    """Let the first task find out whether the cluster would make the Trainer's job."""
+    component = spec["root"]["dag"]["tasks"][_first_task(spec)]["componentRef"]["name"]
+    label = spec["components"][component]["executorLabel"]
+    variables = spec["deploymentSpec"]["executors"][label]["container"].setdefault("env", [])
+    variables.append({"name": BACKEND_VARIABLE, "value": json.dumps(to_dict(backend))})
 
+
+def _first_task(spec: Mapping[str, Any]) -> str:
+    tasks = spec["root"]["dag"]["tasks"]
+    return next(name for name in tasks if not tasks[name].get("dependentTasks"))
+
+
+def _pass_types(spec: Mapping[str, Any]) -> None:
+    """Tell our entry point the types of artifacts, which drivers and kfp's local runner hide.
+
+    TFX's own argument for it repeats the whole of the component's definition.
+    """
     for component in spec["components"].values():
         executor = spec["deploymentSpec"]["executors"].get(component.get("executorLabel"), {})
-        outputs = component.get("outputDefinitions")
-        if "container" in executor and outputs:
-            executor["container"]["args"] += ["--outputs_spec", json.dumps(outputs, sort_keys=True)]
+        if "container" not in executor:
+            continue
+        inputs, outputs = (component.get(f"{side}Definitions", {}) for side in ("input", "output"))
+        words = {
+            "inputs": [f"{key}={title}" for key, title in _titles(inputs)],
+            "outputs": [f"{key}={title}" for key, title in _titles(outputs)],
+            "integers": [
+                name
+                for name, parameter in inputs.get("parameters", {}).items()
+                if parameter["parameterType"] == "NUMBER_INTEGER"
+            ],
+        }
+        args = executor["container"]["args"]
+        if _TFX_INPUTS in args:
+            place = args.index(_TFX_INPUTS)
+            del args[place : place + 2]
+        for name, listed in words.items():
+            if listed:
+                args += [f"--{name}", " ".join(sorted(listed))]
+
+
+def _titles(definitions: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    import yaml
+
+    for key, declared in definitions.get("artifacts", {}).items():
+        yield key, yaml.safe_load(declared["artifactType"]["instanceSchema"])["title"]
+
+
+def _shorten(spec: Mapping[str, Any]) -> None:
+    """Leave out what nobody reads: a Workflow's status repeats all of it (`workflow_size.py`).
+
+    Of a type Kubeflow's driver and launcher read the title alone.
+    """
+    for component in spec["components"].values():
+        for side in ("input", "output"):
+            definitions = component.get(f"{side}Definitions", {})
+            for key, title in _titles(definitions):
+                declared = definitions["artifacts"][key]["artifactType"]
+                declared["instanceSchema"] = f"title: {title}\n"
+    for task in spec["root"]["dag"]["tasks"].values():
+        for given in task.get("inputs", {}).get("parameters", {}).values():
+            constant = given.get("runtimeValue", {}).get("constant")
+            if isinstance(constant, str):
+                given["runtimeValue"]["constant"] = shortened(constant)
 
 
 def _forbid_caching(spec: Mapping[str, Any], tasks: Sequence[str]) -> None:

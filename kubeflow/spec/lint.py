@@ -145,7 +145,7 @@ def _mounts(pod: Mapping[str, Any], where: str) -> Iterator[tuple[str, str]]:
             yield path, f"claim {claim!r}: at most 63 lower-case letters, digits and dashes, no dot"
         if claims.count(claim) > 1:
             yield path, f"claim {claim!r} twice; mount it once, at a directory above both"
-    for key in ("pvcMount", "secretAsVolume"):
+    for key in ("pvcMount", "secretAsVolume", "configMapAsVolume", "emptyDirMounts"):
         for mount in pod.get(key, []):
             path = str(mount.get("mountPath", "")).rstrip("/")
             if f"{path}/".startswith(_LAUNCHERS_OWN) or not path:

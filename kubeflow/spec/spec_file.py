@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from yt8m.kubeflow.config import ACCOUNT_VARIABLE
+from yt8m.kubeflow.parameter_text import restored
 from yt8m.schemas.errors import UserError
 
 _NUMBERS = {"NUMBER_INTEGER": int, "NUMBER_DOUBLE": float}
@@ -52,10 +53,15 @@ class Spec:
 
     def component_config(self, component: str) -> Mapping[str, Any]:
         """The node of the configuration that was compiled into a component."""
+        return self.constant(component, "config")
+
+    def constant(self, component: str, parameter: str) -> Mapping[str, Any]:
+        """The mapping that was compiled into a component's parameter; empty without one."""
         task = self.pipeline.get("root", {}).get("dag", {}).get("tasks", {}).get(component, {})
-        given = task.get("inputs", {}).get("parameters", {}).get("config", {})
-        config: Mapping[str, Any] = json.loads(given.get("runtimeValue", {}).get("constant", "{}"))
-        return config
+        given = task.get("inputs", {}).get("parameters", {}).get(parameter, {})
+        text = given.get("runtimeValue", {}).get("constant") or "{}"
+        found: Mapping[str, Any] = json.loads(restored(text))
+        return found
 
     @property
     def version_name(self) -> str:

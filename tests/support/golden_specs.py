@@ -19,8 +19,17 @@ kubeflow:
     - {secret: ca, path: /etc/ca, components: [Pusher]}
   secrets:
     - {secret: s3, key: id, variable: AWS_ACCESS_KEY_ID}
+  config_maps:
+    - {config_map: settings, key: zone, variable: ZONE}
   node_selector:
     Trainer: {pool: gpu}
+  labels:
+    Trainer: {kueue.x-k8s.io/queue-name: nightly}
+  annotations:
+    default: {cost/team: videos}
+  timeout_s:
+    Trainer: 86400
+  security: {run_as_user: 10001}
 """
 # Name of the file -> preset, platform file, settings.
 CASES = {

@@ -6,6 +6,7 @@ from yt8m.cli.arguments.kubeflow import CompileArguments
 from yt8m.components.console.console import Console
 from yt8m.kubeflow.config import load_platform
 from yt8m.kubeflow.spec.compile import Target, compile_config, write_spec
+from yt8m.kubeflow.spec.workflow_size import LIMIT_BYTES, status_bytes
 from yt8m.pipeline.presets import load_config
 
 
@@ -23,6 +24,7 @@ def run(args: CompileArguments, console: Console) -> None:
     if not args.dry_run:
         write_spec(spec, args.out)
     tasks = list(spec.pipeline["root"]["dag"]["tasks"])
+    size = status_bytes(spec.pipeline, spec.platform)
     value = {
         "pipeline": spec.name,
         "version": spec.version_name,
@@ -32,6 +34,7 @@ def run(args: CompileArguments, console: Console) -> None:
         "parameters": sorted(spec.parameters),
         "tasks": tasks,
         "service_account": platform.service_account,
+        "status_bytes": size,
         "dry_run": args.dry_run,
     }
     account = platform.service_account
@@ -40,5 +43,6 @@ def run(args: CompileArguments, console: Console) -> None:
     console.result(
         value,
         f"{verb} {args.out}: {spec.name}, {len(tasks)} components, content {spec.version_name}\n"
-        f"runs take {', '.join(sorted(spec.parameters))}{hint}",
+        f"runs take {', '.join(sorted(spec.parameters))}{hint}\n"
+        f"a run's Workflow has about {size / 1024:.0f} KB of status, of {LIMIT_BYTES // 1024}",
     )

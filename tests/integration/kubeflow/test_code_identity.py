@@ -13,6 +13,7 @@ from yt8m.components.declaration import Step
 from yt8m.kubeflow.config import PlatformConfig
 from yt8m.kubeflow.container.code_identity import CONFIGS, identify_code
 from yt8m.kubeflow.container.task_cache import find_cached_result
+from yt8m.kubeflow.parameter_text import restored_all
 from yt8m.kubeflow.spec.compile import Target, compile_config
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.graph import create_pipeline  # every step is declared then  # noqa: F401
@@ -70,12 +71,14 @@ def tasks() -> dict[str, tuple[str, dict[str, Any]]]:
         arguments = spec["deploymentSpec"]["executors"][f"{name}_executor"]["container"]["args"]
         found[name] = (
             arguments[arguments.index("--executor_class_path") + 1],
-            {
-                key: value["runtimeValue"]["constant"]
-                if "runtimeValue" in value
-                else defaults[value["componentInputParameter"]]["defaultValue"]
-                for key, value in task["inputs"]["parameters"].items()
-            },
+            restored_all(
+                {
+                    key: value["runtimeValue"]["constant"]
+                    if "runtimeValue" in value
+                    else defaults[value["componentInputParameter"]]["defaultValue"]
+                    for key, value in task["inputs"]["parameters"].items()
+                }
+            ),
         )
     return found
 

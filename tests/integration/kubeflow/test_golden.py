@@ -45,6 +45,7 @@ def test_compiling_needs_no_network_and_gives_the_same_twice(tmp_path):
         (["--root", "s3://b/r", "--set", "name=Not_Legal!"], "illegal"),
         (["--root", "s3://b/r", "--set", "trainer.max_step=1"], "did you mean max_steps"),
         (["--root", "s3://b/r", "--set", "gate.gap_threshold=null"], "gate.mode: none"),
+        (["--root", "s3://b/r", "--set", "data.root=/home/kim/data"], "on no volume that pods"),
     ],
 )
 def test_what_cannot_run_is_refused_with_a_reason_and_nothing_is_written(
@@ -67,4 +68,10 @@ def test_the_reviewed_specs_say_what_runs_need():
     assert uncached == {"ExampleGen", "Baseline", "Evaluator"}
     executors = platform["platforms"]["kubernetes"]["deploymentSpec"]["executors"]
     assert executors["Trainer_executor"]["nodeSelector"] == {"labels": {"pool": "gpu"}}
+    asking = [
+        label
+        for label, executor in spec["deploymentSpec"]["executors"].items()
+        if "YT8M_TRAINER_BACKEND" in {v["name"] for v in executor["container"].get("env", [])}
+    ]
+    assert len(asking) == 1  # the first task tries out the training job
     assert Path(GOLDEN / "smoke.yaml").read_text().count("\n---\n") == 0

@@ -9,8 +9,9 @@ from golden_specs import CASES, GOLDEN
 from google.protobuf import json_format
 from kfp.pipeline_spec.pipeline_spec_pb2 import PipelineDeploymentConfig, PipelineSpec
 
-# Known to the backend since 2.1, and not yet to the kfp-kubernetes that fits beside TFX 1.16.
-NEWER = {"imagePullPolicy", "imagePullSecret"}
+# Known to the backend since 2.1, the last since 2.17, and not yet to the kfp-kubernetes that fits
+# beside TFX 1.16.
+NEWER = {"imagePullPolicy", "imagePullSecret", "securityContext"}
 
 
 def _kubernetes_messages():
@@ -64,6 +65,9 @@ def test_what_pods_get_is_said_in_kubeflows_words():
         KubernetesExecutorConfig(),
     )
     assert dict(config.node_selector.labels) == {"pool": "gpu"}
+    assert dict(config.pod_metadata.labels) == {"kueue.x-k8s.io/queue-name": "nightly"}
+    assert config.active_deadline_seconds == 86400
+    assert config.config_map_as_env[0].key_to_env[0].env_var == "ZONE"
     (secret,) = config.secret_as_env
     assert secret.key_to_env[0].env_var == "AWS_ACCESS_KEY_ID"
 

@@ -12,6 +12,8 @@ from pathlib import Path
 import yaml
 from docs_blocks import ROOT
 
+from yt8m.kubeflow.parameter_text import restored
+
 OWN_FILES = {
     "__init__.py": "",
     "config.py": """
@@ -122,7 +124,8 @@ def test_a_step_of_six_files_is_configured_connected_and_compiled(tmp_path: Path
     }
     assert task["cachingOptions"] == {"enableCache": False}
     pusher = spec["root"]["dag"]["tasks"]["Pusher"]["inputs"]["parameters"]["configuration"]
-    assert json.loads(pusher["runtimeValue"]["constant"])["notary"] == {"name": "Kim"}
+    record = json.loads(restored(pusher["runtimeValue"]["constant"]))
+    assert record["notary"] == {"name": "Kim"}
 
 
 def test_the_import_rules_name_a_folder_that_they_do_not_know(tmp_path: Path) -> None:

@@ -2,12 +2,17 @@
 
 import copy
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+import yaml
 
 from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.trainer.kubernetes_config import TFJobBackend
 from yt8m.kubeflow.config import (
+    ConfigMapVariable,
     PlatformConfig,
     SecretVariable,
     Volume,
@@ -15,11 +20,20 @@ from yt8m.kubeflow.config import (
 )
 from yt8m.kubeflow.spec.compile import Target, adapt, promote, to_yaml, write_spec
 from yt8m.kubeflow.spec.lint import find_problems, lint
+from yt8m.kubeflow.spec.paths import check_paths
 from yt8m.kubeflow.spec.platform import add_platform
 from yt8m.kubeflow.spec.spec_file import Spec, read_spec
+from yt8m.kubeflow.spec.workflow_size import LIMIT_BYTES, patch_bytes, status_bytes
 from yt8m.pipeline.config import PipelineConfig
+from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import ConfigError, UserError, Yt8mError
-from yt8m.schemas.kubernetes import NodeRequirement, PodResources, Toleration
+from yt8m.schemas.kubernetes import (
+    EmptyDir,
+    NodeRequirement,
+    PodResources,
+    SecurityContext,
+    Toleration,
+)
 
 RUN_PARAMETERS = {
     "ExampleGen": ["data_root", "span"],
@@ -234,13 +248,24 @@ def test_a_pipeline_without_such_a_parameter_or_with_two_values_is_refused(spec)
 def test_pods_get_what_the_platform_file_says(spec):
     platform = PlatformConfig(
         resources={
-            "default": PodResources(cpu="500m", memory="2G"),
+            "default": PodResources(cpu="500m", memory="2G", memory_request="1G"),
             "Pusher": PodResources(gpus=2),
         },
         volumes=(
             Volume(path="/data", claim="yt8m"),
             Volume(path="/secret", secret="s3", components=("Pusher",)),
+            Volume(path="/settings", config_map="settings", components=("Pusher",)),
+            Volume(
+                path="/dev/shm",
+                empty_dir=EmptyDir(medium="Memory", size="8Gi"),
+                components=("Pusher",),
+            ),
         ),
+        config_maps=(ConfigMapVariable(config_map="settings", key="zone", variable="ZONE"),),
+        labels={"Pusher": {"kueue.x-k8s.io/queue-name": "nightly"}},
+        annotations={"Pusher": {"cost/team": "videos"}},
+        timeout_s={"Pusher": 600},
+        security=SecurityContext(run_as_user=10001),
         secrets=(SecretVariable(secret="s3", key="id", variable="AWS_ACCESS_KEY_ID"),),
         node_selector={"Pusher": {"pool": "gpu"}},
         node_affinity={"Pusher": (NodeRequirement(key="gpu", values=("a100", "h100")),)},
@@ -256,7 +281,7 @@ def test_pods_get_what_the_platform_file_says(spec):
         "cpuLimit": 0.5,
         "cpuRequest": 0.5,
         "memoryLimit": 2.0,
-        "memoryRequest": 2.0,
+        "memoryRequest": 1.0,
     }
     assert containers["Pusher_executor"]["resources"] == {
         "accelerator": {"type": "nvidia.com/gpu", "count": "2"}
@@ -284,6 +309,27 @@ def test_pods_get_what_the_platform_file_says(spec):
             {"matchExpressions": [{"key": "gpu", "operator": "In", "values": ["a100", "h100"]}]}
         ],
         "tolerations": [{"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}],
+        "configMapAsVolume": [{"configMapName": "settings", "mountPath": "/settings"}],
+        "configMapAsEnv": [
+            {
+                "configMapName": "settings",
+                "keyToEnv": [{"configMapKey": "zone", "envVar": "ZONE"}],
+            }
+        ],
+        "emptyDirMounts": [
+            {
+                "volumeName": "empty-dev-shm",
+                "mountPath": "/dev/shm",
+                "medium": "Memory",
+                "sizeLimit": "8Gi",
+            }
+        ],
+        "podMetadata": {
+            "labels": {"kueue.x-k8s.io/queue-name": "nightly"},
+            "annotations": {"cost/team": "videos"},
+        },
+        "activeDeadlineSeconds": 600,
+        "securityContext": {"runAsUser": 10001, "runAsNonRoot": True},
     }
     assert "secretAsVolume" not in executors["Baseline_executor"]
     assert "nodeSelector" not in executors["Baseline_executor"]
@@ -306,7 +352,7 @@ def test_a_component_that_is_not_in_the_pipeline_is_named(spec):
         ("volumes: []\n", "one key `kubeflow:`"),
         ("kubeflow:\n  volums: []\n", "did you mean volumes"),
         ("kubeflow:\n  volumes: [{path: data, claim: c}]\n", "an absolute path"),
-        ("kubeflow:\n  volumes: [{path: /d, claim: c, secret: s}]\n", "not both"),
+        ("kubeflow:\n  volumes: [{path: /d, claim: c, secret: s}]\n", "not two of them"),
         ("kubeflow:\n  resources: {default: {memory: 4GB}}\n", "16Gi"),
         ("kubeflow:\n  image_pull_policy: always\n", "Always"),
         ("kubeflow: [\n", "not YAML"),
@@ -367,3 +413,77 @@ def test_a_file_that_is_no_compiled_pipeline_is_refused(tmp_path, text):
     file.write_text(text)
     with pytest.raises(UserError, match=str(file)):
         read_spec(str(file))
+
+
+_CLUSTER = PlatformConfig(
+    work_dir="/mnt/yt8m/work",
+    volumes=(
+        Volume(path="/mnt/yt8m", claim="c"),
+        Volume(path="/scratch", empty_dir=EmptyDir()),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("/mnt/yt8m/vocabulary.csv", ""),
+        ("/mnt/yt8m", ""),
+        ("gs://bucket/vocabulary.csv", ""),
+        ("/mnt/yt8m-other/vocabulary.csv", "lies on no volume that pods mount"),
+        ("/scratch/vocabulary.csv", "lies on no volume that pods mount"),
+        ("/home/kim/vocabulary.csv", r"there: /mnt/yt8m\)"),
+        ("vocabulary.csv", "relative to a directory of this machine"),
+    ],
+)
+def test_a_path_of_this_machine_is_refused_before_anything_is_compiled(path, says):
+    config = from_dict(PipelineConfig, {"evaluator": {"vocabulary": path}})
+    if not says:
+        check_paths(config, _CLUSTER)
+        return
+    with pytest.raises(ConfigError, match=rf"^evaluator\.vocabulary: {path} .*{says}"):
+        check_paths(config, _CLUSTER)
+
+
+def test_what_pods_never_open_may_be_of_this_machine():
+    config = from_dict(PipelineConfig, {"root": "run", "retrain": {"metrics_file": "x.prom"}})
+    check_paths(config, _CLUSTER)
+
+
+def test_paths_are_looked_at_without_tensorflow():
+    script = (
+        "import sys\n"
+        "from yt8m.kubeflow.config import PlatformConfig\n"
+        "from yt8m.kubeflow.spec.compile import Target, compile_config\n"
+        "from yt8m.pipeline.config import PipelineConfig\n"
+        "from yt8m.schemas.config_tree import from_dict\n"
+        "from yt8m.schemas.errors import ConfigError\n"
+        "values = {'data': {'root': '/here'}, 'gate': {'gap_threshold': 0.5}}\n"
+        "config = from_dict(PipelineConfig, values)\n"
+        "target = Target(image='i:1', root='s3://b/r', platform=PlatformConfig())\n"
+        "try:\n"
+        "    compile_config(config, target)\n"
+        "except ConfigError as error:\n"
+        "    print(error, 'tensorflow' in sys.modules, 'tfx' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert "data.root: /here lies on no volume" in done.stdout, done.stderr
+    assert done.stdout.endswith("False False\n")
+
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "kubeflow"
+
+
+@pytest.mark.parametrize("name", ["smoke.yaml", "frame_dbof.yaml"])
+def test_a_runs_workflow_stays_below_what_argo_keeps(name):
+    spec, *rest = yaml.safe_load_all((GOLDEN / name).read_text())
+    assert status_bytes(spec, rest[0] if rest else {}) < 0.85 * LIMIT_BYTES
+
+
+def test_the_pod_that_kubeflows_driver_describes_is_as_large_as_the_arithmetic_says():
+    """The bytes of pod-spec-patch that driver 2.17.0 wrote, and the spec that it was given."""
+    record = json.loads((GOLDEN / "records" / "pod_spec_patches.json").read_text())
+    counted = {
+        task: patch_bytes(record["spec"], record["platform"], task) for task in record["bytes"]
+    }
+    assert counted == pytest.approx(record["bytes"], rel=0.05)

@@ -14,15 +14,23 @@ RECORDS = json.loads((GOLDEN / "records" / "executor_inputs.json").read_text())
 COMPILED = yaml.safe_load((GOLDEN / "smoke.yaml").read_text())
 EVERY_TASK = [(version, task) for version, tasks in RECORDS.items() for task in tasks]
 
-MODEL = {"artifactType": {"instanceSchema": "title: tfx.Model\ntype: object\n"}}
-SPEC = {"artifacts": {"model": MODEL}}
+MODEL = {"model": "tfx.Model"}
 
 
 def _prepared(version, task, root=""):
     """The recorded ExecutorInput of a task as TFX is given it, and where its artifacts are."""
     given = json.loads(json.dumps(RECORDS[version][task]["executor_input"]))
     component = COMPILED["components"][task]
-    inputs, outputs = component.get("inputDefinitions", {}), component["outputDefinitions"]
+    inputs, outputs = (
+        {
+            key: yaml.safe_load(declared["artifactType"]["instanceSchema"])["title"]
+            for key, declared in component.get(f"{side}Definitions", {})
+            .get("artifacts", {})
+            .items()
+            if "instanceSchema" in declared["artifactType"]  # not what the interface alone draws
+        }
+        for side in ("input", "output")
+    )
     return given, prepare_input(given, inputs, outputs, launcher_root=root)
 
 
@@ -96,14 +104,14 @@ def _model(invocation):
 )
 def test_an_input_without_a_type_gets_the_declared_one(kind):
     invocation = _invocation(**kind)
-    prepare_input(invocation, SPEC, {})
-    assert _model(invocation)["type"] == MODEL["artifactType"]
+    prepare_input(invocation, MODEL, {})
+    assert _model(invocation)["type"] == {"instanceSchema": "title: tfx.Model\n"}
 
 
 def test_a_type_that_is_there_stays():
     given = {"instanceSchema": "title: tfx.Examples"}
     invocation = _invocation(type=given)
-    prepare_input(invocation, SPEC, {})
+    prepare_input(invocation, MODEL, {})
     assert _model(invocation)["type"] == given
 
 
@@ -129,7 +137,7 @@ def test_uris_lead_to_the_launchers_local_files(uri, path):
 def test_an_output_file_below_the_task_root_is_local_too():
     invocation = _invocation()
     invocation["outputs"]["outputFile"] = "minio://b/task/executor_output.json"
-    prepare_input(invocation, SPEC, {})
+    prepare_input(invocation, MODEL, {})
     assert invocation["outputs"]["outputFile"] == "/minio/b/task/executor_output.json"
 
 

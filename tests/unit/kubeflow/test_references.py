@@ -12,7 +12,7 @@ from yt8m.kubeflow.container.references import follow, leave_on_volume
 from yt8m.schemas.errors import UserError
 
 BASELINE = "yt8m.components.baseline.executor.Executor"
-MODEL = {"artifacts": {"model": {"artifactType": {"instanceSchema": "title: tfx.Model\n"}}}}
+MODEL = {"model": "tfx.Model"}
 
 
 def _invocation(side, root):
