@@ -169,6 +169,11 @@ def _finished_checkpoints(
     """
     if not layout.checkpoints.is_dir():
         return
+    finished = {
+        path: done.id for path in layout.checkpoints.iterdir() if (done := read_done(str(path)))
+    }
+    if not finished:
+        return
     exported = {
         done.id
         for record in records
@@ -178,10 +183,7 @@ def _finished_checkpoints(
         for output in execution.outputs
         if output.key == _CURVES and (done := read_done(str(_place(layout, output))))
     }
-    for path in layout.checkpoints.iterdir():
-        done = read_done(str(path))
-        if done is not None and done.id in exported:
-            yield path
+    yield from (path for path, marker in finished.items() if marker in exported)
 
 
 def _newest_change(path: Path) -> float:
