@@ -32,7 +32,7 @@ SMALL = (
     "retrain.window=1",
     "data.splits={train: ['span-{SPAN}/train*'], eval: ['span-{SPAN}/validate*'], test: []}",
 )
-LONG = "trainer.max_steps=1000"
+LONG = "trainer.max_steps=150"
 
 
 class Nights:
