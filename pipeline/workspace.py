@@ -25,6 +25,7 @@ class Layout:
         self.root = root
         self.artifacts = root / ARTIFACTS  # TFX's pipeline root
         self.checkpoints = root / CHECKPOINTS
+        self.verified = root / VERIFIED
         self.database = root / "metadata.db"
         self.lock = root / "run.lock"
         self.runs = root / "runs"

@@ -55,12 +55,12 @@ def find_waste(layout: Layout, lineage: Lineage, policy: RetentionConfig, *, now
         for output in _outputs(executions, old)
         if (place := _place(layout, output)) in places and _is_there(place, output)
     }
-    checkpoints = {
-        *_old_checkpoints(layout, records, old),
+    aside = {
+        *_unused_since(_kept_since(records, policy, now=now), layout),
         *_finished_checkpoints(layout, records, executions),
     }
     logs, runs = map(layout.logs, old), map(layout.run, old)
-    paths = [*sorted(places), *sorted(checkpoints), *sorted(logs), *sorted(runs)]
+    paths = [*sorted(places), *sorted(aside), *sorted(logs), *sorted(runs)]
     return Waste(
         runs=tuple(sorted(old)),
         artifact_ids=tuple(sorted(artifacts)),
@@ -73,7 +73,10 @@ def remove(waste: Waste, lineage: Lineage) -> None:
     """First MLMD forgets the artifacts, so that the cache never offers a half-removed one."""
     lineage.mark_deleted(waste.artifact_ids)
     for path in waste.paths:
-        shutil.rmtree(path)  # unlike TFX's own removal, it follows no links
+        if path.is_dir():
+            shutil.rmtree(path)  # unlike TFX's own removal, it follows no links
+        else:
+            path.unlink()
 
 
 def _old_runs(records: list[RunRecord], policy: RetentionConfig, *, now: float) -> set[str]:
@@ -152,12 +155,22 @@ def _is_there(place: Path, output: ArtifactFacts) -> bool:
     return not there.exists() or (place.exists() and there.samefile(place))
 
 
-def _old_checkpoints(layout: Layout, records: list[RunRecord], old: set[str]) -> list[Path]:
-    """Checkpoints last written before the oldest run that is kept began."""
-    if not old or not layout.checkpoints.is_dir():
-        return []
-    kept_since = min(record.started for record in records if record.run_id not in old)
-    return [path for path in layout.checkpoints.iterdir() if _newest_change(path) < kept_since]
+def _kept_since(records: list[RunRecord], policy: RetentionConfig, *, now: float) -> float:
+    """When the oldest run within the limits began; 0 where none is beyond them.
+
+    One that is kept for its version does not count: a champion may be in service for years.
+    """
+    limit = now - policy.keep_days * _DAY_S
+    within = [*records[: policy.keep_runs], *(r for r in records if r.started >= limit)]
+    beyond = len(records) > len({record.run_id for record in within})
+    return min(record.started for record in within) if beyond else 0.0
+
+
+def _unused_since(moment: float, layout: Layout) -> list[Path]:
+    """Checkpoints last written, and memories of shards last used, before `moment`."""
+    checkpoints = layout.checkpoints.glob("*")
+    shards = layout.verified.glob("*/*.npz")
+    return [path for path in (*checkpoints, *shards) if _newest_change(path) < moment]
 
 
 def _finished_checkpoints(
@@ -191,5 +204,6 @@ def _newest_change(path: Path) -> float:
 
 
 def _size(path: Path) -> int:
-    sizes = (p.lstat() for p in path.rglob("*") if p.is_symlink() or p.is_file())
+    files = (path, *path.rglob("*"))
+    sizes = (p.lstat() for p in files if p.is_symlink() or p.is_file())
     return sum(status.st_size for status in sizes if status.st_nlink == 1)

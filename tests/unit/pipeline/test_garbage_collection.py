@@ -1,13 +1,16 @@
 """What may go and what stays, on a root with real metadata and real files."""
 
 import dataclasses
+import os
 import shutil
 
 import pytest
 from ml_metadata import MetadataStore
 from ml_metadata.proto import metadata_store_pb2 as mlmd
+from registry_models import blessed_record, fake_model
 
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
+from yt8m.components.registry.push import push
 from yt8m.components.trainer.state.done_marker import Done, mark_done
 from yt8m.pipeline.config import MetadataConfig, RetentionConfig
 from yt8m.pipeline.metadata import RUN_CONTEXT, Lineage, connection_config
@@ -203,6 +206,30 @@ def test_the_newest_run_keeps_its_checkpoints_where_a_person_started_it(root, re
     exported, _ = root.run("1", days_old=1, retraining=retraining)
     finished = root.checkpoints("finished", exported_to=exported)
     assert (finished in root.waste().paths) == goes
+
+
+def test_what_is_older_than_all_runs_within_the_limits_goes_whatever_the_champion_keeps(root):
+    """A version may be in service for years; failed trainings must not be kept as long."""
+    registry = root.layout.root / "push"
+    root.run("1-champion", days_old=90, verdict=Verdict.PUSHED, push_dir=str(registry))
+    push(fake_model(registry.parent / "m"), str(registry), blessed_record(run_key="1-champion"))
+    root.run("2-new", days_old=1)
+    failed, interrupted = root.checkpoints("failed"), root.checkpoints("interrupted")
+    unused, used = (root.layout.verified / "ab" / f"{name}.npz" for name in ("unused", "used"))
+    for path, days_old in ((failed, 60), (interrupted, 0.5), (unused, 60), (used, 0.5)):
+        if path.suffix:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+        for each in (*path.rglob("*"), path):
+            os.utime(each, (NOW - days_old * DAY,) * 2)
+    waste = root.waste()
+    assert waste.runs == ()
+    assert set(waste.paths) == {failed, unused}
+    remove(waste, root.lineage)
+    assert not failed.exists()
+    assert interrupted.exists()
+    assert used.exists()
+    assert not unused.exists()
 
 
 def test_a_training_that_went_on_after_its_export_is_interrupted(root):
