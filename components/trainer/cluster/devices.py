@@ -15,13 +15,13 @@ from yt8m.components.trainer.config import DistributionConfig
 _log = logging.getLogger(__name__)
 
 
-def prepare_devices(config: DistributionConfig, *, kind: str = "GPU") -> None:
+def prepare_devices(config: DistributionConfig) -> None:
     """Show TensorFlow the first `max_devices` GPUs, whose memory it takes as it needs it."""
-    devices = tf.config.list_physical_devices(kind)
+    devices = tf.config.list_physical_devices("GPU")
     try:
         if config.max_devices is not None:
             devices = devices[: config.max_devices]
-            tf.config.set_visible_devices(devices, kind)
+            tf.config.set_visible_devices(devices, "GPU")
         for device in devices:
             tf.config.experimental.set_memory_growth(device, config.memory_growth)
     except RuntimeError as error:  # it has begun in this process already

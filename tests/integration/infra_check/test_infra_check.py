@@ -216,3 +216,13 @@ def test_a_model_that_the_gate_holds_back_is_not_served(tmp_path):
     assert found["serving"] is None
     outcome = json.loads(Path(world.newest("PushedModel").uri, "pushed.json").read_text())
     assert (outcome["pushed"], outcome["record"]["reason"]) == (False, "the gate says False")
+
+
+@pytest.mark.parametrize(("uses_gpu", "is_hidden"), [(False, True), (True, False)])
+def test_the_process_leaves_the_gpus_to_a_training_unless_told_otherwise(
+    monkeypatch, uses_gpu, is_hidden
+):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    with FreshProcess(uses_gpu=uses_gpu) as process:
+        environment = Path(f"/proc/{process._process.pid}/environ").read_bytes().split(b"\0")
+    assert (b"CUDA_VISIBLE_DEVICES=-1" in environment) == is_hidden
