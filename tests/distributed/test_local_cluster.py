@@ -117,8 +117,13 @@ def test_when_one_is_killed_the_others_are_ended_and_its_log_is_shown(start):
     assert not any(is_alive(pid) for pid in pids.values())
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("killed", ["chief 0", "worker 2"])
+@pytest.mark.parametrize(
+    "killed",
+    [
+        pytest.param("worker 2", marks=pytest.mark.slow),
+        pytest.param("chief 0", marks=pytest.mark.many_runs),
+    ],
+)
 def test_when_one_of_four_is_killed_training_resumes_by_itself(start, killed):
     cluster = start("chief=1,worker=3")
     cluster.trained(25)
