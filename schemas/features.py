@@ -53,6 +53,14 @@ class Level(enum.Enum):
         return 64 if self.is_sequence else 1024
 
 
+class SegmentScore(enum.Enum):
+    """What a model that scores whole videos says of five frames of one."""
+
+    WINDOW = "window"  # its score of the five frames alone
+    PRODUCT = "product"  # that, times the score of the whole video
+    MEAN = "mean"  # the mean of both
+
+
 def record_key(name: str, level: Level) -> str:
     """The key under which feature `name` is stored in a record of `level`."""
     return name if level.is_sequence else f"mean_{name}"

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from yt8m.components.predictions.plan import TOP_K, Format
+from yt8m.components.predictions.plan import MAX_SEGMENTS, TOP_K, Format
 from yt8m.schemas.config_tree import ConfigNode
+from yt8m.schemas.features import SegmentScore
 from yt8m.schemas.limits import PositiveInt, not_empty
+from yt8m.schemas.roles import Content, SourcePath
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,3 +20,12 @@ class BulkInferrerConfig(ConfigNode):
     split: Annotated[str, not_empty("a split of the data, e.g. test")] = "test"
     format: Format = Format.TFRECORD  # as `yt8m predict` writes them
     top_k: PositiveInt = TOP_K  # classes of each row; format segment: all
+    # Score of a segment by a model of level frame; null: rows are videos, or with format segment
+    # windows alone.
+    segments: SegmentScore | None = None
+    # Model that scores the whole videos for `segments`; empty: the same model.
+    context: Annotated[str, SourcePath(Content.MODEL)] = ""
+    # Classes that may be predicted: published, all, or a CSV file; empty: with format segment the
+    # 1,000 published ones, where the model scores the 3,862 classes.
+    segment_classes: str = ""
+    max_segments: PositiveInt = MAX_SEGMENTS  # segments of each class in a file of segments

@@ -21,6 +21,7 @@ from yt8m.components.predictions.beam_prediction import run_on_beam
 from yt8m.components.predictions.plan import Format, PredictionPlan
 from yt8m.components.predictions.predict import predict
 from yt8m.components.predictions.predictor import check_plan, level_to_predict
+from yt8m.components.predictions.segment_classes import allowed_classes
 from yt8m.schemas.config_tree import from_parameter
 from yt8m.schemas.errors import DataError
 
@@ -71,11 +72,16 @@ def _plan(
         )
     model = load_model(model_path)
     is_segment_file = config.format is Format.SEGMENT
+    is_named = is_segment_file or config.segment_classes
     plan = PredictionPlan(
         model=model_path,
-        level=level_to_predict(model, found.level),
+        level=level_to_predict(model, found.level, config.format, config.segments),
         format=config.format,
         top_k=None if is_segment_file else config.top_k,
+        classes=allowed_classes(config.segment_classes, model.num_classes) if is_named else None,
+        segments=config.segments,
+        context=config.context,
+        max_segments=config.max_segments,
     )
     check_plan(plan, model)
     return shards, plan

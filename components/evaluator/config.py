@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from yt8m.components.artifacts.decision import GateMode
 from yt8m.schemas.code_digest import module_of
 from yt8m.schemas.config_tree import ConfigNode, require
+from yt8m.schemas.features import SegmentScore
 from yt8m.schemas.limits import (
     Fraction,
     NonNegativeInt,
@@ -101,6 +102,10 @@ class EvaluatorConfig(ConfigNode):
     split: Annotated[str, not_empty("the name of a split")] = "eval"  # what is scored
     spans: EvaluatedSpans = EvaluatedSpans.NEWEST
     batch_size: PositiveInt | None = None  # None: 1024 videos, or 64 where records hold frames
+    # Score of a rated segment by a model of level frame; null: whole videos are scored.
+    segments: SegmentScore | None = None
+    # Model that scores the whole videos for `segments`; empty: the same model.
+    context: Annotated[str, SourcePath(Content.MODEL)] = ""
     top_k: PositiveInt = 20  # predictions of a video that GAP counts
     slices: tuple[SliceConfig, ...] = ()  # metrics are computed for each of these too
     # A vocabulary.csv: names the classes; slices by vertical need it.
@@ -114,6 +119,8 @@ class EvaluatorConfig(ConfigNode):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        needed = not self.context or self.segments in (SegmentScore.PRODUCT, SegmentScore.MEAN)
+        require(needed, "context", self.context, "left out unless segments is product or mean")
         columns = [s.column for s in self.slices]
         require(len(set(columns)) == len(columns), "slices", columns, "distinct")
         vertical = any(s.by is SliceBy.VERTICAL for s in self.slices)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from yt8m.components.artifacts.evaluation import Evaluation
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.console.console import Console
@@ -25,7 +27,7 @@ from yt8m.components.inputs.shards import group_shards
 from yt8m.components.records.find import find_level, find_shards
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import DataError, UserError
-from yt8m.schemas.features import FeatureConfig
+from yt8m.schemas.features import FeatureConfig, SegmentScore
 
 
 def evaluate_files(
@@ -36,15 +38,25 @@ def evaluate_files(
     baseline: str | None = None,
     top_k: int = 20,
     replicates: int = 200,
+    segments: SegmentScore | None = None,
+    context: str = "",
 ) -> Evaluation:
     """The evaluation of a SavedModel on the records at `place`; DataError where it has none."""
-    config = evaluator_config(top_k=top_k, replicates=replicates)
+    config = replace(
+        evaluator_config(top_k=top_k, replicates=replicates), segments=segments, context=context
+    )
     shards = find_shards(place)
+    level = find_level(shards)
+    if segments is not None and not level.is_sequence:
+        raise UserError(
+            f"segments={segments.value}: the records of {place} are of level {level.value}, and "
+            "have no segments"
+        )
     plan = create_plan(
         config,
         model=model,
         baseline=baseline,
-        level=find_level(shards),
+        level=level,
         features=features_of(model),
     )
     for note in check_models(plan):

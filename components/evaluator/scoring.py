@@ -20,7 +20,8 @@ from yt8m.components.evaluator.score_table import (
     merge_tables,
     worst_rows,
 )
-from yt8m.components.export.load import LoadedModel, Scores, load_model
+from yt8m.components.export.load import LoadedModel, Scores
+from yt8m.components.export.segments import load_scorer
 from yt8m.components.inputs.labels import LabelRequest, RecordLabels, parse_labels, rated_weights
 from yt8m.components.inputs.prefetch import prefetch_one
 from yt8m.components.inputs.shards import read_batches
@@ -29,7 +30,7 @@ from yt8m.components.models.config import LossConfig
 from yt8m.components.models.heads import Targets
 from yt8m.components.models.losses import example_losses
 from yt8m.schemas.errors import DataError, UserError
-from yt8m.schemas.features import FeatureConfig, Level
+from yt8m.schemas.features import FeatureConfig, Level, SegmentScore
 
 _ROLES = {CANDIDATE: "the model", BASELINE: "the baseline", CHAMPION: "the champion"}
 _MERGE_EVERY = 64  # batches; keeps the number of pieces small
@@ -44,6 +45,8 @@ class ScoringPlan:
     level: Level
     features: FeatureConfig
     champion: str | None = None  # the best version so far, where it is another than the baseline
+    segments: SegmentScore | None = None  # how models of whole videos score segments
+    context: str = ""  # the model that scores the whole videos; empty: the same
     top_k: int = 20
     batch_size: int | None = None
     num_frames: bool = False
@@ -70,12 +73,15 @@ def create_plan(
     features: FeatureConfig,
     champion: str | None = None,
 ) -> ScoringPlan:
-    """What the Evaluator's settings want to know of each row."""
+    """What the Evaluator's settings want to know of each row of records of `level`."""
+    is_rated = level is Level.FRAME and config.segments is not None
     return ScoringPlan(
         model=model,
         baseline=baseline,
         champion=champion,
-        level=level,
+        level=Level.SEGMENT if is_rated else level,
+        segments=config.segments,
+        context=config.context,
         features=features,
         top_k=config.top_k,
         batch_size=config.batch_size,
@@ -161,7 +167,7 @@ class ShardScorer:
     def __init__(self, plan: ScoringPlan) -> None:
         self.plan = plan
         self.models = {
-            name: load_model(path, role=_ROLES[name]) for name, path in plan.models.items()
+            name: _load(plan, path, _ROLES[name]) for name, path in plan.models.items()
         }
         self._wanted = LabelRequest(
             level=plan.level,
@@ -229,6 +235,12 @@ class ShardScorer:
             part.num_frames = batch.rows.num_frames.astype(np.uint16)
         part.values = {name: TextColumn.of(v) for name, v in batch.rows.values.items()}
         return part
+
+
+def _load(plan: ScoringPlan, directory: str, role: str) -> LoadedModel:
+    return load_scorer(
+        directory, level=plan.level, segments=plan.segments, context=plan.context, role=role
+    )
 
 
 def _batch(name: str, batch: ScoredBatch) -> Batch:

@@ -16,6 +16,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 
 from yt8m.components import storage
 from yt8m.components.artifacts.export_info import (
+    FEATURES,
     FILE_NAME,
     MEAN_FRAMES,
     SCORES,
@@ -65,6 +66,17 @@ class LoadedModel:
             )
         serve: Callable[..., dict[str, tf.Tensor]] = self.loaded.signatures[SERVING]
         return serve
+
+    @property
+    def score_arrays(self) -> Callable[..., dict[str, tf.Tensor]]:
+        """Scores of features as arrays; UserError where the model takes records alone."""
+        if FEATURES not in self.loaded.signatures:
+            raise UserError(
+                f"{self.role} {self.directory}: no signature `{FEATURES}`, by which segments of "
+                f"videos are scored; {_known(self.loaded)}"
+            )
+        score: Callable[..., dict[str, tf.Tensor]] = self.loaded.signatures[FEATURES]
+        return score
 
     @functools.cached_property
     def info(self) -> ExportInfo:

@@ -66,6 +66,13 @@ def frames_of(record: Record, features: FeatureConfig) -> Row:
     return {name: f[: features.max_frames] for name, f in _frames(record, features).items()}
 
 
+def segment_windows(record: Record, features: FeatureConfig) -> tuple[np.ndarray, Row]:
+    """The starts of the segments that a record names, and their frames, in the same order."""
+    starts = np.maximum(_integers(record, SEGMENT_START_TIMES), 0)
+    distinct = np.array(list(dict.fromkeys(starts.tolist())), np.int64)
+    return distinct, _cut(_frames(record, features), distinct)
+
+
 def segment_rows(record: bytes | memoryview, features: FeatureConfig) -> list[Row]:
     """The rated segments of a video, in the order in which their starts first come."""
     decoded = decode_record(record)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from yt8m.schemas.features import Level
+from yt8m.schemas.features import Level, SegmentScore
 
 TOP_K = 20
 MAX_SEGMENTS = 100_000  # of each class in a segment submission, by the rules of 2019
@@ -31,6 +31,9 @@ class PredictionPlan:
     top_k: int | None = TOP_K  # classes of each row; None: all that are allowed
     classes: tuple[int, ...] | None = None  # the allowed ones, in ascending order; None: all
     batch_size: int | None = None
+    segments: SegmentScore | None = None  # how a model of whole videos scores segments
+    context: str = ""  # the model that scores the whole videos; empty: the same
+    max_segments: int = MAX_SEGMENTS  # of each class, in a segment submission
 
     @property
     def records_at_once(self) -> int:

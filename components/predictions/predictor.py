@@ -9,13 +9,20 @@ import numpy as np
 import tensorflow as tf
 
 from yt8m.components.artifacts.manifest import Shard
-from yt8m.components.export.load import LoadedModel, Scores, load_model
+from yt8m.components.export.load import LoadedModel, Scores
 from yt8m.components.export.mean_frames import MEANS_AT_ONCE, score_mean_frames
+from yt8m.components.export.segments import for_segments, load_scorer
 from yt8m.components.inputs.shards import read_batches, read_serialized
 from yt8m.components.predictions.plan import Format, PredictionPlan
 from yt8m.components.records.wire import encode_example, int64_feature
 from yt8m.schemas.errors import DataError, UserError
-from yt8m.schemas.features import SEGMENT_FRAMES, SEGMENT_START_TIMES, FeatureConfig, Level
+from yt8m.schemas.features import (
+    SEGMENT_FRAMES,
+    SEGMENT_START_TIMES,
+    FeatureConfig,
+    Level,
+    SegmentScore,
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -32,7 +39,9 @@ class Predictor:
 
     def __init__(self, plan: PredictionPlan) -> None:
         self.plan = plan
-        self.model = load_model(plan.model)
+        self.model = load_scorer(
+            plan.model, level=plan.level, segments=plan.segments, context=plan.context
+        )
         said = self.model.level is not None
         self._features = self.model.info.features if said else FeatureConfig()
 
@@ -71,10 +80,13 @@ class Predictor:
         return ScoredRows(ids=ids, starts=result.starts, scores=scores)
 
 
-def level_to_predict(model: LoadedModel, data: Level) -> Level:
+def level_to_predict(
+    model: LoadedModel, data: Level, form: Format, segments: SegmentScore | None = None
+) -> Level:
     """What a row is; UserError where the model cannot read records of level `data`.
 
     A model of segments cuts videos without any, and one of frames may see videos that have some.
+    It scores segments where `form` is of segments, or where `segments` says how.
     """
     wanted = model.level or data
     if wanted.is_sequence != data.is_sequence:
@@ -82,19 +94,27 @@ def level_to_predict(model: LoadedModel, data: Level) -> Level:
             f"{model.role} {model.directory} is for {wanted.value}-level records, and the data are "
             f"at level {data.value}"
         )
-    return wanted
+    if segments is not None and not wanted.is_sequence:
+        raise UserError(
+            f"{model.role} {model.directory} is for {wanted.value}-level records, which have no "
+            f"segments; segments={segments.value} is for models that look at frames"
+        )
+    scores_segments = form is Format.SEGMENT or segments is not None
+    return Level.SEGMENT if wanted is Level.FRAME and scores_segments else wanted
 
 
 def check_plan(plan: PredictionPlan, model: LoadedModel) -> None:
-    """UserError unless the format and the classes suit the model."""
+    """UserError unless the format, the segments and the classes suit the model."""
     rows_are_segments = plan.level is Level.SEGMENT
     for form, wants_segments in ((Format.VIDEO, False), (Format.SEGMENT, True)):
         if plan.format is form and rows_are_segments is not wants_segments:
             other = "jsonl, tfrecord or parquet" + ("" if wants_segments else ", or segment")
             raise UserError(
-                f"--format {form.value}: {model.role} {model.directory} is of level "
+                f"--format {form.value}: rows of {model.role} {model.directory} are of level "
                 f"{plan.level.value}, and this format is of {form.value}s; choose {other}"
             )
+    if rows_are_segments:
+        for_segments(model, plan.segments, plan.context)
     known = model.num_classes
     if plan.classes and known is not None and plan.classes[-1] >= known:
         raise UserError(

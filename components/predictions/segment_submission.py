@@ -17,7 +17,7 @@ import numpy as np
 
 from yt8m.components import storage
 from yt8m.components.metrics.topk import top_k
-from yt8m.components.predictions.plan import MAX_SEGMENTS, PredictionPlan
+from yt8m.components.predictions.plan import PredictionPlan
 from yt8m.components.predictions.submission import SEGMENT_HEADER, require_plain
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def join(plan: PredictionPlan, parts: Sequence[str], out: BinaryIO) -> None:
         return
     names = np.concatenate([part.names for part in found])
     for class_id, scores in _scores_by_class(found, len(names)):
-        best = best_segments(scores, MAX_SEGMENTS)
+        best = best_segments(scores, plan.max_segments)
         if len(best):
             out.write(b"%d,%s\n" % (class_id, b" ".join(names[best].tolist())))
 

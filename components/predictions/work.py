@@ -20,11 +20,15 @@ _WRITER = "yt8m.components.predictions.formats"
 def work_key(plan: PredictionPlan, groups: Sequence[Sequence[Shard]]) -> str:
     """Changes when the model's bytes, the data, an option or the code does."""
     decisive = [
-        to_dict(plan) | {"model": model_digest(plan.model)},
+        to_dict(plan) | {"model": model_digest(plan.model), "context": _digest(plan.context)},
         [[(shard.uri, shard.digest) for shard in group] for group in groups],
         code_digest(_WRITER),
     ]
     return hashlib.sha256(json.dumps(decisive).encode()).hexdigest()[:16]
+
+
+def _digest(model: str) -> str:
+    return model_digest(model) if model else ""
 
 
 class WorkDirectory:

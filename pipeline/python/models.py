@@ -29,6 +29,7 @@ from yt8m.components.report.model import RunReport
 from yt8m.components.report.page import render_section
 from yt8m.pipeline.python.show import frame
 from yt8m.schemas.errors import UserError
+from yt8m.schemas.features import SegmentScore
 
 _AT_ONCE = 512
 
@@ -102,8 +103,14 @@ def evaluate(
     *,
     baseline: Model | str | Path | None = None,
     top_k: int = 20,
+    segments: str = "",
+    context: Model | str | Path | None = None,
 ) -> Metrics:
-    """Every metric with its interval, as `yt8m evaluate` gives them."""
+    """Every metric with its interval, as `yt8m evaluate` gives them.
+
+    `segments` (window, product or mean) says how a frame-level model scores rated segments, and
+    `context` which model scores the whole videos.
+    """
     from yt8m.components.evaluator.model_evaluation import evaluate_files
 
     def path(one: Model | str | Path) -> str:
@@ -116,8 +123,18 @@ def evaluate(
             Console(quiet=True),
             baseline=path(baseline) if baseline is not None else None,
             top_k=top_k,
+            segments=_segment_score(segments) if segments else None,
+            context=path(context) if context is not None else "",
         )
     )
+
+
+def _segment_score(name: str) -> SegmentScore:
+    try:
+        return SegmentScore(name)
+    except ValueError:
+        known = ", ".join(score.value for score in SegmentScore)
+        raise UserError(f"segments = {name!r}: must be one of {known}") from None
 
 
 class Metrics:

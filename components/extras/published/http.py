@@ -76,3 +76,11 @@ def read_url(url: str) -> bytes:
         if body.total is not None and len(data) < body.total:
             raise TemporaryError(f"{len(data)} of {body.total} bytes came")
     return data
+
+
+def read_text(url: str) -> str:
+    """All of a small text file; StorageError where it does not come."""
+    try:
+        return read_url(url).decode()
+    except (TemporaryError, UnicodeDecodeError) as error:
+        raise StorageError(f"{url}: {error}; try again, or give a file") from error

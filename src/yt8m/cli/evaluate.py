@@ -22,6 +22,8 @@ def run(args: EvaluateArguments, console: Console) -> None:
         baseline=find_model(args.baseline) if args.baseline else None,
         top_k=args.top_k,
         replicates=args.replicates,
+        segments=args.segments,
+        context=find_model(args.context) if args.context else "",
     )
     for note in evaluation.notes:
         console.warn(note)

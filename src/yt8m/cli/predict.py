@@ -6,9 +6,11 @@ from yt8m.cli.arguments.scoring import PredictArguments
 from yt8m.components import storage
 from yt8m.components.console.console import Console
 from yt8m.components.export.load import load_model
+from yt8m.components.extras.published.http import read_text
 from yt8m.components.predictions.plan import TOP_K, Format, PredictionPlan
 from yt8m.components.predictions.predict import RunGroups, predict, run_here
 from yt8m.components.predictions.predictor import check_plan, level_to_predict
+from yt8m.components.predictions.segment_classes import allowed_classes, parse_classes
 from yt8m.components.records.find import find_level, find_shards
 from yt8m.components.registry.find_model import find_model
 from yt8m.pipeline.beam import beam_arguments, check_beam
@@ -24,10 +26,14 @@ def run(args: PredictArguments, console: Console) -> None:
     model = load_model(find_model(storage.absolute(args.model)))
     plan = PredictionPlan(
         model=model.directory,
-        level=level_to_predict(model, find_level(shards)),
+        level=level_to_predict(model, find_level(shards), args.format, args.segments),
         format=args.format,
         top_k=args.top_k or (None if args.format is Format.SEGMENT else TOP_K),
-        classes=_classes(args.segment_classes) if args.segment_classes else None,
+        classes=_classes(args, model.num_classes),
+        batch_size=args.batch_size,
+        segments=args.segments,
+        context=find_model(storage.absolute(args.context)) if args.context else "",
+        max_segments=args.max_segments,
     )
     check_plan(plan, model)
     done = predict(plan, shards, storage.absolute(args.out), run_groups=run_groups, console=console)
@@ -62,16 +68,11 @@ def _run_groups(args: PredictArguments) -> RunGroups:
     return run_on_beam(lambda: beam.Pipeline(argv=beam_arguments(config)))
 
 
-def _classes(uri: str) -> tuple[int, ...]:
-    """The numbers in the first column; a header is passed over."""
-    try:
-        lines = storage.read_text(uri).splitlines()
-    except FileNotFoundError as error:
-        raise UserError(f"--segment-classes {uri}: no such file") from error
-    fields = [line.partition(",")[0].strip() for line in lines]
-    numbers = [text for number, text in enumerate(fields) if text and (number or text.isdecimal())]
-    wrong = [text for text in numbers if not text.isdecimal()]
-    if wrong or not numbers:
-        found = repr(wrong[0]) if wrong else "nothing"
-        raise UserError(f"--segment-classes {uri}: {found}, where a class's number is expected")
-    return tuple(sorted(set(map(int, numbers))))
+def _classes(args: PredictArguments, num_classes: int | None) -> tuple[int, ...] | None:
+    """The classes that may be predicted; None for all."""
+    named = args.segment_classes or ""
+    if not named and args.format is not Format.SEGMENT:
+        return None
+    if named.startswith(("http://", "https://")):
+        return parse_classes(read_text(named), where=named)
+    return allowed_classes(named, num_classes)

@@ -18,18 +18,34 @@ from yt8m.cli.arguments.shared import (
 )
 from yt8m.components.predictions.plan import MAX_SEGMENTS, Format
 from yt8m.schemas.errors import UserError
+from yt8m.schemas.features import SegmentScore
 
 EQUAL, FIT = "equal", "fit"
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluateArguments(ScoringArguments):
+class SegmentArguments(Arguments):
+    """How segments are scored by a model of whole videos."""
+
+    # score of a segment by a frame-level model (default: window where rows are segments)
+    segments: SegmentScore | None = None
+    context: Model | None = None  # a model that scores the whole videos, for product and mean
+
+    def __post_init__(self) -> None:
+        if self.context and self.segments in (None, SegmentScore.WINDOW):
+            raise UserError("--context: give --segments product or mean too, which need it")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateArguments(SegmentArguments, ScoringArguments):
     """Score an exported model on records, with intervals.
 
     The metrics are those of docs/gating.md. The model is scored by its own `scores`
     signature, so what is measured is what will serve. With a baseline both are scored in one pass,
     and the difference is paired. Records may be of any level; at segment level the rated segments
-    are scored.
+    are scored. A frame-level model scores them too: their five frames alone (--segments window),
+    times its score of the whole video (product), or the mean of both (mean). The score of the whole
+    video may be another model's (--context), e.g. of the one that --model was fine-tuned from.
 
     examples:
       yt8m evaluate --model push/3 --data data/validation
@@ -41,12 +57,14 @@ class EvaluateArguments(ScoringArguments):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PredictArguments(BeamArguments):
+class PredictArguments(SegmentArguments, BeamArguments):
     """Write predictions: competition files, JSON lines, Parquet.
 
     --model is a SavedModel, or a registry, whose version in service is taken. Records may be of any
-    level, labelled or not. A model of segments is given the segments that a record names, and of a
-    record that names none all windows of five frames.
+    level, labelled or not. Segments are those that a record names, and of a record that names none
+    all windows of five frames. A frame-level model scores segments with --format segment or
+    --segments: their frames alone (window), times the score of the whole video (product), or the
+    mean of both (mean). The score of the whole video may be another model's (--context).
 
     Formats:
       video     VideoId,LabelConfidencePairs: the file of the 2017 and 2018 competitions
@@ -61,7 +79,7 @@ class PredictArguments(BeamArguments):
     examples:
       yt8m predict --model push --data 'data/test*.tfrecord' --out submission.csv --format video
       yt8m predict --model push/7 --data 'gs://bucket/frames/test*' --out gs://bucket/2019.csv \\
-          --format segment --segment-classes segment_label_ids.csv
+          --format segment --segments product
     """
 
     LOADS_TENSORFLOW: ClassVar[bool] = True
@@ -72,11 +90,15 @@ class PredictArguments(BeamArguments):
     format: Format  # form of the file
     # classes of each row (default: 20; all with format segment)
     top_k: Count | None = None
-    # the classes that may be predicted, one a line (default: all)
-    segment_classes: Annotated[str | None, Written("CSV")] = None
+    # the classes that may be predicted, a file or address with one a line (default: with format
+    # segment the 1,000 published ones where the model scores all 3,862 classes; else all)
+    segment_classes: Annotated[str | None, Written("published|all|CSV|URL")] = None
+    max_segments: Count = MAX_SEGMENTS  # segments of each class, with format segment
+    batch_size: Count | None = None  # records a batch (default: 1024 videos, 64 with frames)
     workers: Count | None = None  # groups predicted in parallel (default: one a processor)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.beam_option and self.beam_runner is None:
             raise UserError("--beam-option: give --beam-runner too, without which there is no Beam")
 
