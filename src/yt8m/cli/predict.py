@@ -29,7 +29,7 @@ def run(args: PredictArguments, console: Console) -> None:
         level=level_to_predict(model, find_level(shards), args.format, args.segments),
         format=args.format,
         top_k=args.top_k or (None if args.format is Format.SEGMENT else TOP_K),
-        classes=_classes(args, model.num_classes),
+        classes=classes_of(args, model.num_classes),
         batch_size=args.batch_size,
         segments=args.segments,
         context=find_model(storage.absolute(args.context)) if args.context else "",
@@ -68,7 +68,7 @@ def _run_groups(args: PredictArguments) -> RunGroups:
     return run_on_beam(lambda: beam.Pipeline(argv=beam_arguments(config)))
 
 
-def _classes(args: PredictArguments, num_classes: int | None) -> tuple[int, ...] | None:
+def classes_of(args: PredictArguments, num_classes: int | None) -> tuple[int, ...] | None:
     """The classes that may be predicted; None for all."""
     named = args.segment_classes or ""
     if not named and args.format is not Format.SEGMENT:

@@ -44,8 +44,8 @@ SEGMENTS = [
 ]
 
 
-def plan_of(form, *, level=Level.VIDEO, top_k=20, classes=None):
-    return PredictionPlan(model="unused", level=level, format=form, top_k=top_k, classes=classes)
+def plan_of(form, *, level=Level.VIDEO, top_k=20, **values):
+    return PredictionPlan(model="unused", level=level, format=form, top_k=top_k, **values)
 
 
 def written(plan, batches, place):
@@ -84,9 +84,8 @@ def test_a_segment_submission_has_each_classs_segments_best_first_and_ties_in_th
 def test_a_class_has_no_more_segments_than_the_rules_allow_whatever_the_parts(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(segment_submission, "MAX_SEGMENTS", 2)
     monkeypatch.setattr(segment_submission, "_HELD_BYTES", 16)  # one class at a time
-    plan = plan_of(Format.SEGMENT, level=Level.SEGMENT, top_k=None)
+    plan = plan_of(Format.SEGMENT, level=Level.SEGMENT, top_k=None, max_segments=2)
     whole = b"Class,Segments\n0,zzzz:295 ABCD:5\n1,0000:10 ABCD:0\n2,0000:10 ABCD:0\n"
     assert written(plan, SEGMENTS, tmp_path) == whole
 
