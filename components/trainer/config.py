@@ -30,6 +30,7 @@ from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.limits import (
     Fraction,
     FractionBelowOne,
+    Limit,
     NonNegativeFloat,
     NonNegativeInt,
     OptionalDottedPath,
@@ -38,6 +39,7 @@ from yt8m.schemas.limits import (
     matches,
     not_empty,
 )
+from yt8m.schemas.metric_names import GAP, LOSS
 from yt8m.schemas.roles import (
     Bookkeeping,
     Content,
@@ -84,19 +86,19 @@ class DevicePlacement(enum.Enum):
     MIRRORED = "mirrored"
 
 
-class ValidationMetric(enum.Enum):
-    """What validations are compared by."""
+def _is_metric(name: str) -> bool:
+    if name in (GAP, LOSS):
+        return True
+    # Only now: it needs numpy, which commands that show a configuration do without.
+    from yt8m.components.metrics.catalogue import METRICS
 
-    LOSS = "loss"
-    GAP = "gap"
+    return any(metric.name == name for metric in METRICS)
 
-    def is_better(self, value: float, than: float | None) -> bool:
-        """True where `value` beats `than`; a NaN never does."""
-        if value != value:
-            return False
-        if than is None or than != than:
-            return True
-        return value < than if self is ValidationMetric.LOSS else value > than
+
+# What evaluations are compared by.
+SteeringMetric = Annotated[
+    str, Limit(f"{GAP}, {LOSS} or another metric of docs/gating.md", _is_metric)
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +116,7 @@ class InTrainingValidationConfig(ConfigNode):
     """Validation that steers training (Nabu's valid_frequency, valid_adapt, go_back, num_tries)."""
 
     every_steps: PositiveInt | None = None  # None: no validation while training
-    metric: ValidationMetric = ValidationMetric.LOSS
+    metric: SteeringMetric = LOSS  # decides which of two is better
     steps: PositiveInt | None = None  # batches; None: the whole split
     halve: bool = True  # halve the learning rate when worse
     go_back: bool = False  # and return to the best checkpoint
@@ -136,7 +138,7 @@ class StopWhenNotBetter(ConfigNode):
     """Stop when the metric has not become better for `patience_steps`."""
 
     name: Literal["not_better"] = "not_better"
-    metric: ValidationMetric = ValidationMetric.GAP
+    metric: SteeringMetric = GAP  # decides which of two is better
     patience_steps: PositiveInt = 1000  # steps without a better evaluation after which it stops
     min_change: NonNegativeFloat = 0.0  # a smaller change for the better does not count
     min_steps: NonNegativeInt = 0  # it never stops before
@@ -147,8 +149,8 @@ class StopWhenReached(ConfigNode):
     """Stop when the metric has reached `value`."""
 
     name: Literal["reached"] = "reached"
-    metric: ValidationMetric = ValidationMetric.GAP
-    value: float = 1.0  # at least for GAP, at most for a loss
+    metric: SteeringMetric = GAP  # decides which of two is better
+    value: float = 1.0  # at least; of a loss at most
 
 
 EarlyStopping = NoEarlyStopping | StopWhenNotBetter | StopWhenReached
@@ -169,7 +171,7 @@ class BestExporterConfig(ConfigNode):
 
     name: Literal["best"] = "best"
     directory: DirectoryName = "best"  # the export's name
-    metric: ValidationMetric = ValidationMetric.GAP
+    metric: SteeringMetric = GAP  # decides which of two is better
     keep: PositiveInt = 5  # exports that stay
 
 

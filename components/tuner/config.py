@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from yt8m.components.trainer.config import TrainerConfig, ValidationMetric
+from yt8m.components.trainer.config import SteeringMetric, TrainerConfig
 from yt8m.schemas.code_digest import module_of
 from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.limits import PositiveInt, at_least, not_empty
+from yt8m.schemas.metric_names import GAP
 from yt8m.schemas.roles import OwnCode, declared_with
 
 _PAIR = 2
@@ -98,7 +99,7 @@ class TunerConfig(ConfigNode):
         not_empty("a range for one value at least"),
     ]
     search: SearchConfig = field(default_factory=RandomSearchConfig)  # which values are tried
-    objective: ValidationMetric = ValidationMetric.GAP  # of trainer.validation_split
+    objective: SteeringMetric = GAP  # of trainer.validation_split
     # Other values for trials than for the Trainer, e.g. {trainer.num_epochs: 2}.
     trial: Annotated[dict[str, Any], OwnCode(_trial_code)] = field(default_factory=dict)
     num_parallel_trials: PositiveInt = 1  # processes that train side by side, on this machine

@@ -12,7 +12,8 @@ import keras_tuner
 from keras_tuner.engine.trial import TrialStatus
 
 from yt8m.components import storage
-from yt8m.components.trainer.config import TrainerConfig, ValidationMetric
+from yt8m.components.metrics.catalogue import info_of
+from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.tuner.config import HyperbandConfig, TunerConfig
 from yt8m.components.tuner.space import create_hyperparameters
 
@@ -50,9 +51,9 @@ class HyperbandOracle(_Durable, keras_tuner.oracles.HyperbandOracle):
 
 def create_oracle(config: TunerConfig, trainer: TrainerConfig) -> Any:
     """The oracle of `config.search` over `config.space`."""
-    better = "min" if config.objective is ValidationMetric.LOSS else "max"
+    better = "min" if info_of(config.objective).lower_is_better else "max"
     common = {
-        "objective": keras_tuner.Objective(config.objective.value, better),
+        "objective": keras_tuner.Objective(config.objective, better),
         "hyperparameters": create_hyperparameters(config, trainer),
         "seed": config.seed,
         # A trial whose process was killed goes on from its checkpoint.

@@ -151,7 +151,7 @@ class TrialSearch(keras_tuner.engine.base_tuner.BaseTuner):
     def _end(self, done: _Running) -> None:
         trial, code = done.trial, done.member.process.returncode
         if code == 0:
-            name = self._config.objective.value
+            name = self._config.objective
             score = score_of(done.job, self._config.objective)
             self.oracle.update_trial(trial.trial_id, {name: score})
             trial.status = TrialStatus.COMPLETED
@@ -188,7 +188,7 @@ class TrialSearch(keras_tuner.engine.base_tuner.BaseTuner):
             "the best of %d trials is %s, %s %.4f: %s",
             len(self.oracle.trials),
             best.trial_id,
-            self._config.objective.value,
+            self._config.objective,
             best.score,
             _text(best.hyperparameters.values),
         )

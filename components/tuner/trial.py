@@ -10,7 +10,8 @@ from typing import Any
 from yt8m.components import storage
 from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_curve
 from yt8m.components.artifacts.tuner_results import tuned_values
-from yt8m.components.trainer.config import TrainerConfig, ValidationMetric
+from yt8m.components.metrics.catalogue import is_better
+from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.trainer.evaluation import early_stopping
 from yt8m.components.trainer.hyperparameters import with_values
 from yt8m.components.trainer.job import TrainingJob
@@ -56,10 +57,10 @@ def remove_checkpoints(directory: str) -> None:
     storage.remove_tree(storage.join(directory, _CHECKPOINTS))
 
 
-def score_of(job: TrainingJob, objective: ValidationMetric) -> float:
+def score_of(job: TrainingJob, objective: str) -> float:
     """The objective at the step whose weights the training exported; NaN where it has none."""
     row = _exported_row(job.trainer, job.checkpoint_dir)
-    value = None if row is None else row.get(objective.value)
+    value = None if row is None else row.get(objective)
     return math.nan if value is None else float(value)
 
 
@@ -75,10 +76,10 @@ def _exported_row(trainer: TrainerConfig, checkpoint_dir: str) -> Mapping[str, A
     return chosen[-1] if chosen else None
 
 
-def _best(rows: list[dict[str, Any]], metric: ValidationMetric) -> Mapping[str, Any] | None:
+def _best(rows: list[dict[str, Any]], metric: str) -> Mapping[str, Any] | None:
     best, best_value = None, None
     for row in rows:
-        value = row.get(metric.value)
-        if value is not None and metric.is_better(value, best_value):
+        value = row.get(metric)
+        if value is not None and is_better(metric, value, best_value):
             best, best_value = row, value
     return best

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from yt8m.components.metrics.catalogue import is_better
 from yt8m.components.trainer.config import (
     EarlyStopping,
     NoEarlyStopping,
@@ -20,10 +21,10 @@ def should_stop(policy: EarlyStopping, history: Sequence[EvaluatedStep]) -> bool
     """True where `policy`, having seen the evaluations so far, ends training."""
     if isinstance(policy, NoEarlyStopping) or not history:
         return False
-    values = [(step, _value(metrics, policy.metric.value)) for step, metrics in history]
+    values = [(step, _value(metrics, policy.metric)) for step, metrics in history]
     if isinstance(policy, StopWhenReached):
         newest = values[-1][1]
-        return newest == policy.value or policy.metric.is_better(newest, policy.value)
+        return newest == policy.value or is_better(policy.metric, newest, policy.value)
     return _has_stalled(policy, values)
 
 
@@ -33,8 +34,8 @@ def best_step(policy: EarlyStopping, history: Sequence[EvaluatedStep]) -> int | 
         return None
     best: tuple[int, float] | None = None
     for step, metrics in history:
-        value = _value(metrics, policy.metric.value)
-        if policy.metric.is_better(value, best and best[1]):
+        value = _value(metrics, policy.metric)
+        if is_better(policy.metric, value, best and best[1]):
             best = step, value
     return best and best[0]
 
@@ -44,7 +45,7 @@ def _has_stalled(policy: StopWhenNotBetter, values: Sequence[tuple[int, float]])
     best_step = values[0][0]
     for step, value in values:
         change = 0.0 if best is None else abs(value - best)
-        if policy.metric.is_better(value, best) and change >= policy.min_change:
+        if is_better(policy.metric, value, best) and change >= policy.min_change:
             best, best_step = value, step
     newest = values[-1][0]
     return newest >= policy.min_steps and newest - best_step >= policy.patience_steps

@@ -7,6 +7,7 @@ from typing import Any
 
 from yt8m.components import storage
 from yt8m.components.artifacts.read import read_file
+from yt8m.components.metrics.catalogue import is_better
 from yt8m.components.trainer.config import (
     BestExporterConfig,
     ExporterConfig,
@@ -56,7 +57,7 @@ class Exporter:
             case FinalExporterConfig():
                 return final
             case BestExporterConfig(metric=metric):
-                return metric.is_better(metrics[metric.value], self._best())
+                return is_better(metric, metrics[metric], self._best())
 
     def _best(self) -> float | None:
         path = f"{self.directory}/{_BEST_FILE}"
@@ -64,7 +65,7 @@ class Exporter:
 
     def _remember(self, step: int, metrics: Mapping[str, Any]) -> None:
         assert isinstance(self._config, BestExporterConfig)
-        metric = self._config.metric.value
+        metric = self._config.metric
         text = to_text({"step": step, "metric": metric, "value": metrics[metric]})
         storage.write_text(f"{self.directory}/{_BEST_FILE}", text)
 

@@ -168,7 +168,7 @@ class Loop:
             row["factor"] = progress.plateau.factor
             self._hooks.log.event("validation", progress.step, row)
             self._hooks.log.reset_timer()
-        metric = scores.metrics[self._config.validation.metric.value]
+        metric = scores.metrics[self._config.validation.metric]
         return metric if scores.is_finite else math.nan
 
     def _save(self, progress: TrainingProgress, *, is_final: bool = False) -> None:

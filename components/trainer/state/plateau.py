@@ -9,6 +9,7 @@ import dataclasses
 import json
 from dataclasses import dataclass
 
+from yt8m.components.metrics.catalogue import is_better
 from yt8m.components.trainer.config import InTrainingValidationConfig
 
 
@@ -51,7 +52,7 @@ def decide(
     config: InTrainingValidationConfig, state: PlateauState, *, value: float, step: int
 ) -> PlateauDecision:
     """The next state after the validation of `step` gave `value`."""
-    if config.metric.is_better(value, state.best):
+    if is_better(config.metric, value, state.best):
         tries = 0 if config.reset_tries else state.tries
         better = dataclasses.replace(state, best=value, best_step=step, tries=tries, last_step=step)
         return PlateauDecision(state=better, is_better=True)

@@ -4,7 +4,6 @@ from yt8m.components.trainer.config import (
     NoEarlyStopping,
     StopWhenNotBetter,
     StopWhenReached,
-    ValidationMetric,
 )
 from yt8m.components.trainer.evaluation.early_stopping import best_step, should_stop
 from yt8m.schemas.errors import UserError
@@ -25,7 +24,7 @@ TABLE = [
     (StopWhenNotBetter(patience_steps=200, min_steps=400), history(0.2, 0.1, 0.1, 0.1), False),
     (StopWhenNotBetter(patience_steps=200, min_change=0.1), history(0.1, 0.15, 0.19), True),
     (
-        StopWhenNotBetter(patience_steps=200, metric=ValidationMetric.LOSS),
+        StopWhenNotBetter(patience_steps=200, metric="loss"),
         history(0.3, 0.2, 0.1),
         True,
     ),
@@ -35,7 +34,7 @@ TABLE = [
     (StopWhenNotBetter(patience_steps=100), history(0.1) + NULL_AT_100, True),
     (StopWhenReached(value=0.3), history(0.1) + NULL_AT_100, False),
     (StopWhenReached(value=0.3), history(0.1, 0.3), True),
-    (StopWhenReached(value=9.8, metric=ValidationMetric.LOSS), history(0.1, 0.3), True),
+    (StopWhenReached(value=9.8, metric="loss"), history(0.1, 0.3), True),
 ]
 
 
@@ -50,12 +49,12 @@ def test_a_metric_that_evaluations_do_not_give_is_named():
 
 
 def test_the_best_step_is_the_first_of_equals_and_never_one_without_a_number():
-    policy = StopWhenNotBetter(metric=ValidationMetric.LOSS)
+    policy = StopWhenNotBetter(metric="loss")
     found = [(2, 0.9), (4, 0.5), (6, None), (8, 0.5), (10, 0.7)]
     history = [(step, {"loss": value}) for step, value in found]
     assert best_step(policy, history) == 4
     assert best_step(policy, [(2, {"loss": None})]) is None
     assert best_step(policy, []) is None
     assert best_step(NoEarlyStopping(), history) is None
-    gap = StopWhenReached(metric=ValidationMetric.GAP, value=0.9)
+    gap = StopWhenReached(metric="gap", value=0.9)
     assert best_step(gap, [(1, {"gap": 0.0}), (2, {"gap": 0.3}), (3, {"gap": 0.2})]) == 2

@@ -1,6 +1,6 @@
 import pytest
 
-from yt8m.components.trainer.config import InTrainingValidationConfig, ValidationMetric
+from yt8m.components.trainer.config import InTrainingValidationConfig
 from yt8m.components.trainer.state.plateau import PlateauState, decide, is_due, parse_state
 
 
@@ -70,7 +70,7 @@ def test_nan_is_worse_and_any_number_is_better_than_a_first_nan():
 
 
 def test_gap_is_better_when_higher():
-    verdicts = run([0.1, 0.3, 0.2], metric=ValidationMetric.GAP)
+    verdicts = run([0.1, 0.3, 0.2], metric="gap")
     assert [v.is_better for v in verdicts] == [True, True, False]
 
 
