@@ -196,6 +196,14 @@ class PipelineConfig(ConfigNode):
             self.evaluator.vocabulary,
             "a vocabulary.csv where trainer.heads has verticals, which are read from it",
         )
+        for node in ("trainer", "evaluator"):
+            segments = getattr(self, node).segments
+            require(
+                segments is None or level is Level.FRAME,
+                f"{node}.segments",
+                segments,
+                f"null where data.level is {level.value}; it is for models of whole videos",
+            )
         self._require_predicted_split()
         if self.tuner is not None:
             check_space(self.tuner, self.trainer)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from yt8m.components.predictions.plan import MAX_SEGMENTS, TOP_K, Format
-from yt8m.schemas.config_tree import ConfigNode
+from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.features import SegmentScore
 from yt8m.schemas.limits import PositiveInt, not_empty
 from yt8m.schemas.roles import Content, SourcePath
@@ -29,3 +29,8 @@ class BulkInferrerConfig(ConfigNode):
     # 1,000 published ones, where the model scores the 3,862 classes.
     segment_classes: str = ""
     max_segments: PositiveInt = MAX_SEGMENTS  # segments of each class in a file of segments
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        needed = not self.context or self.segments in (SegmentScore.PRODUCT, SegmentScore.MEAN)
+        require(needed, "context", self.context, "left out unless segments is product or mean")

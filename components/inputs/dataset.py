@@ -132,14 +132,14 @@ def dataset_for_scoring(
     """
     part = read_shards(source.shards)
     if max_rows is not None or num_workers > 1:  # else nobody need have counted the records
-        records = _records_with(source, max_rows)
+        records = records_with(source, max_rows)
         start, end = (records * i // num_workers for i in (worker_index, worker_index + 1))
         part = _records_between(source, start, end)
     rows = rows_of_records(part, source, batch_size=batch_size, sampling=sampling)
     return _with_options(rows).prefetch(2)
 
 
-def _records_with(source: Source, max_rows: int | None) -> int:
+def records_with(source: Source, max_rows: int | None) -> int:
     """How many of the first records have so many rows; all without `max_rows`."""
     records = sum(shard.records for shard in source.shards)
     if max_rows is None:

@@ -56,8 +56,9 @@ def read_sequence(
 
 def decode_frames(encoded: dict[str, tf.Tensor], features: FeatureConfig) -> dict[str, tf.Tensor]:
     """`[frames, size] uint8` of each feature; a frame of another size is an error."""
+    # The shape is given by the number of texts: of none at all, TensorFlow knows no size.
     return {
-        name: tf.ensure_shape(tf.io.decode_raw(encoded[name], tf.uint8), [None, size])
+        name: tf.reshape(tf.io.decode_raw(encoded[name], tf.uint8), [tf.size(encoded[name]), size])
         for name, size in features.size_by_name.items()
     }
 

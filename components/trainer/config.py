@@ -27,6 +27,7 @@ from yt8m.components.trainer.learning_rate import Schedule, StaircaseSchedule
 from yt8m.components.trainer.optimizers import NamedOptimizer, default_optimizer
 from yt8m.components.trainer.tf_config import find_processes_problem
 from yt8m.schemas.config_tree import ConfigNode, require
+from yt8m.schemas.features import SegmentScore
 from yt8m.schemas.limits import (
     Fraction,
     FractionBelowOne,
@@ -285,6 +286,9 @@ class TrainerConfig(ConfigNode):
     steps_per_loop: Annotated[PositiveInt | None, Placement(in_step=True)] = None
     train_split: str = "train"  # what is learned from
     validation_split: str = "eval"  # what validations and continuous evaluation score
+    # At level frame, score the rated segments of that split's records instead of whole videos:
+    # their frames alone, times the score of the whole video, or the mean of both; null: videos.
+    segments: SegmentScore | None = None
     # An export or a checkpoint whose matching weights are taken over.
     warm_start: Annotated[str, SourcePath(Content.WEIGHTS)] = ""
     start_from_base: bool = False  # take over the baseline's weights: retraining

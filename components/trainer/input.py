@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -28,6 +28,7 @@ from yt8m.components.inputs.dataset import (
     dataset_for_scoring,
     dataset_for_training,
     dataset_of_steps,
+    records_with,
 )
 from yt8m.components.inputs.order import continue_order, epoch_order
 from yt8m.components.inputs.record_index import rows_by_shard
@@ -38,11 +39,19 @@ from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError, UserError
+from yt8m.schemas.features import Level, SegmentScore
 
 # What is mapped over records is TensorFlow's own language already; autograph would rewrite it in
 # vain, a second for each process that starts.
 _TOKEN = "yt8m_step_reader"
 _NOT_CONVERTED = tf.autograph.experimental.do_not_convert
+
+
+class ValidationBatches(NamedTuple):
+    """Batches to be scored, and the whole videos of the same records where segments need them."""
+
+    rows: tf.data.Dataset
+    videos: tf.data.Dataset | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +149,7 @@ class TrainingData:
     @_NOT_CONVERTED
     def validation_batches(
         self, steps: int | None, *, num_workers: int = 1, worker_index: int = 0
-    ) -> tf.data.Dataset:
+    ) -> ValidationBatches:
         """The validation split once, or its first `steps` batches; a worker's part."""
         if self.validation is None:
             raise ConfigError(
@@ -148,14 +157,19 @@ class TrainingData:
                 f"{self.job.manifest} has no records of this split"
             )
         size = self.job.trainer.batch_size
-        return dataset_for_scoring(
-            self.validation,
+        max_rows = None if steps is None else steps * size
+        read = functools.partial(
+            dataset_for_scoring,
             batch_size=size,
             sampling=self.sampling,
-            max_rows=None if steps is None else steps * size,
             num_workers=num_workers,
             worker_index=worker_index,
         )
+        rows, videos = self.validation, None
+        if self.job.trainer.segments in (SegmentScore.PRODUCT, SegmentScore.MEAN):
+            records = records_with(rows, max_rows)
+            videos = read(replace(rows, level=Level.FRAME), max_rows=records)
+        return ValidationBatches(rows=read(rows, max_rows=max_rows), videos=videos)
 
 
 def load_data(job: TrainingJob) -> TrainingData:
@@ -177,12 +191,16 @@ def load_data(job: TrainingJob) -> TrainingData:
             f"trainer.validation_split = {split!r}: {job.manifest} has no records of this split, "
             f"and {waiting} needs evaluations of it"
         )
+    validation = None
+    if has_validation:
+        validation = source_of(manifest, split, job.features, index=index)
+    if validation is not None and job.trainer.segments is not None:
+        job.check_segments()
+        validation = replace(validation, level=Level.SEGMENT, segments_known=False)
     return TrainingData(
         job=job,
         train=source_of(manifest, job.trainer.train_split, job.features, index=index),
-        validation=source_of(manifest, split, job.features, index=index)
-        if has_validation
-        else None,
+        validation=validation,
         sampling=frame_sampling(job.trainer.model),
     )
 

@@ -109,6 +109,15 @@ class TrainingJob(JsonFile):
         """Where the exporters of continuous evaluation write."""
         return self.evaluation_dir or f"{self.log_dir}/export"
 
+    def check_segments(self) -> None:
+        """ConfigError where rated segments are to be scored by a model that sees no whole video."""
+        segments = self.trainer.segments
+        if segments is not None and self.level is not Level.FRAME:
+            raise ConfigError(
+                f"trainer.segments = {segments.value!r}: must be null where data.level is "
+                f"{self.level.value}; it is for models that train on whole videos with frames"
+            )
+
     def check_buckets(self, *, replicas: int) -> None:
         """ConfigError unless `replicas` can share the batches of like length that it asks for."""
         check_buckets(

@@ -68,11 +68,15 @@ class CheckpointScorer:
         config = self._job.trainer.validation
         self.network.set_weights(weights)
         if self._validator is None:
-            self._validator = SplitScorer(self.network, excluded_heads=config.excluded_heads)
+            self._validator = SplitScorer(
+                self.network,
+                excluded_heads=config.excluded_heads,
+                segments=self._job.trainer.segments,
+            )
         batches = self._data.validation_batches(
             config.steps, num_workers=num_workers, worker_index=worker_index
         )
-        mine = self._validator.part(batches)
+        mine = self._validator.part(*batches)
         parts = [mine] if num_workers == 1 else map(parse_part, exchange(mine.to_bytes()))
         return self._validator.join(list(parts))
 
@@ -128,9 +132,9 @@ class CheckpointScorer:
 
     def _score_for_evaluation(self) -> SplitScores:
         if self._evaluator is None:
-            self._evaluator = SplitScorer(self.network)
+            self._evaluator = SplitScorer(self.network, segments=self._job.trainer.segments)
         steps = self._job.trainer.evaluation.steps
-        return self._evaluator.score(self._data.validation_batches(steps))
+        return self._evaluator.score(*self._data.validation_batches(steps))
 
     def export(self, weights: list[Any], directory: str) -> None:
         """The SavedModel of `weights`."""

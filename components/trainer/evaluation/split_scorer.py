@@ -5,22 +5,26 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+from yt8m.components.export.segments import combine
 from yt8m.components.metrics.accumulator import MetricAccumulator
 from yt8m.components.metrics.batch import Batch, BrokenPredictions
 from yt8m.components.metrics.catalogue import METRICS, values_of
 from yt8m.components.models.heads import Head, targets
 from yt8m.components.models.network import Network
-from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.errors import ConfigError, DataError
+from yt8m.schemas.features import ID, SegmentScore
 from yt8m.schemas.metric_names import LOSS
 
 _log = logging.getLogger(__name__)
+
+Batches = Iterable[Mapping[str, tf.Tensor]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,28 +73,48 @@ def parse_part(data: bytes) -> SplitPart:
 class SplitScorer:
     """A network of its own, whose weights are set before each pass."""
 
-    def __init__(self, network: Network, *, excluded_heads: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        network: Network,
+        *,
+        excluded_heads: Sequence[str] = (),
+        segments: SegmentScore | None = None,
+    ) -> None:
+        """With `segments` a network of whole videos scores rated segments, and so its heads."""
         known = [head.name for head in network.heads]
         for name in excluded_heads:
             if name not in known:
                 raise ConfigError(f"trainer.validation.excluded_heads: no head {name!r} in {known}")
-        self.network = network
-        self._heads = [head for head in network.heads if head.name not in excluded_heads]
+        self.network, self._segments = network, segments
+        self._heads = [
+            replace(head, only_rated=head.learns_classes) if segments is not None else head
+            for head in network.heads
+            if head.name not in excluded_heads
+        ]
         if not self._heads:
             raise ConfigError("trainer.validation.excluded_heads: no head is left to validate")
         self._forward = tf.function(self._call, autograph=False, reduce_retracing=True)
+        self._videos = tf.function(
+            lambda batch: self.network(batch, training=False),
+            autograph=False,
+            reduce_retracing=True,
+        )
 
-    def score(self, batches: Iterable[Mapping[str, tf.Tensor]]) -> SplitScores:
+    def score(self, batches: Batches, videos: Batches | None = None) -> SplitScores:
         """One pass over `batches`."""
-        return self.join([self.part(batches)])
+        return self.join([self.part(batches, videos)])
 
-    def part(self, batches: Iterable[Mapping[str, tf.Tensor]]) -> SplitPart:
-        """One pass over `batches`, which are a part of the split."""
+    def part(self, batches: Batches, videos: Batches | None = None) -> SplitPart:
+        """One pass over `batches`, which are a part of the split.
+
+        `videos` are the whole videos, in the order in which their segments come in `batches`.
+        """
+        whole = None if videos is None else _WholeVideos(self._scores_of, videos)
         sums = dict.fromkeys([head.name for head in self._heads], (0.0, 0.0))
         metrics = MetricAccumulator(self._heads[0].num_classes)
         for batch in batches:
-            numeric = {k: v for k, v in batch.items() if v.dtype != tf.string}
-            scores, parts = self._forward(numeric)
+            around = {} if whole is None else whole.of(batch[ID])
+            scores, parts = self._forward(_numeric(batch), around)
             try:
                 metrics.update(metrics_batch(self._heads[0], batch, scores))
             except BrokenPredictions as error:
@@ -108,6 +132,8 @@ class SplitScorer:
         metrics = MetricAccumulator(self._heads[0].num_classes)
         for part in parts:
             metrics.merge(part.metrics)
+        if self._segments is not None and not len(metrics):
+            raise DataError("trainer.segments: the validation split has no rated segments")
         losses = {}
         for head in self._heads:
             total, count = (sum(part.losses[head.name][i] for part in parts) for i in (0, 1))
@@ -123,14 +149,50 @@ class SplitScorer:
             videos=0,
         )
 
-    def _call(self, batch: Mapping[str, tf.Tensor]) -> Any:
+    def _scores_of(self, batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        scores: dict[str, tf.Tensor] = self._videos(_numeric(batch))
+        return scores
+
+    def _call(self, batch: Mapping[str, tf.Tensor], around: Mapping[str, tf.Tensor]) -> Any:
         outputs = self.network(batch, training=False)
+        if around and self._segments is not None:
+            outputs = {
+                name: combine(scores, around[name], self._segments)
+                for name, scores in outputs.items()
+            }
         network = self.network
         parts = [
             (network.head_loss(head, batch, outputs[head.name]), network.normaliser(head, batch))
             for head in self._heads
         ]
         return outputs[self._heads[0].name], parts
+
+
+class _WholeVideos:
+    """Scores of whole videos, for their segments, which come in the same order."""
+
+    def __init__(
+        self, score: Callable[[Mapping[str, tf.Tensor]], dict[str, tf.Tensor]], batches: Batches
+    ) -> None:
+        self._score, self._batches = score, iter(batches)
+        self._known: dict[bytes, dict[str, np.ndarray]] = {}  # by id, then by head
+
+    def of(self, ids: tf.Tensor) -> dict[str, tf.Tensor]:
+        """By head, the scores of the videos `ids` [rows], in their order."""
+        names = ids.numpy().tolist()
+        while not self._known.keys() >= set(names):
+            batch = next(self._batches)
+            scores = {head: part.numpy() for head, part in self._score(batch).items()}
+            for row, name in enumerate(batch[ID].numpy().tolist()):
+                self._known[name] = {head: part[row] for head, part in scores.items()}
+        rows = [self._known[name] for name in names]
+        place = list(self._known).index(names[-1])  # the next rows may be of this video too
+        self._known = dict(list(self._known.items())[place:])
+        return {head: tf.constant(np.stack([row[head] for row in rows])) for head in rows[0]}
+
+
+def _numeric(batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    return {name: part for name, part in batch.items() if part.dtype != tf.string}
 
 
 def metrics_batch(head: Head, batch: Mapping[str, tf.Tensor], scores: tf.Tensor) -> Batch:
