@@ -62,7 +62,7 @@ def main() -> None:
         print(f"{precisions[0]} less {precision}, seed by seed: {differences}")
 
 
-def make_manifest(patterns: dict[str, str], scratch: Path) -> Path:
+def make_manifest(patterns: dict[str, str], scratch: Path, level: str = "video") -> Path:
     """A manifest of the files that the patterns match, whole as they are."""
     from yt8m.components.artifacts.manifest import Manifest, Shard
     from yt8m.components.records.shard_reader import count_records
@@ -80,7 +80,7 @@ def make_manifest(patterns: dict[str, str], scratch: Path) -> Path:
                 Shard(uri=str(file), split=split, records=records, bytes=size, digest=digest)
             )
     path = scratch / "manifest.json"
-    path.write_text(Manifest(level=Level.VIDEO, shards=tuple(shards)).to_json())
+    path.write_text(Manifest(level=Level(level), shards=tuple(shards)).to_json())
     return path
 
 

@@ -88,6 +88,7 @@ class FrameRecords:
             [_course(kind, on, rng) for kind, on in zip(kinds.tolist(), on_screen, strict=True)]
         )
         shared = np.where((kinds < ClassKind.BURST)[:, None], on_screen, 0)
+        on_screen = np.where((kinds == ClassKind.BURST)[:, None], own > 0, on_screen)
         return _Shown(
             shared=(shared * strengths).astype(np.float32),
             own=(own * signs * strengths).astype(np.float32),
@@ -115,12 +116,23 @@ class FrameRecords:
     def _ratings(
         self, rng: np.random.Generator, labels: np.ndarray, shown: _Shown
     ) -> dict[str, bytes]:
-        """Ratings of distinct segments, mostly for a class of the video that raters look at."""
+        """Ratings of distinct segments, mostly for a class of the video that raters look at.
+
+        Bursts would hardly ever be among segments drawn at random: each has one where it shows.
+        """
         starts = _segment_starts(rng, shown.own.shape[1])
         rated = [i for i, label in enumerate(labels) if label in self._world.rated]
+        bursts = [i for i in rated if self._world.kinds[labels[i]] == ClassKind.BURST]
+        at_burst = {_seen_from(shown.on_screen[i]): i for i in bursts[:RATED_SEGMENTS]}
+        others = [start for start in starts.tolist() if start not in at_burst]
+        starts = np.sort([*at_burst, *others[: RATED_SEGMENTS - len(at_burst)]])
         classes, scores = [], []
-        for start in starts:
-            if rated and rng.random() < _RATES_A_LABEL:
+        for start in starts.tolist():
+            if start in at_burst:
+                i = at_burst[start]
+                seen = shown.on_screen[i, start : start + SEGMENT_FRAMES].mean() > 0.5
+                classes.append(int(labels[i]))
+            elif rated and rng.random() < _RATES_A_LABEL:
                 i = rated[int(rng.integers(len(rated)))]
                 seen = shown.on_screen[i, start : start + SEGMENT_FRAMES].mean() > 0.5
                 classes.append(int(labels[i]))
@@ -152,6 +164,13 @@ def _course(kind: int, on_screen: np.ndarray, rng: np.random.Generator) -> np.nd
             course[count // 2] = 0.0  # the middle one, so that both halves weigh the same
         return course if kind == ClassKind.ORDER_FIRST else -course
     return on_screen.astype(np.float64)
+
+
+def _seen_from(on_screen: np.ndarray) -> int:
+    """The start, on a grid of whole segments, of the segment that shows most of it."""
+    grid = np.arange(0, len(on_screen) - SEGMENT_FRAMES + 1, SEGMENT_FRAMES)
+    counts = [int(on_screen[start : start + SEGMENT_FRAMES].sum()) for start in grid.tolist()]
+    return int(grid[int(np.argmax(counts))])
 
 
 def _segment_starts(rng: np.random.Generator, frames: int) -> np.ndarray:

@@ -65,7 +65,7 @@ def create_world(spec: DatasetSpec) -> World:
     ranks = np.arange(spec.classes)
     weights = 1.0 / (ranks + 1 + _ZIPF_SHIFT) ** _ZIPF_EXPONENT
     on_screen = np.flatnonzero(
-        kinds < ClassKind.BURST
+        kinds <= ClassKind.BURST
     )  # at certain times, so that raters could tell
     rated = min(len(on_screen), max(10, round(spec.classes * RATED_CLASSES / NUM_CLASSES)))
     return World(

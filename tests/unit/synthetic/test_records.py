@@ -166,6 +166,34 @@ def test_five_distinct_segments_a_video_are_rated_and_their_scores_show_in_the_f
     assert np.mean(along[1.0]) > np.mean(along[0.0]) + 1.0
 
 
+def test_a_burst_is_rated_where_it_shows(tmp_path):
+    values = {"level": "segment", "classes": 20, "temporal": True}
+    data = make_dataset(tmp_path / "data", train=60, min_frames=100, max_frames=120, **values)
+    world = create_world(DatasetSpec(level=Level.SEGMENT, train=1, classes=20, temporal=True))
+    assert {ClassKind.PLAIN, ClassKind.BURST} == set(world.kinds[world.rated].tolist())
+    along, expected, found = {0.0: [], 1.0: []}, 0, 0
+    for record in decoded(data):
+        features, frames = record.features, dequantised(record)
+        names = ("segment_start_times", "segment_labels", "segment_scores")
+        starts, classes, scores = (features[name].tolist() for name in names)
+        assert len(set(starts)) == len(starts) == 5
+        assert starts == sorted(starts)
+        bursts = {
+            label
+            for label in features["labels"].tolist()
+            if world.kinds[label] == ClassKind.BURST and label in world.rated
+        }
+        present = {c for c, score in zip(classes, scores, strict=True) if score == 1}
+        expected, found = expected + len(bursts), found + len(bursts & present)
+        for start, label, score in zip(starts, classes, scores, strict=True):
+            if world.kinds[label] == ClassKind.BURST:
+                along[score].append(frames[start : start + 5].mean(0) @ world.own[label])
+    assert expected > 30
+    assert found > 0.8 * expected  # two of a video may show in one segment, which is rated once
+    assert min(len(along[0.0]), len(along[1.0])) > 15
+    assert np.mean(along[1.0]) > np.mean(along[0.0]) + 1.0
+
+
 def test_rated_classes_are_listed_as_published(tmp_path):
     data = make_dataset(tmp_path / "data", level="segment", classes=60)
     lines = (data / "segment_label_ids.csv").read_text().split()
