@@ -56,7 +56,7 @@ class Level(enum.Enum):
 class SegmentScore(enum.Enum):
     """What a model that scores whole videos says of five frames of one."""
 
-    WINDOW = "window"  # its score of the five frames alone
+    WINDOW = "window"  # the five frames alone
     PRODUCT = "product"  # that, times the score of the whole video
     MEAN = "mean"  # the mean of both
 

@@ -117,7 +117,7 @@ class InTrainingValidationConfig(ConfigNode):
     """Validation that steers training (Nabu's valid_frequency, valid_adapt, go_back, num_tries)."""
 
     every_steps: PositiveInt | None = None  # None: no validation while training
-    metric: SteeringMetric = LOSS  # decides which of two is better
+    metric: SteeringMetric = LOSS  # name of the metric that decides
     steps: PositiveInt | None = None  # batches; None: the whole split
     halve: bool = True  # halve the learning rate when worse
     go_back: bool = False  # and return to the best checkpoint
@@ -139,7 +139,7 @@ class StopWhenNotBetter(ConfigNode):
     """Stop when the metric has not become better for `patience_steps`."""
 
     name: Literal["not_better"] = "not_better"
-    metric: SteeringMetric = GAP  # decides which of two is better
+    metric: SteeringMetric = GAP  # name of the metric that decides
     patience_steps: PositiveInt = 1000  # steps without a better evaluation after which it stops
     min_change: NonNegativeFloat = 0.0  # a smaller change for the better does not count
     min_steps: NonNegativeInt = 0  # it never stops before
@@ -150,7 +150,7 @@ class StopWhenReached(ConfigNode):
     """Stop when the metric has reached `value`."""
 
     name: Literal["reached"] = "reached"
-    metric: SteeringMetric = GAP  # decides which of two is better
+    metric: SteeringMetric = GAP  # name of the metric that decides
     value: float = 1.0  # at least; of a loss at most
 
 
@@ -172,7 +172,7 @@ class BestExporterConfig(ConfigNode):
 
     name: Literal["best"] = "best"
     directory: DirectoryName = "best"  # the export's name
-    metric: SteeringMetric = GAP  # decides which of two is better
+    metric: SteeringMetric = GAP  # name of the metric that decides
     keep: PositiveInt = 5  # exports that stay
 
 
@@ -286,8 +286,8 @@ class TrainerConfig(ConfigNode):
     steps_per_loop: Annotated[PositiveInt | None, Placement(in_step=True)] = None
     train_split: str = "train"  # what is learned from
     validation_split: str = "eval"  # what validations and continuous evaluation score
-    # At level frame, score the rated segments of that split's records instead of whole videos:
-    # their frames alone, times the score of the whole video, or the mean of both; null: videos.
+    # Score of a rated segment of that split by a model of level frame; null: whole videos are
+    # scored.
     segments: SegmentScore | None = None
     # An export or a checkpoint whose matching weights are taken over.
     warm_start: Annotated[str, SourcePath(Content.WEIGHTS)] = ""
