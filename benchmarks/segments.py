@@ -122,9 +122,9 @@ def score(model: str, records: str, segments: str, *, context: str = "") -> floa
     """MAP of the rated segments."""
     from yt8m.components.console.console import Console
     from yt8m.components.evaluator.model_evaluation import evaluate_files
-    from yt8m.schemas.features import SegmentScore
+    from yt8m.schemas.features import SegmentScoring
 
-    how = SegmentScore(segments)
+    how = SegmentScoring(segments)
     quiet = Console(quiet=True)
     found = evaluate_files(model, records, quiet, replicates=0, segments=how, context=context)
     value = found.overall.candidate["map"].value

@@ -53,7 +53,7 @@ class Level(enum.Enum):
         return 64 if self.is_sequence else 1024
 
 
-class SegmentScore(enum.Enum):
+class SegmentScoring(enum.Enum):
     """What a model that scores whole videos says of five frames of one."""
 
     WINDOW = "window"  # the five frames alone

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from yt8m.components.predictions.plan import MAX_SEGMENTS, TOP_K, Format
 from yt8m.schemas.config_tree import ConfigNode, require
-from yt8m.schemas.features import SegmentScore
+from yt8m.schemas.features import SegmentScoring
 from yt8m.schemas.limits import PositiveInt, not_empty
 from yt8m.schemas.roles import Content, SourcePath
 
@@ -22,7 +22,7 @@ class BulkInferrerConfig(ConfigNode):
     top_k: PositiveInt = TOP_K  # classes of each row; format segment: all
     # Score of a segment by a model of level frame; null: rows are videos, or with format segment
     # windows alone.
-    segments: SegmentScore | None = None
+    segments: SegmentScoring | None = None
     # Model that scores the whole videos for `segments`; empty: the same model.
     context: Annotated[str, SourcePath(Content.MODEL)] = ""
     # Classes that may be predicted: published, all, or a CSV file; empty: with format segment the
@@ -32,5 +32,5 @@ class BulkInferrerConfig(ConfigNode):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        needed = not self.context or self.segments in (SegmentScore.PRODUCT, SegmentScore.MEAN)
+        needed = not self.context or self.segments in (SegmentScoring.PRODUCT, SegmentScoring.MEAN)
         require(needed, "context", self.context, "left out unless segments is product or mean")

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from yt8m.components.artifacts.decision import GateMode
 from yt8m.schemas.code_digest import module_of
 from yt8m.schemas.config_tree import ConfigNode, require
-from yt8m.schemas.features import SegmentScore
+from yt8m.schemas.features import SegmentScoring
 from yt8m.schemas.limits import (
     Fraction,
     NonNegativeInt,
@@ -103,7 +103,7 @@ class EvaluatorConfig(ConfigNode):
     spans: EvaluatedSpans = EvaluatedSpans.NEWEST
     batch_size: PositiveInt | None = None  # None: 1024 videos, or 64 where records hold frames
     # Score of a rated segment by a model of level frame; null: whole videos are scored.
-    segments: SegmentScore | None = None
+    segments: SegmentScoring | None = None
     # Model that scores the whole videos for `segments`; empty: the same model.
     context: Annotated[str, SourcePath(Content.MODEL)] = ""
     top_k: PositiveInt = 20  # predictions of a video that GAP counts
@@ -119,7 +119,7 @@ class EvaluatorConfig(ConfigNode):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        needed = not self.context or self.segments in (SegmentScore.PRODUCT, SegmentScore.MEAN)
+        needed = not self.context or self.segments in (SegmentScoring.PRODUCT, SegmentScoring.MEAN)
         require(needed, "context", self.context, "left out unless segments is product or mean")
         columns = [s.column for s in self.slices]
         require(len(set(columns)) == len(columns), "slices", columns, "distinct")

@@ -27,7 +27,7 @@ from yt8m.components.inputs.shards import group_shards
 from yt8m.components.records.find import find_level, find_shards
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import DataError, UserError
-from yt8m.schemas.features import FeatureConfig, SegmentScore
+from yt8m.schemas.features import FeatureConfig, SegmentScoring
 
 
 def evaluate_files(
@@ -38,7 +38,7 @@ def evaluate_files(
     baseline: str | None = None,
     top_k: int = 20,
     replicates: int = 200,
-    segments: SegmentScore | None = None,
+    segments: SegmentScoring | None = None,
     context: str = "",
 ) -> Evaluation:
     """The evaluation of a SavedModel on the records at `place`; DataError where it has none."""

@@ -30,7 +30,7 @@ from yt8m.components.models.config import LossConfig
 from yt8m.components.models.heads import Targets
 from yt8m.components.models.losses import example_losses
 from yt8m.schemas.errors import DataError, UserError
-from yt8m.schemas.features import FeatureConfig, Level, SegmentScore
+from yt8m.schemas.features import FeatureConfig, Level, SegmentScoring
 
 _ROLES = {CANDIDATE: "the model", BASELINE: "the baseline", CHAMPION: "the champion"}
 _MERGE_EVERY = 64  # batches; keeps the number of pieces small
@@ -45,7 +45,7 @@ class ScoringPlan:
     level: Level
     features: FeatureConfig
     champion: str | None = None  # the best version so far, where it is another than the baseline
-    segments: SegmentScore | None = None  # how models of whole videos score segments
+    segments: SegmentScoring | None = None  # how models of whole videos score segments
     context: str = ""  # the model that scores the whole videos; empty: the same
     top_k: int = 20
     batch_size: int | None = None

@@ -17,14 +17,14 @@ from yt8m.components.inputs.assemble import segment_windows
 from yt8m.components.records.decode import Record, decode_record
 from yt8m.schemas.batch import NUM_FRAMES
 from yt8m.schemas.errors import DataError, UserError
-from yt8m.schemas.features import ID, Level, SegmentScore
+from yt8m.schemas.features import ID, Level, SegmentScoring
 
 
 class SegmentScorer(LoadedModel):
     """A model of segments, made of one of whole videos, or of one of segments and its context."""
 
     def __init__(
-        self, model: LoadedModel, score: SegmentScore, context: LoadedModel | None
+        self, model: LoadedModel, score: SegmentScoring, context: LoadedModel | None
     ) -> None:
         """With `context`, the model that scores the whole videos; None where they do not count."""
         super().__init__(model.directory, model.loaded, model.role)
@@ -81,18 +81,18 @@ class SegmentScorer(LoadedModel):
         )
 
 
-def combine(window: tf.Tensor, video: tf.Tensor, score: SegmentScore) -> tf.Tensor:
+def combine(window: tf.Tensor, video: tf.Tensor, score: SegmentScoring) -> tf.Tensor:
     """The score of each segment from its own and its video's, both [rows, classes]."""
-    if score is SegmentScore.WINDOW:
+    if score is SegmentScoring.WINDOW:
         return window
-    return window * video if score is SegmentScore.PRODUCT else (window + video) / 2
+    return window * video if score is SegmentScoring.PRODUCT else (window + video) / 2
 
 
 def load_scorer(
     directory: str,
     *,
     level: Level,
-    segments: SegmentScore | None = None,
+    segments: SegmentScoring | None = None,
     context: str = "",
     role: str = "the model",
 ) -> LoadedModel:
@@ -106,12 +106,12 @@ def load_scorer(
 
 
 def for_segments(
-    model: LoadedModel, segments: SegmentScore | None = None, context: str = ""
+    model: LoadedModel, segments: SegmentScoring | None = None, context: str = ""
 ) -> LoadedModel:
     """`model` as one that scores segments; see `load_scorer`."""
-    score = segments or SegmentScore.WINDOW
+    score = segments or SegmentScoring.WINDOW
     scores_videos = model.level is Level.FRAME
-    if score is SegmentScore.WINDOW:
+    if score is SegmentScoring.WINDOW:
         return SegmentScorer(model, score, None) if scores_videos else model
     if not (scores_videos or context):
         raise UserError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from yt8m.schemas.features import Level, SegmentScore
+from yt8m.schemas.features import Level, SegmentScoring
 
 TOP_K = 20
 MAX_SEGMENTS = 100_000  # of each class in a segment submission, by the rules of 2019
@@ -31,7 +31,7 @@ class PredictionPlan:
     top_k: int | None = TOP_K  # classes of each row; None: all that are allowed
     classes: tuple[int, ...] | None = None  # the allowed ones, in ascending order; None: all
     batch_size: int | None = None
-    segments: SegmentScore | None = None  # how a model of whole videos scores segments
+    segments: SegmentScoring | None = None  # how a model of whole videos scores segments
     context: str = ""  # the model that scores the whole videos; empty: the same
     max_segments: int = MAX_SEGMENTS  # of each class, in a segment submission
 

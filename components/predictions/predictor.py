@@ -21,7 +21,7 @@ from yt8m.schemas.features import (
     SEGMENT_START_TIMES,
     FeatureConfig,
     Level,
-    SegmentScore,
+    SegmentScoring,
 )
 
 
@@ -81,7 +81,7 @@ class Predictor:
 
 
 def level_to_predict(
-    model: LoadedModel, data: Level, form: Format, segments: SegmentScore | None = None
+    model: LoadedModel, data: Level, form: Format, segments: SegmentScoring | None = None
 ) -> Level:
     """What a row is; UserError where the model cannot read records of level `data`.
 

@@ -9,7 +9,7 @@ from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import NUM_CLASSES
 
 PUBLISHED, ALL = "published", "all"
-_FILE = "segment_label_ids.csv"  # as Google published it
+RATED_FILE = "segment_label_ids.csv"  # as Google published it
 
 
 def allowed_classes(named: str, num_classes: int | None) -> tuple[int, ...] | None:
@@ -21,7 +21,7 @@ def allowed_classes(named: str, num_classes: int | None) -> tuple[int, ...] | No
     if named == ALL or (not named and num_classes not in (None, NUM_CLASSES)):
         return None
     if named in ("", PUBLISHED):
-        return parse_classes((files("yt8m.schemas") / _FILE).read_text(), where=PUBLISHED)
+        return parse_classes((files("yt8m.schemas") / RATED_FILE).read_text(), where=PUBLISHED)
     try:
         return parse_classes(storage.read_text(named), where=named)
     except FileNotFoundError as error:

@@ -27,7 +27,7 @@ from yt8m.components.trainer.learning_rate import Schedule, StaircaseSchedule
 from yt8m.components.trainer.optimizers import NamedOptimizer, default_optimizer
 from yt8m.components.trainer.tf_config import find_processes_problem
 from yt8m.schemas.config_tree import ConfigNode, require
-from yt8m.schemas.features import SegmentScore
+from yt8m.schemas.features import SegmentScoring
 from yt8m.schemas.limits import (
     Fraction,
     FractionBelowOne,
@@ -288,7 +288,7 @@ class TrainerConfig(ConfigNode):
     validation_split: str = "eval"  # what validations and continuous evaluation score
     # Score of a rated segment of that split by a model of level frame; null: whole videos are
     # scored.
-    segments: SegmentScore | None = None
+    segments: SegmentScoring | None = None
     # An export or a checkpoint whose matching weights are taken over.
     warm_start: Annotated[str, SourcePath(Content.WEIGHTS)] = ""
     start_from_base: bool = False  # take over the baseline's weights: retraining

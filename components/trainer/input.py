@@ -39,7 +39,7 @@ from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError, UserError
-from yt8m.schemas.features import Level, SegmentScore
+from yt8m.schemas.features import Level, SegmentScoring
 
 # What is mapped over records is TensorFlow's own language already; autograph would rewrite it in
 # vain, a second for each process that starts.
@@ -166,7 +166,7 @@ class TrainingData:
             worker_index=worker_index,
         )
         rows, videos = self.validation, None
-        if self.job.trainer.segments in (SegmentScore.PRODUCT, SegmentScore.MEAN):
+        if self.job.trainer.segments in (SegmentScoring.PRODUCT, SegmentScoring.MEAN):
             records = records_with(rows, max_rows)
             videos = read(replace(rows, level=Level.FRAME), max_rows=records)
         return ValidationBatches(rows=read(rows, max_rows=max_rows), videos=videos)

@@ -29,7 +29,7 @@ from yt8m.components.report.model import RunReport
 from yt8m.components.report.page import render_section
 from yt8m.pipeline.python.show import frame
 from yt8m.schemas.errors import UserError
-from yt8m.schemas.features import SegmentScore
+from yt8m.schemas.features import SegmentScoring
 
 _AT_ONCE = 512
 
@@ -129,11 +129,11 @@ def evaluate(
     )
 
 
-def _segment_score(name: str) -> SegmentScore:
+def _segment_score(name: str) -> SegmentScoring:
     try:
-        return SegmentScore(name)
+        return SegmentScoring(name)
     except ValueError:
-        known = ", ".join(score.value for score in SegmentScore)
+        known = ", ".join(score.value for score in SegmentScoring)
         raise UserError(f"segments = {name!r}: must be one of {known}") from None
 
 

@@ -16,6 +16,7 @@ from yt8m.components.extras.synthetic.spec import SPLITS, DatasetSpec
 from yt8m.components.extras.synthetic.video import VideoRecords
 from yt8m.components.extras.synthetic.vocabulary import vocabulary_csv
 from yt8m.components.extras.synthetic.world import create_world
+from yt8m.components.predictions.segment_classes import RATED_FILE
 from yt8m.components.records.tfrecord import write_records
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import UserError
@@ -24,7 +25,6 @@ from yt8m.schemas.json_file import fields_of, reading, to_text
 from yt8m.schemas.vocabulary import FILE_NAME as VOCABULARY_FILE
 
 SPEC_FILE = "dataset.json"
-RATED_FILE = "segment_label_ids.csv"
 # No random name as storage would choose: the next try overwrites what a kill left half-written.
 _PARTIAL = ".part"
 

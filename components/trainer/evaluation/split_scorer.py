@@ -19,7 +19,7 @@ from yt8m.components.metrics.catalogue import METRICS, values_of
 from yt8m.components.models.heads import Head, targets
 from yt8m.components.models.network import Network
 from yt8m.schemas.errors import ConfigError, DataError
-from yt8m.schemas.features import ID, SegmentScore
+from yt8m.schemas.features import ID, SegmentScoring
 from yt8m.schemas.metric_names import LOSS
 
 _log = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ class SplitScorer:
         network: Network,
         *,
         excluded_heads: Sequence[str] = (),
-        segments: SegmentScore | None = None,
+        segments: SegmentScoring | None = None,
     ) -> None:
         """With `segments` a network of whole videos scores rated segments, and so its heads."""
         known = [head.name for head in network.heads]

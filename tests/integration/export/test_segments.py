@@ -18,7 +18,7 @@ from yt8m.components.export.segments import load_scorer
 from yt8m.components.models.heads import create_heads
 from yt8m.components.records.decode import decode_record
 from yt8m.schemas.errors import UserError
-from yt8m.schemas.features import Level, SegmentScore
+from yt8m.schemas.features import Level, SegmentScoring
 
 CLASSES = FEATURES.num_classes
 
@@ -66,7 +66,7 @@ def test_windows_are_what_a_model_of_segments_with_these_weights_says(models, ra
     np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("score", [SegmentScore.PRODUCT, SegmentScore.MEAN])
+@pytest.mark.parametrize("score", [SegmentScoring.PRODUCT, SegmentScoring.MEAN])
 @pytest.mark.parametrize("context", ["", "lstm"])
 def test_the_score_of_the_whole_video_comes_from_the_model_or_its_context(
     models, rated, score, context
@@ -80,12 +80,12 @@ def test_the_score_of_the_whole_video_comes_from_the_model_or_its_context(
     whole = load_export(around).score(examples=records)
     by_id = dict(zip(whole["video_id"].numpy().tolist(), whole["scores"].numpy(), strict=True))
     for row, name, own in zip(found.scores.numpy(), found.ids.tolist(), window, strict=True):
-        of_both = own * by_id[name] if score is SegmentScore.PRODUCT else (own + by_id[name]) / 2
+        of_both = own * by_id[name] if score is SegmentScoring.PRODUCT else (own + by_id[name]) / 2
         np.testing.assert_allclose(row, of_both, rtol=1e-4, atol=1e-6)
 
 
 def test_a_fine_tuned_model_needs_a_context_to_be_multiplied_with(models):
-    tuned, product = str(models / "dbof_segments"), SegmentScore.PRODUCT
+    tuned, product = str(models / "dbof_segments"), SegmentScoring.PRODUCT
     with pytest.raises(UserError, match="name a frame-level model as the context"):
         load_scorer(tuned, level=Level.SEGMENT, segments=product)
     with pytest.raises(UserError, match="comes from a frame-level model"):
@@ -116,7 +116,7 @@ def expected_file(scored, allowed, limit):
 
 
 @pytest.mark.parametrize("split", ["validate", "test"])
-@pytest.mark.parametrize("score", list(SegmentScore), ids=lambda score: score.value)
+@pytest.mark.parametrize("score", list(SegmentScoring), ids=lambda score: score.value)
 def test_the_file_of_segments_is_byte_for_byte_what_its_format_says(
     models, rated, tmp_path, split, score
 ):

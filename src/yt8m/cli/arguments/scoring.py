@@ -18,7 +18,7 @@ from yt8m.cli.arguments.shared import (
 )
 from yt8m.components.predictions.plan import MAX_SEGMENTS, Format
 from yt8m.schemas.errors import UserError
-from yt8m.schemas.features import SegmentScore
+from yt8m.schemas.features import SegmentScoring
 
 EQUAL, FIT = "equal", "fit"
 
@@ -28,11 +28,11 @@ class SegmentArguments(Arguments):
     """How segments are scored by a model of whole videos."""
 
     # score of a segment by a frame-level model (default: window where rows are segments)
-    segments: SegmentScore | None = None
+    segments: SegmentScoring | None = None
     context: Model | None = None  # a model that scores the whole videos, for product and mean
 
     def __post_init__(self) -> None:
-        if self.context and self.segments in (None, SegmentScore.WINDOW):
+        if self.context and self.segments in (None, SegmentScoring.WINDOW):
             raise UserError("--context: give --segments product or mean too, which need it")
 
 
