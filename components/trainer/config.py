@@ -122,6 +122,8 @@ class InTrainingValidationConfig(ConfigNode):
     halve: bool = True  # halve the learning rate when worse
     go_back: bool = False  # and return to the best checkpoint
     num_tries: PositiveInt | None = None  # stop after so many worse validations
+    # Share of the best value; a smaller improvement counts as a worse validation for num_tries.
+    min_relative_change: NonNegativeFloat = 0.0
     reset_tries: bool = True  # a better validation sets the count of worse ones back to 0
     excluded_heads: tuple[str, ...] = ()  # Nabu's tasks_excluded_for_val
     keep_best: bool = True  # the best model is what remains
@@ -142,6 +144,7 @@ class StopWhenNotBetter(ConfigNode):
     metric: SteeringMetric = GAP  # name of the metric that decides
     patience_steps: PositiveInt = 1000  # steps without a better evaluation after which it stops
     min_change: NonNegativeFloat = 0.0  # a smaller change for the better does not count
+    min_relative_change: NonNegativeFloat = 0.0  # nor one by a smaller share of the best value
     min_steps: NonNegativeInt = 0  # it never stops before
 
 

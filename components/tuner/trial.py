@@ -8,11 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from yt8m.components import storage
-from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_curve
 from yt8m.components.artifacts.tuner_results import tuned_values
-from yt8m.components.metrics.catalogue import is_better
-from yt8m.components.trainer.config import TrainerConfig
-from yt8m.components.trainer.evaluation import early_stopping
+from yt8m.components.trainer.evaluation.exported_scores import exported_row
 from yt8m.components.trainer.hyperparameters import with_values
 from yt8m.components.trainer.job import TrainingJob
 
@@ -59,27 +56,6 @@ def remove_checkpoints(directory: str) -> None:
 
 def score_of(job: TrainingJob, objective: str) -> float:
     """The objective at the step whose weights the training exported; NaN where it has none."""
-    row = _exported_row(job.trainer, job.checkpoint_dir)
+    row = exported_row(job.trainer, job.checkpoint_dir)
     value = None if row is None else row.get(objective)
     return math.nan if value is None else float(value)
-
-
-def _exported_row(trainer: TrainerConfig, checkpoint_dir: str) -> Mapping[str, Any] | None:
-    """What was measured of these weights: the best validated, the best evaluated, or the last."""
-    evaluated = read_curve(storage.join(checkpoint_dir, EVALUATION))
-    if trainer.validation.every_steps is not None and trainer.validation.keep_best:
-        curve = read_curve(storage.join(checkpoint_dir, TRAINING))
-        return _best([r for r in curve if r["kind"] == "validation"], trainer.validation.metric)
-    history = [(row["step"], row) for row in evaluated]
-    step = early_stopping.best_step(trainer.early_stopping, history)
-    chosen = [row for row in evaluated if step is None or row["step"] == step]
-    return chosen[-1] if chosen else None
-
-
-def _best(rows: list[dict[str, Any]], metric: str) -> Mapping[str, Any] | None:
-    best, best_value = None, None
-    for row in rows:
-        value = row.get(metric)
-        if value is not None and is_better(metric, value, best_value):
-            best, best_value = row, value
-    return best

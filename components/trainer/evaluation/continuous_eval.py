@@ -42,9 +42,14 @@ class Throttle:
             return step != self.last_step or not self.was_final
         if step == self.last_step:
             return False
-        if now < self.started + self.config.start_delay_s:
-            return False
-        return self.last_time is None or now >= self.last_time + self.config.throttle_s
+        return not self.wait_s(now)
+
+    def wait_s(self, now: float) -> float:
+        """Seconds until a new checkpoint may be evaluated; 0 where one may be at once."""
+        begin = self.started + self.config.start_delay_s
+        if self.last_time is not None:
+            begin = max(begin, self.last_time + self.config.throttle_s)
+        return max(0.0, begin - now)
 
     def evaluated(self, step: int, now: float, *, final: bool = False) -> None:
         """Note that the evaluation of `step` began `now`."""
@@ -62,10 +67,22 @@ class InProcessEvaluation:
         """A checkpoint was written; True if it was evaluated."""
         now, step = time.monotonic(), step_of(path)
         if not self._throttle.admits(step, now, final=final):
+            if wait_s := self._throttle.wait_s(now):
+                _log_throttled(step, wait_s, "is not evaluated")
             return False
         self._throttle.evaluated(step, now, final=final)
         self._evaluate(path, final)
         return True
+
+
+def _log_throttled(step: int, wait_s: float, what: str) -> None:
+    _log.info(
+        "the checkpoint of step %d %s: the next evaluation may begin in %.0f s "
+        "(trainer.evaluation.start_delay_s, throttle_s)",
+        step,
+        what,
+        wait_s,
+    )
 
 
 def watch(
@@ -85,7 +102,7 @@ def watch(
     """
     started = changed = time.monotonic()
     throttle = Throttle(config, started=started)
-    warned, newest = -_WARN_EVERY_S, None
+    warned, newest, throttled = -_WARN_EVERY_S, None, -1
     first = newest_checkpoint(directory), read_done(directory)
     while not should_end():
         # In this order: a marker seen before the path says that no newer path will come.
@@ -107,6 +124,10 @@ def watch(
                 and done.stopping_criteria == stopping_criteria
                 and step >= done.step
             )
+            wait_s = throttle.wait_s(now)
+            if wait_s and not final and step not in (throttle.last_step, throttled):
+                _log_throttled(step, wait_s, "waits, and is evaluated if no newer one comes")
+                throttled = step
             if throttle.admits(step, now, final=final):
                 try:
                     evaluate(path, final)

@@ -44,8 +44,11 @@ def _has_stalled(policy: StopWhenNotBetter, values: Sequence[tuple[int, float]])
     best: float | None = None
     best_step = values[0][0]
     for step, value in values:
-        change = 0.0 if best is None else abs(value - best)
-        if is_better(policy.metric, value, best) and change >= policy.min_change:
+        change, least = 0.0, 0.0
+        if best is not None:
+            change = abs(value - best)
+            least = max(policy.min_change, policy.min_relative_change * abs(best))
+        if is_better(policy.metric, value, best) and change >= least:
             best, best_step = value, step
     newest = values[-1][0]
     return newest >= policy.min_steps and newest - best_step >= policy.patience_steps

@@ -77,5 +77,10 @@ class Exporter:
                 storage.remove_tree(f"{self.directory}/{step}")
 
     def _steps(self) -> list[int]:
-        names = storage.list_dir(self.directory) if storage.is_dir(self.directory) else []
-        return sorted(int(name) for name in names if name.isdigit())
+        return exported_steps(self.directory)
+
+
+def exported_steps(directory: str) -> list[int]:
+    """The steps whose exports are in an exporter's directory."""
+    names = storage.list_dir(directory) if storage.is_dir(directory) else []
+    return sorted(int(name) for name in names if name.isdigit())

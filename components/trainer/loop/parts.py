@@ -7,6 +7,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -295,6 +296,8 @@ def _should_stop(job: TrainingJob) -> bool:
 def _announce(
     process: TrainingProcess, dtype: str, progress: TrainingProgress, plan: TrainingPlan
 ) -> None:
+    versions = [f"{name} {version(name)}" for name in ("tensorflow", "tf_keras", "yt8m-pipeline")]
+    _log.info("%s", ", ".join(versions))
     _log.info(
         "%s of a %s training: %s, %d replicas, on %s, %s, step %d of %d",
         process.cluster,

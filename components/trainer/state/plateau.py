@@ -54,7 +54,16 @@ def decide(
     """The next state after the validation of `step` gave `value`."""
     if is_better(config.metric, value, state.best):
         tries = 0 if config.reset_tries else state.tries
-        better = dataclasses.replace(state, best=value, best_step=step, tries=tries, last_step=step)
+        if state.best is not None and _is_small(config, value, state.best):
+            tries = state.tries + 1
+        better = dataclasses.replace(
+            state,
+            best=value,
+            best_step=step,
+            tries=tries,
+            last_step=step,
+            has_stopped=_is_last_try(config, tries),
+        )
         return PlateauDecision(state=better, is_better=True)
     tries = state.tries + 1
     worse = dataclasses.replace(
@@ -62,7 +71,16 @@ def decide(
         factor=state.factor / 2 if config.halve else state.factor,
         tries=tries,
         last_step=step,
-        has_stopped=config.num_tries is not None and tries >= config.num_tries,
+        has_stopped=_is_last_try(config, tries),
     )
     can_go_back = config.go_back and state.best_step is not None
     return PlateauDecision(state=worse, is_better=False, go_back=can_go_back)
+
+
+def _is_small(config: InTrainingValidationConfig, value: float, best: float) -> bool:
+    """Whether an improvement to `value` is too small to count."""
+    return abs(value - best) < config.min_relative_change * abs(best)
+
+
+def _is_last_try(config: InTrainingValidationConfig, tries: int) -> bool:
+    return config.num_tries is not None and tries >= config.num_tries

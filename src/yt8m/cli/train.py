@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import logging
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from yt8m.cli.arguments.runs import TrainArguments
 from yt8m.cli.selection import config_of
@@ -18,10 +20,13 @@ from yt8m.components.example_gen.materialize import materialize_shards
 from yt8m.components.example_gen.reconcile import enforce_bad_input_policy
 from yt8m.components.example_gen.sources import resolve_sources
 from yt8m.components.example_gen.verify import verify_shards
+from yt8m.components.metrics.catalogue import METRICS
 from yt8m.components.storage.temporary import own_temporary_directory
 from yt8m.components.trainer.backend_config import LocalProcessesBackend
 from yt8m.components.trainer.backends.backend import create_backend
 from yt8m.components.trainer.backends.local import run_cluster
+from yt8m.components.trainer.evaluation.exported_scores import exported_row
+from yt8m.components.trainer.evaluation.exporters import exported_steps
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.state.content_digest import content_digests
 from yt8m.components.trainer.tf_config import Cluster, ClusterKind, check_processes
@@ -50,8 +55,37 @@ def run(args: TrainArguments, console: Console) -> int | None:
         data = (out if cluster.is_chief else temporary) / "data"
         job = _job(config, args, out, manifest=_write_manifest(config, data))
         _train(job, args, out, console)
-    console.result({"export": job.export_dir, "logs": job.log_dir}, f"model: {job.export_dir}")
+    measured = exported_row(job.trainer, job.checkpoint_dir)
+    value = {
+        "export": job.export_dir,
+        "logs": job.log_dir,
+        "metrics": _metrics(measured),
+        "step": None if measured is None else measured["step"],
+        "exports": _exports(job),
+    }
+    console.result(value, f"model: {job.export_dir}{_text(measured)}")
     return None
+
+
+def _metrics(measured: Mapping[str, Any] | None) -> dict[str, float | None]:
+    """The metrics of the catalogue; none where nothing was validated or evaluated."""
+    if measured is None:
+        return {}
+    return {metric.name: measured[metric.name] for metric in METRICS if metric.name in measured}
+
+
+def _text(measured: Mapping[str, Any] | None) -> str:
+    if measured is None:
+        return ""
+    values = {name: value for name, value in _metrics(measured).items() if value is not None}
+    told = ", ".join(f"{name} {value:.4f}" for name, value in values.items())
+    return f", of step {measured['step']}: {told}"
+
+
+def _exports(job: TrainingJob) -> dict[str, list[int]]:
+    """The steps that each exporter has kept, by the exporter's directory."""
+    names = [exporter.directory for exporter in job.trainer.evaluation.exporters]
+    return {name: exported_steps(storage.join(job.exporters_dir, name)) for name in names}
 
 
 def _config(args: TrainArguments) -> PipelineConfig:

@@ -1,6 +1,8 @@
 """`yt8m train`: from records to a model, and what it refuses before it starts."""
 
 import json
+import re
+from importlib.metadata import version
 
 import pytest
 from records import make_dataset
@@ -25,8 +27,11 @@ def data(tmp_path_factory):
 def test_records_become_a_model_and_the_same_command_has_nothing_left_to_do(tmp_path, data, capsys):
     command = ["train", "smoke", "--data", f"{data}/train*", "--out", str(tmp_path), *SMALL]
     assert run([*command, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told == {"export": str(tmp_path / "export"), "logs": str(tmp_path / "logs")}
+    printed = capsys.readouterr()
+    told = json.loads(printed.out)
+    assert told.pop("export") == str(tmp_path / "export")
+    assert told.pop("logs") == str(tmp_path / "logs")
+    assert (told["step"], told["exports"]) == (4, {})
     assert (tmp_path / "export/saved_model.pb").exists()
     curve = (tmp_path / "logs/training.jsonl").read_text()
     assert run(command) == 0
@@ -66,3 +71,44 @@ def test_missing_records_are_a_users_mistake(tmp_path, capsys):
     out = tmp_path / "out"
     assert run(["train", "smoke", "--data", str(tmp_path / "absent"), "--out", str(out)]) == 2
     assert "absent" in capsys.readouterr().err
+
+
+def test_metrics_and_exports_are_those_of_the_model_that_remains(tmp_path, data, capsys, caplog):
+    """Early stopping exports the best of the evaluated steps."""
+    evaluation = "{start_delay_s: 0, throttle_s: 0, steps: null, exporters: [{name: latest}]}"
+    words = [
+        "--set",
+        f"trainer.evaluation={evaluation}",
+        "--set",
+        "trainer.checkpoint.every_steps=2",
+    ]
+    words += ["--set", "trainer.early_stopping={name: not_better, metric: map}", "--json"]
+    caplog.set_level("INFO")
+    assert run(["train", "smoke", "--data", str(data), "--out", str(tmp_path), *SMALL, *words]) == 0
+    told = json.loads(capsys.readouterr().out)
+    rows = [
+        json.loads(line) for line in (tmp_path / "logs/evaluation.jsonl").read_text().splitlines()
+    ]
+    best = max((row for row in rows if row["kind"] == "evaluation"), key=lambda row: row["map"])
+    assert told["exports"] == {"latest": [2, 4]}
+    assert told["step"] == best["step"]
+    assert told["metrics"] == {
+        name: best[name] for name in ("gap", "hit_at_1", "perr", "map", "loss")
+    }
+    assert f"tensorflow {version('tensorflow')}, tf_keras {version('tf_keras')}" in caplog.text
+
+
+def test_a_checkpoint_that_comes_too_early_for_an_evaluation_is_logged(tmp_path, data, caplog):
+    evaluation = "{start_delay_s: 0, throttle_s: 3600, exporters: [{name: latest}]}"
+    words = [
+        "--set",
+        f"trainer.evaluation={evaluation}",
+        "--set",
+        "trainer.checkpoint.every_steps=1",
+    ]
+    caplog.set_level("INFO")
+    assert run(["train", "smoke", "--data", str(data), "--out", str(tmp_path), *SMALL, *words]) == 0
+    skipped = re.findall(
+        r"the checkpoint of step (\d) is not evaluated: .* in 3\d\d\d s", caplog.text
+    )
+    assert skipped == ["2", "3"]  # the first and the last are

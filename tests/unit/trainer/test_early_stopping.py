@@ -23,6 +23,17 @@ TABLE = [
     (StopWhenNotBetter(patience_steps=200), history(0.1, 0.2, 0.1, 0.3), False),
     (StopWhenNotBetter(patience_steps=200, min_steps=400), history(0.2, 0.1, 0.1, 0.1), False),
     (StopWhenNotBetter(patience_steps=200, min_change=0.1), history(0.1, 0.15, 0.19), True),
+    # By a share of the best value: 0.15 is half of it more, 0.19 a quarter.
+    (
+        StopWhenNotBetter(patience_steps=150, min_relative_change=0.3),
+        history(0.1, 0.15, 0.19),
+        False,
+    ),
+    (
+        StopWhenNotBetter(patience_steps=100, min_relative_change=0.3),
+        history(0.1, 0.15, 0.19),
+        True,
+    ),
     (
         StopWhenNotBetter(patience_steps=200, metric="loss"),
         history(0.3, 0.2, 0.1),

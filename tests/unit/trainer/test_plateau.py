@@ -2,6 +2,8 @@ import pytest
 
 from yt8m.components.trainer.config import InTrainingValidationConfig
 from yt8m.components.trainer.state.plateau import PlateauState, decide, is_due, parse_state
+from yt8m.schemas.config_tree import from_dict
+from yt8m.schemas.errors import ConfigError
 
 
 def run(values, **config):
@@ -69,9 +71,25 @@ def test_nan_is_worse_and_any_number_is_better_than_a_first_nan():
     assert [v.is_better for v in run([nan, 3.0, nan])] == [False, True, False]
 
 
-def test_gap_is_better_when_higher():
-    verdicts = run([0.1, 0.3, 0.2], metric="gap")
+@pytest.mark.parametrize("metric", ["gap", "map", "perr", "hit_at_1"])
+def test_metrics_of_the_catalogue_are_better_when_higher(metric):
+    verdicts = run([0.1, 0.3, 0.2], metric=metric)
     assert [v.is_better for v in verdicts] == [True, True, False]
+
+
+def test_what_is_no_metric_is_refused():
+    with pytest.raises(ConfigError, match=r"another metric of docs/gating\.md"):
+        from_dict(InTrainingValidationConfig, {"metric": "mpa"})
+
+
+def test_improvements_that_are_too_small_count_as_tries_and_still_are_the_best():
+    values = [4.0, 3.0, 2.99, 2.98, 2.0]
+    verdicts = run(values, num_tries=2, min_relative_change=0.1)
+    assert [v.is_better for v in verdicts] == [True] * 5
+    assert [v.state.best for v in verdicts] == values
+    assert [v.state.tries for v in verdicts] == [0, 0, 1, 2, 0]
+    assert [v.state.has_stopped for v in verdicts] == [False, False, False, True, False]
+    assert [v.state.factor for v in verdicts] == [1.0] * 5  # none of them was worse
 
 
 def test_state_survives_its_text_form():
