@@ -1,15 +1,19 @@
-"""The SavedModel that a path means: itself, that of a TFX artifact, or the version in service."""
+"""The SavedModel that a path means: itself, that of a TFX artifact or of an archive, or the version
+in service."""
 
 from __future__ import annotations
 
 from yt8m.components import storage
 from yt8m.components.artifacts.saved_model import MODEL_FILE
+from yt8m.components.registry.archive import is_archive, unpack_model
 from yt8m.components.registry.baseline_artifact import baseline_model
 from yt8m.components.registry.versions import in_service, load_version, version_path
 
 
 def find_model(path: str) -> str:
-    """What `--model DIR|REGISTRY` means; a path that is neither is given back as it is."""
+    """What `--model DIR|REGISTRY|TGZ` means; a path that is none of them is given back as it is."""
+    if is_archive(path):
+        path = unpack_model(path)
     if storage.exists(storage.join(path, MODEL_FILE)):
         return path
     if artifact := baseline_model(path):

@@ -68,7 +68,7 @@ class InProcessEvaluation:
         now, step = time.monotonic(), step_of(path)
         if not self._throttle.admits(step, now, final=final):
             if wait_s := self._throttle.wait_s(now):
-                _log_throttled(step, wait_s, "is not evaluated")
+                _log_throttled(step, wait_s, "is not evaluated now")
             return False
         self._throttle.evaluated(step, now, final=final)
         self._evaluate(path, final)

@@ -21,6 +21,7 @@ from yt8m.components.extras.starter_code.saved_model import (
     export_saved_model,
     is_starter_code_export,
 )
+from yt8m.components.registry.archive import is_archive, unpack_model
 from yt8m.components.registry.push import push
 from yt8m.components.registry.versions import InService, in_service, version_path
 from yt8m.schemas.config_tree import to_dict
@@ -148,6 +149,8 @@ def as_export(source: str, *, level: Level | None = None) -> Iterator[str]:
     `level` is what the user says of a checkpoint, where that does not say so itself.
     """
 
+    if is_archive(source):
+        source = unpack_model(source)
     is_export = is_starter_code_export(source)
     has_model = storage.exists(storage.join(source, MODEL_FILE))
     checkpoint = None if has_model else find_checkpoint(source)

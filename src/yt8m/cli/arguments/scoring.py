@@ -183,16 +183,20 @@ class ExportArguments(Arguments):
       mediapipe   a model of level segment (or frame) for MediaPipe's YouTube-8M inference graph:
                   inputs rgb_and_audio [batch, frames, 1152] and num_frames [batch, 1], output
                   predictions [batch, classes]
+      tgz         the SavedModel in one file, as Kaggle's competitions took models; every --model
+                  takes such a file
 
     examples:
       yt8m export --model push --format mediapipe --out /tmp/mediapipe/saved_model
+      yt8m export --model push --format tgz --out model.tgz
     """
 
     LOADS_TENSORFLOW: ClassVar[bool] = True
 
     model: Model  # an export or a push directory
-    format: Literal["mediapipe"]  # the program that takes it
-    out: Directory  # the SavedModel to write
+    format: Literal["mediapipe", "tgz"]  # the form of it
+    # the SavedModel's directory, or the file, to write
+    out: Annotated[str, Written("DIR|FILE")]
 
 
 @dataclass(frozen=True, kw_only=True)
