@@ -126,7 +126,7 @@ def score(model: str, records: str, segments: str, *, context: str = "") -> floa
 
     how = SegmentScoring(segments)
     quiet = Console(quiet=True)
-    found = evaluate_files(model, records, quiet, replicates=0, segments=how, context=context)
+    found = evaluate_files(model, [records], quiet, replicates=0, segments=how, context=context)
     value = found.overall.candidate["map"].value
     assert value is not None
     return value

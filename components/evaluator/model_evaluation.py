@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from yt8m.components.artifacts.evaluation import Evaluation
@@ -32,7 +33,7 @@ from yt8m.schemas.features import FeatureConfig, SegmentScoring
 
 def evaluate_files(
     model: str,
-    place: str,
+    places: Sequence[str],
     console: Console,
     *,
     baseline: str | None = None,
@@ -41,15 +42,15 @@ def evaluate_files(
     segments: SegmentScoring | None = None,
     context: str = "",
 ) -> Evaluation:
-    """The evaluation of a SavedModel on the records at `place`; DataError where it has none."""
+    """The evaluation of a SavedModel on the records at `places`; DataError where it has none."""
     config = replace(
         evaluator_config(top_k=top_k, replicates=replicates), segments=segments, context=context
     )
-    shards = find_shards(place)
+    shards = find_shards(*places)
     level = find_level(shards)
     if segments is not None and not level.is_sequence:
         raise UserError(
-            f"segments={segments.value}: the records of {place} are of level {level.value}, and "
+            f"segments={segments.value}: the records of {' '.join(places)} are of level {level.value}, and "
             "have no segments"
         )
     plan = create_plan(

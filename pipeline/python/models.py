@@ -119,7 +119,7 @@ def evaluate(
     return Metrics(
         evaluate_files(
             path(model),
-            str(data),
+            [str(data)],
             Console(quiet=True),
             baseline=path(baseline) if baseline is not None else None,
             top_k=top_k,

@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from yt8m.components.artifacts.manifest import Shard
+from yt8m.components.extras.scores.label_cache import KnownLabels, labels_of
 from yt8m.components.inputs.labels import LabelRequest, RecordLabels, parse_labels
 from yt8m.components.inputs.shards import read_batches, tf_reason
 from yt8m.components.metrics.average_precision import Pairs, precision_sums
@@ -53,16 +54,20 @@ def score_videos(
     *,
     level: Level,
     advance: Callable[[int], None],
+    cache: str | None = None,
 ) -> VideoScore:
     """GAP@20: all videos' pairs in one pool, over the labels of all videos."""
     # The labels of whole videos are alike in both kinds of sequence.
     of_videos = Level.FRAME if level.is_sequence else level
-    rows, labels = _video_labels(shards, of_videos, advance)
+    known = labels_of(
+        shards, "videos", lambda: _video_labels(shards, of_videos, advance), cache=cache
+    )
+    rows, labels = known.rows, known.positive
     of_pair = np.repeat(_rows_of(submission.ids, rows), submission.counts)
     kept = _best_pairs(submission)
-    known = kept & (of_pair >= 0)
-    hits = np.isin(_keys(of_pair[known], submission.classes[known]), labels)
-    _, sums = precision_sums(Pairs(scores=submission.scores[known], hits=hits))
+    counted = kept & (of_pair >= 0)
+    hits = np.isin(_keys(of_pair[counted], submission.classes[counted]), labels)
+    _, sums = precision_sums(Pairs(scores=submission.scores[counted], hits=hits))
     found = np.count_nonzero(_rows_of(submission.ids, rows) >= 0)
     return VideoScore(
         gap=float(sums.sum()) / len(labels) if len(labels) else 0.0,
@@ -80,9 +85,11 @@ def score_segments(
     *,
     top_n: int,
     advance: Callable[[int], None],
+    cache: str | None = None,
 ) -> SegmentScore:
     """MAP@n: of each class's first `top_n` segments those that are rated for it, in their order."""
-    rows, rated, positive = _ratings(shards, advance)
+    known = labels_of(shards, "segments", lambda: _ratings(shards, advance), cache=cache)
+    rows, rated, positive = known.rows, known.rated, known.positive
     counts = dict(zip(*np.unique(positive & _NO_CLASS, return_counts=True), strict=True))
     precisions, unknown = [], 0
     for class_id, names in submission.segments.items():
@@ -117,8 +124,8 @@ def _best_pairs(submission: VideoSubmission) -> np.ndarray:
 
 def _video_labels(
     shards: Sequence[Shard], level: Level, advance: Callable[[int], None]
-) -> tuple[dict[str, int], np.ndarray]:
-    """The row of each video, and the keys of all labels, each once."""
+) -> KnownLabels:
+    """The videos, and the keys of all labels, each once."""
     rows: dict[str, int] = {}
     keys = [np.empty(0, np.int64)]
     for batch in _labels(shards, level, advance):
@@ -126,13 +133,12 @@ def _video_labels(
         keys.append(_present(row, batch.labels))
     if not sum(map(len, keys)):
         raise UserError("--data: no record has a label, so nothing can be scored")
-    return rows, np.unique(np.concatenate(keys))
+    labels = np.unique(np.concatenate(keys))
+    return KnownLabels(names=list(rows), rated=np.empty(0, np.int64), positive=labels)
 
 
-def _ratings(
-    shards: Sequence[Shard], advance: Callable[[int], None]
-) -> tuple[dict[str, int], np.ndarray, np.ndarray]:
-    """The row of each rated segment, the keys of its rated classes, and of those rated present."""
+def _ratings(shards: Sequence[Shard], advance: Callable[[int], None]) -> KnownLabels:
+    """The rated segments, the keys of their rated classes, and of those rated present."""
     rows: dict[str, int] = {}
     rated, positive = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for batch in _labels(shards, Level.SEGMENT, advance):
@@ -150,7 +156,11 @@ def _ratings(
             "--data: no record has rated segments, which a segment submission is scored by; the "
             "published ones are the validate* files of 2019"
         )
-    return rows, np.unique(np.concatenate(rated)), np.unique(np.concatenate(positive))
+    return KnownLabels(
+        names=list(rows),
+        rated=np.unique(np.concatenate(rated)),
+        positive=np.unique(np.concatenate(positive)),
+    )
 
 
 def _labels(

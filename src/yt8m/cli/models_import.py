@@ -85,14 +85,14 @@ def _score(
 
     With --yes it may be, or what is in service may be beyond scoring.
     """
-    pattern = args.data or ""
+    patterns = [args.data or ""]
     if not served:
-        return evaluate_files(export, pattern, console)
+        return evaluate_files(export, patterns, console)
     in_place = version_path(args.push, served.version)
     try:
-        found = evaluate_files(export, pattern, console, baseline=in_place)
+        found = evaluate_files(export, patterns, console, baseline=in_place)
     except Yt8mError as error:
-        alone = evaluate_files(export, pattern, console)  # is it the imported one that fails?
+        alone = evaluate_files(export, patterns, console)  # is it the imported one that fails?
         what = f"{served} in service cannot be scored on these records ({error})"
         if not args.yes:
             raise UserError(

@@ -22,7 +22,7 @@ def run(args: PredictArguments, console: Console) -> None:
     """Predict, and say where it is."""
     run_groups = _run_groups(args)
 
-    shards = find_shards(storage.absolute(args.data))
+    shards = find_shards(*map(storage.absolute, args.data))
     model = load_model(find_model(storage.absolute(args.model)))
     plan = PredictionPlan(
         model=model.directory,

@@ -28,17 +28,26 @@ def run(args: ScoreArguments, console: Console) -> None:
 
 def _score(args: ScoreArguments, console: Console) -> VideoScore | SegmentScore:
     submission = read_submission(args.submission)
-    shards = find_shards(args.data)
+    shards = find_shards(*args.data)
     level = find_level(shards)
     with console.progress("labels", total=len(shards), unit="shards") as progress:
         if isinstance(submission, SegmentSubmission):
             if level is not Level.SEGMENT:
                 raise UserError(
-                    f"{args.submission} is a segment submission, and the records of {args.data} "
+                    f"{args.submission} is a segment submission, and the records of "
+                    f"{' '.join(args.data)} "
                     f"are of level {level.value}: they have no rated segments"
                 )
-            return score_segments(submission, shards, top_n=args.top_n, advance=progress.advance)
-        return score_videos(submission, shards, level=level, advance=progress.advance)
+            return score_segments(
+                submission,
+                shards,
+                top_n=args.top_n,
+                advance=progress.advance,
+                cache=args.label_cache,
+            )
+        return score_videos(
+            submission, shards, level=level, advance=progress.advance, cache=args.label_cache
+        )
 
 
 def _text(value: float) -> str:

@@ -33,6 +33,7 @@ COMMANDS: Mapping[str, type[Arguments]] = {
     "evaluate": scoring.EvaluateArguments,
     "predict": scoring.PredictArguments,
     "score": scoring.ScoreArguments,
+    "convert": scoring.ConvertArguments,
     "ensemble": scoring.EnsembleArguments,
     "export": scoring.ExportArguments,
     "metrics": scoring.MetricsArguments,

@@ -14,6 +14,7 @@ from yt8m.cli.arguments.shared import (
     File,
     Model,
     Pattern,
+    Patterns,
     ScoringArguments,
 )
 from yt8m.components.predictions.plan import MAX_SEGMENTS, Format
@@ -85,7 +86,7 @@ class PredictArguments(SegmentArguments, BeamArguments):
     LOADS_TENSORFLOW: ClassVar[bool] = True
 
     model: Model  # a SavedModel or a push directory
-    data: Pattern  # TFRecord files, e.g. 'test*.tfrecord'
+    data: Patterns  # TFRecord files, e.g. 'test*.tfrecord'; may be repeated
     out: File  # the file to write, here or in an object store
     format: Format  # form of the file
     # classes of each row (default: 20; all with format segment)
@@ -121,8 +122,26 @@ class ScoreArguments(Arguments):
     LOADS_TENSORFLOW: ClassVar[bool] = True
 
     submission: File  # the competition's file, here or in an object store
-    data: Pattern  # labelled records, e.g. 'validate*'
+    data: Patterns  # labelled records, e.g. 'validate*'; may be repeated
     top_n: Count = MAX_SEGMENTS  # segments of each class that count
+    # a file to keep the labels in: written the first time, read from then on
+    label_cache: File | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvertArguments(Arguments):
+    """Turn predictions in JSON into a competition's file of videos.
+
+    The files hold one JSON object a line, as a cloud's batch prediction writes them: `video_id`,
+    `class_indexes` and `predictions` of the starter code's exports, or `video_id`, `class_ids` and
+    `scores` of yt8m's. A video that comes twice is an error.
+
+    examples:
+      yt8m convert --predictions 'results/prediction.results-*' --out submission.csv
+    """
+
+    predictions: Annotated[tuple[str, ...], Written("PATTERN")]  # files; may be repeated
+    out: File  # the file to write, VideoId,LabelConfidencePairs
 
 
 @dataclass(frozen=True, kw_only=True)

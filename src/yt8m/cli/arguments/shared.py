@@ -16,6 +16,7 @@ File = Annotated[str, Written("FILE")]
 Name = Annotated[str, Written("NAME")]
 Pattern = Annotated[str, Written("PATTERN")]
 Records = Annotated[str, Written("DIR|PATTERN")]
+Patterns = Annotated[tuple[str, ...], Written("DIR|PATTERN")]
 Model = Annotated[str, Written("DIR|REGISTRY")]
 Count = Annotated[PositiveInt, Written("N")]
 VersionNumber = Annotated[int, positional("V")]
@@ -89,7 +90,8 @@ class ScoringArguments(Arguments):
 
     LOADS_TENSORFLOW: ClassVar[bool] = True
 
-    data: Records  # the records: a directory, or files, e.g. 'data/validate*'
+    # the records: a directory, or files, e.g. 'data/validate*'; may be repeated
+    data: Patterns
     top_k: Count = 20  # classes of each video that count
     # 0: no intervals; any other number: intervals
     replicates: Annotated[NonNegativeInt, Written("N")] = 200

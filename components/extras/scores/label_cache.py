@@ -1,0 +1,90 @@
+"""Labels of records in one file, so that another submission is scored without reading the records.
+
+The file names the records that it is of: where they differ, it is written anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import logging
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from yt8m.components import storage
+from yt8m.components.artifacts.manifest import Shard
+from yt8m.schemas.json_file import check_stamp, reading, stamp
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KnownLabels:
+    """Rows, and keys of a row and a class in one number."""
+
+    names: list[str]  # of videos, or of rated segments, in the order of the rows
+    rated: np.ndarray  # keys of the classes that count; of whole videos none is kept
+    positive: np.ndarray  # keys of the labels
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """The row of each name."""
+        return {name: row for row, name in enumerate(self.names)}
+
+
+def labels_of(
+    shards: Sequence[Shard], kind: str, read: Callable[[], KnownLabels], *, cache: str | None
+) -> KnownLabels:
+    """What `read` gives of `shards`, from the file `cache` where that has it; else it is written."""
+    if cache is None:
+        return read()
+    source = _digest(shards, kind)
+    found = _load(cache, source)
+    if found is None:
+        found = read()
+        storage.write_bytes(cache, _pack(found, source))
+    return found
+
+
+def _digest(shards: Sequence[Shard], kind: str) -> str:
+    rows = sorted((shard.uri, shard.digest) for shard in shards)
+    return hashlib.sha256(json.dumps([kind, rows]).encode()).hexdigest()[:16]
+
+
+def _pack(labels: KnownLabels, source: str) -> bytes:
+    buffer = io.BytesIO()
+    np.savez_compressed(
+        buffer,
+        **stamp(),
+        source=np.array(source),
+        names=np.frombuffer(json.dumps(labels.names).encode(), np.uint8),
+        rated=labels.rated,
+        positive=labels.positive,
+    )
+    return buffer.getvalue()
+
+
+def _load(cache: str, source: str) -> KnownLabels | None:
+    """None where there is no such file, or it is of other records, or damaged."""
+    try:
+        data = storage.read_bytes(cache)
+    except FileNotFoundError:
+        return None
+    try:
+        with reading(cache), np.load(io.BytesIO(data), allow_pickle=False) as stored:
+            check_stamp({name: stored[name].item() for name in stamp() if name in stored})
+            if stored["source"].item() != source:
+                _log.warning("%s is of other records: they are read, and it is written anew", cache)
+                return None
+            return KnownLabels(
+                names=json.loads(stored["names"].tobytes()),
+                rated=stored["rated"],
+                positive=stored["positive"],
+            )
+    except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        _log.warning("%s is damaged (%s): the records are read", cache, error)
+        return None
