@@ -1,4 +1,4 @@
-"""A model as one .tgz file, as Kaggle's competitions took them; a model's bytes decide the file's."""
+"""A model as one .tgz file, as Kaggle took them; the same model gives the same bytes."""
 
 from __future__ import annotations
 

@@ -50,8 +50,10 @@ def _rows(source: str) -> Iterator[tuple[str, str, str]]:
                 name = str(_alone(data[_ID]))
                 classes = _listed(data[_known(data, _CLASSES)])
                 scores = _listed(data[_known(data, _SCORES)])
+                if len(classes) != len(scores):
+                    raise ValueError(f"{len(classes)} classes and {len(scores)} scores")
                 pairs = zip(map(int, classes), map(float, scores), strict=True)
-                text = " ".join("%i %g" % pair for pair in pairs)
+                text = " ".join(f"{class_id} {score:g}" for class_id, score in pairs)
             except (KeyError, ValueError, TypeError) as error:
                 raise DataError(
                     f"{where}: {error}; expected an object with {_ID}, {' or '.join(_CLASSES)}, "

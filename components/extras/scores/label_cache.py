@@ -39,7 +39,7 @@ class KnownLabels:
 def labels_of(
     shards: Sequence[Shard], kind: str, read: Callable[[], KnownLabels], *, cache: str | None
 ) -> KnownLabels:
-    """What `read` gives of `shards`, from the file `cache` where that has it; else it is written."""
+    """The labels of `shards`, from the file `cache` where that has them; else it is written."""
     if cache is None:
         return read()
     source = _digest(shards, kind)

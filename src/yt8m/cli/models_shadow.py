@@ -24,7 +24,7 @@ def run(args: ModelsShadowArguments, console: Console) -> None:
     served = in_service(args.push)
     if not served:
         raise UserError(f"{args.push}: no version is in service, so there is nothing to compare")
-    shards = find_shards(args.data)
+    shards = find_shards(*args.data)
     config = evaluator_config(top_k=args.top_k, replicates=args.replicates)
     candidate = find_model(args.model)
     plan = create_plan(

@@ -1,0 +1,56 @@
+"""A cloud's answers in JSON become the file of the 2017 and 2018 competitions."""
+
+import json
+
+import pytest
+
+from yt8m.cli.main import run as yt8m
+
+
+def write(path, *rows):
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+def convert(place, *words):
+    out = ["--out", str(place / "out.csv")]
+    return yt8m(["convert", "--quiet", *out, *words])
+
+
+def test_lines_of_both_kinds_of_export_become_pairs_in_their_order(tmp_path):
+    """Values of the starter code's export may be in lists of one, as its batches are."""
+    write(
+        tmp_path / "prediction.results-00001",
+        {"video_id": "b", "class_ids": [7, 3], "scores": [0.5, 1.23456789e-05]},
+    )
+    write(
+        tmp_path / "prediction.results-00000",
+        {"video_id": ["a"], "class_indexes": [[1, 0]], "predictions": [[0.75, 0.25]]},
+        {"video_id": "c", "class_indexes": [2], "predictions": [1.0]},
+    )
+    assert convert(tmp_path, "--predictions", str(tmp_path / "prediction.results-*")) == 0
+    assert (tmp_path / "out.csv").read_text() == (
+        "VideoId,LabelConfidencePairs\na,1 0.75 0 0.25\nc,2 1\nb,7 0.5 3 1.23457e-05\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ({"video_id": "a", "class_ids": [1, 2], "scores": [0.5]}, "line 2: 2 classes and 1 scores"),
+        ({"video_id": "a", "scores": [0.5]}, "line 2: 'class_ids'"),
+        ({"class_ids": [1], "scores": [0.5]}, "line 2: 'video_id'"),
+        ({"video_id": "a,b", "class_ids": [1], "scores": [0.5]}, "has a comma"),
+        ({"video_id": "first", "class_ids": [1], "scores": [0.5]}, "comes a second time"),
+        ([1], "line 2: "),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line_and_nothing_is_written(tmp_path, capsys, row, why):
+    write(tmp_path / "p.json", {"video_id": "first", "class_ids": [1], "scores": [0.5]}, row)
+    assert convert(tmp_path, "--predictions", str(tmp_path / "p.json")) == 2
+    assert why in capsys.readouterr().err
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_no_file_is_a_user_error(tmp_path, capsys):
+    assert convert(tmp_path, "--predictions", str(tmp_path / "none*")) == 2
+    assert "no such file" in capsys.readouterr().err

@@ -1,0 +1,74 @@
+"""Labels in a file: read once, the same score; of other records or damaged, they are read again."""
+
+import json
+from pathlib import Path
+
+import pytest
+from records import make_dataset
+
+from yt8m.cli.main import run as yt8m
+from yt8m.components.extras.scores.submission_score import score_segments, score_videos
+from yt8m.components.predictions.submission import read_submission
+from yt8m.components.records.find import find_shards
+from yt8m.schemas.features import Level
+
+
+@pytest.fixture
+def rated(tmp_path):
+    return make_dataset(tmp_path / "rated", level="segment", classes=12)
+
+
+def score(data: Path, cache: Path, advance) -> object:
+    submission = data.parent / "s.csv"
+    submission.write_text("Class,Segments\n3,nobody:0\n")
+    found = read_submission(str(submission))
+    shards = find_shards(str(data / "train*"), str(data / "validate*"))
+    return score_segments(found, shards, top_n=10, advance=advance, cache=str(cache))
+
+
+def test_records_are_read_once(rated, tmp_path):
+    cache, read = tmp_path / "labels.npz", []
+    first = score(rated, cache, read.append)
+    assert len(read) == 4  # shards
+    assert score(rated, cache, read.append) == first
+    assert len(read) == 4
+    assert first.segments > 0
+
+
+def test_other_records_or_a_damaged_file_are_noticed(rated, tmp_path, caplog):
+    cache, read = tmp_path / "labels.npz", []
+    first = score(rated, cache, read.append)
+    other = make_dataset(tmp_path / "other", level="segment", classes=12, seed=1, train=30)
+    assert score(other, cache, read.append).segments != first.segments
+    assert "is of other records" in caplog.text
+    whole = cache.read_bytes()
+    cache.write_bytes(whole[: len(whole) // 2])
+    assert score(other, cache, read.append).segments != first.segments
+    assert "is damaged" in caplog.text
+    assert len(read) == 12
+    assert cache.read_bytes() == whole  # whole again
+
+
+def test_labels_of_whole_videos_are_others_than_those_of_segments(rated, tmp_path):
+    cache, read = tmp_path / "labels.npz", []
+    score(rated, cache, read.append)
+    submission = tmp_path / "v.csv"
+    submission.write_text("VideoId,LabelConfidencePairs\n0000,3 0.5\n")
+    shards = find_shards(str(rated / "train*"))
+    values = {"level": Level.SEGMENT, "advance": read.append, "cache": str(cache)}
+    first = score_videos(read_submission(str(submission)), shards, **values)
+    assert score_videos(read_submission(str(submission)), shards, **values) == first
+    assert len(read) == 6
+
+
+def test_the_command_takes_a_cache_and_several_patterns(rated, tmp_path, capsys):
+    submission = tmp_path / "s.csv"
+    submission.write_text("Class,Segments\n3,nobody:0\n")
+    words = ["--submission", str(submission), "--json", "--quiet"]
+    words += ["--data", str(rated / "train*"), "--data", str(rated / "validate*")]
+    found = []
+    for more in ([], ["--label-cache", str(tmp_path / "labels.npz")]):
+        assert yt8m(["score", *words, *more]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert found[0] == found[1]
+    assert (tmp_path / "labels.npz").exists()
