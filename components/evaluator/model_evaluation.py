@@ -50,8 +50,8 @@ def evaluate_files(
     level = find_level(shards)
     if segments is not None and not level.is_sequence:
         raise UserError(
-            f"segments={segments.value}: the records of {' '.join(places)} are of level {level.value}, and "
-            "have no segments"
+            f"segments={segments.value}: the records of {' '.join(places)} are of level "
+            f"{level.value}, and have no segments"
         )
     plan = create_plan(
         config,

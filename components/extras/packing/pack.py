@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +37,7 @@ from yt8m.schemas.features import (
 )
 
 PUBLISHED_RANGE = (QUANTISED_MIN, QUANTISED_MAX)
+_ZERO_BYTE = round(-DEQUANTISE_BIAS / DEQUANTISE_SCALE)  # the byte that stands for about 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +50,7 @@ class Packing:
     shards: int = 1
     # The numbers that the lowest and the highest byte stand for, in frames that are no bytes yet.
     value_range: tuple[float, float] = PUBLISHED_RANGE
+    zeros: Mapping[str, int] = field(default_factory=dict)  # features to add, by size
 
 
 @dataclass(kw_only=True)
@@ -82,10 +84,23 @@ def pack(table: Table, packing: Packing, *, advance: Callable[[int], None]) -> P
 
 def _records(rows: Iterator[Row], count: int, packing: Packing, done: Packed) -> Iterator[bytes]:
     for _ in range(count):
-        row = next(rows)
+        row = _with_zeros(next(rows), packing)
         _note(row, done)
         yield _sequence(row, packing, done) if packing.level.is_sequence else _video(row)
         done.records += 1
+
+
+def _with_zeros(row: Row, packing: Packing) -> Row:
+    """The row with the features of zeros beside its own."""
+    lengths = [value.shape[:-1] for value in row.features.values()]
+    dtype, zero = (np.uint8, _ZERO_BYTE) if packing.level.is_sequence else (np.float32, 0)
+    for name in packing.zeros:
+        if name in row.features:
+            raise DataError(f"--zero {name}: the rows have a feature of this name")
+    added = {
+        name: np.full((*lengths[0], size), zero, dtype) for name, size in packing.zeros.items()
+    }
+    return replace(row, features={**row.features, **added})
 
 
 def _note(row: Row, done: Packed) -> None:

@@ -25,6 +25,7 @@ def run(args: PackArguments, console: Console) -> None:
         split=args.split,
         shards=args.shards,
         value_range=args.range,
+        zeros=args.zero_sizes(),
     )
     with console.progress("pack", total=table.rows, unit="records") as progress:
         done = pack(table, packing, advance=progress.advance)

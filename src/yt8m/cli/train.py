@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from yt8m.components.trainer.state.content_digest import content_digests
 from yt8m.components.trainer.tf_config import Cluster, ClusterKind, check_processes
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.schemas.config_layers import overrides_of
+from yt8m.schemas.errors import UserError
 from yt8m.schemas.roles import FilePath, replaced
 
 _WILDCARDS = set("*?[{")
@@ -89,16 +90,24 @@ def _exports(job: TrainingJob) -> dict[str, list[int]]:
 
 
 def _config(args: TrainArguments) -> PipelineConfig:
-    values: dict[str, str | list[str]] = {"data.root": args.data}
-    if _WILDCARDS & set(args.data):
-        shards = storage.absolute(args.data)
-        values = {"data.root": shards.rpartition("/")[0], "data.splits.train": [shards]}
+    values = _records(args.data)
     if args.validation:
         values["data.splits.eval"] = [storage.absolute(args.validation)]
     config = config_of(dataclasses.replace(args, set=(*args.set, *overrides_of(values))))
     if args.processes is not None:
         check_processes(args.processes, waiting=config.trainer.waits_for_evaluations)
     return replaced(config, FilePath, storage.absolute)
+
+
+def _records(places: Sequence[str]) -> dict[str, str | list[str]]:
+    """Return the settings that name the records: a directory, or patterns."""
+    if len(places) == 1 and not _WILDCARDS & set(places[0]):
+        return {"data.root": places[0]}
+    for place in places:
+        if storage.is_dir(place):
+            raise UserError(f"--data {place}: a directory is given alone; several are patterns")
+    shards = [storage.absolute(place) for place in places]
+    return {"data.root": shards[0].rpartition("/")[0], "data.splits.train": shards}
 
 
 def _job(config: PipelineConfig, args: TrainArguments, out: Path, *, manifest: Path) -> TrainingJob:

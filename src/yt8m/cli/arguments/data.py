@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from yt8m.cli.arguments.options import Arguments, Written, positional
 from yt8m.cli.arguments.shared import Count, Directory, File
 from yt8m.components.extras.published.plan import MIRRORS, SERVER, VERSIONS
+from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import NUM_CLASSES, QUANTISED_MAX, QUANTISED_MIN, Level
 
 Split = Literal["train", "validate", "test"]
@@ -119,10 +120,12 @@ class PackArguments(Arguments):
 
     A feature is a vector a video at video level, and otherwise [frames, size]. Frames are stored as
     bytes: uint8 as they are, other numbers quantised, the lowest and the highest byte standing for
-    --range. What lies outside becomes the nearest end, and is told.
+    --range. What lies outside becomes the nearest end, and is told. --zero adds a feature that is 0
+    throughout, so that a model that was trained on more features than you have can be used.
 
     examples:
       yt8m data pack --level video --input features.npz --out mine --split train --shards 4
+      yt8m data pack --level frame --input rgb.npz --out mine --split test --zero audio=128
       yt8m data pack --level frame --input clips.parquet --out mine --split train --range=-0.3,0.3
     """
 
@@ -131,11 +134,26 @@ class PackArguments(Arguments):
     out: Directory  # where the shards go
     split: Split  # the beginning of the shards' names
     shards: Count = 1  # files
+    # a feature of zeros to add, e.g. audio=128 for a model of rgb and audio; may be repeated
+    zero: Annotated[tuple[str, ...], Written("NAME=SIZE")] = ()
     # range of the numbers that become bytes (default: -2,2)
     range: Annotated[tuple[float, float], Written("LOW,HIGH", parse=_range)] = (
         QUANTISED_MIN,
         QUANTISED_MAX,
     )
+
+    def __post_init__(self) -> None:
+        self.zero_sizes()
+
+    def zero_sizes(self) -> dict[str, int]:
+        """The size of each feature of zeros, by name."""
+        sizes = {}
+        for text in self.zero:
+            name, _, size = text.partition("=")
+            if not name or not size.isdecimal() or int(size) < 1:
+                raise UserError(f"--zero {text}: write it as NAME=SIZE, e.g. audio=128")
+            sizes[name] = int(size)
+        return sizes
 
 
 @dataclass(frozen=True, kw_only=True)

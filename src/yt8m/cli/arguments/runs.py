@@ -13,9 +13,9 @@ from yt8m.cli.arguments.shared import (
     Name,
     OneRunArguments,
     Pattern,
+    Patterns,
     PipelineArguments,
     PushingArguments,
-    Records,
     RootArguments,
 )
 from yt8m.pipeline.config import EngineName
@@ -226,7 +226,8 @@ class TrainArguments(ConfigArguments):
       yt8m train smoke --data demo/data --out demo/ps --processes chief=1,worker=2,ps=1,evaluator=1
     """
 
-    data: Records  # the records: a directory, or a pattern of the training shards
+    # the records: a directory, or a pattern of the training shards, which may be repeated
+    data: Patterns
     # shards to validate on; default: the configured ones beside the training shards
     validation: Pattern | None = None
     out: Directory  # where model, logs and checkpoints go
