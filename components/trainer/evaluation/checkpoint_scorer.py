@@ -17,9 +17,9 @@ from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.models.heads import Head
 from yt8m.components.models.network import Network
 from yt8m.components.models.retrieval import Neighbours
-from yt8m.components.trainer.averaging import restore_averages
 from yt8m.components.trainer.cluster.devices import hide_gpus
 from yt8m.components.trainer.cluster.stop_signal import StopSignal
+from yt8m.components.trainer.evaluation.checkpoint_export import restore_network
 from yt8m.components.trainer.evaluation.continuous_eval import watch
 from yt8m.components.trainer.evaluation.early_stopping import EvaluatedStep, best_step
 from yt8m.components.trainer.evaluation.exporters import Exporter
@@ -30,7 +30,6 @@ from yt8m.components.trainer.network import heads_of, network_of, vocabulary_of
 from yt8m.components.trainer.state.checkpoints import check_model, save_best_evaluated, step_of
 from yt8m.components.trainer.state.curve import CurveWriter, copy_curves
 from yt8m.schemas.config_tree import to_dict
-from yt8m.schemas.errors import ConfigError
 
 # What every process gives, in their order, from what this one gives.
 Exchange = Callable[[bytes], Sequence[bytes]]
@@ -119,16 +118,7 @@ class CheckpointScorer:
             save_best_evaluated(self._job.checkpoint_dir, self.network, step)
 
     def _restore(self, path: str) -> None:
-        checkpoint = tf.train.Checkpoint(network=self.network)
-        try:
-            checkpoint.restore(path).expect_partial().assert_existing_objects_matched()
-            if self._job.trainer.ema_momentum is not None:
-                restore_averages(path, self.network)
-        except (AssertionError, ValueError) as error:
-            raise ConfigError(
-                f"{path} holds another model than this process's configuration describes; all "
-                "processes of a training need the same"
-            ) from error
+        restore_network(self.network, path, averaged=self._job.trainer.ema_momentum is not None)
 
     def _score_for_evaluation(self) -> SplitScores:
         if self._evaluator is None:

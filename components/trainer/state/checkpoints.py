@@ -30,7 +30,7 @@ from yt8m.schemas.errors import ConfigError, UserError
 from yt8m.schemas.json_file import fields_of, to_text
 
 _STATE_FILE = "checkpoint"  # TensorFlow's: names the newest checkpoint and those before it
-_MODEL_FILE = "model.json"
+MODEL_FILE = "model.json"
 _BEST = "best"  # of the validations within training
 _BEST_EVALUATED = "best_evaluated"
 _PREFIX = "ckpt"
@@ -153,7 +153,7 @@ class Checkpoints:
 
 def check_model(directory: str, model: Mapping[str, Any]) -> None:
     """Refuse a directory of another training's checkpoints."""
-    there = read_if_present(directory, _MODEL_FILE, fields_of)
+    there = read_if_present(directory, MODEL_FILE, fields_of)
     if there is not None:
         _check_same_model(there, fields_of(to_text(model)), directory)
 
@@ -177,7 +177,7 @@ def prepare(
     storage.make_dirs(directory)
     _restore_state_file(directory)
     _log_changed_settings(directory, fields_of(to_text(settings)))
-    storage.write_text(f"{directory}/{_MODEL_FILE}", to_text(model))
+    storage.write_text(f"{directory}/{MODEL_FILE}", to_text(model))
     write_settings(directory, settings)
     if storage.exists(f"{directory}/{DONE_FILE}"):
         storage.remove(f"{directory}/{DONE_FILE}")

@@ -5,25 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 from yt8m.cli.arguments.scoring import EvaluateArguments
+from yt8m.cli.model_source import model_of
 from yt8m.components.artifacts.estimate import estimate_text
 from yt8m.components.artifacts.evaluation import Evaluation
 from yt8m.components.console.console import Console
 from yt8m.components.evaluator.model_evaluation import evaluate_files
-from yt8m.components.registry.find_model import find_model
 from yt8m.schemas.config_tree import to_dict
 
 
 def run(args: EvaluateArguments, console: Console) -> None:
     """Print the metrics."""
     evaluation = evaluate_files(
-        find_model(args.model),
+        model_of(args.model, console),
         args.data,
         console,
-        baseline=find_model(args.baseline) if args.baseline else None,
+        baseline=model_of(args.baseline, console) if args.baseline else None,
         top_k=args.top_k,
         replicates=args.replicates,
         segments=args.segments,
-        context=find_model(args.context) if args.context else "",
+        context=model_of(args.context, console) if args.context else "",
     )
     for note in evaluation.notes:
         console.warn(note)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from yt8m.cli.arguments.scoring import ExportArguments
+from yt8m.cli.model_source import model_of
 from yt8m.components.console.console import Console
 from yt8m.components.export.load import load_model
 from yt8m.components.export.mediapipe import export_for_mediapipe
 from yt8m.components.registry.archive import pack_model
-from yt8m.components.registry.find_model import find_model
 
 
 def run(args: ExportArguments, console: Console) -> None:
     """Write it, and say what goes in and what comes out."""
-    model = find_model(args.model)
+    model = model_of(args.model, console)
     if args.format == "tgz":
         _write_archive(model, args, console)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yt8m.cli.arguments.scoring import PredictArguments
+from yt8m.cli.model_source import model_of
 from yt8m.components import storage
 from yt8m.components.console.console import Console
 from yt8m.components.export.load import load_model
@@ -12,7 +13,6 @@ from yt8m.components.predictions.predict import RunGroups, predict, run_here
 from yt8m.components.predictions.predictor import check_plan, level_to_predict
 from yt8m.components.predictions.segment_classes import allowed_classes, parse_classes
 from yt8m.components.records.find import find_level, find_shards
-from yt8m.components.registry.find_model import find_model
 from yt8m.pipeline.beam import beam_arguments, check_beam
 from yt8m.pipeline.config import BeamConfig
 from yt8m.schemas.errors import UserError
@@ -23,7 +23,7 @@ def run(args: PredictArguments, console: Console) -> None:
     run_groups = _run_groups(args)
 
     shards = find_shards(*map(storage.absolute, args.data))
-    model = load_model(find_model(storage.absolute(args.model)))
+    model = load_model(model_of(storage.absolute(args.model), console))
     plan = PredictionPlan(
         model=model.directory,
         level=level_to_predict(model, find_level(shards), args.format, args.segments),
@@ -32,7 +32,7 @@ def run(args: PredictArguments, console: Console) -> None:
         classes=classes_of(args, model.num_classes),
         batch_size=args.batch_size,
         segments=args.segments,
-        context=find_model(storage.absolute(args.context)) if args.context else "",
+        context=model_of(storage.absolute(args.context), console) if args.context else "",
         max_segments=args.max_segments,
     )
     check_plan(plan, model)

@@ -46,7 +46,8 @@ class EvaluateArguments(SegmentArguments, ScoringArguments):
     and the difference is paired. Records may be of any level; at segment level the rated segments
     are scored. A frame-level model scores them too: their five frames alone (--segments window),
     times its score of the whole video (product), or the mean of both (mean). The score of the whole
-    video may be another model's (--context), e.g. of the one that --model was fine-tuned from.
+    video may be another model's (--context), e.g. of the one that --model was fine-tuned from. Of a
+    training that is under way, given as its --out, the newest checkpoint is scored.
 
     examples:
       yt8m evaluate --model push/3 --data data/validation
