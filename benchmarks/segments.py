@@ -121,12 +121,13 @@ def train(pattern: Path, out: Path, level: str, trainer: dict[str, Any]) -> str:
 def score(model: str, records: str, segments: str, *, context: str = "") -> float:
     """MAP of the rated segments."""
     from yt8m.components.console.console import Console
-    from yt8m.components.evaluator.model_evaluation import evaluate_files
+    from yt8m.components.evaluator.model_evaluation import evaluate_files, evaluator_config
     from yt8m.schemas.features import SegmentScoring
 
     how = SegmentScoring(segments)
     quiet = Console(quiet=True)
-    found = evaluate_files(model, [records], quiet, replicates=0, segments=how, context=context)
+    config = evaluator_config(top_k=20, replicates=0, segments=how, context=context)
+    found = evaluate_files(model, [records], quiet, config=config)
     value = found.overall.candidate["map"].value
     assert value is not None
     return value

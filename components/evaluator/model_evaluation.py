@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 
 from yt8m.components.artifacts.evaluation import Evaluation
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.console.console import Console
+from yt8m.components.evaluator.batch_log import BatchLog
 from yt8m.components.evaluator.config import BootstrapConfig, EvaluatorConfig
 from yt8m.components.evaluator.evaluation import evaluate
 from yt8m.components.evaluator.score_table import (
@@ -37,20 +39,19 @@ def evaluate_files(
     console: Console,
     *,
     baseline: str | None = None,
-    top_k: int = 20,
-    replicates: int = 200,
-    segments: SegmentScoring | None = None,
-    context: str = "",
+    config: EvaluatorConfig | None = None,
+    log_dir: str | None = None,
 ) -> Evaluation:
-    """The evaluation of a SavedModel on the records at `places`; DataError where it has none."""
-    config = replace(
-        evaluator_config(top_k=top_k, replicates=replicates), segments=segments, context=context
-    )
+    """The evaluation of a SavedModel on the records at `places`; DataError where it has none.
+
+    With `log_dir` each batch is noted there, for TensorBoard.
+    """
+    config = config or EvaluatorConfig()
     shards = find_shards(*places)
     level = find_level(shards)
-    if segments is not None and not level.is_sequence:
+    if config.segments is not None and not level.is_sequence:
         raise UserError(
-            f"segments={segments.value}: the records of {' '.join(places)} are of level "
+            f"segments={config.segments.value}: the records of {' '.join(places)} are of level "
             f"{level.value}, and have no segments"
         )
     plan = create_plan(
@@ -62,7 +63,7 @@ def evaluate_files(
     )
     for note in check_models(plan):
         console.warn(note)
-    scored = _score(plan, shards, console)
+    scored = _score(plan, shards, console, log_dir)
     if scored.broken:
         raise DataError(next(iter(scored.broken.values())))
     if baseline is not None:
@@ -70,10 +71,17 @@ def evaluate_files(
     return evaluate(scored, config, level=plan.level)
 
 
-def evaluator_config(*, top_k: int, replicates: int) -> EvaluatorConfig:
+def evaluator_config(
+    *,
+    top_k: int,
+    replicates: int,
+    segments: SegmentScoring | None = None,
+    context: str = "",
+) -> EvaluatorConfig:
     """The Evaluator's node as a command's arguments have it; ConfigError where they are wrong."""
     bootstrap = to_dict(BootstrapConfig()) | {"replicates": replicates}
-    return from_dict(EvaluatorConfig, {"top_k": top_k, "bootstrap": bootstrap})
+    config = from_dict(EvaluatorConfig, {"top_k": top_k, "bootstrap": bootstrap})
+    return replace(config, segments=segments, context=context)
 
 
 def features_of(model: str) -> FeatureConfig:
@@ -84,11 +92,16 @@ def features_of(model: str) -> FeatureConfig:
     return FeatureConfig(num_classes=classes)
 
 
-def _score(plan: ScoringPlan, shards: list[Shard], console: Console) -> ScoreTable:
-    scorer = ShardScorer(plan)
+def _score(
+    plan: ScoringPlan, shards: list[Shard], console: Console, log_dir: str | None
+) -> ScoreTable:
+    scorer, log = ShardScorer(plan), BatchLog(log_dir) if log_dir else None
     parts = [empty_table(plan)]
-    with console.progress("evaluate", total=len(shards), unit="shards") as progress:
+    with (
+        contextlib.closing(log) if log else contextlib.nullcontext(),
+        console.progress("evaluate", total=len(shards), unit="shards") as progress,
+    ):
         for group in group_shards(shards):
-            parts.append(scorer.score(group))
+            parts.append(scorer.score(group, log.add) if log else scorer.score(group))
             progress.advance(len(group), note=f"{sum(len(part) for part in parts):,} examples")
     return merge_tables(parts)

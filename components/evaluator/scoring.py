@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -98,6 +98,7 @@ class ScoredBatch:
     scores: dict[str, np.ndarray]  # by model, [R, C]
     losses: dict[str, np.ndarray]  # by model, [R]
     label_weights: np.ndarray | None
+    records: tf.Tensor  # [B] string, serialized
     unscorable: Unscorable = field(default_factory=Unscorable)
 
     def select(self, chosen: np.ndarray) -> ScoredBatch:
@@ -108,6 +109,7 @@ class ScoredBatch:
             scores={name: scores[chosen] for name, scores in self.scores.items()},
             losses={name: losses[chosen] for name, losses in self.losses.items()},
             label_weights=None if weights is None else weights[chosen],
+            records=self.records,
             unscorable=self.unscorable,
         )
 
@@ -176,11 +178,17 @@ class ShardScorer:
             values=plan.values,
         )
 
-    def score(self, shards: Sequence[Shard]) -> ScoreTable:
-        """All records of `shards`."""
+    def score(
+        self,
+        shards: Sequence[Shard],
+        observe: Callable[[ScoredBatch, ScoreTable], None] = lambda *_: None,
+    ) -> ScoreTable:
+        """All records of `shards`; each batch goes to `observe` too, with what remains of it."""
         whole = ScoreTableBuilder(self.plan)
         for batch in self.batches(shards):
-            whole.add(self.metrics(batch))
+            part = self.metrics(batch)
+            observe(batch, part)
+            whole.add(part)
         return whole.result()
 
     def batches(self, shards: Sequence[Shard]) -> Iterator[ScoredBatch]:
@@ -211,7 +219,9 @@ class ShardScorer:
             losses[name] = _loss(found, rows)
             scores[name] = found.numpy()
         weights = None if rows.rated is None else rated_weights(rows.rated, classes)
-        return ScoredBatch(rows=rows, scores=scores, losses=losses, label_weights=weights)
+        return ScoredBatch(
+            rows=rows, scores=scores, losses=losses, label_weights=weights, records=records
+        )
 
     def metrics(self, batch: ScoredBatch) -> ScoreTable:
         """What remains of a batch."""

@@ -32,6 +32,7 @@ from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import SegmentScoring
 
 _AT_ONCE = 512
+_REPLICATES = 200
 
 
 def load_model(path: str | Path) -> Model:
@@ -111,7 +112,7 @@ def evaluate(
     `segments` (window, product or mean) says how a frame-level model scores rated segments, and
     `context` which model scores the whole videos.
     """
-    from yt8m.components.evaluator.model_evaluation import evaluate_files
+    from yt8m.components.evaluator.model_evaluation import evaluate_files, evaluator_config
 
     def path(one: Model | str | Path) -> str:
         return one.path if isinstance(one, Model) else find_model(str(one))
@@ -122,9 +123,12 @@ def evaluate(
             [str(data)],
             Console(quiet=True),
             baseline=path(baseline) if baseline is not None else None,
-            top_k=top_k,
-            segments=_segment_score(segments) if segments else None,
-            context=path(context) if context is not None else "",
+            config=evaluator_config(
+                top_k=top_k,
+                replicates=_REPLICATES,
+                segments=_segment_score(segments) if segments else None,
+                context=path(context) if context is not None else "",
+            ),
         )
     )
 

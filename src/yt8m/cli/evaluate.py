@@ -9,7 +9,7 @@ from yt8m.cli.model_source import model_of
 from yt8m.components.artifacts.estimate import estimate_text
 from yt8m.components.artifacts.evaluation import Evaluation
 from yt8m.components.console.console import Console
-from yt8m.components.evaluator.model_evaluation import evaluate_files
+from yt8m.components.evaluator.model_evaluation import evaluate_files, evaluator_config
 from yt8m.schemas.config_tree import to_dict
 
 
@@ -20,10 +20,13 @@ def run(args: EvaluateArguments, console: Console) -> None:
         args.data,
         console,
         baseline=model_of(args.baseline, console) if args.baseline else None,
-        top_k=args.top_k,
-        replicates=args.replicates,
-        segments=args.segments,
-        context=model_of(args.context, console) if args.context else "",
+        config=evaluator_config(
+            top_k=args.top_k,
+            replicates=args.replicates,
+            segments=args.segments,
+            context=model_of(args.context, console) if args.context else "",
+        ),
+        log_dir=args.log_dir,
     )
     for note in evaluation.notes:
         console.warn(note)

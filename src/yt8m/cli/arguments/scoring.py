@@ -56,6 +56,8 @@ class EvaluateArguments(SegmentArguments, ScoringArguments):
 
     model: Directory  # a SavedModel
     baseline: Directory | None = None  # a SavedModel to compare with
+    # write metrics, pace and histograms of each batch there, for TensorBoard
+    log_dir: Directory | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
