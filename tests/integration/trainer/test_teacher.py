@@ -10,7 +10,7 @@ from training import CLASSES, make_job, train
 
 from yt8m.cli.main import run as yt8m
 from yt8m.components.console.console import Console
-from yt8m.components.evaluator.model_evaluation import evaluate_files
+from yt8m.components.evaluator.model_evaluation import evaluate_files, evaluator_config
 from yt8m.components.trainer.backends.in_process import run_job
 from yt8m.components.trainer.teacher import teacher_digest
 from yt8m.schemas.errors import UserError
@@ -35,7 +35,9 @@ def teacher(tmp_path_factory, data):
 
 
 def gap(job, data):
-    found = evaluate_files(job.export_dir, f"{data}/validate*", Console(quiet=True), replicates=0)
+    config = evaluator_config(top_k=20, replicates=0)
+    records = [f"{data}/validate*"]
+    found = evaluate_files(job.export_dir, records, Console(quiet=True), config=config)
     return found.overall.candidate["gap"].value
 
 

@@ -1,0 +1,37 @@
+"""A training that is under way is evaluated by its newest checkpoint."""
+
+import json
+import shutil
+
+import pytest
+from records import make_dataset
+from training import CLASSES, make_job
+
+from yt8m.cli.main import run as yt8m
+from yt8m.components.trainer.backends.in_process import run_job
+
+
+@pytest.mark.parametrize("ema", [None, 0.9])
+def test_its_newest_checkpoint_scores_as_the_export_of_these_weights(tmp_path, capsys, ema):
+    data = make_dataset(tmp_path / "data", classes=CLASSES)
+    job = make_job(tmp_path, data=data, ema_momentum=ema, max_steps=5)
+    run_job(job, {})
+    words = ["--data", str(data / "validate*"), "--json", "--quiet", "--replicates", "0"]
+    found = []
+    for model in (job.export_dir, str(tmp_path), job.checkpoint_dir):
+        if model != job.export_dir:
+            shutil.rmtree(job.export_dir, ignore_errors=True)
+        assert yt8m(["evaluate", "--model", model, *words]) == 0
+        printed = capsys.readouterr()
+        found.append(json.loads(printed.out))
+    assert found[0] == found[1] == found[2]
+    assert "its newest checkpoint, of step 5, is taken" in printed.err
+
+
+def test_a_training_without_a_checkpoint_is_a_user_error(tmp_path, capsys):
+    data = make_dataset(tmp_path / "data", classes=CLASSES)
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "model.json").write_text("{}")
+    words = ["--model", str(tmp_path), "--data", str(data / "validate*")]
+    assert yt8m(["evaluate", *words]) == 2
+    assert "no checkpoint was saved yet" in capsys.readouterr().err
