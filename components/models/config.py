@@ -31,6 +31,15 @@ class Sampling(enum.Enum):
     RANDOM_SEQUENCE = "random_sequence"
 
 
+class Activation(enum.Enum):
+    """What follows a layer's sums."""
+
+    RELU6 = "relu6"
+    SIGMOID = "sigmoid"
+    RELU = "relu"
+    TANH = "tanh"
+
+
 class Cell(enum.Enum):
     """The recurrent unit."""
 
@@ -128,6 +137,7 @@ class DbofConfig(ConfigNode):
     sampling: Sampling = Sampling.RANDOM_FRAMES
     batch_norm: bool = True  # normalise each layer by the batch
     pooling: Pooling = Pooling.MAX
+    activation: Activation = Activation.RELU6  # of clusters and of the hidden layer
     context_gating: bool = False  # gate the vector by itself (Miech et al. 2017)
     # What makes probabilities of the vector.
     classifier: ClassifierConfig = field(default_factory=MoeConfig)

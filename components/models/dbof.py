@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import tensorflow as tf
 import tf_keras
 
-from yt8m.components.models.config import DbofConfig, Pooling
+from yt8m.components.models.config import Activation, DbofConfig, Pooling
 from yt8m.components.models.layers import BatchNorm, ContextGating, Linear, Recipe
 from yt8m.components.models.trunks import Signal
 from yt8m.components.preprocessing.arithmetic import evenly_spaced
+
+_ACTIVATIONS: dict[Activation, Callable[[tf.Tensor], tf.Tensor]] = {
+    Activation.RELU6: tf.nn.relu6,
+    Activation.SIGMOID: tf.sigmoid,
+    Activation.RELU: tf.nn.relu,
+    Activation.TANH: tf.tanh,
+}
 
 
 class Dbof(tf_keras.layers.Layer):
@@ -18,7 +26,7 @@ class Dbof(tf_keras.layers.Layer):
 
     def __init__(self, config: DbofConfig, *, size: int, name: str, recipe: Recipe) -> None:
         super().__init__(name=name)
-        self._config = config
+        self._config, self._activate = config, _ACTIVATIONS[config.activation]
         norms = config.batch_norm
         self._input_norm = BatchNorm(name=f"{name}_input_norm", enabled=norms)
         self._clusters = Linear(
@@ -49,14 +57,18 @@ class Dbof(tf_keras.layers.Layer):
         frames, scale, shift = self._input_norm.apart(signal.vectors, mask, training=training)
         codes = self._clusters(frames, scale=scale, shift=shift)
         codes = self._cluster_norm(codes, mask=mask, training=training)
-        codes = tf.nn.relu6(codes) * tf.cast(mask, tf.float32)[..., tf.newaxis]
-        pooled = self._pool(codes, signal)
-        hidden = tf.nn.relu6(self._hidden_norm(self._hidden(pooled), training=training))
+        pooled = self._pool(self._activate(codes), mask, signal)
+        hidden = self._hidden_norm(self._hidden(pooled), training=training)
+        hidden = self._activate(hidden)
         return hidden if self._gating is None else self._gating(hidden, training=training)
 
-    def _pool(self, codes: tf.Tensor, signal: Signal) -> tf.Tensor:
+    def _pool(self, codes: tf.Tensor, mask: tf.Tensor, signal: Signal) -> tf.Tensor:
+        is_there = tf.cast(mask, tf.float32)[..., tf.newaxis]
         if self._config.pooling is Pooling.MAX:
-            return tf.reduce_max(codes, axis=1)  # codes are not negative, so padding never wins
+            least = -1.0 if self._config.activation is Activation.TANH else 0.0
+            # Where there is no frame, the least that a code can be: padding never wins.
+            return tf.reduce_max(codes * is_there + least * (1.0 - is_there), axis=1)
+        codes *= is_there
         count = tf.cast(tf.maximum(signal.num_frames, 1), tf.float32)
         return tf.reduce_sum(codes, axis=1) / count[:, tf.newaxis]
 

@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from yt8m.components.models.config import (
+    Activation,
     Cell,
     DbofConfig,
     FrameLogisticConfig,
@@ -48,6 +49,7 @@ MODELS: dict[str, ModelConfig] = {
     "dbof_average_gated": DbofConfig(
         clusters=32, hidden=16, frames=40, pooling=Pooling.AVERAGE, context_gating=True
     ),
+    "dbof_sigmoid": DbofConfig(clusters=32, hidden=16, frames=40, activation=Activation.SIGMOID),
     "lstm": RnnConfig(cells=8, layers=1),
     "gru": RnnConfig(cells=8, cell=Cell.GRU, layers=2),
     "netvlad": NetVladConfig(clusters=4, hidden=8),
