@@ -8,8 +8,10 @@ import math
 import tensorflow as tf
 import tf_keras
 
-from yt8m.components.models.config import ClassifierConfig, MoeConfig
+from yt8m.components.models.config import MlpConfig, MoeConfig, TrunkClassifierConfig
 from yt8m.components.models.layers import ContextGating, Linear, Recipe, fused
+from yt8m.components.models.trunks import ResidualMlp, Signal
+from yt8m.schemas.errors import ConfigError
 
 # A video has about three labels. A sigmoid that starts at that rate, instead of at 1/2, is spared
 # the first hundreds of steps, which would only teach it how rare labels are.
@@ -29,7 +31,9 @@ class Logistic(tf_keras.layers.Layer):
             bias=_prior_logit(num_classes),
         )
 
-    def call(self, vectors: tf.Tensor, training: bool = False) -> tf.Tensor:
+    def call(
+        self, vectors: tf.Tensor, training: bool = False, noise: tf.Tensor | None = None
+    ) -> tf.Tensor:
         return tf.sigmoid(self._classes(vectors))
 
 
@@ -60,7 +64,9 @@ class MixtureOfExperts(tf_keras.layers.Layer):
             else None
         )
 
-    def call(self, vectors: tf.Tensor, training: bool = False) -> tf.Tensor:
+    def call(
+        self, vectors: tf.Tensor, training: bool = False, noise: tf.Tensor | None = None
+    ) -> tf.Tensor:
         scores = self._mix(self._gates(vectors), self._experts(vectors))
         return scores if self._gating is None else self._gating(scores, training=training)
 
@@ -78,15 +84,39 @@ class MixtureOfExperts(tf_keras.layers.Layer):
         return tf.add_n(chosen) / tf.add_n(weights)
 
 
+class MlpClassifier(tf_keras.layers.Layer):
+    """Residual blocks on a trunk's vector, and a classifier on them."""
+
+    def __init__(self, num_classes: int, *, config: MlpConfig, name: str, recipe: Recipe) -> None:
+        super().__init__(name=name)
+        if config.members > 1 or config.modality_norm:
+            raise ConfigError(
+                "model.classifier: members must be 1 and modality_norm false, for they are of a "
+                "model that sees the features themselves"
+            )
+        self._blocks = ResidualMlp(config, sizes=(), name=f"{name}_blocks", recipe=recipe)
+        self._end = create_classifier(
+            config.classifier, num_classes, name=f"{name}_end", recipe=recipe
+        )
+
+    def call(
+        self, vectors: tf.Tensor, training: bool = False, noise: tf.Tensor | None = None
+    ) -> tf.Tensor:
+        hidden = self._blocks(Signal(vectors=vectors, noise=noise), training=training)
+        return self._end(hidden, training=training, noise=noise)
+
+
 def _prior_logit(num_classes: int) -> float:
     rate = min(0.5, _LABELS_A_VIDEO / num_classes)
     return math.log(rate / (1.0 - rate))
 
 
 def create_classifier(
-    config: ClassifierConfig, num_classes: int, *, name: str, recipe: Recipe
+    config: TrunkClassifierConfig, num_classes: int, *, name: str, recipe: Recipe
 ) -> tf_keras.layers.Layer:
     """The end of a network as `config` describes it."""
+    if isinstance(config, MlpConfig):
+        return MlpClassifier(num_classes, config=config, name=name, recipe=recipe)
     if isinstance(config, MoeConfig):
         return MixtureOfExperts(num_classes, config=config, name=name, recipe=recipe)
     return Logistic(num_classes, l2=config.l2, name=name, recipe=recipe)

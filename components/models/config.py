@@ -118,6 +118,10 @@ class MlpConfig(ConfigNode):
     classifier: ClassifierConfig = field(default_factory=LogisticConfig)
 
 
+# What may follow a trunk of frames: any model of a video's vector.
+TrunkClassifierConfig = LogisticConfig | MoeConfig | MlpConfig
+
+
 @dataclass(frozen=True, kw_only=True)
 class FrameLogisticConfig(ConfigNode):
     """The mean over the frames, then a sigmoid for each class."""
@@ -140,7 +144,7 @@ class DbofConfig(ConfigNode):
     activation: Activation = Activation.RELU6  # of clusters and of the hidden layer
     context_gating: bool = False  # gate the vector by itself (Miech et al. 2017)
     # What makes probabilities of the vector.
-    classifier: ClassifierConfig = field(default_factory=MoeConfig)
+    classifier: TrunkClassifierConfig = field(default_factory=MoeConfig)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +156,7 @@ class RnnConfig(ConfigNode):
     cells: PositiveInt = 1024  # units of each layer
     layers: PositiveInt = 2  # recurrent layers, one on the other
     # What makes probabilities of the vector.
-    classifier: ClassifierConfig = field(default_factory=MoeConfig)
+    classifier: TrunkClassifierConfig = field(default_factory=MoeConfig)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +170,7 @@ class NetVladConfig(ConfigNode):
     context_gating: bool = False  # true makes it the gated NetVLAD
     dropout: FractionBelowOne = 0.0  # share of the units that are dropped while training
     # What makes probabilities of the vector.
-    classifier: ClassifierConfig = field(default_factory=MoeConfig)
+    classifier: TrunkClassifierConfig = field(default_factory=MoeConfig)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,7 +189,7 @@ class NextVladConfig(ConfigNode):
     gating_reduction: PositiveInt = 8  # the gate works on a vector so many times smaller
     dropout: FractionBelowOne = 0.0  # share of the units that are dropped while training
     # What makes probabilities of the vector.
-    classifier: ClassifierConfig = field(default_factory=LogisticConfig)
+    classifier: TrunkClassifierConfig = field(default_factory=LogisticConfig)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,7 +204,7 @@ class TransformerConfig(ConfigNode):
     pooling: SequencePooling = SequencePooling.MEAN
     dropout: FractionBelowOne = 0.1  # share of the units that are dropped while training
     # What makes probabilities of the vector.
-    classifier: ClassifierConfig = field(default_factory=MoeConfig)
+    classifier: TrunkClassifierConfig = field(default_factory=MoeConfig)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -48,8 +48,10 @@ class _Classifiers(tf_keras.layers.Layer):
         super().__init__(name=name)
         self._members = members
 
-    def call(self, vectors: tf.Tensor, training: bool = False) -> tf.Tensor:
+    def call(
+        self, vectors: tf.Tensor, training: bool = False, noise: tf.Tensor | None = None
+    ) -> tf.Tensor:
         parts = tf.unstack(vectors, num=len(self._members))
         members = zip(self._members, parts, strict=True)
-        scores = [member(part, training=training) for member, part in members]
+        scores = [member(part, training=training, noise=noise) for member, part in members]
         return tf.concat(scores, axis=0) if training else tf.add_n(scores) / len(scores)

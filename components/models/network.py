@@ -11,7 +11,6 @@ import tf_keras
 
 from yt8m.components.models.classifiers import create_classifier
 from yt8m.components.models.config import (
-    ClassifierConfig,
     DbofConfig,
     FrameLogisticConfig,
     FrameModelConfig,
@@ -25,6 +24,7 @@ from yt8m.components.models.config import (
     RnnConfig,
     Sharing,
     TransformerConfig,
+    TrunkClassifierConfig,
 )
 from yt8m.components.models.dbof import Dbof
 from yt8m.components.models.ensemble import create_classifiers, create_trunks
@@ -154,7 +154,7 @@ class Network(tf_keras.Model):
         if len(trunks) < len(self._classifiers):
             trunks *= len(self._classifiers)
         outputs = [
-            classifier(vector, training=training)
+            classifier(vector, training=training, noise=signal.noise)
             for classifier, vector in zip(self._classifiers, trunks, strict=True)
         ]
         if self.sharing is Sharing.ALL:
@@ -314,7 +314,7 @@ def _create_trunk(
             return Transformer(model, size=size, name=name, recipe=recipe)
 
 
-def _end(model: ModelConfig) -> ClassifierConfig:
+def _end(model: ModelConfig) -> TrunkClassifierConfig:
     if isinstance(model, LogisticConfig | MoeConfig):
         return model
     if isinstance(model, FrameLogisticConfig):

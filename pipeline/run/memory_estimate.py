@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from yt8m.components.models.config import (
-    ClassifierConfig,
     DbofConfig,
     FrameLogisticConfig,
     LogisticConfig,
@@ -17,6 +16,7 @@ from yt8m.components.models.config import (
     NextVladConfig,
     RnnConfig,
     TransformerConfig,
+    TrunkClassifierConfig,
 )
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.schemas.features import SEGMENT_FRAMES, FeatureConfig, Level
@@ -65,8 +65,12 @@ def _model(model: ModelConfig, features: FeatureConfig, frames: int) -> tuple[fl
 
 
 def _classifier(
-    config: ClassifierConfig | FrameLogisticConfig, width: int, classes: int
+    config: TrunkClassifierConfig | FrameLogisticConfig, width: int, classes: int
 ) -> tuple[float, float]:
+    if isinstance(config, MlpConfig):
+        blocks, activations, wide = _trunk(config, width, 1)
+        weights, outputs = _classifier(config.classifier, wide, classes)
+        return blocks + weights, activations + outputs
     each = 2 * config.num_mixtures + 1 if isinstance(config, MoeConfig) else 1
     return width * classes * each, classes * each * 2
 

@@ -50,6 +50,12 @@ MODELS: dict[str, ModelConfig] = {
         clusters=32, hidden=16, frames=40, pooling=Pooling.AVERAGE, context_gating=True
     ),
     "dbof_sigmoid": DbofConfig(clusters=32, hidden=16, frames=40, activation=Activation.SIGMOID),
+    "dbof_mlp": DbofConfig(
+        clusters=32,
+        hidden=16,
+        frames=40,
+        classifier=MlpConfig(width=16, dropout=0.2, classifier=MoeConfig()),
+    ),
     "lstm": RnnConfig(cells=8, layers=1),
     "gru": RnnConfig(cells=8, cell=Cell.GRU, layers=2),
     "netvlad": NetVladConfig(clusters=4, hidden=8),
