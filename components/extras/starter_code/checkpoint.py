@@ -1,8 +1,8 @@
 """Checkpoints of the starter code: TF1 variables by name, as the weights of the same network here.
 
-Of its models those are known whose arithmetic has an equal here: LogisticModel, MoeModel and
-FrameLevelLogisticModel. `model_flags.json`, which it writes beside a checkpoint, says which one it
-was and what it read; without that file the variables' names and shapes do.
+Of its models those are known whose arithmetic has an equal here. `model_flags.json`, which it writes
+beside a checkpoint, says which one it was and what it read; without that file the variables' names
+and shapes do. What neither says, as DBoF's activation, the user does.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import tensorflow as tf
 
 from yt8m.components import storage
 from yt8m.components.export.save import ExportSpec, export_model
+from yt8m.components.extras.starter_code.frame_trunks import find_trunk
 from yt8m.components.inputs.shards import tf_reason
 from yt8m.components.models.config import (
     FrameLogisticConfig,
@@ -37,8 +38,8 @@ _LOGISTIC = ("fully_connected/weights", "fully_connected/biases")
 _MOE = ("gates/weights", "experts/weights", "experts/biases")
 _OF_TRAINING = re.compile(r"(.*/)?(global_step|beta[12]_power(_\d+)?)")
 _STEP = re.compile(r".*-(\d+)")
-_KNOWN = "LogisticModel, MoeModel and FrameLevelLogisticModel"
-_FRAME_MODEL = "FrameLevelLogisticModel"
+_KNOWN = "LogisticModel, MoeModel, FrameLevelLogisticModel, DbofModel and LstmModel"
+_FRAME_MODELS = ("FrameLevelLogisticModel", "DbofModel", "LstmModel")
 _SHOWN = 5
 
 
@@ -73,11 +74,20 @@ def find_checkpoint(source: str) -> str | None:
     return storage.join(source, newest) if newest else None
 
 
-def export_checkpoint(source: str, directory: str, *, level: Level | None = None) -> None:
-    """Write `source`, a checkpoint's path, as an export; UserError where it is no known model's."""
+def export_checkpoint(
+    source: str,
+    directory: str,
+    *,
+    level: Level | None = None,
+    said: Mapping[str, str] | None = None,
+) -> None:
+    """Write `source`, a checkpoint's path, as an export; UserError where it is no known model's.
+
+    `said` are flags of the starter code that the checkpoint does not have, by name.
+    """
     flags = _read_flags(source)
     level = _level(source, flags, level)
-    known = _recognise(source, _read_variables(source), level)
+    known = _recognise(source, _read_variables(source), level, said or {})
     features = _features(source, flags, known, level)
     network = Network(
         known.model,
@@ -115,17 +125,45 @@ def _read_variables(source: str) -> dict[str, np.ndarray]:
         raise DataError(f"{source} is damaged, it cannot be read: {tf_reason(error)}") from error
 
 
-def _recognise(source: str, found: Mapping[str, np.ndarray], level: Level) -> _Weights:
+def _recognise(
+    source: str, found: Mapping[str, np.ndarray], level: Level, said: Mapping[str, str]
+) -> _Weights:
+    trunk = find_trunk(source, found, said) if level.is_sequence else None
+    rest = {name: found[name] for name in found if trunk is None or name not in trunk.names}
+    end = _classifier(rest)
+    if end is not None and trunk is not None:
+        return replace(
+            end,
+            model=replace(trunk.model, classifier=end.model),
+            inputs=trunk.inputs,
+            # As in the network, what is not trained comes last.
+            values=(*trunk.trained, *end.values, *trunk.means),
+        )
+    if end is not None and isinstance(end.model, LogisticConfig) and level.is_sequence:
+        return replace(end, model=FrameLogisticConfig())
+    if end is not None and not level.is_sequence:
+        return end
+    shapes = [f"{name} {list(value.shape)}" for name, value in sorted(found.items())]
+    more = f" and {len(shapes) - _SHOWN} more" if len(shapes) > _SHOWN else ""
+    raise UserError(
+        f"{source}: no checkpoint of a {level.value}-level model of the starter code that is known "
+        f"here ({_KNOWN}); it holds {', '.join(shapes[:_SHOWN]) or 'nothing'}{more}. Export the "
+        "model as a SavedModel there, and import that"
+    )
+
+
+def _classifier(found: Mapping[str, np.ndarray]) -> _Weights | None:
+    """The classifier that all of `found` are the weights of."""
     if set(found) == set(_LOGISTIC):
         kernel, bias = (found[name] for name in _LOGISTIC)
         if kernel.ndim == 2 and bias.shape == kernel.shape[1:]:
             return _Weights(
-                model=FrameLogisticConfig() if level.is_sequence else LogisticConfig(),
+                model=LogisticConfig(),
                 num_classes=kernel.shape[1],
                 inputs=kernel.shape[0],
                 values=(kernel, bias),
             )
-    if set(found) == set(_MOE) and not level.is_sequence:
+    if set(found) == set(_MOE):
         gates, experts, biases = (found[name] for name in _MOE)
         classes = gates.shape[-1] - experts.shape[-1]
         if classes > 0 and experts.shape[-1] % classes == 0 and biases.shape == experts.shape[1:]:
@@ -140,13 +178,7 @@ def _recognise(source: str, found: Mapping[str, np.ndarray], level: Level) -> _W
                     _by_mixture(biases, mixtures),
                 ),
             )
-    shapes = [f"{name} {list(value.shape)}" for name, value in sorted(found.items())]
-    more = f" and {len(shapes) - _SHOWN} more" if len(shapes) > _SHOWN else ""
-    raise UserError(
-        f"{source}: no checkpoint of a {level.value}-level model of the starter code that is known "
-        f"here ({_KNOWN}); it holds {', '.join(shapes[:_SHOWN]) or 'nothing'}{more}. Export the "
-        "model as a SavedModel there, and import that"
-    )
+    return None
 
 
 def _by_mixture(values: np.ndarray, mixtures: int) -> np.ndarray:
@@ -180,7 +212,7 @@ def _listed(text: str) -> tuple[str, ...]:
 
 def _level(source: str, flags: _Flags, said: Level | None) -> Level:
     """Frame level where the flags say so; segments are frames, and only `said` can tell them."""
-    frames = flags.frame_features or flags.model == _FRAME_MODEL
+    frames = flags.frame_features or flags.model in _FRAME_MODELS
     if said is None:
         return Level.FRAME if frames else Level.VIDEO
     if flags.names and said.is_sequence is not frames:
