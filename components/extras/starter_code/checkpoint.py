@@ -136,8 +136,7 @@ def _recognise(
             end,
             model=replace(trunk.model, classifier=end.model),
             inputs=trunk.inputs,
-            # As in the network, what is not trained comes last.
-            values=(*trunk.trained, *end.values, *trunk.means),
+            values=(*trunk.trained, *trunk.means, *end.values),
         )
     if end is not None and isinstance(end.model, LogisticConfig) and level.is_sequence:
         return replace(end, model=FrameLogisticConfig())

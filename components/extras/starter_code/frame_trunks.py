@@ -50,8 +50,8 @@ def _dbof(source: str, found: Mapping[str, np.ndarray], said: Mapping[str, str])
     if said.get("dbof_activation") not in known:
         raise UserError(
             f"{source}: a DbofModel, whose checkpoint does not say the activation: give --flag "
-            f"dbof_activation=relu6 (the starter code's until 2019), sigmoid (its default from then "
-            f"on), or what it was trained with (one of {', '.join(known)})"
+            "dbof_activation=relu6 (the starter code's first releases), sigmoid (its later "
+            f"default), or what it was trained with (one of {', '.join(known)})"
         )
     norms = [name for norm in _NORMS for name in found if name.startswith(f"{norm}/")]
     biases = [name for name in ("cluster_biases", "hidden1_biases") if name in found]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from yt8m.cli.arguments.models import ModelsImportArguments
 from yt8m.components import storage
@@ -32,7 +32,8 @@ from yt8m.schemas.metric_names import GAP
 
 def run(args: ModelsImportArguments, console: Console) -> None:
     """Check the model, score it, and push it."""
-    with as_export(args.model, level=args.level) as export:
+    said = dict(text.partition("=")[::2] for text in args.flag)
+    with as_export(args.model, level=args.level, said=said) as export:
         _import(args, export, args.level, console)
 
 
@@ -143,10 +144,12 @@ def _level(model: LoadedModel, said: Level | None, found: Evaluation | None) -> 
 
 
 @contextlib.contextmanager
-def as_export(source: str, *, level: Level | None = None) -> Iterator[str]:
+def as_export(
+    source: str, *, level: Level | None = None, said: Mapping[str, str] | None = None
+) -> Iterator[str]:
     """Where `source` is with the signatures of an export: itself, unless the starter code made it.
 
-    `level` is what the user says of a checkpoint, where that does not say so itself.
+    `level` and the flags `said` are what the user says of a checkpoint, which does not itself.
     """
 
     if is_archive(source):
@@ -160,7 +163,7 @@ def as_export(source: str, *, level: Level | None = None) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="yt8m-import-") as place:
         made = storage.join(place, "export")
         if checkpoint is not None:
-            export_checkpoint(checkpoint, made, level=level)
+            export_checkpoint(checkpoint, made, level=level, said=said)
         else:
             export_saved_model(source, made)
         yield made

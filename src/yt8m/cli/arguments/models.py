@@ -119,14 +119,18 @@ class ModelsImportArguments(RegistryArguments):
     says itself what records it takes; for another one the records of --data do, or --level.
 
     What google/youtube-8m's starter code left is taken in as well: its exported SavedModels
-    (`video_id`, `class_indexes`, `predictions`), and checkpoints of LogisticModel, MoeModel and
-    FrameLevelLogisticModel, as a path (train/model.ckpt-1000) or the directory that holds them,
-    with `model_flags.json` where they are.
+    (`video_id`, `class_indexes`, `predictions`), and checkpoints of LogisticModel, MoeModel,
+    FrameLevelLogisticModel, DbofModel and LstmModel, as a path (train/model.ckpt-1000), the
+    directory that holds them, or a .tgz, with `model_flags.json` where they are. Of a DbofModel
+    --flag says what its checkpoint does not: dbof_activation, and dbof_pooling_method and
+    iterations where they are not the starter code's defaults.
 
     examples:
       yt8m models import /backup/2025/model --push /srv/models --data 'data/validate*.tfrecord'
       yt8m models import /backup/2019/model --push /srv/models --level video
       yt8m models import /backup/2018/train_dir --push /srv/models --data 'data/validate*.tfrecord'
+      yt8m models import /backup/2019/dbof --push /srv/models --data 'data/validate*.tfrecord' \\
+          --flag dbof_activation=sigmoid
     """
 
     LOADS_TENSORFLOW: ClassVar[bool] = True
@@ -137,6 +141,8 @@ class ModelsImportArguments(RegistryArguments):
     data: Pattern | None = None
     # kind of record that it takes, where neither it nor --data says so
     level: Level | None = None
+    # a flag of the starter code that a checkpoint does not have; may be repeated
+    flag: Annotated[tuple[str, ...], Written("NAME=VALUE")] = ()
     yes: bool = False  # replace what is in service though that is better
 
 
