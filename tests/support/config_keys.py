@@ -119,16 +119,18 @@ def candidates(hint: Any) -> Iterator[Any]:
         yield from CANDIDATES[hint]
 
 
+def beside(path: str) -> dict[str, Any]:
+    """What the key at `path` needs in other places."""
+    found = [place for place in sorted(BESIDE) if path.startswith(place)]
+    return BESIDE[found[-1]] if found else {}
+
+
 def pair(key: Key) -> tuple[PipelineConfig, PipelineConfig] | None:
     """Two configurations that differ in `key` alone."""
-    beside: dict[str, Any] = {}
-    for path in sorted(BESIDE):
-        if key.path.startswith(path):
-            beside = BESIDE[path]
     made: list[PipelineConfig] = []
     for tree in key.trees():
         try:
-            made.append(from_dict(PipelineConfig, overlay(PipelineConfig, beside, tree)))
+            made.append(from_dict(PipelineConfig, overlay(PipelineConfig, beside(key.path), tree)))
         except ConfigError:
             continue
         if to_dict(made[0]) != to_dict(made[-1]):

@@ -39,6 +39,61 @@ def moe(inputs: tf.Tensor, classes: int, mixtures: int = 3) -> tf.Tensor:
     return tf.reshape(tf.reduce_sum(chosen * opinions, axis=1), [-1, classes])
 
 
+def frame_logistic(frames: tf.Tensor, classes: int) -> tf.Tensor:
+    return logistic(tf.reduce_mean(frames, axis=0, keepdims=True), classes)
+
+
+def dbof(frames: tf.Tensor, classes: int) -> tf.Tensor:
+    """Of all frames, sigmoid, the best of each cluster: what a sample of all frames gives."""
+    clusters, hidden = 12, 6
+    values = _batch_norm(frames, "input_bn")
+    values = values @ tf1.get_variable(
+        "cluster_weights", (frames.shape[-1], clusters), initializer=_normal(3)
+    )
+    values = tf.reduce_max(tf.sigmoid(_batch_norm(values, "cluster_bn")), axis=0, keepdims=True)
+    values = values @ tf1.get_variable(
+        "hidden1_weights", (clusters, hidden), initializer=_normal(4)
+    )
+    return moe(tf.sigmoid(_batch_norm(values, "hidden1_bn")), classes)
+
+
+def lstm(frames: tf.Tensor, classes: int) -> tf.Tensor:
+    """Two layers of TensorFlow 1's BasicLSTMCell, by its definition."""
+    units, values = 5, frames
+    for number in range(2):
+        with tf1.variable_scope(f"rnn/multi_rnn_cell/cell_{number}/basic_lstm_cell"):
+            shape = (values.shape[-1] + units, 4 * units)
+            kernel = tf1.get_variable("kernel", shape, initializer=_normal(7 + number, 0.5))
+            bias = tf1.get_variable("bias", (4 * units,), initializer=_normal(9 + number, 0.5))
+
+        def step(state: tf.Tensor, value: tf.Tensor, k=kernel, b=bias) -> tf.Tensor:
+            memory, output = tf.split(state, 2)
+            gates = tf.linalg.matvec(k, tf.concat([value, output], 0), transpose_a=True) + b
+            write, candidate, keep, show = tf.split(gates, 4)
+            memory = memory * tf.sigmoid(keep + 1.0) + tf.sigmoid(write) * tf.tanh(candidate)
+            return tf.concat([memory, tf.tanh(memory) * tf.sigmoid(show)], 0)
+
+        states = tf1.scan(step, values, initializer=tf.zeros([2 * units]))
+        values = tf.ensure_shape(states[:, units:], [None, units])
+    return moe(values[-1:], classes)
+
+
+def _batch_norm(values: tf.Tensor, name: str) -> tf.Tensor:
+    """slim.batch_norm while it scores: moving statistics, epsilon 0.001."""
+    size = values.shape[-1:]
+    with tf1.variable_scope(name):
+        gamma = tf1.get_variable("gamma", size, initializer=_normal(11, 1.0))
+        beta = tf1.get_variable("beta", size, initializer=_normal(12, 1.0))
+        mean = tf1.get_variable("moving_mean", size, initializer=_normal(13, 0.1), trainable=False)
+        variance = tf1.get_variable(
+            "moving_variance",
+            size,
+            initializer=tf1.random_uniform_initializer(0.5, 2.0, seed=14),
+            trainable=False,
+        )
+    return (values - mean) * tf.math.rsqrt(variance + 0.001) * gamma + beta
+
+
 def unknown(inputs: tf.Tensor, classes: int) -> tf.Tensor:
     return logistic(_linear(inputs, 4, "hidden1"), classes)
 
@@ -54,8 +109,8 @@ def _linear(inputs: tf.Tensor, units: int, name: str, *, bias: bool = True) -> t
         return product + tf1.get_variable("biases", (units,), initializer=_normal(units + 1))
 
 
-def _normal(seed: int) -> Any:
-    return tf1.random_normal_initializer(stddev=3.0, seed=seed)
+def _normal(seed: int, stddev: float = 3.0) -> Any:
+    return tf1.random_normal_initializer(stddev=stddev, seed=seed)
 
 
 def write_starter_model(
@@ -80,7 +135,7 @@ def write_starter_model(
 
             def answer(one: tf.Tensor) -> tuple[tf.Tensor, ...]:
                 with tf1.variable_scope(scope, reuse=tf1.AUTO_REUSE):
-                    ids, vectors = (_frame_mean if frames else _vector)(one, sizes)
+                    ids, vectors = (_frames if frames else _vector)(one, sizes)
                     scores = network(vectors, classes)
                 values, best = tf1.nn.top_k(scores, min(TOP_K, classes))
                 return ids, best, values, scores
@@ -136,7 +191,7 @@ def _vector(records: tf.Tensor, sizes: dict[str, int]) -> tuple[tf.Tensor, tf.Te
     return found["id"], tf.nn.l2_normalize(vectors, 1)
 
 
-def _frame_mean(record: tf.Tensor, sizes: dict[str, int]) -> tuple[tf.Tensor, tf.Tensor]:
+def _frames(record: tf.Tensor, sizes: dict[str, int]) -> tuple[tf.Tensor, tf.Tensor]:
     """Of one record, dequantised, each frame at length 1."""
     lists = {name: tf.io.FixedLenSequenceFeature([], tf.string) for name in sizes}
     context, found = tf.io.parse_single_sequence_example(
@@ -147,5 +202,5 @@ def _frame_mean(record: tf.Tensor, sizes: dict[str, int]) -> tuple[tf.Tensor, tf
         for n, size in sizes.items()
     ]
     frames = tf.concat(parts, axis=1) * (4 / 255) + 4 / 512 - 2
-    mean = tf.reduce_mean(tf.nn.l2_normalize(frames, 1), axis=0, keepdims=True)
-    return context["id"][tf.newaxis], tf.ensure_shape(mean, [1, sum(sizes.values())])
+    frames = tf.nn.l2_normalize(frames, 1)
+    return context["id"][tf.newaxis], tf.ensure_shape(frames, [None, sum(sizes.values())])

@@ -1,8 +1,8 @@
 """Checkpoints of the starter code: TF1 variables by name, as the weights of the same network here.
 
-Of its models those are known whose arithmetic has an equal here. `model_flags.json`, which it writes
-beside a checkpoint, says which one it was and what it read; without that file the variables' names
-and shapes do. What neither says, as DBoF's activation, the user does.
+Of its models those are known whose arithmetic has an equal here. `model_flags.json`, which it
+writes beside a checkpoint, says which one it was and what it read; without that file the variables'
+names and shapes do. What neither says, as DBoF's activation, the user does.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _recognise(
     trunk = find_trunk(source, found, said) if level.is_sequence else None
     rest = {name: found[name] for name in found if trunk is None or name not in trunk.names}
     end = _classifier(rest)
-    if end is not None and trunk is not None:
+    if end is not None and trunk is not None and isinstance(end.model, LogisticConfig | MoeConfig):
         return replace(
             end,
             model=replace(trunk.model, classifier=end.model),

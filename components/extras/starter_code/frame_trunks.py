@@ -63,6 +63,8 @@ def _dbof(source: str, found: Mapping[str, np.ndarray], said: Mapping[str, str])
         pooling=Pooling(said.get("dbof_pooling_method", "max")),
         activation=Activation(said["dbof_activation"]),
     )
+    trained: tuple[np.ndarray, ...]
+    means: tuple[np.ndarray, ...] = ()
     if norms:
         scales = {norm: (found[f"{norm}/gamma"], found[f"{norm}/beta"]) for norm in _NORMS}
         trained = (
@@ -79,7 +81,6 @@ def _dbof(source: str, found: Mapping[str, np.ndarray], said: Mapping[str, str])
         )
     else:
         trained = (clusters, found["cluster_biases"], hidden, found["hidden1_biases"])
-        means = ()
     return Trunk(
         model=model,
         inputs=clusters.shape[0],

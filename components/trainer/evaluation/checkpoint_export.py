@@ -27,6 +27,8 @@ _AVERAGING = 0.5  # any momentum says that there are averages
 
 def find_training(path: str) -> str | None:
     """The checkpoint directory that `path` is, or holds; None where there is none."""
+    if not storage.is_dir(path):
+        return None
     for directory in (path, storage.join(path, _CHECKPOINTS)):
         if storage.exists(storage.join(directory, MODEL_FILE)):
             return directory

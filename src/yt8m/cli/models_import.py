@@ -32,7 +32,7 @@ from yt8m.schemas.metric_names import GAP
 
 def run(args: ModelsImportArguments, console: Console) -> None:
     """Check the model, score it, and push it."""
-    said = dict(text.partition("=")[::2] for text in args.flag)
+    said = {name: value for name, _, value in (flag.partition("=") for flag in args.flag)}
     with as_export(args.model, level=args.level, said=said) as export:
         _import(args, export, args.level, console)
 

@@ -7,7 +7,15 @@ import pytest
 import tensorflow as tf
 from records import make_dataset, read_all
 from sources import SIZES
-from starter_models import logistic, moe, unknown, write_starter_model
+from starter_models import (
+    dbof,
+    frame_logistic,
+    logistic,
+    lstm,
+    moe,
+    unknown,
+    write_starter_model,
+)
 from tensorflow.core.protobuf import saved_model_pb2
 
 from yt8m.cli.main import run
@@ -21,8 +29,11 @@ CLASSES = 20
 MODELS = {
     "LogisticModel": (logistic, False),
     "MoeModel": (moe, False),
-    "FrameLevelLogisticModel": (logistic, True),
+    "FrameLevelLogisticModel": (frame_logistic, True),
+    "DbofModel": (dbof, True),
+    "LstmModel": (lstm, True),
 }
+SAID = {"DbofModel": {"dbof_activation": "sigmoid"}}
 
 
 def write(place, name="LogisticModel", network=None, *, sizes=SIZES):
@@ -52,7 +63,7 @@ def refusal(source, **said):
 @pytest.mark.parametrize("name", MODELS)
 def test_a_checkpoint_gives_the_scores_of_its_own_session(name, tmp_path):
     model, records = write(tmp_path, name)
-    with as_export(str(model.train_dir)) as place:
+    with as_export(str(model.train_dir), said=SAID.get(name)) as place:
         export = load_export(place)
         found = export.score_records(records)
         np.testing.assert_allclose(found.scores.numpy(), model.scores, rtol=1e-4, atol=1e-6)
@@ -65,7 +76,7 @@ def test_a_checkpoint_gives_the_scores_of_its_own_session(name, tmp_path):
 @pytest.mark.parametrize("name", MODELS)
 def test_a_saved_model_gives_the_scores_of_its_own_session(name, tmp_path):
     model, records = write(tmp_path, name)
-    is_frame = name == "FrameLevelLogisticModel"
+    is_frame = MODELS[name][1]
     with as_export(str(model.export)) as place:
         export = load_export(place)
         found = export.score_records(records)
@@ -85,6 +96,12 @@ def test_without_its_flags_a_checkpoint_is_known_by_its_variables(tmp_path):
         np.testing.assert_allclose(found.scores.numpy(), model.scores, rtol=1e-4, atol=1e-6)
 
 
+def test_what_the_checkpoint_of_a_dbof_model_does_not_say_has_to_be_said(tmp_path):
+    model, _ = write(tmp_path, "DbofModel")
+    message = refusal(model.train_dir)
+    assert "give --flag dbof_activation=relu6" in message
+
+
 def test_other_models_are_left_as_they_are(tmp_path):
     with as_export(str(tmp_path)) as place:
         assert place == str(tmp_path)
@@ -93,7 +110,7 @@ def test_other_models_are_left_as_they_are(tmp_path):
 def test_a_checkpoint_of_another_model_is_refused_by_what_it_holds(tmp_path):
     model, _ = write(tmp_path, "DeepModel", unknown)
     message = refusal(model.train_dir)
-    assert "LogisticModel, MoeModel and FrameLevelLogisticModel" in message
+    assert "LogisticModel, MoeModel, FrameLevelLogisticModel, DbofModel and LstmModel" in message
     assert "hidden1/weights [24, 4]" in message
     assert "Adam" not in message
 

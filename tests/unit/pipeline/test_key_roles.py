@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-from config_keys import FIXED, KEYS, Key, pair
+from config_keys import FIXED, KEYS, Key, beside, pair
 from config_reference import PAGE, with_reference
 from records import make_dataset
 
@@ -192,6 +192,13 @@ def with_value(values: dict[str, Any], path: str, value: Any) -> PipelineConfig:
     tree: Any = value
     for name in reversed(path.split(".")):
         tree = {name: tree}
+    needed = beside(path)
+    if needed.get("data", {}).get("level") == "frame":
+        frames = Path(values["root"]).with_name("frames")
+        if not frames.exists():
+            make_dataset(frames, level="frame")
+        needed = {**needed, "data": {**needed["data"], "root": str(frames)}}
+    tree = overlay(PipelineConfig, needed, tree)
     return from_dict(PipelineConfig, overlay(PipelineConfig, values, tree))
 
 
