@@ -256,7 +256,7 @@ def test_other_content_at_the_same_place_is_another_run(path, source, values, tm
         assert first == same
     assert first[0] != other[0]
     assert first[2] != other[2]
-    assert (first[1] == other[1]) is path.startswith("evaluator.")
+    assert (first[1] == other[1]) is path.startswith(("evaluator.", "bulk_inferrer."))
 
 
 @pytest.mark.parametrize("path", [path for path, _ in declared_with(PipelineConfig, OwnCode)])
