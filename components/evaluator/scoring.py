@@ -168,9 +168,7 @@ class ShardScorer:
 
     def __init__(self, plan: ScoringPlan) -> None:
         self.plan = plan
-        self.models = {
-            name: _load(plan, path, _ROLES[name]) for name, path in plan.models.items()
-        }
+        self.models = {name: _load(plan, path, _ROLES[name]) for name, path in plan.models.items()}
         self._wanted = LabelRequest(
             level=plan.level,
             features=plan.features,

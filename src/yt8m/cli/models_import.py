@@ -105,8 +105,8 @@ def _score(
     if (change.value is None or change.value < 0) and not args.yes:
         raise UserError(
             f"{args.model} is worse than {served}, which is in service: on {found.videos:,} videos "
-            f"of {args.data} its GAP is {estimate_text(found.overall.candidate[GAP])}, a difference "
-            f"of {estimate_text(change, sign='+')}. Nothing was imported; --yes replaces it all "
+            f"of {args.data} its GAP is {estimate_text(found.overall.candidate[GAP])}, a "
+            f"difference of {estimate_text(change, sign='+')}. Nothing was imported; --yes replaces it all "
             "the same, and without --data it becomes a baseline that is not served"
         )
     return found
