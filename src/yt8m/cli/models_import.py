@@ -106,8 +106,8 @@ def _score(
         raise UserError(
             f"{args.model} is worse than {served}, which is in service: on {found.videos:,} videos "
             f"of {args.data} its GAP is {estimate_text(found.overall.candidate[GAP])}, a "
-            f"difference of {estimate_text(change, sign='+')}. Nothing was imported; --yes replaces it all "
-            "the same, and without --data it becomes a baseline that is not served"
+            f"difference of {estimate_text(change, sign='+')}. Nothing was imported; --yes "
+            "replaces it all the same, and without --data it becomes a baseline that is not served"
         )
     return found
 
