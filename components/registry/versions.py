@@ -38,6 +38,7 @@ ASIDE_DIR = ".pruned"
 _NUMBER = re.compile(r"[ \t\n\v\f\r]*\+?[0-9]+[ \t\n\v\f\r]*")
 _LARGEST = 2**63 - 1
 _NO_NUMBER = -1
+_READINGS = 5  # of a version, of which two in a row must agree on what is wrong with it
 
 T = TypeVar("T")
 
@@ -187,18 +188,20 @@ def load_version(push_dir: str, version: int, *, verify: bool = False) -> Versio
 
 
 def _confirmed(push_dir: str, read: Callable[[], T]) -> T:
-    """What `read` returns; what it finds wrong with a version, it must find twice."""
-    try:
-        return read()
-    except UnusableVersionError as error:
-        first = error
-    pause(push_dir)
-    try:
-        return read()
-    except UnusableVersionError as second:
-        if type(second) is type(first):
-            raise
-        raise UnreadableVersionError(f"{first}; read again: {second}") from second
+    """What `read` returns; what it finds wrong with a version, it must find twice in a row.
+
+    Two readings may differ because a push completes or removes the version meanwhile.
+    """
+    found: list[UnusableVersionError] = []
+    while len(found) < _READINGS:
+        try:
+            return read()
+        except UnusableVersionError as error:
+            if found and type(error) is type(found[-1]):
+                raise
+            found.append(error)
+        pause(push_dir)
+    raise UnreadableVersionError("; read again: ".join(map(str, found))) from found[-1]
 
 
 def _load_version(push_dir: str, version: int, verify: bool) -> Version:

@@ -19,16 +19,19 @@ from registry_models import best_record, blessed_record, fake_model
 
 from yt8m.cli.main import run
 from yt8m.components import storage
-from yt8m.components.registry import object_store
+from yt8m.components.registry import object_store, versions
 from yt8m.components.registry.cleaning import read_leftovers
 from yt8m.components.registry.outcomes import NotPushedError, UnknownPushError
 from yt8m.components.registry.push import push, remove_damaged, rollback
 from yt8m.components.registry.versions import (
+    DamagedVersionError,
+    UnfinishedVersionError,
     UnusableVersionError,
     in_service,
     is_sound,
     list_baselines,
     list_versions,
+    load_version,
     newest,
 )
 from yt8m.schemas.errors import Yt8mError
@@ -181,6 +184,22 @@ def test_one_absence_that_is_none_changes_no_decision(
         assert found.number >= max(sound), at
         if change is prune:
             assert sound <= set(list_versions(REGISTRY)), at
+
+
+def test_a_version_that_is_completed_while_it_is_read_is_read_again(
+    store: MemoryBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = push(fake_model(tmp_path / "model"), REGISTRY, blessed_record()).number
+    read = versions._load_version
+    meets: list[Exception] = [UnfinishedVersionError("uploading"), DamagedVersionError("missing")]
+
+    def read_while_it_is_pushed(*arguments: Any) -> Any:
+        if meets:
+            raise meets.pop(0)
+        return read(*arguments)
+
+    monkeypatch.setattr(versions, "_load_version", read_while_it_is_pushed)
+    assert load_version(REGISTRY, number).number == number
 
 
 def test_what_may_not_be_removed_is_a_warning_that_is_repeated_until_it_is_done(
