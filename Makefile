@@ -45,8 +45,8 @@ test-unit: install  ## unit tests alone (one minute)
 test-slow: install  ## endurance tests: more kill points, longer runs
 	$(PYTEST) --dist load -m "slow and not real"
 
-test-distributed: install  ## disagreements, pauses and restarts of clusters, by the hundred (up to 90 min)
-	$(PYTEST) --dist load -m many_runs tests/distributed
+test-distributed: install  ## disagreements, pauses and restarts of clusters by the hundred, sixty nights (up to 2 hours)
+	$(PYTEST) --dist load -m many_runs tests/distributed tests/e2e
 
 # As on processors without AVX-512, and without oneDNN's kernels: sums come in other orders there.
 # Products in bfloat16, which end the process there, are tested in the first half alone.
