@@ -266,7 +266,9 @@ class RunChangeArguments(ConnectionArguments):
 
 @dataclass(frozen=True, kw_only=True)
 class CancelArguments(RunChangeArguments):
-    """Cancel a run: its pods are ended, and a training keeps its checkpoints.
+    """Cancel a run.
+
+    Its pods are ended. A training keeps its checkpoints.
 
     examples:
       yt8m kubeflow cancel 5f3c1a7e-0000-4000-8000-000000000000
@@ -276,9 +278,9 @@ class CancelArguments(RunChangeArguments):
 
 @dataclass(frozen=True, kw_only=True)
 class RetryArguments(RunChangeArguments):
-    """Run again the steps of a failed run that failed, and those after them.
+    """Run the failed steps of a run again.
 
-    Steps that succeeded are kept. A training continues from its last checkpoint.
+    Steps that depend on them follow. Steps that succeeded are kept. A training continues from its last checkpoint.
 
     examples:
       yt8m kubeflow retry 5f3c1a7e-0000-4000-8000-000000000000
@@ -288,21 +290,21 @@ class RetryArguments(RunChangeArguments):
 
 @dataclass(frozen=True, kw_only=True)
 class ArchiveArguments(RunChangeArguments):
-    """Take a run out of the lists of the user interface, or put it back.
+    """Hide a run in the user interface, or show it again.
 
     examples:
       yt8m kubeflow archive 5f3c1a7e-0000-4000-8000-000000000000
       yt8m kubeflow archive RUN_ID --undo
     """
 
-    undo: bool = False  # put it back
+    undo: bool = False  # show it again
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeleteArguments(RunChangeArguments):
-    """Delete a run from the server, with its Workflow. Pushed models and checkpoints stay.
+    """Delete a run from the server, with its Workflow.
 
-    A run that is not over yet is refused: cancel it first.
+    Pushed models and checkpoints stay. A run that is not over yet is refused: cancel it first.
 
     examples:
       yt8m kubeflow delete 5f3c1a7e-0000-4000-8000-000000000000
