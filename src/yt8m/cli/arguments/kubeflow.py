@@ -280,7 +280,8 @@ class CancelArguments(RunChangeArguments):
 class RetryArguments(RunChangeArguments):
     """Run the failed steps of a run again.
 
-    Steps that depend on them follow. Steps that succeeded are kept. A training continues from its last checkpoint.
+    Steps that depend on them follow. Steps that succeeded are kept.
+    A training continues from its last checkpoint.
 
     examples:
       yt8m kubeflow retry 5f3c1a7e-0000-4000-8000-000000000000
