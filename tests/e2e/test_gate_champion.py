@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from yt8m.components.pusher.record import create_record
 from yt8m.components.registry.baseline_artifact import write_passed_over
 from yt8m.components.registry.champion import find_champion
 from yt8m.components.registry.push import push, rollback, set_champion
+from yt8m.components.registry.versions import load_version
 from yt8m.schemas.errors import Yt8mError
 from yt8m.schemas.features import Level
 
@@ -180,14 +182,18 @@ def test_a_change_of_the_vocabulary_retires_the_champion_and_is_said(
 def test_a_change_of_the_number_of_classes_retires_it(nights: Nights, classes: int) -> None:
     nights.run(LEAST)
     nights.run(GOOD)
+    changed = nights.root / "changed"
+    shutil.copytree(nights.model(GOOD) / "Format-Serving", changed)
+    file = changed / FILE_NAME
+    info = ExportInfo.from_json(file.read_text())
+    features = dataclasses.replace(info.features, num_classes=classes)
+    file.write_text(dataclasses.replace(info, features=features).to_json())
+    record = dataclasses.replace(load_version(nights.registry, 2).record, run_key="changed")
+    set_champion(nights.registry, push(str(changed), nights.registry, record).number)
     model = nights.model(LESS)
     place, baseline = nights.root / "next", select_baseline(BaselineConfig(), nights.registry, "")
     copy_to_artifact(baseline, str(place / "baseline"))
     copy_champion(find_champion(nights.registry), str(place / "champion"), baseline=baseline)
-    file = place / "baseline" / "Format-Serving" / FILE_NAME
-    info = ExportInfo.from_json(file.read_text())
-    features = dataclasses.replace(info.features, num_classes=classes)
-    file.write_text(dataclasses.replace(info, features=features).to_json())
     outcome = run_evaluator(
         nights.world,
         place,
@@ -245,16 +251,14 @@ def test_a_champion_that_gives_no_numbers_stops_the_run_by_its_name(
     nights.run(LEAST)
     nights.run(LESS)
     broken = nights.model(GOOD, broken_from=0.0)
+    record = dataclasses.replace(load_version(nights.registry, 2).record, run_key="broken")
+    push(str(broken / "Format-Serving"), nights.registry, record)
+    set_champion(nights.registry, 3)
     place = tmp_path / "broken"
     version = find_champion(nights.registry)
     assert version is not None
     copy_to_artifact(version, str(place))
-    for file in (broken / "Format-Serving").rglob("*"):
-        if file.is_file():
-            (place / "Format-Serving" / file.relative_to(broken / "Format-Serving")).write_bytes(
-                file.read_bytes()
-            )
-    with pytest.raises(Yt8mError, match="version 2, the champion, predicts no finite numbers"):
+    with pytest.raises(Yt8mError, match="version 3, the champion, predicts no finite numbers"):
         run_evaluator(
             nights.world,
             tmp_path / "out",

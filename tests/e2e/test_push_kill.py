@@ -52,8 +52,8 @@ def rubbish(push_dir: Path) -> list[str]:
 
 def test_a_push_killed_before_any_of_its_operations_leaves_whole_versions(tmp_path: Path) -> None:
     model = fake_model(tmp_path / "model", variables_bytes=100_000)
-    two = tmp_path / "two"
-    assert push(model, two, keep=2, count=2) == 0
+    three = tmp_path / "three"  # the first is the champion, which stays
+    assert push(model, three, keep=2, count=3) == 0
     push_dir = tmp_path / "push"
     seen: Counter[tuple[int, ...]] = Counter()
     left_rubbish = kill_at = 0
@@ -61,7 +61,7 @@ def test_a_push_killed_before_any_of_its_operations_leaves_whole_versions(tmp_pa
     while True:
         kill_at += 1
         shutil.rmtree(push_dir, ignore_errors=True)
-        shutil.copytree(two, push_dir)
+        shutil.copytree(three, push_dir)
         code = push(model, push_dir, keep=2, kill_at=kill_at)
         numbers = check_versions(push_dir)
         seen[numbers] += 1
@@ -72,12 +72,12 @@ def test_a_push_killed_before_any_of_its_operations_leaves_whole_versions(tmp_pa
         if left_rubbish % 8 == 1:  # now and then: the next push clears it away
             assert push(model, push_dir, keep=2) == 0
             assert rubbish(push_dir) == []
-            assert len(check_versions(push_dir)) == 2
+            assert len(check_versions(push_dir)) == 3
 
-    assert numbers == (2, 3)
+    assert numbers == (1, 3, 4)
     assert rubbish(push_dir) == []
-    # Nothing had happened, the new version was there whole, and the oldest was gone as well.
-    assert set(seen) == {(1, 2), (1, 2, 3), (2, 3)}
+    # Nothing had happened, the new version was there whole, and the oldest but the champion was gone.
+    assert set(seen) == {(1, 2, 3), (1, 2, 3, 4), (1, 3, 4)}
     assert kill_at > 20  # or the hook saw nothing
 
 
@@ -105,7 +105,7 @@ def test_versions_stay_whole_while_pushers_work_side_by_side_and_are_killed(tmp_
     assert highest > 10
     assert push(models[0], push_dir, keep=3) == 0
     assert rubbish(push_dir) == []
-    assert len(check_versions(push_dir)) == 3
+    assert len(check_versions(push_dir)) == 4  # with the champion
 
 
 def test_two_pushers_give_every_push_a_number_of_its_own(tmp_path: Path) -> None:
