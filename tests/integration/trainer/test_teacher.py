@@ -97,7 +97,7 @@ def test_a_push_directory_is_a_teacher_and_its_digest_follows_what_is_in_service
     assert digests[0] == digests[1] != ""
     run_job(dataclasses.replace(first, checkpoint_dir=str(tmp_path / "c")), {})
     words[2] = train(tmp_path / "other", data).export_dir
-    assert yt8m([*words, "--quiet"]) == 0
+    assert yt8m([*words, "--quiet", "--yes"]) == 0
     assert teacher_digest(first.trainer.teacher.saved_model) != digests[0]
 
 
