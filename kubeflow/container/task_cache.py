@@ -144,9 +144,12 @@ def find_cached_result(
 
 
 def digest_tree(path: Path) -> str:
-    """Of a file, or of all files of a directory with their names."""
+    """Of a file, or of all files of a directory with their names.
+
+    An object store has no empty directories: an artifact without files, no champion say, is not there.
+    """
     digest = hashlib.sha256()
-    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+    files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
     for file in files:
         name = file.relative_to(path).as_posix()
         digest.update(f"{name}\0{file.stat().st_size}\0".encode())

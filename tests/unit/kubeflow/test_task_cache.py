@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from yt8m.kubeflow.container.task_cache import find_cached_result
+from yt8m.kubeflow.container.task_cache import digest_tree, find_cached_result
 
 TRAINER = "tfx.components.trainer.executor.GenericExecutor"
 
@@ -139,3 +139,10 @@ def test_the_last_five_results_of_a_component_are_kept(task, tmp_path):
     assert len(list(Path(tmp_path / "work").rglob("result.json"))) == 5
     assert task("again", data="6")[1].restore()
     assert not task("and-again", data="0")[1].restore()
+
+
+def test_an_artifact_without_files_is_the_same_whether_it_has_a_directory(tmp_path):
+    (tmp_path / "there").mkdir()
+    assert digest_tree(tmp_path / "there") == digest_tree(tmp_path / "from an object store")
+    (tmp_path / "there" / "file").touch()
+    assert digest_tree(tmp_path / "there") != digest_tree(tmp_path / "from an object store")
