@@ -146,7 +146,7 @@ def find_cached_result(
 def digest_tree(path: Path) -> str:
     """Of a file, or of all files of a directory with their names.
 
-    An object store has no empty directories: an artifact without files, no champion say, is not there.
+    An object store has no empty directories: an artifact without files is not there.
     """
     digest = hashlib.sha256()
     files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())

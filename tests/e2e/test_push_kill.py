@@ -76,7 +76,7 @@ def test_a_push_killed_before_any_of_its_operations_leaves_whole_versions(tmp_pa
 
     assert numbers == (1, 3, 4)
     assert rubbish(push_dir) == []
-    # Nothing had happened, the new version was there whole, and the oldest but the champion was gone.
+    # Nothing had happened, or the new version was whole, or the oldest after the champion was gone.
     assert set(seen) == {(1, 2, 3), (1, 2, 3, 4), (1, 3, 4)}
     assert kill_at > 20  # or the hook saw nothing
 
