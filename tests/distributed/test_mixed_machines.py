@@ -29,7 +29,7 @@ def test_under_auto_every_process_takes_the_chiefs_precision(tmp_path, monkeypat
     with Group(job, "chief=1,worker=1", tmp_path / "p", first=OTHER_PROCESSOR) as group:
         assert set(group.join().values()) == {0}
         found = {
-            name: re.findall(r"replicas, (float32|bfloat16), step", group.log(name))
+            name: re.findall(r"replicas, on CPU:0, (float32|bfloat16), step", group.log(name))
             for name in group.configs
         }
     assert found == {"chief 0": [expected], "worker 0": [expected]}
