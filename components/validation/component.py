@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from google.protobuf import text_format
 from tfx.types import standard_artifacts
 
@@ -29,10 +31,10 @@ def create_schema_gen(level: Level, features: FeatureConfig) -> SchemaGen:
 
 
 def _options_json() -> str:
-    options = statistics_options()
+    fields = json.loads(statistics_options().to_json())
     # Read back field by field: TFX 1.16 misses this one in what TFX 1.21 has compiled.
-    vars(options).setdefault("_slice_sqls", None)
-    return options.to_json()
+    fields.setdefault("_slice_sqls", None)
+    return json.dumps(fields, sort_keys=True)  # the same text, whichever of them compiles
 
 
 class StatisticsGen(Step, executor=StatisticsGenExecutor):

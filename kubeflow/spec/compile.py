@@ -242,8 +242,12 @@ def _pass_backend(spec: Mapping[str, Any], backend: KubernetesBackend) -> None:
 
 
 def _first_task(spec: Mapping[str, Any]) -> str:
+    """Of the tasks that wait for none the first by name: the same one, in whatever order they come.
+
+    That is Baseline, which no cache skips.
+    """
     tasks = spec["root"]["dag"]["tasks"]
-    return next(name for name in tasks if not tasks[name].get("dependentTasks"))
+    return min(name for name in tasks if not tasks[name].get("dependentTasks"))
 
 
 def _pass_types(spec: Mapping[str, Any]) -> None:
