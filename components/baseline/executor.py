@@ -39,7 +39,7 @@ class Executor(base_executor.BaseExecutor):
         model = artifact_utils.get_single_instance(output_dict["model"])
         copy_to_artifact(version, model.uri, replaces=replaced_version(config, push_dir, version))
         model.set_int_custom_property("version", version.number if version else 0)
-        if problems := passed_over(config, push_dir, version):
+        if problems := passed_over(config, push_dir, version, champion):
             write_passed_over(model.uri, problems)
         copy_champion(
             champion, artifact_utils.get_single_uri(output_dict["champion"]), baseline=version

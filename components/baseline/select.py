@@ -54,15 +54,24 @@ def select_champion(config: BaselineConfig, push_dir: str, registry_digest: str)
     return find_champion(push_dir, not_after=digest_version(registry_digest), verify=True)
 
 
-def passed_over(config: BaselineConfig, push_dir: str, baseline: Version | None) -> list[str]:
-    """What is wrong with versions that are newer than `baseline`, or hold the champion's model."""
+def passed_over(
+    config: BaselineConfig,
+    push_dir: str,
+    baseline: Version | None,
+    champion: Version | None = None,
+) -> list[str]:
+    """What is wrong with versions that are newer than `baseline`, or hold the champion's model.
+
+    `baseline` and `champion` were verified when they were selected, and are not read again.
+    """
     if config.version is not BaselineChoice.NEWEST or not push_dir:
         return []
     newer = {
         number for number in list_versions(push_dir) if baseline is None or number > baseline.number
     }
+    sound = {version.number for version in (baseline, champion) if version is not None}
     problems = []
-    for number in sorted(newer | champion_versions(push_dir)):
+    for number in sorted((newer | champion_versions(push_dir)) - sound):
         try:
             load_version(push_dir, number, verify=True)
         except DamagedVersionError as error:

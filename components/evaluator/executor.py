@@ -307,8 +307,8 @@ def _baseline_name(inputs: Artifacts) -> str:
 
 def _digest_in_service(inputs: Artifacts) -> str:
     """The digest of the model that was in service when the run began; empty without one."""
-    given = inputs.get("baseline_model")
-    found = read_in_service(artifact_utils.get_single_uri(given)) if given else None
+    uri = _uri(inputs, "baseline_model")
+    found = read_in_service(uri) if uri else None
     return found.digest if found else ""
 
 

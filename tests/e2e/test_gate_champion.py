@@ -71,7 +71,7 @@ class Nights:
         champion = select_champion(config, self.registry, "")
         copy_to_artifact(version, str(place / "baseline"))
         copy_champion(champion, str(place / "champion"), baseline=version)
-        if problems := passed_over(config, self.registry, version):
+        if problems := passed_over(config, self.registry, version, champion):
             write_passed_over(str(place / "baseline"), problems)
         model = self.model(noise)
         outcome = run_evaluator(
