@@ -45,6 +45,8 @@ RUNTIME = [
 CUDA = ["tensorflow[and-cuda]"]
 # `yt8m history --mlflow`: the client, and what it needs for a store in a database of its own.
 MLFLOW = ["mlflow-skinny>=2.14", "sqlalchemy>=2", "alembic>=1.10"]
+# Foreign readers of what we write, for tests alone: beside the environment, as MLflow is.
+READERS = ["huggingface_hub>=1", "openlineage-python>=1.40"]
 DEV = [
     "pytest>=8",
     "pytest-xdist>=3.5",
@@ -82,6 +84,7 @@ setup(
     package_dir={"": "src"},
     package_data={
         **{f"yt8m.{layer}": ["py.typed"] for layer in LAYERS},
+        "yt8m.components.registry": ["templates/*.md"],
         "yt8m.components.report": ["templates/*.*", "templates/sections/*.html"],
         "yt8m.pipeline.results": ["templates/*.html"],
         "yt8m.schemas": ["py.typed", "*.pbtxt", "*.csv"],
@@ -89,7 +92,7 @@ setup(
         "yt8m.kubeflow": ["py.typed", "rbac.yaml"],
     },
     install_requires=RUNTIME,
-    extras_require={"dev": DEV, "cuda": CUDA, "mlflow": MLFLOW},
+    extras_require={"dev": DEV, "cuda": CUDA, "mlflow": MLFLOW, "readers": READERS},
     entry_points={
         "console_scripts": [
             "yt8m = yt8m.cli.main:main",

@@ -16,6 +16,7 @@ from yt8m.schemas.json_file import JsonFile, fields_of, to_text
 
 RECORD_FILE = "assets.extra/yt8m_record.json"
 STATISTICS_DIR = "assets.extra/statistics"
+CARD_FILE = "README.md"  # where Hugging Face looks for a model card
 _CHECKSUM_KEY = "checksum"
 
 
@@ -42,6 +43,14 @@ class DataRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SliceRecord:
+    """The metrics of one slice of the evaluated data."""
+
+    videos: int
+    metrics: dict[str, Estimate] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
 class FileRecord:
     """One file of the version, as it was when it was pushed."""
 
@@ -65,15 +74,22 @@ class VersionRecord(JsonFile):
     # Of the best model so far, this one included, when it was pushed: SHA-256, as `model_digest`.
     champion_digest: str = ""
     metrics: dict[str, Estimate] = field(default_factory=dict)
+    slices: dict[str, SliceRecord] = field(default_factory=dict)  # by name, `num_labels=5+`
     decision: dict[str, Any] = field(default_factory=dict)  # the gate's, whole
     infra_check: dict[str, Any] = field(default_factory=dict)  # how it is served, whole
     data: DataRecord = field(default_factory=DataRecord)
     configuration: dict[str, Any] = field(default_factory=dict)
     code_version: str = ""
+    license: str = ""  # the model's, for its card
     lineage: dict[str, str] = field(default_factory=dict)  # what it was made from: name to URI
     files: dict[str, FileRecord] = field(default_factory=dict)  # by path within the version
     # What a newer yt8m has added, at its place: a rollback hands it on.
     newer_keys: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def given_files(self) -> dict[str, FileRecord]:
+        """The files that were pushed: all but the card, which the push writes."""
+        return {name: file for name, file in self.files.items() if name != CARD_FILE}
 
     @property
     def model_digest(self) -> str:
@@ -101,13 +117,13 @@ class VersionRecord(JsonFile):
 def tree_digest(sha256_by_name: Mapping[str, str]) -> str:
     """One SHA-256 of all files of a model by their names and contents.
 
-    The record and the statistics are put beside a model when it is pushed: they are no part of it,
-    so that the digest is the same before the push and after it.
+    The record, the card and the statistics are put beside a model when it is pushed: they are no
+    part of it, so that the digest is the same before the push and after it.
     """
     rows = sorted(
         (name, sha256)
         for name, sha256 in sha256_by_name.items()
-        if name != RECORD_FILE and not name.startswith(f"{STATISTICS_DIR}/")
+        if name not in (RECORD_FILE, CARD_FILE) and not name.startswith(f"{STATISTICS_DIR}/")
     )
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 

@@ -39,6 +39,7 @@ class Executor(tfx_pusher.Executor):
         uris = {key: artifacts[0].uri for key, artifacts in input_dict.items() if artifacts}
         model_dir = self.GetModelPath(input_dict)
         blessed = self.CheckBlessing(input_dict)
+        config = from_parameter(PusherConfig, exec_properties["config"], path="pusher")
         record = create_record(
             model_dir=model_dir,
             outputs=RunOutputs(uris),
@@ -46,8 +47,8 @@ class Executor(tfx_pusher.Executor):
             run_key=exec_properties.get("run_key") or "",
             code=exec_properties["code_version"],
             configuration=json.loads(exec_properties.get("configuration") or "{}"),
+            licence=config.license,
         )
-        config = from_parameter(PusherConfig, exec_properties["config"], path="pusher")
         push_dir = exec_properties["push_dir"] or config.push_dir
         current = version_of_model(push_dir, record)
         if current is not None:

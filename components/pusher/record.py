@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from yt8m.components.artifacts import export_info
+from yt8m.components.artifacts.evaluation import Evaluation
 from yt8m.components.artifacts.manifest import Manifest
 from yt8m.components.artifacts.read import read_if_present
 from yt8m.components.artifacts.run_outputs import RunOutputs
-from yt8m.components.artifacts.version_record import DataRecord, VersionRecord
+from yt8m.components.artifacts.version_record import DataRecord, SliceRecord, VersionRecord
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.json_file import fields_of
 
@@ -22,6 +23,7 @@ def create_record(
     blessed: bool,
     run_key: str,
     code: str,
+    licence: str = "",
 ) -> VersionRecord:
     """The record of the model in `model_dir`; inputs that are not there leave their part empty.
 
@@ -40,13 +42,22 @@ def create_record(
         baseline_version=baseline.version if baseline else 0,
         champion_digest=decision.champion_digest if decision else "",
         metrics=decision.metrics if decision else {},
+        slices=_slices(outputs.evaluation) if outputs.evaluation else {},
         decision=to_dict(decision) if decision else {},
         infra_check=to_dict(serving) if serving else {},
         data=_data(outputs.manifest) if outputs.manifest else DataRecord(),
         configuration=export_info.trained_configuration(configuration, exported) or dict(exported),
         code_version=code,
+        license=licence,
         lineage={name: uri for name, uri in outputs.uris.items() if uri},
     )
+
+
+def _slices(evaluation: Evaluation) -> dict[str, SliceRecord]:
+    return {
+        part.name: SliceRecord(videos=part.videos, metrics=part.candidate)
+        for part in evaluation.slices
+    }
 
 
 def _data(manifest: Manifest) -> DataRecord:

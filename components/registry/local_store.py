@@ -20,9 +20,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from yt8m.components import storage
-from yt8m.components.artifacts.version_record import RECORD_FILE, VersionRecord
+from yt8m.components.artifacts.version_record import CARD_FILE, RECORD_FILE, VersionRecord
 from yt8m.components.registry.champion import CHOICE_FILE
 from yt8m.components.registry.cleaning import LEFTOVERS_FILE, Cleaning
+from yt8m.components.registry.model_card import with_card
 from yt8m.components.registry.outcomes import UnknownPushError
 from yt8m.components.registry.versions import (
     ASIDE_DIR,
@@ -94,7 +95,8 @@ class LocalStore:
         while True:
             check()  # somebody who does not take our lock may have been faster
             number = next_number(str(self._root))
-            numbered = dataclasses.replace(record, version=number)
+            numbered, card = with_card(dataclasses.replace(record, version=number))
+            storage.write_text(str(staging / CARD_FILE), card)
             storage.write_text(str(staging / RECORD_FILE), numbered.to_json())
             for path in (staging, *staging.rglob("*")):
                 _share(path, self._root)

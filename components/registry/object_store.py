@@ -22,8 +22,9 @@ from dataclasses import dataclass
 
 from yt8m.components import storage
 from yt8m.components.artifacts.saved_model import MODEL_FILE
-from yt8m.components.artifacts.version_record import RECORD_FILE, VersionRecord
+from yt8m.components.artifacts.version_record import CARD_FILE, RECORD_FILE, VersionRecord
 from yt8m.components.registry.cleaning import Cleaning, read_leftovers
+from yt8m.components.registry.model_card import with_card
 from yt8m.components.registry.outcomes import UnknownPushError
 from yt8m.components.registry.readings import is_there, pause
 from yt8m.components.registry.versions import (
@@ -94,7 +95,7 @@ class ObjectStore:
         check()
         while True:
             number = max(time.time_ns() // 1000, next_number(self._root))
-            numbered = dataclasses.replace(record, version=number)
+            numbered, card = with_card(dataclasses.replace(record, version=number))
             version = Version(number=number, path=self._path(number), record=numbered)
             if not served:
                 place = storage.join(self._root, NOT_SERVED_DIR, str(number))
@@ -102,7 +103,7 @@ class ObjectStore:
             try:
                 # The file in `.uploads/` goes up first: it marks the directory as an upload.
                 storage.copy(contents[MODEL_FILE], self._staged(number))
-                _upload(contents, version)
+                _upload(contents, version, card)
                 published = self._publish(number, check) if served else self._complete(version)
             except UnknownPushError:
                 raise
@@ -307,9 +308,10 @@ class ObjectStore:
         return storage.join(self._root, UPLOADS_DIR, str(number), MODEL_FILE)
 
 
-def _upload(contents: Mapping[str, str], version: Version) -> None:
+def _upload(contents: Mapping[str, str], version: Version, card: str) -> None:
     """The record first, which says whose directory it is; all but the model file."""
     storage.write_text(storage.join(version.path, RECORD_FILE), version.record.to_json())
+    storage.write_text(storage.join(version.path, CARD_FILE), card)
     for name, source in contents.items():
         if name != MODEL_FILE:
             storage.copy(source, storage.join(version.path, name))

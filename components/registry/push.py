@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from yt8m.components import storage
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.version_record import (
+    CARD_FILE,
     RECORD_FILE,
     STATISTICS_DIR,
     FileRecord,
@@ -232,7 +233,7 @@ def _contents(model_dir: str, statistics_dir: str | None) -> dict[str, str]:
     found = {
         name: storage.join(model_dir, name)
         for name in storage.walk_files(model_dir)
-        if name != RECORD_FILE
+        if name not in (RECORD_FILE, CARD_FILE)
     }
     for name in storage.walk_files(statistics_dir) if statistics_dir is not None else ():
         found[f"{STATISTICS_DIR}/{name}"] = storage.join(str(statistics_dir), name)
@@ -274,7 +275,7 @@ def _held_already(push_dir: str, record: VersionRecord, *, served: bool) -> Vers
         version = load_version(push_dir, numbers[-1], verify=True) if numbers else None
     except (DamagedVersionError, ForeignVersionError, UnfinishedVersionError):
         return None
-    if version is None or version.record.files != record.files:
+    if version is None or version.record.given_files != record.given_files:
         return None
     return version if version.record.blessed or not record.blessed else None
 

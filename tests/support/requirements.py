@@ -103,6 +103,9 @@ REQUIREMENTS: dict[str, Requirement] = {
         find=control_plane_programs, otherwise="make control-plane (Go 1.26 or newer, 7 minutes)"
     ),
     "mlflow": Requirement(find=lambda: importlib.util.find_spec("mlflow"), otherwise="make mlflow"),
+    "huggingface_hub": Requirement(
+        find=lambda: importlib.util.find_spec("huggingface_hub"), otherwise="make readers"
+    ),
     "flink": Requirement(
         find=flink_programs, otherwise="make flink (with Maven and a JDK; 400 MB, two minutes)"
     ),

@@ -209,7 +209,7 @@ def test_a_rollback_is_a_new_version_with_the_old_files(tmp_path: Path, registry
     assert rolled.number == 3
     assert rolled.record.origin is Origin.ROLLBACK
     assert rolled.record.origin_version == 1
-    assert rolled.record.files == before.files
+    assert rolled.record.given_files == before.given_files
     assert rolled.record.metrics == before.metrics
     found = newest(str(registry), verify=True)
     assert found is not None
