@@ -88,7 +88,7 @@ setup(
         "yt8m.components.report": ["templates/*.*", "templates/sections/*.html"],
         "yt8m.pipeline.results": ["templates/*.html"],
         "yt8m.schemas": ["py.typed", "*.pbtxt", "*.csv"],
-        "yt8m.pipeline": ["py.typed", "configs/*.yaml"],
+        "yt8m.pipeline": ["py.typed", "configs/*.yaml", "monitoring/*.yaml"],
         "yt8m.kubeflow": ["py.typed", "rbac.yaml"],
     },
     install_requires=RUNTIME,

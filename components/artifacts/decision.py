@@ -17,8 +17,9 @@
                        where there is none, or it has retired
     champion_retired   why it has retired; empty where it has not
     vocabulary_digest  of the classes' names; empty without a vocabulary
-    checks             a list of {metric, slice, needed, observed, lower, upper, videos,
-                       videos_needed, passed, applied, note}; `applied` is false for a limit on a
+    checks             a list of {metric, slice, needed, threshold, is_maximum, observed,
+                       lower, upper, videos, videos_needed, passed, applied, note}; `applied` is
+                       false for a limit on a
                        change where there is no baseline; `videos_needed` is about how many
                        videos tell what was observed from the limit, null where none can
     notes              what a reader must know (intervals of a sample, unlike class counts, ...)
@@ -52,6 +53,7 @@ class Check:
     needed: str  # e.g. "gap >= 0.7", for people
     slice: str = ""
     threshold: float | None = None
+    is_maximum: bool = False  # of the threshold
     observed: float | None = None
     lower: float | None = None
     upper: float | None = None

@@ -58,6 +58,10 @@ class Manifest(JsonFile):
         """Number of records in `split`."""
         return sum(shard.records for shard in self.split(split))
 
+    def left_out(self, split: str) -> int:
+        """Number of bad records in the sources of `split` that it has not."""
+        return sum(shard.quarantined for shard in self.split(split))
+
     @property
     def digest(self) -> str:
         """Changes exactly when the data does; addresses do not count."""

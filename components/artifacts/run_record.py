@@ -7,6 +7,8 @@ import enum
 from dataclasses import dataclass, field
 from typing import Any
 
+from yt8m.components.artifacts.decision import Check
+from yt8m.components.artifacts.estimate import Estimate
 from yt8m.schemas.errors import (
     EXIT_DONE,
     EXIT_FAILED,
@@ -92,6 +94,11 @@ class RunRecord(JsonFile):
     baseline_version: int = 0
     metrics: dict[str, float] = field(default_factory=dict)  # of its model, where defined
     differences: dict[str, float] = field(default_factory=dict)  # from the baseline's
+    # Of the version it was compared with, on the same records.
+    baseline_metrics: dict[str, Estimate] = field(default_factory=dict)
+    checks: tuple[Check, ...] = ()  # the gate's
+    records: dict[str, int] = field(default_factory=dict)  # that were read, by split
+    left_out: dict[str, int] = field(default_factory=dict)  # bad ones, by split
     spans: tuple[int, ...] = ()
     fingerprint: str = ""  # of all that decides the outcome
     source_digest: str = ""

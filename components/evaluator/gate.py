@@ -138,6 +138,7 @@ def _check(limit: GateLimit, part: SliceMetrics | None, compared: _Compared) -> 
         needed=limit.text,
         slice=limit.slice,
         threshold=limit.bound,
+        is_maximum=limit.is_maximum,
         observed=observed,
         lower=estimate.lower,
         upper=estimate.upper,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import itertools
 import subprocess
 import sys
 import time
@@ -20,7 +21,8 @@ from yt8m.components.storage.retry import Backoff
 from yt8m.pipeline.config import PipelineConfig, RetrainConfig
 from yt8m.pipeline.metadata import Lineage, open_store
 from yt8m.pipeline.run.finish import notify, summary
-from yt8m.pipeline.run.retrain_status import RetrainStatus, write_status
+from yt8m.pipeline.run.prometheus import ServedModel, find_served, write_metrics
+from yt8m.pipeline.run.retrain_status import RetrainStatus, read_status, write_status
 from yt8m.pipeline.run.signals import GRACE_S, Interrupted, signals_as_errors
 from yt8m.pipeline.run_record import read_run_records
 from yt8m.pipeline.workspace import Layout, run_lock
@@ -41,6 +43,8 @@ _PROGRAM = (sys.executable, "-m", "yt8m")
 _ENDED_BY_SIGNAL = (EXIT_INTERRUPTED, EXIT_TERMINATED)
 _ONE_SCHEDULE = "it retrains on a schedule: a root has one, so stop it first, or use another --root"
 _CLOCK_CHECK_S = 30.0  # the machine may sleep, and its clock may be set
+_HEARTBEAT_S = 120.0
+_TIMES_OF_PERIOD = 10  # of a schedule on weekdays, the weekend is among them
 _CHILD_ENDS_WITHIN_S = GRACE_S + 3
 _DAY_S = 86400.0
 _NEWEST_SPAN = ("", "latest")
@@ -183,7 +187,14 @@ class RetrainScheduler:
         self._cron, self._console = cron, console
         self._layout = Layout(Path(config.root))
         self._now, self._sleep = now, sleep
-        self._status = RetrainStatus(cron=cron.label(), started=now().timestamp())
+        times = cron.next_times(now(), _TIMES_OF_PERIOD)
+        self._status = dataclasses.replace(
+            read_status(self._layout) or RetrainStatus(),
+            cron=cron.label(),
+            started=now().timestamp(),
+            period=max((b - a).total_seconds() for a, b in itertools.pairwise(times)),
+        )
+        self._served: ServedModel | None = None  # as of the last look
 
     def run_forever(self) -> None:
         """Until a signal comes, which is raised as what it is."""
@@ -204,6 +215,7 @@ class RetrainScheduler:
             self._update(next_run=due.timestamp())
             while (left := (due - self._now()).total_seconds()) > 0:
                 self._sleep(min(left, _CLOCK_CHECK_S))
+                self._beat()
             after = max(self._now(), due)  # all times until now are answered by this run
             self.run_once()
 
@@ -214,11 +226,8 @@ class RetrainScheduler:
         code = run_with_retries(self._attempt, self._config.retrain, sleep=self._pause)
         after = self._newest_run()
         failed = code not in _SETTLED
-        self._update(
-            last_end=self._now().timestamp(),
-            last_exit_code=code,
-            failures=self._status.failures + 1 if failed else 0,
-        )
+        self._status = self._status.ended(code, after, now=self._now().timestamp())
+        self._update()
         if after is not None and after != before:
             self._notify(summary(after))
         elif failed:
@@ -233,13 +242,25 @@ class RetrainScheduler:
         """The exit code of one run."""
         with subprocess.Popen([*_PROGRAM, *self._command]) as process:
             try:
-                code = process.wait()
+                code = self._wait_for(process)
             except KeyboardInterrupt:
                 _end(process)
                 raise
         if code in _ENDED_BY_SIGNAL:
             raise Terminated("the retraining under way was ended by a signal")
         return code
+
+    def _wait_for(self, process: subprocess.Popen[bytes]) -> int:
+        while True:
+            try:
+                return process.wait(timeout=_CLOCK_CHECK_S)
+            except subprocess.TimeoutExpired:
+                self._beat()
+
+    def _beat(self) -> None:
+        """Say now and then that the schedule is alive."""
+        if abs(self._now().timestamp() - (self._status.alive or 0.0)) >= _HEARTBEAT_S:
+            self._publish()
 
     def _pause(self, seconds: float) -> None:
         self._console.warn(f"retraining failed; trying again in {seconds:g} s")
@@ -259,8 +280,16 @@ class RetrainScheduler:
 
     def _update(self, **values: Any) -> None:
         self._status = dataclasses.replace(self._status, **values)
+        self._served = find_served(self._config.pusher.push_dir)
+        self._publish(keep=True)
+
+    def _publish(self, *, keep: bool = False) -> None:
+        """Tell Prometheus how it is; `keep` the status too, for whoever comes after."""
+        self._status = dataclasses.replace(self._status, alive=self._now().timestamp())
         try:
-            write_status(self._layout, self._status, self._config.retrain.metrics_file)
+            if keep:
+                write_status(self._layout, self._status)
+            write_metrics(self._config, status=self._status, served=self._served)
         except OSError as error:  # a full disk must not end the schedule
             self._console.warn(f"the schedule's status is not up to date: {error}")
 

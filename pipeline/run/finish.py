@@ -16,7 +16,7 @@ from yt8m.components.console.console import Console
 from yt8m.pipeline.config import NotifyConfig, PipelineConfig, RetentionConfig
 from yt8m.pipeline.metadata import Lineage, open_store
 from yt8m.pipeline.run.garbage_collection import find_waste, remove
-from yt8m.pipeline.run.retrain_status import write_metrics
+from yt8m.pipeline.run.prometheus import write_metrics
 from yt8m.pipeline.run_record import RunResult
 from yt8m.pipeline.workspace import Layout, run_lock
 from yt8m.schemas.errors import Yt8mError
@@ -28,7 +28,7 @@ def finish_run(
 ) -> None:
     """Say how the run ended, and tell whoever wants to know."""
     try:
-        write_metrics(Layout(Path(config.root).absolute()), config.retrain.metrics_file)
+        write_metrics(config)
     except OSError as error:  # a full disk: the run's outcome is what counts
         console.warn(f"the file for Prometheus is not up to date: {error}")
     console.result(summary(result.record), in_words(result.record))
@@ -112,6 +112,19 @@ def read_outcome(outputs: RunOutputs) -> dict[str, Any]:
         "differences": _defined(decision.differences if decision else {}),
         "spans": push.record.data.spans,
         "report": outputs.page,
+        **measured(outputs),
+    }
+
+
+def measured(outputs: RunOutputs) -> dict[str, Any]:
+    """The fields of a RunRecord that are known as soon as their step has ended."""
+    manifest, decision = outputs.manifest, outputs.decision
+    splits = manifest.split_names if manifest else ()
+    return {
+        "records": {split: manifest.examples(split) for split in splits} if manifest else {},
+        "left_out": {split: manifest.left_out(split) for split in splits} if manifest else {},
+        "baseline_metrics": decision.baseline_metrics if decision else {},
+        "checks": decision.checks if decision else (),
     }
 
 

@@ -1,92 +1,96 @@
-"""How a root is doing, its schedule and its newest run: for `yt8m status` and for Prometheus."""
+"""How a root's retrainings are doing: the schedule, its last run, and what they came to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import dataclasses
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from yt8m.components import storage
 from yt8m.components.artifacts.read import read_file
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.storage.lock import is_held
-from yt8m.pipeline.run_record import read_run_records
 from yt8m.pipeline.workspace import Layout
-from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.errors import (
+    EXIT_DONE,
+    EXIT_HELD_BACK,
+    EXIT_NOTHING_NEW,
+    EXIT_USER,
+    ConfigError,
+)
 from yt8m.schemas.json_file import JsonFile
 
-_METRICS = {
-    "last_run": ("last_run_timestamp_seconds", "when the last retraining was started"),
-    "last_end": ("last_end_timestamp_seconds", "when it ended"),
-    "next_run": ("next_run_timestamp_seconds", "when the next one is due"),
-    "last_exit_code": (
-        "last_exit_code",
-        "0 pushed or up to date, 3 held back, 4 nothing new; others failed",
-    ),
-    "failures": ("failures_in_a_row", "retrainings that failed since one did not"),
-    "started": ("schedule_started_timestamp_seconds", "when the schedule was started"),
-}
+
+class Outcome(enum.Enum):
+    """What a retraining came to, its retries included."""
+
+    PUSHED = "pushed"
+    UP_TO_DATE = "up_to_date"
+    HELD_BACK = "held_back"
+    NOTHING_NEW = "nothing_new"
+    USER_ERROR = "user_error"
+    FAILED = "failed"
+
+    @property
+    def is_failure(self) -> bool:
+        return self in (Outcome.USER_ERROR, Outcome.FAILED)
 
 
-_RUN_METRICS: dict[str, tuple[str, Callable[[RunRecord], float | None]]] = {
-    "start_timestamp_seconds": ("when the newest run was started", lambda run: run.started),
-    "seconds": ("how long it took", lambda run: run.seconds or None),
-    "exit_code": (
-        "0 pushed or up to date, 3 held back; others failed",
-        lambda run: None if run.verdict is Verdict.RUNNING else run.exit_code,
-    ),
-    "gap": ("of its model", lambda run: run.gap),
-    "gap_difference": ("to the baseline's", lambda run: run.differences.get("gap")),
-    "version": ("that it pushed, 0 is none", lambda run: run.version),
+_OUTCOMES: Mapping[int, Outcome] = {
+    EXIT_DONE: Outcome.PUSHED,
+    EXIT_HELD_BACK: Outcome.HELD_BACK,
+    EXIT_NOTHING_NEW: Outcome.NOTHING_NEW,
+    EXIT_USER: Outcome.USER_ERROR,
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class RetrainStatus(JsonFile):
-    """The schedule, its last run and its next one; times are seconds since the epoch."""
+    """A root's retrainings; times are seconds since the epoch. Counts outlive a schedule."""
 
-    cron: str
-    started: float
+    cron: str = ""  # of the schedule; empty where somebody else calls `yt8m retrain`
+    started: float | None = None  # the schedule
+    period: float | None = None  # longest time between two scheduled runs, in seconds
+    alive: float | None = None  # when the schedule last said so
     last_run: float | None = None
     last_end: float | None = None
     last_exit_code: int | None = None
     next_run: float | None = None
+    last_success: float | None = None  # end of the last one that did not fail
+    last_push: float | None = None
     failures: int = 0  # in a row
+    held_back: int = 0  # since a model was pushed
+    outcomes: dict[str, int] = field(default_factory=dict)  # how many of each
 
-    def to_prometheus(self) -> str:
-        """What is known, in Prometheus' text format; what is not known is left out."""
-        return "".join(
-            _gauge(f"yt8m_retrain_{name}", meaning, getattr(self, field))
-            for field, (name, meaning) in _METRICS.items()
+    def ended(self, exit_code: int, run: RunRecord | None, *, now: float) -> RetrainStatus:
+        """The status after a retraining that ended so; `run` is the newest one."""
+        outcome = _OUTCOMES.get(exit_code, Outcome.FAILED)
+        if outcome is Outcome.PUSHED and run and run.verdict is Verdict.UP_TO_DATE:
+            outcome = Outcome.UP_TO_DATE
+        pushed, failed = outcome is Outcome.PUSHED, outcome.is_failure
+        count = self.outcomes.get(outcome.value, 0) + 1
+        return dataclasses.replace(
+            self,
+            last_end=now,
+            last_exit_code=exit_code,
+            last_success=self.last_success if failed else now,
+            last_push=now if pushed else self.last_push,
+            failures=self.failures + 1 if failed else 0,
+            held_back=0
+            if outcome in (Outcome.PUSHED, Outcome.UP_TO_DATE)
+            else self.held_back + (outcome is Outcome.HELD_BACK),
+            outcomes={**self.outcomes, outcome.value: count},
         )
 
 
-def _gauge(metric: str, meaning: str, value: float | None) -> str:
-    if value is None:
-        return ""
-    number = f"{value:.6f}".rstrip("0").rstrip(".")
-    return f"# HELP {metric} {meaning}\n# TYPE {metric} gauge\n{metric} {number}\n"
-
-
-def write_status(layout: Layout, status: RetrainStatus, metrics_file: str = "") -> None:
-    """Replace both files; Prometheus' is `metrics_file`, or below the root."""
+def write_status(layout: Layout, status: RetrainStatus) -> None:
+    """Replace the file."""
     storage.write_text(str(layout.schedule_status), status.to_json())
-    write_metrics(layout, metrics_file)
-
-
-def write_metrics(layout: Layout, metrics_file: str = "") -> None:
-    """Replace Prometheus' file by what is known of the root's schedule and of its newest run."""
-    status, run = read_status(layout), next(read_run_records(layout), None)
-    gauges = [
-        _gauge(f"yt8m_run_{name}", meaning, value(run))
-        for name, (meaning, value) in _RUN_METRICS.items()
-        if run is not None
-    ]
-    text = (status.to_prometheus() if status else "") + "".join(gauges)
-    storage.write_text(metrics_file or str(layout.schedule_metrics), text)
 
 
 def read_status(layout: Layout) -> RetrainStatus | None:
-    """The status of the root's schedule; None where there never was one."""
+    """The status of the root's retrainings; None where there never was one."""
     try:
         return read_file(str(layout.schedule_status), RetrainStatus.from_json)
     except (OSError, ValueError, ConfigError):

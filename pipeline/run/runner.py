@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from yt8m.components import storage
 from yt8m.components.artifacts.run_outputs import RunOutputs
@@ -30,7 +31,7 @@ from yt8m.pipeline.cache_keys import (
 from yt8m.pipeline.config import EngineName, PipelineConfig
 from yt8m.pipeline.metadata import Lineage, connection_config, secrets
 from yt8m.pipeline.run.capture import Capture
-from yt8m.pipeline.run.finish import read_outcome
+from yt8m.pipeline.run.finish import measured, read_outcome
 from yt8m.pipeline.run.preflight import preflight
 from yt8m.pipeline.run.progress import ProgressTable
 from yt8m.pipeline.run.recorder import RUNNER_LOG, Recorder
@@ -128,6 +129,7 @@ class _Run:
                 _log.exception("the run ended early")
                 recorder.ended_early(error)
                 recorder.update(**_early_end(recorder, error, signals))
+                recorder.update(**_measured_before(recorder))
                 recorder.update(report=self._early_report(recorder))
             recorder.update(seconds=recorder.seconds)
             _sync_metadata(lineage, recorder.record)
@@ -225,6 +227,15 @@ def _early_end(
         "reason": recorder.why(error),
         "given_wrong": given_wrong,
     }
+
+
+def _measured_before(recorder: Recorder) -> dict[str, Any]:
+    """What a run that ended early had measured; what prevents it must not hide why it ended."""
+    try:
+        return measured(recorder.outputs)
+    except Exception as error:  # half an artifact
+        _log.warning("the run's figures are not known: %s", error)
+        return {}
 
 
 def _sync_metadata(lineage: Lineage, record: RunRecord) -> None:

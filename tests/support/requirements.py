@@ -118,6 +118,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "mvn": Requirement(find=lambda: program("mvn"), package="maven"),
     "javac": Requirement(find=lambda: program("javac"), package="default-jdk-headless"),
     "cc": Requirement(find=lambda: program("cc"), package="gcc"),
+    "promtool": Requirement(find=lambda: program("promtool"), package="prometheus"),
     "curl": Requirement(find=lambda: program("curl"), package="curl"),
     "ip": Requirement(find=lambda: program("ip"), package="iproute2"),
     "mount namespaces": Requirement(

@@ -23,11 +23,26 @@ from yt8m.pipeline.retraining.retrain import (
 from yt8m.pipeline.retraining.service_check import check_service
 from yt8m.pipeline.run.finish import finish_run, notify
 from yt8m.pipeline.run.preflight import preflight
+from yt8m.pipeline.run.prometheus import write_metrics
+from yt8m.pipeline.run.retrain_status import (
+    RetrainStatus,
+    is_scheduled,
+    read_status,
+    write_status,
+)
 from yt8m.pipeline.run.runner import RunOptions, with_absolute_paths
 from yt8m.pipeline.run.runner import run as run_pipeline
+from yt8m.pipeline.run_record import read_run_records
 from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.cron import parse_cron
-from yt8m.schemas.errors import EXIT_DONE, EXIT_HELD_BACK, EXIT_NOTHING_NEW, UserError
+from yt8m.schemas.errors import (
+    EXIT_DONE,
+    EXIT_FAILED,
+    EXIT_HELD_BACK,
+    EXIT_NOTHING_NEW,
+    UserError,
+    Yt8mError,
+)
 
 _NO_FAILURES = (EXIT_HELD_BACK, EXIT_NOTHING_NEW)
 
@@ -35,8 +50,32 @@ _NO_FAILURES = (EXIT_HELD_BACK, EXIT_NOTHING_NEW)
 def run(args: RetrainArguments, console: Console) -> int:
     if args.cron is not None:
         return _run_forever(args, args.cron, console)
-    code = _run_once(args, console)
+    code = _counted(args, console)
     return EXIT_DONE if args.exit_zero and code in _NO_FAILURES else code
+
+
+def _counted(args: RetrainArguments, console: Console) -> int:
+    """The exit code of one retraining, which counts unless a schedule counts it."""
+    config = with_absolute_paths(config_of(args))
+    layout = Layout(Path(config.root))
+    if is_scheduled(layout):
+        return _run_once(args, console)
+    began, code = time.time(), EXIT_FAILED
+    try:
+        code = _run_once(args, console)
+    except Yt8mError as error:
+        code = error.exit_code
+        raise
+    finally:
+        if config.root and layout.root.is_dir():
+            status = replace(read_status(layout) or RetrainStatus(), last_run=began)
+            newest_run = next(read_run_records(layout), None)
+            try:
+                write_status(layout, status.ended(code, newest_run, now=time.time()))
+                write_metrics(config)
+            except OSError as error:  # a full disk: the outcome is what counts
+                console.warn(f"the file for Prometheus is not up to date: {error}")
+    return code
 
 
 def _run_once(args: RetrainArguments, console: Console) -> int:

@@ -102,7 +102,7 @@ def _schedule(args: StatusArguments) -> tuple[dict[str, object], str]:
     """How the root's `yt8m retrain --cron` is doing, if there ever was one."""
     layout = Layout(Path(args.root).absolute())
     status = read_status(layout)
-    if status is None:
+    if status is None or not status.cron:
         return {}, ""
     alive = is_scheduled(layout)
     parts = [f"schedule {status.cron}: {'running' if alive else 'NOT running'}"]

@@ -98,6 +98,7 @@ def test_a_retraining_starts_from_the_newest_model_unless_told_not_to(config, wa
 
 def test_a_single_run_is_in_prometheus_file_without_a_schedule(tmp_path):
     layout = Layout(tmp_path)
+    config = load_config("smoke", [f"root={tmp_path}", 'name=a "b"'])
     record = RunRecord(
         run_id="a",
         started=5.0,
@@ -107,13 +108,14 @@ def test_a_single_run_is_in_prometheus_file_without_a_schedule(tmp_path):
         version=0,
     )
     write_record(layout, record)
-    write_metrics(layout)
+    write_metrics(config)
     lines = layout.schedule_metrics.read_text().splitlines()
-    values = dict(line.split() for line in lines if not line.startswith("#"))
+    values = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+    labels = f'pipeline="a \\"b\\"",root="{tmp_path}"'
     assert values == {
-        "yt8m_run_start_timestamp_seconds": "5",
-        "yt8m_run_seconds": "2.5",
-        "yt8m_run_exit_code": "3",
-        "yt8m_run_gap": "0.71",
-        "yt8m_run_version": "0",
+        f"yt8m_run_start_timestamp_seconds{{{labels}}}": "5",
+        f"yt8m_run_seconds{{{labels}}}": "2.5",
+        f"yt8m_run_exit_code{{{labels}}}": "3",
+        f'yt8m_run_metric{{{labels},metric="gap"}}': "0.71",
+        f"yt8m_run_version{{{labels}}}": "0",
     }

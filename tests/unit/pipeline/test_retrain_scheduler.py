@@ -46,8 +46,10 @@ class Clock:
 
 
 @pytest.fixture
-def scheduler_on(tmp_path):
+def scheduler_on(tmp_path, monkeypatch):
     """A scheduler on a root; runs are this Python with `code`, instead of `yt8m retrain`."""
+
+    monkeypatch.setattr(retrain, "_HEARTBEAT_S", 6 * 3600.0)
 
     def create(expression, clock, *settings, zone="UTC"):
         config = load_config("smoke", [f"root={tmp_path}", *settings])
@@ -201,10 +203,42 @@ def test_the_status_says_when_the_last_run_was_and_when_the_next_is(
     last, due = (datetime.datetime(2026, 3, day, 3, tzinfo=UTC).timestamp() for day in (1, 2))
     assert (status.last_run, status.next_run, status.last_exit_code) == (last, due, 4)
     lines = metrics.splitlines()
-    assert f"yt8m_retrain_last_run_timestamp_seconds {last:.0f}" in lines
-    assert f"yt8m_retrain_next_run_timestamp_seconds {due:.0f}" in lines
+    labels = f'pipeline="smoke",root="{tmp_path}"'
+    assert f"yt8m_retrain_last_run_timestamp_seconds{{{labels}}} {last:.0f}" in lines
+    assert f"yt8m_retrain_next_run_timestamp_seconds{{{labels}}} {due:.0f}" in lines
+    assert f'yt8m_retrain_runs_total{{{labels},outcome="nothing_new"}} 1' in lines
+    assert f"yt8m_retrain_period_seconds{{{labels}}} 86400" in lines
     assert "# TYPE yt8m_retrain_last_exit_code gauge" in lines
     assert "next_run" not in layout.schedule_metrics.read_text()  # it has ended: there is none
+
+
+def test_a_schedule_says_that_it_is_alive_while_it_waits_and_while_a_run_goes_on(
+    scheduler_on, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(retrain, "_HEARTBEAT_S", 0.05)
+    monkeypatch.setattr(retrain, "_CLOCK_CHECK_S", 0.1)
+    monkeypatch.setattr(retrain, "_PROGRAM", (sys.executable, "-c", "import time; time.sleep(1)"))
+    scheduler = scheduler_on("0 3 * * *", Clock())
+    scheduler._now = lambda: datetime.datetime.now(UTC)
+    written = []
+    monkeypatch.setattr(retrain, "write_metrics", lambda *a, status, **k: written.append(status))
+
+    scheduler.run_once()
+
+    during = [status for status in written if status.last_end is None]
+    assert len({status.alive for status in during}) > 2
+    assert written[-1].outcomes == {"pushed": 1}
+
+
+def test_counts_outlive_the_schedule(scheduler_on, ends_with, tmp_path):
+    ends_with(0, 3, 1, 3)
+    for _ in range(2):
+        scheduler = scheduler_on("0 3 * * *", Clock(), "retrain.retries=0")
+        scheduler.run_once()
+        scheduler.run_once()
+    status = read_status(Layout(tmp_path))
+    assert status.outcomes == {"pushed": 1, "held_back": 2, "failed": 1}
+    assert (status.held_back, status.failures) == (2, 0)
 
 
 def test_one_root_has_one_schedule(scheduler_on, tmp_path):

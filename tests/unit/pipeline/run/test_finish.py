@@ -5,8 +5,9 @@ import sys
 
 import pytest
 
-from yt8m.components.artifacts.decision import Decision
+from yt8m.components.artifacts.decision import Check, Decision
 from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.artifacts.manifest import Manifest, Shard
 from yt8m.components.artifacts.push_outcome import PushOutcome
 from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
@@ -14,6 +15,7 @@ from yt8m.components.artifacts.version_record import DataRecord, VersionRecord
 from yt8m.pipeline.config import NotifyConfig
 from yt8m.pipeline.run.finish import in_words, notify, read_outcome
 from yt8m.schemas.errors import Yt8mError
+from yt8m.schemas.features import Level
 
 
 def test_the_hook_gets_the_outcome_as_json(tmp_path):
@@ -35,6 +37,9 @@ def test_a_broken_hook_is_a_warning_and_no_more(command, said):
     assert said in notify(NotifyConfig(command=command, timeout_s=1.0), {})
 
 
+CHECK = Check(metric="gap", needed="gap >= 0.5", threshold=0.5, observed=0.7, passed=True)
+
+
 def outputs_of(place, *, pushed, up_to_date=False):
     record = VersionRecord(
         version=4 if pushed else 0,
@@ -43,12 +48,21 @@ def outputs_of(place, *, pushed, up_to_date=False):
         metrics={"gap": Estimate(value=0.7), "map": Estimate()},
         data=DataRecord(spans=(1, 2)),
     )
-    decision = Decision(blessed=pushed, reason="", differences={"gap": Estimate(value=0.1)})
+    decision = Decision(
+        blessed=pushed,
+        reason="",
+        baseline_metrics={"gap": Estimate(value=0.6)},
+        differences={"gap": Estimate(value=0.1)},
+        checks=(CHECK,),
+    )
+    shard = Shard(uri="a", split="eval", records=7, bytes=1, digest="d", quarantined=2)
+    manifest = Manifest(level=Level.VIDEO, shards=(shard,))
+    (place / "manifest.json").write_text(manifest.to_json())
     outcome = PushOutcome(pushed=pushed, up_to_date=up_to_date, record=record)
     (place / "pushed.json").write_text(outcome.to_json())
     (place / "decision.json").write_text(decision.to_json())
     (place / "report.html").write_text("<!doctype html>")
-    return RunOutputs(dict.fromkeys(("pushed_model", "model_blessing", "report"), str(place)))
+    return RunOutputs(dict.fromkeys(("pushed_model", "model_blessing", "report", "examples"), str(place)))
 
 
 @pytest.mark.parametrize(
@@ -82,6 +96,10 @@ def test_the_outcome_is_what_pusher_and_the_gate_left(
         "differences": {"gap": 0.1},
         "spans": (1, 2),
         "report": str(tmp_path / "report.html"),
+        "records": {"eval": 7},
+        "left_out": {"eval": 2},
+        "baseline_metrics": {"gap": Estimate(value=0.6)},
+        "checks": (CHECK,),
     }
 
 
