@@ -14,7 +14,7 @@ WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --max-worker-restart 1 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help install demo test test-unit test-arithmetic test-slow test-distributed test-real chaos lane-b test-lane-b check check-types format \
-	bench golden golden-lanes reference measures mlflow readers size lock audit sbom image fake-gcs-server control-plane \
+	bench golden golden-lanes reference measures mlflow readers sign size lock audit sbom image fake-gcs-server control-plane \
 	test-control-plane test-kubeflow flink spark prism test-engines clean
 
 help:  ## this list
@@ -129,7 +129,8 @@ measures: install  ## sizes of the code, as docs/architecture.md has them
 # Beside what is installed, of which nothing changes: TFX holds back what MLflow shares with it.
 mlflow: install  ## MLflow's client in .venv, for `yt8m history --mlflow`
 readers: install  ## in .venv: Hugging Face's and OpenLineage's Python packages, for tests alone
-mlflow readers:
+sign: install  ## in .venv: OpenSSF model-signing, for signed versions
+mlflow readers sign:
 	@$(UV) pip freeze --quiet --python $(BIN)/python --exclude-editable > .venv/installed.txt
 	@$(BIN)/python -c 'from importlib.metadata import requires; \
 	  print(*(r.partition(";")[0] for r in requires("yt8m-pipeline") if "$@" in r.partition(";")[2]))' \

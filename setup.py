@@ -47,6 +47,8 @@ CUDA = ["tensorflow[and-cuda]"]
 MLFLOW = ["mlflow-skinny>=2.14", "sqlalchemy>=2", "alembic>=1.10"]
 # Foreign readers of what we write, for tests alone: beside the environment, as MLflow is.
 READERS = ["huggingface_hub>=1", "openlineage-python>=1.40"]
+# Signatures of versions: beside the environment, as MLflow is.
+SIGN = ["model-signing>=1.1,<2"]
 DEV = [
     "pytest>=8",
     "pytest-xdist>=3.5",
@@ -92,7 +94,7 @@ setup(
         "yt8m.kubeflow": ["py.typed", "rbac.yaml"],
     },
     install_requires=RUNTIME,
-    extras_require={"dev": DEV, "cuda": CUDA, "mlflow": MLFLOW, "readers": READERS},
+    extras_require={"dev": DEV, "cuda": CUDA, "mlflow": MLFLOW, "readers": READERS, "sign": SIGN},
     entry_points={
         "console_scripts": [
             "yt8m = yt8m.cli.main:main",

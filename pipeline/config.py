@@ -14,6 +14,7 @@ from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.infra_check.config import InfraCheckConfig
 from yt8m.components.models.config import FrameModelConfig, SegmentsHeadConfig
 from yt8m.components.pusher.config import PusherConfig
+from yt8m.components.registry.config import RegistryConfig
 from yt8m.components.report.config import ReportConfig
 from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.transform.config import TransformConfig
@@ -160,6 +161,7 @@ class PipelineConfig(ConfigNode):
     gate: Annotated[GateConfig, Judging()] = field(default_factory=GateConfig)
     infra_check: Annotated[InfraCheckConfig, Judging()] = field(default_factory=InfraCheckConfig)
     pusher: Annotated[PusherConfig, AfterGate()] = field(default_factory=PusherConfig)
+    registry: Annotated[RegistryConfig, AfterGate()] = field(default_factory=RegistryConfig)
     # Predict a split by the blessed model; null: no such step.
     bulk_inferrer: Annotated[BulkInferrerConfig | None, AfterGate()] = None
     report: Annotated[ReportConfig, AfterGate()] = field(default_factory=ReportConfig)

@@ -87,6 +87,7 @@ def _data_steps(config: PipelineConfig, external: ExternalInputs) -> Subgraph:
     """From records to the transform graph; bad data end the run here."""
     baseline = Baseline(
         config=config.baseline,
+        registry=config.registry,
         push_dir=config.pusher.push_dir,
         registry_digest=external.registry_digest,
     )
@@ -162,6 +163,7 @@ def _shipping_steps(
     checked = judged + _infra_check(config, trained + judged)
     pusher = Pusher(
         config=config.pusher,
+        registry=config.registry,
         push_dir=config.pusher.push_dir,
         run_key=external.run_key,
         configuration=_nodes_on_record(config),

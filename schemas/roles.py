@@ -60,6 +60,13 @@ class OutputPath(FilePath):
     label = "output path"
 
 
+@dataclass(frozen=True)
+class KeyFile(FilePath):
+    """The file of a cryptographic key or certificate. No result depends on it."""
+
+    label = "key file"
+
+
 def _module(path: str) -> tuple[str, ...]:
     return (module_of(path),) if path else ()
 

@@ -17,6 +17,10 @@ from yt8m.schemas.json_file import JsonFile, fields_of, to_text
 RECORD_FILE = "assets.extra/yt8m_record.json"
 STATISTICS_DIR = "assets.extra/statistics"
 CARD_FILE = "README.md"  # where Hugging Face looks for a model card
+STATEMENT_FILE = "assets.extra/yt8m_provenance.json"  # of a signed version
+SIGNATURE_FILE = "model.sig"  # OpenSSF model-signing's name
+# Nobody pushes these: each push writes its own.
+WRITTEN_FILES = (RECORD_FILE, CARD_FILE, STATEMENT_FILE, SIGNATURE_FILE)
 _CHECKSUM_KEY = "checksum"
 
 
@@ -88,8 +92,8 @@ class VersionRecord(JsonFile):
 
     @property
     def given_files(self) -> dict[str, FileRecord]:
-        """The files that were pushed: all but the card, which the push writes."""
-        return {name: file for name, file in self.files.items() if name != CARD_FILE}
+        """The files that were pushed: all but those that the push writes itself."""
+        return {name: file for name, file in self.files.items() if name not in WRITTEN_FILES}
 
     @property
     def model_digest(self) -> str:
@@ -117,13 +121,13 @@ class VersionRecord(JsonFile):
 def tree_digest(sha256_by_name: Mapping[str, str]) -> str:
     """One SHA-256 of all files of a model by their names and contents.
 
-    The record, the card and the statistics are put beside a model when it is pushed: they are no
-    part of it, so that the digest is the same before the push and after it.
+    What the push writes, and the statistics, are put beside a model: they are no part of it, so
+    that the digest is the same before the push and after it.
     """
     rows = sorted(
         (name, sha256)
         for name, sha256 in sha256_by_name.items()
-        if name not in (RECORD_FILE, CARD_FILE) and not name.startswith(f"{STATISTICS_DIR}/")
+        if name not in WRITTEN_FILES and not name.startswith(f"{STATISTICS_DIR}/")
     )
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 

@@ -9,6 +9,7 @@ from tfx.types import standard_artifacts
 from yt8m.components.baseline.config import BaselineConfig
 from yt8m.components.baseline.executor import Executor
 from yt8m.components.declaration import Output, Outside, RunTime, Step
+from yt8m.components.registry.config import RegistryConfig
 
 
 class Baseline(Step, executor=Executor):
@@ -18,6 +19,7 @@ class Baseline(Step, executor=Executor):
     """
 
     config: BaselineConfig
+    registry: RegistryConfig = RegistryConfig()
     push_dir: Annotated[str, RunTime()]
     # As `registry.registry_digest` computes it; "" is unknown.
     registry_digest: Annotated[str, Outside()] = ""

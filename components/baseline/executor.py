@@ -19,6 +19,8 @@ from yt8m.components.baseline.select import (
 )
 from yt8m.components.declaration import Artifacts
 from yt8m.components.registry.baseline_artifact import write_passed_over
+from yt8m.components.registry.config import RegistryConfig
+from yt8m.components.registry.signature import require_signed, required_trust
 from yt8m.schemas.config_tree import from_parameter
 
 _log = logging.getLogger(__name__)
@@ -36,6 +38,11 @@ class Executor(base_executor.BaseExecutor):
         digest = exec_properties["registry_digest"]
         version = select_baseline(config, push_dir, digest)
         champion = select_champion(config, push_dir, digest)
+        trust = required_trust(
+            from_parameter(RegistryConfig, exec_properties["registry"], path="registry")
+        )
+        for chosen in filter(None, (version, champion)):
+            require_signed(chosen, trust)
         model = artifact_utils.get_single_instance(output_dict["model"])
         copy_to_artifact(version, model.uri, replaces=replaced_version(config, push_dir, version))
         model.set_int_custom_property("version", version.number if version else 0)

@@ -10,6 +10,7 @@ from tfx.types import standard_artifacts
 from yt8m.components.declaration import Input, Output, RunTime, Step
 from yt8m.components.pusher.config import PusherConfig
 from yt8m.components.pusher.executor import Executor
+from yt8m.components.registry.config import RegistryConfig
 
 
 class Pusher(Step, executor=Executor):
@@ -19,6 +20,7 @@ class Pusher(Step, executor=Executor):
     """
 
     config: PusherConfig
+    registry: RegistryConfig = RegistryConfig()
     push_dir: Annotated[str, RunTime()] = ""  # the registry; "": as configured
     run_key: str = ""  # names the run: versions that it pushed itself do not hold it back
     configuration: Mapping[str, Any] = {}  # the nodes that go on record

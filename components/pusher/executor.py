@@ -21,8 +21,10 @@ from yt8m.components.declaration import Artifacts
 from yt8m.components.pusher.config import PusherConfig
 from yt8m.components.pusher.record import create_record
 from yt8m.components.registry.baseline_artifact import read_in_service
+from yt8m.components.registry.config import RegistryConfig
 from yt8m.components.registry.outcomes import StaleBaselineError
 from yt8m.components.registry.push import push, version_of_model
+from yt8m.components.registry.signature import signer_of
 from yt8m.schemas.config_tree import from_parameter
 
 _log = logging.getLogger(__name__)
@@ -40,6 +42,7 @@ class Executor(tfx_pusher.Executor):
         model_dir = self.GetModelPath(input_dict)
         blessed = self.CheckBlessing(input_dict)
         config = from_parameter(PusherConfig, exec_properties["config"], path="pusher")
+        registry = from_parameter(RegistryConfig, exec_properties["registry"], path="registry")
         record = create_record(
             model_dir=model_dir,
             outputs=RunOutputs(uris),
@@ -73,6 +76,7 @@ class Executor(tfx_pusher.Executor):
                 statistics_dir=uris.get("statistics"),
                 replaces=read_in_service(uris["baseline"]) if "baseline" in uris else None,
                 model_digest=record.decision.get("model_digest", ""),
+                signer=signer_of(registry),
             )
         except StaleBaselineError as error:
             self._hold_back(pushed, dataclasses.replace(record, reason=str(error)))

@@ -20,11 +20,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from yt8m.components import storage
-from yt8m.components.artifacts.version_record import CARD_FILE, RECORD_FILE, VersionRecord
+from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.registry.champion import CHOICE_FILE
 from yt8m.components.registry.cleaning import LEFTOVERS_FILE, Cleaning
-from yt8m.components.registry.model_card import with_card
 from yt8m.components.registry.outcomes import UnknownPushError
+from yt8m.components.registry.signature import Signer
 from yt8m.components.registry.versions import (
     ASIDE_DIR,
     NOT_SERVED_DIR,
@@ -32,6 +32,7 @@ from yt8m.components.registry.versions import (
     next_number,
     wrong_files,
 )
+from yt8m.components.registry.written_files import written_files
 from yt8m.components.storage.lock import LockedError, file_lock
 from yt8m.schemas.errors import UserError, Yt8mError
 
@@ -79,6 +80,7 @@ class LocalStore:
         *,
         served: bool,
         check: Callable[[], None],
+        signer: Signer | None,
     ) -> Version:
         """The files of `contents`, by name, and the record as the next free number.
 
@@ -95,9 +97,9 @@ class LocalStore:
         while True:
             check()  # somebody who does not take our lock may have been faster
             number = next_number(str(self._root))
-            numbered, card = with_card(dataclasses.replace(record, version=number))
-            storage.write_text(str(staging / CARD_FILE), card)
-            storage.write_text(str(staging / RECORD_FILE), numbered.to_json())
+            numbered, texts = written_files(dataclasses.replace(record, version=number), signer)
+            for name, text in texts.items():
+                storage.write_text(str(staging / name), text)
             for path in (staging, *staging.rglob("*")):
                 _share(path, self._root)
             _flush_directories(staging)

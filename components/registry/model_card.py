@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
-import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,9 +14,7 @@ from yt8m.components.artifacts.decision import Decision
 from yt8m.components.artifacts.estimate import Estimate, estimate_text
 from yt8m.components.artifacts.infra_check import Serving
 from yt8m.components.artifacts.version_record import (
-    CARD_FILE,
     RECORD_FILE,
-    FileRecord,
     Origin,
     VersionRecord,
 )
@@ -30,14 +26,6 @@ TASK = "video-classification"
 _TEMPLATES = Path(__file__).parent / "templates"
 _TITLES = {metric.name: metric.title for metric in METRICS}
 _ESCAPED = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<#|"})
-
-
-def with_card(record: VersionRecord) -> tuple[VersionRecord, str]:
-    """Write the card of a numbered version; the record then lists it among the files."""
-    card = model_card(record)
-    content = card.encode()
-    file = FileRecord(bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
-    return dataclasses.replace(record, files={**record.files, CARD_FILE: file}), card
 
 
 def model_card(record: VersionRecord) -> str:

@@ -22,11 +22,11 @@ from dataclasses import dataclass
 
 from yt8m.components import storage
 from yt8m.components.artifacts.saved_model import MODEL_FILE
-from yt8m.components.artifacts.version_record import CARD_FILE, RECORD_FILE, VersionRecord
+from yt8m.components.artifacts.version_record import RECORD_FILE, VersionRecord
 from yt8m.components.registry.cleaning import Cleaning, read_leftovers
-from yt8m.components.registry.model_card import with_card
 from yt8m.components.registry.outcomes import UnknownPushError
 from yt8m.components.registry.readings import is_there, pause
+from yt8m.components.registry.signature import Signer
 from yt8m.components.registry.versions import (
     ASIDE_DIR,
     NOT_SERVED_DIR,
@@ -37,6 +37,7 @@ from yt8m.components.registry.versions import (
     next_number,
     version_path,
 )
+from yt8m.components.registry.written_files import written_files
 from yt8m.schemas.json_file import fields_of, reading, to_text
 
 HEAD_FILE = ".head"
@@ -87,6 +88,7 @@ class ObjectStore:
         *,
         served: bool,
         check: Callable[[], None],
+        signer: Signer | None,
     ) -> Version:
         """The files of `contents`, by name, and the record under a new number.
 
@@ -95,7 +97,7 @@ class ObjectStore:
         check()
         while True:
             number = max(time.time_ns() // 1000, next_number(self._root))
-            numbered, card = with_card(dataclasses.replace(record, version=number))
+            numbered, texts = written_files(dataclasses.replace(record, version=number), signer)
             version = Version(number=number, path=self._path(number), record=numbered)
             if not served:
                 place = storage.join(self._root, NOT_SERVED_DIR, str(number))
@@ -103,7 +105,7 @@ class ObjectStore:
             try:
                 # The file in `.uploads/` goes up first: it marks the directory as an upload.
                 storage.copy(contents[MODEL_FILE], self._staged(number))
-                _upload(contents, version, card)
+                _upload(contents, version, texts)
                 published = self._publish(number, check) if served else self._complete(version)
             except UnknownPushError:
                 raise
@@ -308,10 +310,10 @@ class ObjectStore:
         return storage.join(self._root, UPLOADS_DIR, str(number), MODEL_FILE)
 
 
-def _upload(contents: Mapping[str, str], version: Version, card: str) -> None:
+def _upload(contents: Mapping[str, str], version: Version, texts: Mapping[str, str]) -> None:
     """The record first, which says whose directory it is; all but the model file."""
-    storage.write_text(storage.join(version.path, RECORD_FILE), version.record.to_json())
-    storage.write_text(storage.join(version.path, CARD_FILE), card)
+    for name in sorted(texts, key=lambda name: name != RECORD_FILE):
+        storage.write_text(storage.join(version.path, name), texts[name])
     for name, source in contents.items():
         if name != MODEL_FILE:
             storage.copy(source, storage.join(version.path, name))

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from yt8m.components import storage
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.version_record import (
-    CARD_FILE,
-    RECORD_FILE,
+    STATEMENT_FILE,
     STATISTICS_DIR,
+    WRITTEN_FILES,
     FileRecord,
     Origin,
     VersionRecord,
@@ -24,6 +24,7 @@ from yt8m.components.registry.digests import file_sha256
 from yt8m.components.registry.local_store import LocalStore
 from yt8m.components.registry.object_store import ObjectStore
 from yt8m.components.registry.outcomes import NotPushedError, StaleBaselineError
+from yt8m.components.registry.signature import Signer, Trust, require_signed
 from yt8m.components.registry.versions import (
     DamagedVersionError,
     ForeignVersionError,
@@ -56,6 +57,7 @@ def push(
     replaces: InService | None = None,
     model_digest: str = "",
     served: bool = True,
+    signer: Signer | None = None,
 ) -> Version:
     """`model_dir` as the newest version; of ours, all but `keep` sound ones are then removed.
 
@@ -63,6 +65,7 @@ def push(
     repeated, say) it is the answer, and none is added. `replaces` is what was in service when the
     model was judged: anything else there now is StaleBaselineError. `model_digest` names the bytes
     that were judged; others are refused. Not `served`: it is a baseline alone.
+    With a `signer` it is signed, and has a statement of its provenance.
 
     A version that is returned is in service; `outcomes` has how else this ends.
     """
@@ -93,7 +96,7 @@ def push(
                     storage.join(push_dir, name),
                     what,
                 )
-            version = _held_already(push_dir, record, served=served)
+            version = _held_already(push_dir, record, served=served, signed=signer is not None)
             if version is not None:
                 _log.info("version %d holds these files already: nothing to push", version.number)
             else:
@@ -101,7 +104,7 @@ def push(
                     champion = find_champion(push_dir)
                     best = record if champion is None else champion.record
                     record = dataclasses.replace(record, champion_digest=best.model_digest)
-                version = store.add(contents, record, served=served, check=check)
+                version = store.add(contents, record, served=served, check=check, signer=signer)
             # Also where it is there already: its push may have been killed before it came to this.
             if served:
                 with cleaning.trying("old versions were not looked for"):
@@ -141,10 +144,13 @@ def rollback(
     keep: int = KEEP_VERSIONS,
     reason: str = "",
     replaces: InService | None = None,
+    signer: Signer | None = None,
+    trust: Trust | None = None,
 ) -> Version:
     """The files of `version` as a new newest one, since model servers load the highest number.
 
-    `reason` is for its record, else it says who asked; `replaces` is as in `push`.
+    `reason` is for its record, else it says who asked; `replaces` and `signer` are as in `push`.
+    With `trust` the old version must have a valid signature.
     """
     require_version(push_dir, version)
     if version in list_baselines(push_dir):
@@ -153,6 +159,7 @@ def rollback(
             "served; `yt8m models import` with --data scores it and serves it"
         )
     old = load_version(push_dir, version, verify=True)
+    require_signed(old, trust)
     record = dataclasses.replace(
         old.record,
         origin=Origin.ROLLBACK,
@@ -161,7 +168,7 @@ def rollback(
         run_key="",  # made by no run, so that every run sees the registry changed
         reason=reason or f"version {version} again, by `yt8m models rollback`",
     )
-    return push(old.path, push_dir, record, keep=keep, replaces=replaces)
+    return push(old.path, push_dir, record, keep=keep, replaces=replaces, signer=signer)
 
 
 def set_champion(push_dir: str, version: int) -> Version:
@@ -233,7 +240,7 @@ def _contents(model_dir: str, statistics_dir: str | None) -> dict[str, str]:
     found = {
         name: storage.join(model_dir, name)
         for name in storage.walk_files(model_dir)
-        if name not in (RECORD_FILE, CARD_FILE)
+        if name not in WRITTEN_FILES
     }
     for name in storage.walk_files(statistics_dir) if statistics_dir is not None else ():
         found[f"{STATISTICS_DIR}/{name}"] = storage.join(str(statistics_dir), name)
@@ -268,14 +275,21 @@ def _check_champion(push_dir: str, record: VersionRecord) -> None:
         )
 
 
-def _held_already(push_dir: str, record: VersionRecord, *, served: bool) -> Version | None:
-    """The newest version (or baseline that is not served), when it has these very files."""
+def _held_already(
+    push_dir: str, record: VersionRecord, *, served: bool, signed: bool
+) -> Version | None:
+    """The newest version (or baseline that is not served), when it has these very files.
+
+    One that was pushed without a signature is not it where this push signs.
+    """
     numbers = list_versions(push_dir) if served else list_baselines(push_dir)
     try:
         version = load_version(push_dir, numbers[-1], verify=True) if numbers else None
     except (DamagedVersionError, ForeignVersionError, UnfinishedVersionError):
         return None
     if version is None or version.record.given_files != record.given_files:
+        return None
+    if signed and STATEMENT_FILE not in version.record.files:
         return None
     return version if version.record.blessed or not record.blessed else None
 

@@ -11,7 +11,8 @@ from yt8m.components.artifacts.export_info import FILE_NAME as EXPORT_FILE
 from yt8m.components.artifacts.export_info import load_info
 from yt8m.components.artifacts.read import read_file
 from yt8m.components.artifacts.saved_model import MODEL_FILE
-from yt8m.components.artifacts.version_record import RECORD_FILE, VersionRecord
+from yt8m.components.artifacts.version_record import RECORD_FILE, SIGNATURE_FILE, VersionRecord
+from yt8m.components.registry.signature import Trust, signature_problems
 from yt8m.components.registry.versions import (
     DamagedVersionError,
     ForeignVersionError,
@@ -32,21 +33,27 @@ class Verification:
     foreign: bool = False  # it has none
     newer: str = ""  # which yt8m reads it, where this one does not
     problems: tuple[str, ...] = ()
+    signed: bool = False  # by whom the caller trusts
     unchecked: tuple[str, ...] = ()  # what nothing is left to compare with
 
 
-def verify_version(push_dir: str, number: int) -> Verification:
-    """Read every file of `number`, and whatever its record names that is still there."""
+def verify_version(push_dir: str, number: int, trust: Trust | None = None) -> Verification:
+    """Read every file of `number`, and whatever its record names that is still there.
+
+    With `trust` a valid signature is among what it must have.
+    """
     try:
         record = load_record(push_dir, number)
-    except ForeignVersionError:
-        return Verification(number=number, foreign=True)
+    except ForeignVersionError as error:
+        problems = (str(error),) if trust else ()
+        return Verification(number=number, foreign=True, problems=problems)
     except NewerFormatError as error:
         return Verification(number=number, newer=str(error))
     except DamagedVersionError as error:
         return Verification(number=number, problems=(str(error),))
     path = version_path(push_dir, number)
     problems = [
+        *(signature_problems(path, trust) if trust else ()),
         *_identity(record, number),
         *wrong_files(path, record, verify=True),
         *_unlisted_files(path, record),
@@ -55,7 +62,10 @@ def verify_version(push_dir: str, number: int) -> Verification:
     ]
     data_problems, unchecked = _data(record)
     return Verification(
-        number=number, problems=(*problems, *data_problems), unchecked=tuple(unchecked)
+        number=number,
+        problems=(*problems, *data_problems),
+        signed=trust is not None and not problems,
+        unchecked=tuple(unchecked),
     )
 
 
@@ -68,7 +78,7 @@ def _identity(record: VersionRecord, number: int) -> Iterator[str]:
 
 def _unlisted_files(path: str, record: VersionRecord) -> Iterator[str]:
     for name in storage.walk_files(path):
-        if name not in record.files and name != RECORD_FILE:
+        if name not in record.files and name not in (RECORD_FILE, SIGNATURE_FILE):
             yield f"{name} was not pushed"
 
 

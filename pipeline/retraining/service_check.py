@@ -21,6 +21,7 @@ from yt8m.components.example_gen.sources import UNDIVIDED, resolve_sources
 from yt8m.components.records.find import find_shards
 from yt8m.components.records.tfrecord import write_records
 from yt8m.components.registry.push import rollback
+from yt8m.components.registry.signature import required_trust, signer_of
 from yt8m.components.registry.versions import (
     InService,
     UnusableVersionError,
@@ -89,6 +90,8 @@ def _go_back(config: PipelineConfig, served: InService, older: Version, why: str
         keep=config.pusher.keep_versions,
         reason=f"version {older.number} again, by `yt8m retrain`: {why}",
         replaces=served,
+        signer=signer_of(config.registry),
+        trust=required_trust(config.registry),
     )
     return ServiceCheck(
         version=served.version,

@@ -22,6 +22,7 @@ from yt8m.components.records.shard_reader import count_records, open_shard
 from yt8m.components.records.tfrecord import BrokenRecord, read_records
 from yt8m.components.records.validation import Expected, level_fault
 from yt8m.components.records.vocabulary import load_vocabulary
+from yt8m.components.registry.signature import check_keys
 from yt8m.components.trainer.tf_config import Cluster
 from yt8m.pipeline.beam import check_beam
 from yt8m.pipeline.cache_keys import digest_of
@@ -95,6 +96,12 @@ def _push(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
 
 def _registry(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     check_registry(config.baseline, config.pusher.push_dir)
+    return iter(())
+
+
+def _keys(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
+    """Whether what is pushed can be signed, and would be trusted."""
+    check_keys(config.registry)
     return iter(())
 
 
@@ -309,6 +316,7 @@ _CHECKS: tuple[Check, ...] = (
     _root,
     _push,
     _registry,
+    _keys,
     _sources,
     _data,
     _disk,

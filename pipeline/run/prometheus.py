@@ -5,8 +5,8 @@ Every series has the labels `pipeline` and `root`. What is not known is left out
 
 from __future__ import annotations
 
-import re
 import datetime
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,7 +95,11 @@ def _of_schedule(status: RetrainStatus) -> Iterator[tuple[str, str, Samples]]:
             status.last_success,
         ),
         ("last_push_timestamp_seconds", "End of the last retraining that pushed", status.last_push),
-        ("last_exit_code", "Exit code: 0 pushed, 3 held back, 4 nothing new", status.last_exit_code),
+        (
+            "last_exit_code",
+            "Exit code: 0 pushed, 3 held back, 4 nothing new",
+            status.last_exit_code,
+        ),
         ("failures_in_a_row", "Failed retrainings since one did not fail", status.failures),
         ("held_back_in_a_row", "Models held back since one was pushed", status.held_back),
     ):

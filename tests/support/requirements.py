@@ -106,6 +106,9 @@ REQUIREMENTS: dict[str, Requirement] = {
     "huggingface_hub": Requirement(
         find=lambda: importlib.util.find_spec("huggingface_hub"), otherwise="make readers"
     ),
+    "model_signing": Requirement(
+        find=lambda: importlib.util.find_spec("model_signing"), otherwise="make sign"
+    ),
     "flink": Requirement(
         find=flink_programs, otherwise="make flink (with Maven and a JDK; 400 MB, two minutes)"
     ),

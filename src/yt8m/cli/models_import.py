@@ -22,7 +22,9 @@ from yt8m.components.extras.starter_code.saved_model import (
     is_starter_code_export,
 )
 from yt8m.components.registry.archive import is_archive, unpack_model
+from yt8m.components.registry.config import RegistryConfig
 from yt8m.components.registry.push import push
+from yt8m.components.registry.signature import signer_of
 from yt8m.components.registry.versions import InService, in_service, version_path
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import UserError, Yt8mError
@@ -62,6 +64,7 @@ def _import(args: ModelsImportArguments, export: str, said: Level | None, consol
             record,
             served=found is not None,
             replaces=served if found is not None else None,
+            signer=signer_of(RegistryConfig(signing_key=args.signing_key)),
         )
     change = _change(found)
     value = {

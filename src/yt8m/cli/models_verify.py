@@ -6,6 +6,7 @@ from typing import Any
 
 from yt8m.cli.arguments.models import ModelsVerifyArguments
 from yt8m.components.console.console import Console
+from yt8m.components.registry.signature import Trust
 from yt8m.components.registry.verify import Verification, verify_version
 from yt8m.components.registry.versions import (
     list_baselines,
@@ -23,7 +24,8 @@ def run(args: ModelsVerifyArguments, console: Console) -> int:
     if args.version is not None:
         require_version(args.push, args.version)
         numbers = [args.version]
-    found = [verify_version(args.push, number) for number in numbers]
+    trust = Trust(key=args.key) if args.key else None
+    found = [verify_version(args.push, number, trust) for number in numbers]
     value = {"push_dir": args.push, "versions": [_value(one) for one in found]}
     text = "\n".join(_text(one) for one in found) or f"no versions in {args.push}"
     console.result(value, text)
@@ -34,6 +36,7 @@ def _value(found: Verification) -> dict[str, Any]:
     return {
         "version": found.number,
         "state": _state(found),
+        "signed": found.signed,
         "problems": [*filter(None, (found.newer,)), *found.problems],
         "unchecked": list(found.unchecked),
     }
@@ -48,7 +51,7 @@ def _state(found: Verification) -> str:
 
 
 def _text(found: Verification) -> str:
-    lines = [f"version {found.number}: {_state(found)}"]
+    lines = [f"version {found.number}: {_state(found)}{', signed' if found.signed else ''}"]
     lines += [f"  {problem}" for problem in (found.newer, *found.problems) if problem]
     lines += [f"  not compared: {text}" for text in found.unchecked]
     return "\n".join(lines)

@@ -81,7 +81,9 @@ def promtool(*arguments: str | Path, text: str = "") -> str:
 
 def run_record(night: int, verdict: Verdict, gap: float | None, now: float) -> RunRecord:
     """What a run of that night leaves."""
-    baseline = {} if gap is None else {"gap": Estimate(value=gap, lower=gap - 0.02, upper=gap + 0.02)}
+    baseline = (
+        {} if gap is None else {"gap": Estimate(value=gap, lower=gap - 0.02, upper=gap + 0.02)}
+    )
     checks = (
         Check(metric="gap", needed="gap >= 0.5", threshold=0.5, observed=0.7, lower=0.6, upper=0.8),
         Check(metric="loss", needed="loss <= 9", threshold=9.0, is_maximum=True, observed=7.0, lower=6.0, upper=8.5),
@@ -108,8 +110,13 @@ class Schedule:
         self.seconds = 0.0
         self.scrapes: list[str] = []
         self._tmp, self._layout = tmp_path, Layout(tmp_path / "root")
+        self._layout.root.mkdir()
         self._models = tmp_path / "models"
-        settings = [f"root={self._layout.root}", f"pusher.push_dir={self._models}", "retrain.retries=0"]
+        settings = [
+            f"root={self._layout.root}",
+            f"pusher.push_dir={self._models}",
+            "retrain.retries=0",
+        ]
         self._config = load_config("smoke", settings)
 
     def run(self, until: float) -> None:

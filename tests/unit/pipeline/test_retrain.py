@@ -14,7 +14,7 @@ from yt8m.pipeline.config import MetadataConfig
 from yt8m.pipeline.metadata import RUN_CONTEXT, Lineage, connection_config
 from yt8m.pipeline.presets import load_config
 from yt8m.pipeline.retraining.retrain import find_new_data, retraining_config, windowed
-from yt8m.pipeline.run.retrain_status import write_metrics
+from yt8m.pipeline.run.prometheus import write_metrics
 from yt8m.pipeline.run_record import write_record
 from yt8m.pipeline.workspace import Layout
 

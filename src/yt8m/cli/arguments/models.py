@@ -21,6 +21,8 @@ from yt8m.cli.arguments.shared import (
 from yt8m.schemas.features import Level
 from yt8m.schemas.limits import NonNegativeInt
 
+Key = Annotated[str, Written("FILE")]
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelsListArguments(RegistryArguments):
@@ -60,11 +62,17 @@ class ModelsRollbackArguments(RegistryArguments):
     Its files are pushed again under a new number. Model servers load the highest number, so numbers
     only grow and nothing is removed. The next run takes the new version for its baseline.
 
+    With --key the old version must have a valid signature; with --signing-key the new one is
+    signed. A rollback to the newest version signs it where it is not.
+
     examples:
       yt8m models rollback 3 --push /srv/models
+      yt8m models rollback 3 --push /srv/models --key models.pub --signing-key models.key
     """
 
     version: VersionNumber  # the version to go back to
+    key: Key = ""  # public key, or certificates of issuers, that the old version must be signed by
+    signing_key: Key = ""  # private key that signs; its password is in YT8M_SIGNING_PASSWORD
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,6 +149,7 @@ class ModelsImportArguments(RegistryArguments):
     data: Pattern | None = None
     # kind of record that it takes, where neither it nor --data says so
     level: Level | None = None
+    signing_key: Key = ""  # private key that signs; its password is in YT8M_SIGNING_PASSWORD
     # a flag of the starter code that a checkpoint does not have; may be repeated
     flag: Annotated[tuple[str, ...], Written("NAME=VALUE")] = ()
     yes: bool = False  # replace what is in service though that is better
@@ -153,14 +162,17 @@ class ModelsVerifyArguments(RegistryArguments):
     Every file is read and its SHA-256 compared; so are the record's own checksum, the model that
     the gate decided about, the configuration that the model carries, and the manifest of its data
     where that still is. Other makers' models have no record and are only named. Ends with 2 where a
-    version is not as its record says.
+    version is not as its record says. With --key each version must also have a valid signature, of
+    all its files; another maker's model has none, so it ends with 2 as well.
 
     examples:
       yt8m models verify --push /srv/models
       yt8m models verify 3 --push /srv/models --json
+      yt8m models verify --push /srv/models --key models.pub
     """
 
     version: VersionNumber | None = None  # this version alone
+    key: Key = ""  # PEM file of a public key, or of certificates of trusted issuers
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -62,7 +62,9 @@ def outputs_of(place, *, pushed, up_to_date=False):
     (place / "pushed.json").write_text(outcome.to_json())
     (place / "decision.json").write_text(decision.to_json())
     (place / "report.html").write_text("<!doctype html>")
-    return RunOutputs(dict.fromkeys(("pushed_model", "model_blessing", "report", "examples"), str(place)))
+    return RunOutputs(
+        dict.fromkeys(("pushed_model", "model_blessing", "report", "examples"), str(place))
+    )
 
 
 @pytest.mark.parametrize(
