@@ -92,6 +92,22 @@ class MetadataConfig(ConfigNode):
 
 
 @dataclass(frozen=True, kw_only=True)
+class OpenLineageConfig(ConfigNode):
+    """Events of each run and step in OpenLineage's form. Neither place: none."""
+
+    # Address that events are posted to, e.g. http://marquez:5000/api/v1/lineage; empty: none.
+    url: Annotated[
+        str, matches(r"|https?://.+", "an address beginning with http:// or https://")
+    ] = ""
+    file: Annotated[str, OutputPath()] = ""  # file that gets a line for each event; empty: none
+    namespace: Annotated[str, not_empty("a name")] = "yt8m"  # OpenLineage's namespace of the jobs
+    # Seconds that a run waits at its end for events that are under way, in each place.
+    timeout_s: PositiveFloat = 5.0
+    # The environment variable that holds the token for the address, where it wants one.
+    token_env: str = "YT8M_OPENLINEAGE_TOKEN"
+
+
+@dataclass(frozen=True, kw_only=True)
 class RetrainConfig(ConfigNode):
     """What `yt8m retrain` trains on, and how it tries again."""
 
@@ -167,6 +183,9 @@ class PipelineConfig(ConfigNode):
     report: Annotated[ReportConfig, AfterGate()] = field(default_factory=ReportConfig)
     beam: Annotated[BeamConfig, Placement()] = field(default_factory=BeamConfig)
     metadata: Annotated[MetadataConfig, Placement()] = field(default_factory=MetadataConfig)
+    openlineage: Annotated[OpenLineageConfig, Bookkeeping()] = field(
+        default_factory=OpenLineageConfig
+    )
     retrain: Annotated[RetrainConfig, Bookkeeping()] = field(default_factory=RetrainConfig)
     notify: Annotated[NotifyConfig, Bookkeeping()] = field(default_factory=NotifyConfig)
     retention: Annotated[RetentionConfig, Bookkeeping()] = field(default_factory=RetentionConfig)

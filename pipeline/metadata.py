@@ -1,5 +1,5 @@
-"""The metadata store (MLMD), a SQLite file below the root or a MySQL/MariaDB server; and `Lineage`,
-what it knows of runs: their executions, artifacts, and what we note beside them.
+"""The metadata store (MLMD), a SQLite file below the root or a MySQL/MariaDB server: the one module
+that knows ml_metadata. `MlmdLineage` is the lineage in it.
 """
 
 from __future__ import annotations
@@ -7,11 +7,11 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from yt8m.pipeline.config import MetadataConfig
+from yt8m.pipeline.lineage import ArtifactFacts, ExecutionFacts, Lineage
 from yt8m.schemas.errors import UserError
 
 _SQLITE_HEADER = b"SQLite format 3\0"
@@ -57,6 +57,18 @@ def check_metadata(config: MetadataConfig, database: Path) -> list[str]:
         return []
     problem = _check_file(database)
     return [] if problem is None else [problem]
+
+
+def create_lineage(config: MetadataConfig, database: Path) -> Lineage:
+    """The lineage of a root, in a store that is made where it is not there yet."""
+    from ml_metadata import MetadataStore
+
+    return MlmdLineage(MetadataStore(connection_config(config, database)))
+
+
+def open_lineage(config: MetadataConfig, database: Path) -> Lineage:
+    """The lineage of the existing store; UserError when there is none, or it cannot be used."""
+    return MlmdLineage(open_store(config, database))
 
 
 def open_store(config: MetadataConfig, database: Path) -> Any:  # ml_metadata.MetadataStore
@@ -122,31 +134,8 @@ def _first_line(error: Exception) -> str:
     return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
 
 
-@dataclass(frozen=True, kw_only=True)
-class ArtifactFacts:
-    """One artifact of an execution."""
-
-    artifact_id: int
-    key: str  # the component's name for it
-    type_name: str
-    uri: str
-    properties: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExecutionFacts:
-    """One execution of a component."""
-
-    execution_id: int
-    node: str
-    state: str
-    started: float
-    ended: float
-    outputs: tuple[ArtifactFacts, ...] = ()
-
-
-class Lineage:
-    """Questions to an MLMD store. `store` is an `ml_metadata.MetadataStore`, which has no types."""
+class MlmdLineage:
+    """A `Lineage` in an MLMD store. `store` is an `ml_metadata.MetadataStore`, without types."""
 
     def __init__(self, store: Any) -> None:
         self._store = store
@@ -159,25 +148,13 @@ class Lineage:
         found = sorted(self._store.get_executions_by_context(context.id), key=lambda e: e.id)
         return [self._execution(execution) for execution in found]
 
+    def inputs(self, execution_ids: Iterable[int]) -> tuple[ArtifactFacts, ...]:
+        """List the artifacts that these executions read."""
+        return self._artifacts(execution_ids, "INPUT")
+
     def outputs(self, execution_ids: Iterable[int]) -> tuple[ArtifactFacts, ...]:
-        """What these executions put out, reused artifacts too."""
-        events = [
-            event
-            for event in self._store.get_events_by_execution_ids(list(execution_ids))
-            if event.type == event.OUTPUT
-        ]
-        keys = {event.artifact_id: _key(event) for event in events}
-        artifacts = self._store.get_artifacts_by_id(list(keys))
-        return tuple(
-            ArtifactFacts(
-                artifact_id=artifact.id,
-                key=keys[artifact.id],
-                type_name=artifact.type,
-                uri=artifact.uri,
-                properties=_values(artifact.properties) | _values(artifact.custom_properties),
-            )
-            for artifact in artifacts
-        )
+        """List the artifacts that these executions put out, reused ones too."""
+        return self._artifacts(execution_ids, "OUTPUT")
 
     def mark_ended(self, run_id: str) -> int:
         """Call what a dead run left unfinished FAILED; returns how many executions that were."""
@@ -232,6 +209,25 @@ class Lineage:
             }
             if notes:
                 yield context.name, notes
+
+    def _artifacts(self, execution_ids: Iterable[int], kind: str) -> tuple[ArtifactFacts, ...]:
+        events = [
+            event
+            for event in self._store.get_events_by_execution_ids(list(execution_ids))
+            if event.type == event.Type.Value(kind)
+        ]
+        keys = {event.artifact_id: _key(event) for event in events}
+        artifacts = self._store.get_artifacts_by_id(list(keys))
+        return tuple(
+            ArtifactFacts(
+                artifact_id=artifact.id,
+                key=keys[artifact.id],
+                type_name=artifact.type,
+                uri=artifact.uri,
+                properties=_values(artifact.properties) | _values(artifact.custom_properties),
+            )
+            for artifact in artifacts
+        )
 
     def _execution(self, execution: Any) -> ExecutionFacts:
         contexts = self._store.get_contexts_by_execution(execution.id)

@@ -75,7 +75,6 @@ class Executor(tfx_pusher.Executor):
                 keep=config.keep_versions,
                 statistics_dir=uris.get("statistics"),
                 replaces=read_in_service(uris["baseline"]) if "baseline" in uris else None,
-                model_digest=record.decision.get("model_digest", ""),
                 signer=signer_of(registry),
             )
         except StaleBaselineError as error:

@@ -1,4 +1,4 @@
-"""Where a version comes from: an in-toto statement with SLSA provenance, written from its record."""
+"""The origin of a version: an in-toto statement with SLSA provenance, written from its record."""
 
 from __future__ import annotations
 

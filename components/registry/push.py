@@ -55,7 +55,6 @@ def push(
     keep: int = KEEP_VERSIONS,
     statistics_dir: str | None = None,
     replaces: InService | None = None,
-    model_digest: str = "",
     served: bool = True,
     signer: Signer | None = None,
 ) -> Version:
@@ -63,8 +62,8 @@ def push(
 
     Where the newest version holds these very files already (a run killed after its push and
     repeated, say) it is the answer, and none is added. `replaces` is what was in service when the
-    model was judged: anything else there now is StaleBaselineError. `model_digest` names the bytes
-    that were judged; others are refused. Not `served`: it is a baseline alone.
+    model was judged: anything else there now is StaleBaselineError. Where the record's decision
+    names the bytes that were judged, others are refused. Not `served`: it is a baseline alone.
     With a `signer` it is signed, and has a statement of its provenance.
 
     A version that is returned is in service; `outcomes` has how else this ends.
@@ -75,10 +74,11 @@ def push(
     record = dataclasses.replace(
         record, created=_now(), files={name: _file(path) for name, path in contents.items()}
     )
-    if model_digest and record.model_digest != model_digest:
+    judged = record.decision.get("model_digest", "")
+    if judged and record.model_digest != judged:
         raise UserError(
             f"{model_dir} is not the model that was blessed: its SHA-256 is "
-            f"{record.model_digest[:16]}..., and the Evaluator scored {model_digest[:16]}...; run "
+            f"{record.model_digest[:16]}..., and the Evaluator scored {judged[:16]}...; run "
             "the Evaluator again"
         )
 

@@ -1,8 +1,8 @@
 """Signatures of versions by OpenSSF model-signing: written at the push, verified on demand.
 
-A signature lists the SHA-256 of every file of the version but its own, the record and the provenance
-statement among them. `model_signing verify` reads it without yt8m. The package is an extra,
-`yt8m[sign]`; nothing here imports it before somebody signs or verifies.
+A signature lists the SHA-256 of every file of the version but its own, the record and the
+provenance statement among them. `model_signing verify` reads it without yt8m. The package is an
+extra, `yt8m[sign]`; nothing here imports it before somebody signs or verifies.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.run_record import RunRecord
 from yt8m.components.registry.versions import load_version
 from yt8m.pipeline.config import MetadataConfig
-from yt8m.pipeline.metadata import ExecutionFacts, Lineage, open_store
+from yt8m.pipeline.lineage import ExecutionFacts, Lineage
+from yt8m.pipeline.metadata import open_lineage
 from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.config_tree import from_dict
 
@@ -70,7 +71,7 @@ def lineage_of(layout: Layout, record: RunRecord) -> Lineage | None:
     config = from_dict(MetadataConfig, record.config.get("metadata", {}), path="metadata")
     if config.mysql is None and not layout.database.exists():
         return None
-    return Lineage(open_store(config, layout.database))
+    return open_lineage(config, layout.database)
 
 
 def executions_of(layout: Layout, record: RunRecord) -> list[ExecutionFacts]:

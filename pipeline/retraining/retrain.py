@@ -19,7 +19,7 @@ from yt8m.components.example_gen.sources import Sources, resolve_sources
 from yt8m.components.registry.versions import newest
 from yt8m.components.storage.retry import Backoff
 from yt8m.pipeline.config import PipelineConfig, RetrainConfig
-from yt8m.pipeline.metadata import Lineage, open_store
+from yt8m.pipeline.metadata import open_lineage
 from yt8m.pipeline.run.finish import notify, summary
 from yt8m.pipeline.run.prometheus import ServedModel, find_served, write_metrics
 from yt8m.pipeline.run.retrain_status import RetrainStatus, read_status, write_status
@@ -94,7 +94,7 @@ def _complete_runs(config: PipelineConfig) -> dict[str, str]:
     database = Layout(Path(config.root)).database
     if config.metadata.mysql is None and not database.exists():
         return {}
-    lineage = Lineage(open_store(config.metadata, database))
+    lineage = open_lineage(config.metadata, database)
     return {
         str(notes.get("source_digest", "")): f"run {run_id} ({notes['verdict']})"
         for run_id, notes in lineage.notes()

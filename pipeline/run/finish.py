@@ -14,7 +14,7 @@ from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.console.console import Console
 from yt8m.pipeline.config import NotifyConfig, PipelineConfig, RetentionConfig
-from yt8m.pipeline.metadata import Lineage, open_store
+from yt8m.pipeline.metadata import open_lineage
 from yt8m.pipeline.run.garbage_collection import find_waste, remove
 from yt8m.pipeline.run.prometheus import write_metrics
 from yt8m.pipeline.run_record import RunResult
@@ -50,7 +50,7 @@ def _cleans_up(retention: RetentionConfig, record: RunRecord) -> bool:
 def _clean(config: PipelineConfig, console: Console) -> None:
     layout = Layout(Path(config.root).absolute())
     with run_lock(layout.lock):
-        lineage = Lineage(open_store(config.metadata, layout.database))
+        lineage = open_lineage(config.metadata, layout.database)
         waste = find_waste(layout, lineage, config.retention, now=time.time())
         gained = waste.bytes
         remove(waste, lineage)

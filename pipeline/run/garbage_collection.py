@@ -17,7 +17,7 @@ from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.registry.versions import UnusableVersionError, list_versions, load_record
 from yt8m.components.trainer.state.done_marker import read_done
 from yt8m.pipeline.config import RetentionConfig
-from yt8m.pipeline.metadata import ArtifactFacts, ExecutionFacts, Lineage
+from yt8m.pipeline.lineage import ArtifactFacts, ExecutionFacts, Lineage
 from yt8m.pipeline.run_record import read_run_records
 from yt8m.pipeline.workspace import Layout
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
-from yt8m.pipeline.metadata import Lineage
+from yt8m.pipeline.lineage import Lineage
 from yt8m.pipeline.run.capture import Capture
+from yt8m.pipeline.run.openlineage import RunEvents
 from yt8m.pipeline.run.progress import ProgressTable, cpu_seconds, key_metric, peak_mib, reset_peak
 from yt8m.pipeline.run.signals import Interrupted, Signals
 from yt8m.pipeline.run_record import write_record
@@ -36,13 +37,14 @@ class Recorder:
         capture: Capture,
         table: ProgressTable,
         lineage: Lineage,
+        events: RunEvents,
         signals: Signals,
     ) -> None:
         self.record = record
         self.error: BaseException | None = None  # as the component raised it
         self._uris: dict[tuple[str, str], str] = {}  # of artifacts, by component and output
         self._layout, self._capture, self._table = layout, capture, table
-        self._lineage, self._signals = lineage, signals
+        self._lineage, self._signals, self._events = lineage, signals, events
         self._told = 0.0
         # Of a clock that nobody sets: for how long, not when.
         self._began = self._component_began = time.monotonic()
@@ -53,7 +55,9 @@ class Recorder:
         self._capture.to(self._layout.log(self.record.run_id, node))
         reset_peak()
         self._component_began, self._cpu_before = time.monotonic(), cpu_seconds()
-        self._put(NodeRecord(name=node, state=State.RUNNING, started=time.time()))
+        record = NodeRecord(name=node, state=State.RUNNING, started=time.time())
+        self._put(record)
+        self._events.step(record)
 
     def finished(self, node: str, *, execution_id: int, cached: bool) -> None:
         outputs = self._lineage.outputs([execution_id])
@@ -64,6 +68,8 @@ class Recorder:
             execution_id=execution_id,
             figure=key_metric(outputs),
         )
+        inputs = self._lineage.inputs([execution_id])
+        self._events.step(self.record.node(node), inputs=inputs, outputs=outputs)
 
     def failed(self, node: str, error: BaseException) -> None:
         self.error = error
@@ -72,6 +78,7 @@ class Recorder:
         if not stopped and not isinstance(error, Yt8mError):
             _log.error("%s failed", node, exc_info=error)  # to the component's own log
         self._end(node, state=state, error=_explained(error))
+        self._events.step(self.record.node(node))
 
     def ended_early(self, error: BaseException) -> None:
         """No component runs any more, though a signal came before the engine could say so."""

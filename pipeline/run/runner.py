@@ -29,9 +29,11 @@ from yt8m.pipeline.cache_keys import (
     resolve_external_inputs,
 )
 from yt8m.pipeline.config import EngineName, PipelineConfig
-from yt8m.pipeline.metadata import Lineage, connection_config, secrets
+from yt8m.pipeline.lineage import Lineage
+from yt8m.pipeline.metadata import connection_config, create_lineage, secrets
 from yt8m.pipeline.run.capture import Capture
 from yt8m.pipeline.run.finish import measured, read_outcome
+from yt8m.pipeline.run.openlineage import events_of
 from yt8m.pipeline.run.preflight import preflight
 from yt8m.pipeline.run.progress import ProgressTable
 from yt8m.pipeline.run.recorder import RUNNER_LOG, Recorder
@@ -105,18 +107,19 @@ class _Run:
             ) as capture,
             ProgressTable(capture.terminal, hidden=quiet) as table,
         ):
-            from ml_metadata import MetadataStore
-
             connection = connection_config(self.config.metadata, self.layout.database)
-            lineage = Lineage(MetadataStore(connection))
+            lineage = create_lineage(self.config.metadata, self.layout.database)
             for killed in dead:
                 _sync_metadata(lineage, killed)
+            events = events_of(self.config, record.run_id)
+            events.run(record)
             recorder = Recorder(
                 record,
                 layout=self.layout,
                 capture=capture,
                 table=table,
                 lineage=lineage,
+                events=events,
                 signals=signals,
             )
             signals.end_process_after(GRACE_S, recorder.abandon)
@@ -133,6 +136,8 @@ class _Run:
                 recorder.update(report=self._early_report(recorder))
             recorder.update(seconds=recorder.seconds)
             _sync_metadata(lineage, recorder.record)
+            events.run(recorder.record)
+            events.close()
             return recorder.record
 
     def _early_report(self, recorder: Recorder) -> str:

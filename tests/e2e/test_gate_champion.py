@@ -97,7 +97,7 @@ class Nights:
             run_key=f"night {self.count}",
             code="code",
         )
-        push(directory, self.registry, record, model_digest=record.decision["model_digest"])
+        push(directory, self.registry, record)
 
     @property
     def champion(self) -> int:

@@ -17,7 +17,7 @@ from yt8m_runs import QUICK, Command, Place, generate, yt8m
 from yt8m.components.registry.champion import find_champion
 from yt8m.components.registry.versions import in_service, load_version
 from yt8m.pipeline.config import MetadataConfig
-from yt8m.pipeline.metadata import Lineage, open_store
+from yt8m.pipeline.metadata import MlmdLineage, open_store
 from yt8m.pipeline.workspace import Layout
 
 pytestmark = pytest.mark.e2e
@@ -86,7 +86,7 @@ class Nights:
         registry = str(self.place.push)
         versions = [load_version(registry, n, verify=True) for n in self.place.versions()]
         lost = [] if versions and find_champion(registry, verify=True) else ["the champion"]
-        lineage = Lineage(open_store(MetadataConfig(), self.layout.database))
+        lineage = MlmdLineage(open_store(MetadataConfig(), self.layout.database))
         keys = {version.record.run_key for version in versions}
         records = self.place.records()
         lost += [f"a run of {key}" for key in keys - {r["run_key"] for r in records} - {""}]

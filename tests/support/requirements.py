@@ -109,6 +109,9 @@ REQUIREMENTS: dict[str, Requirement] = {
     "model_signing": Requirement(
         find=lambda: importlib.util.find_spec("model_signing"), otherwise="make sign"
     ),
+    "openlineage": Requirement(
+        find=lambda: importlib.util.find_spec("openlineage"), otherwise="make readers"
+    ),
     "flink": Requirement(
         find=flink_programs, otherwise="make flink (with Maven and a JDK; 400 MB, two minutes)"
     ),

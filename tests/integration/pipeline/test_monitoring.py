@@ -86,9 +86,17 @@ def run_record(night: int, verdict: Verdict, gap: float | None, now: float) -> R
     )
     checks = (
         Check(metric="gap", needed="gap >= 0.5", threshold=0.5, observed=0.7, lower=0.6, upper=0.8),
-        Check(metric="loss", needed="loss <= 9", threshold=9.0, is_maximum=True, observed=7.0, lower=6.0, upper=8.5),
+        Check(
+            metric="loss",
+            needed="loss <= 9",
+            threshold=9.0,
+            is_maximum=True,
+            observed=7.0,
+            lower=6.0,
+            upper=8.5,
+        ),
         Check(metric="gap", slice='n="5\\+"', needed="change", applied=False),
-    )  # fmt: skip
+    )
     return RunRecord(
         run_id=f"{night:02}",
         started=now,

@@ -13,7 +13,7 @@ from requirements import program
 from tiny_pipeline import create_tiny_pipeline
 
 from yt8m.pipeline.config import MetadataConfig, MySqlConfig
-from yt8m.pipeline.metadata import Lineage, check_metadata, connection_config, open_store
+from yt8m.pipeline.metadata import MlmdLineage, check_metadata, connection_config, open_store
 
 pytestmark = pytest.mark.needs("mariadbd")
 PASSWORD = "quite secret"
@@ -86,7 +86,7 @@ def test_a_pipeline_runs_and_is_cached_with_its_metadata_on_the_server(tmp_path,
         pipeline = create_tiny_pipeline(tmp_path)
         pipeline.metadata_connection_config = connection_config(config, tmp_path / "unused.db")
         run_pipeline(pipeline, run_id=run_id, engine="beam", observer=Silent())
-    known = Lineage(open_store(config, tmp_path / "unused.db"))
+    known = MlmdLineage(open_store(config, tmp_path / "unused.db"))
     known.note("two", {"verdict": "pushed"})
     assert all(known.executions(run_id) for run_id in ("one", "two"))
     assert [e.state for e in known.executions("two")] == ["CACHED", "CACHED"]

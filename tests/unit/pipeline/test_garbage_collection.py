@@ -13,7 +13,7 @@ from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.registry.push import push
 from yt8m.components.trainer.state.done_marker import Done, mark_done
 from yt8m.pipeline.config import MetadataConfig, RetentionConfig
-from yt8m.pipeline.metadata import RUN_CONTEXT, Lineage, connection_config
+from yt8m.pipeline.metadata import RUN_CONTEXT, MlmdLineage, connection_config
 from yt8m.pipeline.run.garbage_collection import find_waste, remove
 from yt8m.pipeline.run_record import begin_record
 from yt8m.pipeline.workspace import Layout
@@ -29,7 +29,7 @@ class Root:
         self.layout = Layout(folder)
         folder.mkdir(exist_ok=True)
         self.store = MetadataStore(connection_config(MetadataConfig(), self.layout.database))
-        self.lineage = Lineage(self.store)
+        self.lineage = MlmdLineage(self.store)
         self.kinds = {
             "run": self.store.put_context_type(mlmd.ContextType(name=RUN_CONTEXT)),
             "node": self.store.put_execution_type(mlmd.ExecutionType(name="Trainer")),

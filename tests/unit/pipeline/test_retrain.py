@@ -11,7 +11,7 @@ from records import make_dataset
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.example_gen.sources import source_digest
 from yt8m.pipeline.config import MetadataConfig
-from yt8m.pipeline.metadata import RUN_CONTEXT, Lineage, connection_config
+from yt8m.pipeline.metadata import RUN_CONTEXT, MlmdLineage, connection_config
 from yt8m.pipeline.presets import load_config
 from yt8m.pipeline.retraining.retrain import find_new_data, retraining_config, windowed
 from yt8m.pipeline.run.prometheus import write_metrics
@@ -38,7 +38,7 @@ def remember(tmp_path, config, *, verdict="pushed", run_id="one"):
     type_id = store.put_context_type(kind, can_add_fields=True)
     store.put_contexts([metadata_store_pb2.Context(type_id=type_id, name=run_id)])
     digest = source_digest(config.data)
-    Lineage(store).note(run_id, {"verdict": verdict, "source_digest": digest})
+    MlmdLineage(store).note(run_id, {"verdict": verdict, "source_digest": digest})
 
 
 def spanned(config, span):

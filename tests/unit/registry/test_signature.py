@@ -9,7 +9,7 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -346,7 +346,7 @@ def files(version: Path) -> list[Path]:
 
 
 @pytest.fixture
-def copied(tmp_path: Path, signed: Path) -> Iterator[Callable[[], Path]]:
+def copied(tmp_path: Path, signed: Path) -> Callable[[], Path]:
     """Call it for a registry that may be changed."""
 
     def copy() -> Path:
@@ -354,7 +354,7 @@ def copied(tmp_path: Path, signed: Path) -> Iterator[Callable[[], Path]]:
         shutil.rmtree(place, ignore_errors=True)
         return Path(shutil.copytree(signed, place))
 
-    yield copy
+    return copy
 
 
 @pytest.mark.parametrize("name", TAMPERINGS_BY_NAME)

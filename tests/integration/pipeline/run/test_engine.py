@@ -8,7 +8,7 @@ import pytest
 from apache_beam.options.pipeline_options import StandardOptions
 from tiny_pipeline import FAIL, INTERRUPT, SHOW_BEAM, create_tiny_pipeline
 
-from yt8m.pipeline.metadata import Lineage
+from yt8m.pipeline.metadata import MlmdLineage
 from yt8m.pipeline.run.engine import run_pipeline
 from yt8m.pipeline.run.signals import Interrupted, signals_as_errors
 
@@ -44,7 +44,7 @@ def run(root, engine, run_id, **options):
 def lineage(root):
     from ml_metadata import MetadataStore
 
-    return Lineage(MetadataStore(create_tiny_pipeline(root).metadata_connection_config))
+    return MlmdLineage(MetadataStore(create_tiny_pipeline(root).metadata_connection_config))
 
 
 @pytest.fixture(params=["beam", "local"])

@@ -10,7 +10,7 @@ import pytest
 
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
 from yt8m.components.trainer.cluster.stop_signal import StopSignal
-from yt8m.pipeline.metadata import Lineage
+from yt8m.pipeline.metadata import MlmdLineage
 from yt8m.pipeline.run.capture import Capture
 from yt8m.pipeline.run.progress import ProgressTable
 from yt8m.pipeline.run.recorder import Recorder
@@ -29,7 +29,7 @@ def recorder_of(layout, terminal):
         Capture(layout.log("one", "runner")) as capture,
         ProgressTable(terminal) as table,
     ):
-        nothing = Lineage(store=None)  # of no use before a component ends
+        nothing = MlmdLineage(store=None)  # of no use before a component ends
         yield Recorder(
             RUN, layout=layout, capture=capture, table=table, lineage=nothing, signals=signals
         )
