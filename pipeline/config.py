@@ -97,11 +97,11 @@ class OpenLineageConfig(ConfigNode):
 
     # Address that events are posted to, e.g. http://marquez:5000/api/v1/lineage; empty: none.
     url: Annotated[
-        str, matches(r"|https?://.+", "an address beginning with http:// or https://")
+        str, matches(r"|https?://[^@\s]+", "http://... or https://..., without a login")
     ] = ""
     file: Annotated[str, OutputPath()] = ""  # file that gets a line for each event; empty: none
     namespace: Annotated[str, not_empty("a name")] = "yt8m"  # OpenLineage's namespace of the jobs
-    # Seconds that a run waits at its end for events that are under way, in each place.
+    # Seconds that a run waits at its end, at most, for events that are under way.
     timeout_s: PositiveFloat = 5.0
     # The environment variable that holds the token for the address, where it wants one.
     token_env: str = "YT8M_OPENLINEAGE_TOKEN"

@@ -11,8 +11,8 @@ from yt8m.pipeline.config import PipelineConfig
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.roles import FilePath, fields_with
 
-# `work_dir` stands for the first; pods have no use for the second.
-_NOT_IN_PODS = ("root", "retrain.metrics_file")
+# `work_dir` stands for the first; pods have no use for the others.
+_NOT_IN_PODS = ("root", "retrain.metrics_file", "openlineage.file")
 
 
 def check_paths(config: PipelineConfig, platform: PlatformConfig) -> None:

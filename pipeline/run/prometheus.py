@@ -186,11 +186,9 @@ def _by(label: str, values: Mapping[str, float]) -> Samples:
 
 
 def _family(name: str, help_: str, labels: Mapping[str, str], samples: Samples) -> str:
-    lines = [
-        f"{name}{{{_labels({**labels, **more})}}} {_number(value)}\n"
-        for more, value in samples
-        if value is not None
-    ]
+    # Of two samples with the same labels the last: the collector refuses a file that repeats one.
+    values = {_labels({**labels, **more}): value for more, value in samples if value is not None}
+    lines = [f"{name}{{{text}}} {_number(value)}\n" for text, value in values.items()]
     kind = "counter" if name.endswith("_total") else "gauge"
     return f"# HELP {name} {help_}\n# TYPE {name} {kind}\n{''.join(lines)}" if lines else ""
 

@@ -15,7 +15,9 @@ from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import (
     EXIT_DONE,
     EXIT_HELD_BACK,
+    EXIT_INTERRUPTED,
     EXIT_NOTHING_NEW,
+    EXIT_TERMINATED,
     EXIT_USER,
     ConfigError,
 )
@@ -29,6 +31,7 @@ class Outcome(enum.Enum):
     UP_TO_DATE = "up_to_date"
     HELD_BACK = "held_back"
     NOTHING_NEW = "nothing_new"
+    STOPPED = "stopped"  # by Ctrl-C or SIGTERM: neither a success nor a failure
     USER_ERROR = "user_error"
     FAILED = "failed"
 
@@ -41,6 +44,8 @@ _OUTCOMES: Mapping[int, Outcome] = {
     EXIT_DONE: Outcome.PUSHED,
     EXIT_HELD_BACK: Outcome.HELD_BACK,
     EXIT_NOTHING_NEW: Outcome.NOTHING_NEW,
+    EXIT_INTERRUPTED: Outcome.STOPPED,
+    EXIT_TERMINATED: Outcome.STOPPED,
     EXIT_USER: Outcome.USER_ERROR,
 }
 
@@ -69,14 +74,15 @@ class RetrainStatus(JsonFile):
         if outcome is Outcome.PUSHED and run and run.verdict is Verdict.UP_TO_DATE:
             outcome = Outcome.UP_TO_DATE
         pushed, failed = outcome is Outcome.PUSHED, outcome.is_failure
+        succeeded = not failed and outcome is not Outcome.STOPPED
         count = self.outcomes.get(outcome.value, 0) + 1
         return dataclasses.replace(
             self,
             last_end=now,
             last_exit_code=exit_code,
-            last_success=self.last_success if failed else now,
+            last_success=now if succeeded else self.last_success,
             last_push=now if pushed else self.last_push,
-            failures=self.failures + 1 if failed else 0,
+            failures=0 if succeeded else self.failures + failed,
             held_back=0
             if outcome in (Outcome.PUSHED, Outcome.UP_TO_DATE)
             else self.held_back + (outcome is Outcome.HELD_BACK),

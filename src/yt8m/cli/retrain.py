@@ -39,6 +39,7 @@ from yt8m.schemas.errors import (
     EXIT_DONE,
     EXIT_FAILED,
     EXIT_HELD_BACK,
+    EXIT_INTERRUPTED,
     EXIT_NOTHING_NEW,
     UserError,
     Yt8mError,
@@ -65,6 +66,9 @@ def _counted(args: RetrainArguments, console: Console) -> int:
         code = _run_once(args, console)
     except Yt8mError as error:
         code = error.exit_code
+        raise
+    except KeyboardInterrupt:
+        code = EXIT_INTERRUPTED
         raise
     finally:
         if config.root and layout.root.is_dir():

@@ -192,6 +192,7 @@ def expression_tests(root: Path) -> Iterator[dict[str, object]]:
         }
     labels = f'pipeline="smoke", root="{root}"'
     counts = {"pushed": 3, "held_back": 3, "failed": 2, "user_error": 1, "nothing_new": 0}
+    counts |= {"up_to_date": 0, "stopped": 0}
     yield {
         "expr": "yt8m_retrain_runs_total",
         "eval_time": "228h",

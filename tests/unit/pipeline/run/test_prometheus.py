@@ -6,8 +6,10 @@ import pytest
 
 from yt8m.components.artifacts.decision import Check
 from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.artifacts.run_record import RunRecord
 from yt8m.pipeline.run.prometheus import margin, metrics_text
 from yt8m.pipeline.run.retrain_status import Outcome, RetrainStatus
+from yt8m.schemas.errors import EXIT_INTERRUPTED, EXIT_TERMINATED
 
 
 @pytest.mark.parametrize(
@@ -33,6 +35,20 @@ def test_a_margin_is_positive_where_the_threshold_is_kept(is_maximum, expected):
 def test_what_was_not_observed_has_no_margin():
     assert margin(Check(metric="gap", needed="", threshold=0.5)) == Estimate()
     assert margin(Check(metric="gap", needed="", observed=0.5)) == Estimate()
+
+
+@pytest.mark.parametrize("code", [EXIT_INTERRUPTED, EXIT_TERMINATED])
+def test_a_retraining_that_a_signal_ended_neither_failed_nor_succeeded(code):
+    before = RetrainStatus(failures=2, held_back=1, last_success=5.0)
+    after = before.ended(code, None, now=9.0)
+    assert after.outcomes == {"stopped": 1}
+    assert (after.failures, after.held_back, after.last_success) == (2, 1, 5.0)
+
+
+def test_no_series_is_written_twice():
+    twice = (Check(metric="gap", needed="gap >= 0.5", threshold=0.5, observed=0.7),) * 2
+    run = RunRecord(run_id="a", started=1.0, checks=twice)
+    assert metrics_text({}, None, run, None).count("yt8m_gate_margin{") == 1
 
 
 def test_every_outcome_is_counted_from_the_start_so_that_rates_are_right():

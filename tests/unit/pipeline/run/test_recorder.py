@@ -10,8 +10,10 @@ import pytest
 
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
 from yt8m.components.trainer.cluster.stop_signal import StopSignal
+from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.metadata import MlmdLineage
 from yt8m.pipeline.run.capture import Capture
+from yt8m.pipeline.run.openlineage import events_of
 from yt8m.pipeline.run.progress import ProgressTable
 from yt8m.pipeline.run.recorder import Recorder
 from yt8m.pipeline.run.signals import signals_as_errors
@@ -31,7 +33,13 @@ def recorder_of(layout, terminal):
     ):
         nothing = MlmdLineage(store=None)  # of no use before a component ends
         yield Recorder(
-            RUN, layout=layout, capture=capture, table=table, lineage=nothing, signals=signals
+            RUN,
+            layout=layout,
+            capture=capture,
+            table=table,
+            lineage=nothing,
+            events=events_of(PipelineConfig(), "one"),
+            signals=signals,
         )
 
 
