@@ -48,7 +48,7 @@ MLFLOW = ["mlflow-skinny>=2.14", "sqlalchemy>=2", "alembic>=1.10"]
 # Foreign readers of what we write, for tests alone: beside the environment, as MLflow is.
 READERS = ["huggingface_hub>=1", "openlineage-python>=1.40"]
 # Signatures of versions: beside the environment, as MLflow is.
-SIGN = ["model-signing>=1.1,<2"]
+SIGN = ["model-signing>=1.1,<2", "pyOpenSSL>=24"]  # which it imports and does not name
 DEV = [
     "pytest>=8",
     "pytest-xdist>=3.5",

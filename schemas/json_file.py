@@ -56,7 +56,7 @@ def fields_of(text: str, form: int = FORMAT) -> dict[str, Any]:
 
 def stamp(form: int = FORMAT) -> dict[str, Any]:
     """The entries by which a file says its format and its writer."""
-    return {_FORMAT: form, _WRITER: writer()}
+    return {_FORMAT: form, _WRITER: own_version()}
 
 
 def check_stamp(entries: Mapping[str, Any], form: int = FORMAT) -> None:
@@ -65,7 +65,7 @@ def check_stamp(entries: Mapping[str, Any], form: int = FORMAT) -> None:
     if not isinstance(there, int) or there > form:
         writer = f"yt8m {entries.get(_WRITER, 'of a newer version')}"
         raise NewerFormatError(
-            f"{writer} wrote it, in format {there!r}; this yt8m {writer()} reads format "
+            f"{writer} wrote it, in format {there!r}; this yt8m {own_version()} reads format "
             f"{form}. Use {writer} or newer"
         )
 
@@ -80,5 +80,5 @@ def reading(path: object) -> Iterator[None]:
 
 
 @functools.cache
-def writer() -> str:
+def own_version() -> str:
     return version(_DISTRIBUTION)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from yt8m.components.artifacts.version_record import VersionRecord
-from yt8m.schemas.json_file import writer
+from yt8m.schemas.json_file import own_version
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "https://slsa.dev/provenance/v1"
@@ -39,7 +39,7 @@ def provenance(record: VersionRecord) -> str:
                 "resolvedDependencies": [*_dependencies(record)],
             },
             "runDetails": {
-                "builder": {"id": _BUILDER, "version": {"yt8m": writer()}},
+                "builder": {"id": _BUILDER, "version": {"yt8m": own_version()}},
                 "metadata": {"invocationId": record.run_key, "finishedOn": record.created},
                 "byproducts": [
                     _byproduct("gate decision", record.decision),

@@ -27,7 +27,7 @@ from yt8m.components import storage
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
 from yt8m.pipeline.config import OpenLineageConfig, PipelineConfig
 from yt8m.pipeline.lineage import ArtifactFacts
-from yt8m.schemas.json_file import writer
+from yt8m.schemas.json_file import own_version
 
 PRODUCER = "urn:yt8m"
 SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
@@ -121,7 +121,7 @@ class EventBuilder:
             "1-1-1/ProcessingEngineRunFacet",
             version=version("tfx"),
             name="TFX",
-            openlineageAdapterVersion=writer(),
+            openlineageAdapterVersion=own_version(),
         )
         job_type = _facet(
             "2-0-4/JobTypeJobFacet",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from key_pairs import KeyPair
 from registry_models import fake_model, push_fake
 from tfx.dsl.components.common.importer import Importer
 from tfx.orchestration import metadata
@@ -21,8 +22,11 @@ from yt8m.components.baseline.config import BaselineChoice, BaselineConfig
 from yt8m.components.pusher.component import Pusher
 from yt8m.components.pusher.config import PusherConfig
 from yt8m.components.pusher.record import create_record
+from yt8m.components.registry.config import RegistryConfig
 from yt8m.components.registry.digests import model_digest
 from yt8m.components.registry.registry_digest import registry_digest
+from yt8m.components.registry.signature import Trust, UnsignedVersionError
+from yt8m.components.registry.verify import verify_version
 from yt8m.components.registry.versions import (
     DamagedVersionError,
     list_versions,
@@ -44,6 +48,7 @@ class World:
         self.push_dir = tmp_path / "push"
         fake_model(tmp_path / "model" / "Format-Serving")
         self.scored = ""  # the digest that the Evaluator wrote
+        self.registry = RegistryConfig()
         self.store = metadata.sqlite_metadata_connection_config(str(tmp_path / "metadata.db"))
 
     def run(self, *, blessed: bool, baseline: BaselineConfig | None = None) -> None:
@@ -59,6 +64,7 @@ class World:
         (blessing_dir / "decision.json").write_text(json.dumps(decision))
         found = Baseline(
             config=baseline or BaselineConfig(),
+            registry=self.registry,
             push_dir=str(self.push_dir),
             registry_digest=registry_digest(str(self.push_dir)),
         )
@@ -71,6 +77,7 @@ class World:
         )
         pusher = Pusher(
             config=PusherConfig(),
+            registry=self.registry,
             model=model.outputs["result"],
             model_blessing=blessing.outputs["result"],
             push_dir=str(self.push_dir),
@@ -198,6 +205,32 @@ def test_a_model_that_was_exchanged_after_its_blessing_is_refused(world: World) 
     with pytest.raises(UserError, match="is not the model that was blessed"):
         world.run(blessed=True)
     assert list_versions(str(world.push_dir)) == (1,)
+
+
+@pytest.mark.needs("model_signing")
+def test_a_push_signs_a_baseline_must_be_signed_and_the_keys_secrets_are_nowhere(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    monkeypatch.setenv("YT8M_SIGNING_PASSWORD", "correct horse")
+    pair = KeyPair(world.root, "models", password="correct horse")
+    world.registry = RegistryConfig(
+        signing_key=str(pair.secret), trusted_key=str(pair.public), require_signature=True
+    )
+    world.run(blessed=True)
+    assert verify_version(str(world.push_dir), 1, Trust(key=str(pair.public))).signed
+    (world.root / "model" / "Format-Serving" / "saved_model.pb").write_bytes(b"another")
+    world.run(blessed=True)
+    assert verify_version(str(world.push_dir), 2, Trust(key=str(pair.public))).signed
+
+    push_fake(world.root, world.push_dir)
+    with pytest.raises(UnsignedVersionError, match=r"version 3 .* no signature"):
+        world.run(blessed=True)
+    written = [caplog.text.encode()]
+    written += [file.read_bytes() for file in world.root.rglob("*") if file.is_file()]
+    secrets = (b"correct horse", pair.secret.read_bytes().splitlines()[1])
+    (leaked,) = [text for text in written if any(secret in text for secret in secrets)]
+    assert leaked == pair.secret.read_bytes()
 
 
 def test_a_registry_whose_versions_are_all_damaged_stops_the_run(world: World) -> None:

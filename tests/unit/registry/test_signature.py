@@ -16,14 +16,9 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import (
-    BestAvailableEncryption,
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    PublicFormat,
-)
+from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
+from key_pairs import KeyPair
 from registry_models import blessed_record, fake_model, push_fake
 
 from yt8m.components.artifacts.version_record import (
@@ -51,25 +46,6 @@ pytestmark = pytest.mark.needs("model_signing")
 
 PASSWORD = "correct horse battery staple"
 TAMPERINGS = 1000
-
-
-class KeyPair:
-    """A new EC key, as files."""
-
-    def __init__(self, place: Path, name: str, *, password: str = "") -> None:
-        self.private_key = ec.generate_private_key(ec.SECP256R1())
-        encryption = BestAvailableEncryption(password.encode()) if password else NoEncryption()
-        self.secret, self.public = place / f"{name}.key", place / f"{name}.pub"
-        self.secret.write_bytes(
-            self.private_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
-        )
-        self.public.write_bytes(
-            self.private_key.public_key().public_bytes(
-                Encoding.PEM, PublicFormat.SubjectPublicKeyInfo
-            )
-        )
-        self.signer = Signer(key=str(self.secret), password=password)
-        self.trust = Trust(key=str(self.public))
 
 
 @pytest.fixture(scope="module")
