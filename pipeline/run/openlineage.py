@@ -8,6 +8,7 @@ end of the run waits `timeout_s` at most. What is not delivered is a warning.
 from __future__ import annotations
 
 import datetime
+import functools
 import http.client
 import json
 import logging
@@ -119,7 +120,7 @@ class EventBuilder:
     ) -> Event:
         engine = _facet(
             "1-1-1/ProcessingEngineRunFacet",
-            version=version("tfx"),
+            version=_tfx_version(),
             name="TFX",
             openlineageAdapterVersion=own_version(),
         )
@@ -154,6 +155,11 @@ class EventBuilder:
         """The same for every event of the step, or of the run where it is empty."""
         name = json.dumps([self.namespace, self.root, self.run_id, step])
         return str(uuid.uuid5(uuid.NAMESPACE_URL, name))
+
+
+@functools.cache
+def _tfx_version() -> str:
+    return version("tfx")
 
 
 def _dataset(artifact: ArtifactFacts) -> dict[str, Any]:

@@ -1,13 +1,15 @@
 """`yt8m retrain --cron` and `yt8m status`, as they are typed: refusals, and health."""
 
+import contextlib
 import json
 
 import pytest
 from records import make_dataset
 
 from yt8m.cli.main import run
-from yt8m.pipeline.run.retrain_status import RetrainStatus, write_status
+from yt8m.pipeline.run.retrain_status import RetrainStatus, read_status, write_status
 from yt8m.pipeline.workspace import Layout, run_lock
+from yt8m.schemas.errors import Terminated, UserError
 
 
 @pytest.fixture
@@ -53,6 +55,29 @@ def test_a_second_schedule_on_a_root_is_refused(words, tmp_path, capsys):
     said = capsys.readouterr().err
     assert "is in use: process" in said
     assert "a root has one, so stop it first" in said
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome", "failures"),
+    [
+        (KeyboardInterrupt(), "stopped", 0),
+        (Terminated("SIGTERM"), "stopped", 0),
+        (UserError("no such data"), "user_error", 1),
+        (RuntimeError("no memory"), "failed", 1),
+    ],
+)
+def test_a_single_retraining_counts_as_what_it_came_to(
+    words, tmp_path, monkeypatch, error, outcome, failures
+):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr("yt8m.cli.retrain._run_once", fail)
+    (tmp_path / "root").mkdir()
+    with contextlib.suppress(KeyboardInterrupt, RuntimeError, SystemExit):
+        run(words)
+    status = read_status(Layout(tmp_path / "root"))
+    assert (status.outcomes, status.failures) == ({outcome: 1}, failures)
 
 
 STATUS = RetrainStatus(

@@ -21,6 +21,7 @@ from cryptography.x509.oid import NameOID
 from key_pairs import KeyPair
 from registry_models import blessed_record, fake_model, push_fake
 
+from yt8m.cli.main import run
 from yt8m.components.artifacts.version_record import (
     CARD_FILE,
     RECORD_FILE,
@@ -410,3 +411,23 @@ def test_no_file_and_no_text_of_a_signer_holds_its_secrets(
         signer.sign("1", {})
     assert body not in str(raised.value)
     assert raised.value.__suppress_context__
+
+
+def test_the_commands_verify_sign_and_refuse(
+    tmp_path: Path, keys: KeyPair, capsys: pytest.CaptureFixture[str]
+) -> None:
+    registry = str(tmp_path / "push")
+    push_fake(tmp_path, tmp_path / "push")
+    verify = ["models", "verify", "--push", registry, "--key", str(keys.public)]
+    rollback_to = ["models", "rollback", "--push", registry, "--signing-key", str(keys.secret)]
+
+    assert run(verify) == 2
+    assert "no signature" in capsys.readouterr().out
+    assert run([*rollback_to, "1", "--key", str(keys.public)]) == 2
+    assert "no signature" in capsys.readouterr().err
+    assert run([*rollback_to, "1"]) == 0
+    capsys.readouterr()
+    assert run([*verify, "2"]) == 0
+    assert capsys.readouterr().out.startswith("version 2: verified, signed")
+    assert run(["models", "verify", "--push", registry, "--key", str(tmp_path / "absent")]) == 2
+    assert "cannot verify" in capsys.readouterr().err
