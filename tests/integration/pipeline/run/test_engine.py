@@ -107,6 +107,8 @@ def test_lineage_tells_what_a_run_made_and_keeps_notes(tmp_path):
     assert numbers.outputs[0].key == "numbers"
     assert numbers.outputs[0].properties["records"] == 4
     assert tmp_path / "artifacts" in Path(total.outputs[0].uri).parents
+    assert known.inputs([numbers.execution_id]) == ()
+    assert known.inputs([total.execution_id]) == numbers.outputs
     known.note("one", {"verdict": "pushed", "version": 3, "gap": 0.5, "baseline": None})
     assert list(known.notes()) == [("one", {"verdict": "pushed", "version": 3, "gap": 0.5})]
 
