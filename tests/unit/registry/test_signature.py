@@ -126,7 +126,7 @@ def test_model_signings_own_program_accepts_a_version_and_no_changed_one(
 ) -> None:
     version = tmp_path / "2"
     shutil.copytree(signed / "2", version)
-    command = ("verify", "key", "--public-key", keys.public)
+    command = ("verify", "key", "--public_key", keys.public)
 
     accepted = foreign_program(*command, "--signature", version / SIGNATURE_FILE, version)
     assert accepted.returncode == 0, accepted.stderr
