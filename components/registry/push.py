@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from yt8m.components import storage
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.version_record import (
-    STATEMENT_FILE,
+    SIGNATURE_FILE,
     STATISTICS_DIR,
     WRITTEN_FILES,
     FileRecord,
@@ -289,7 +289,7 @@ def _held_already(
         return None
     if version is None or version.record.given_files != record.given_files:
         return None
-    if signed and STATEMENT_FILE not in version.record.files:
+    if signed and not storage.exists(storage.join(version.path, SIGNATURE_FILE)):
         return None
     return version if version.record.blessed or not record.blessed else None
 

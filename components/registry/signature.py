@@ -18,7 +18,11 @@ from yt8m.components import storage
 from yt8m.components.artifacts.version_record import SIGNATURE_FILE
 from yt8m.components.registry.config import PASSWORD_ENV, RegistryConfig
 from yt8m.components.registry.digests import file_sha256
-from yt8m.components.registry.versions import UnusableVersionError, Version
+from yt8m.components.registry.versions import (
+    UnreadableVersionError,
+    UnusableVersionError,
+    Version,
+)
 from yt8m.schemas.errors import UserError
 
 if TYPE_CHECKING:
@@ -148,17 +152,18 @@ def signature_problems(path: str, trust: Trust) -> Iterator[str]:
         if links:
             yield from (f"{link.relative_to(local.parent)} is a link" for link in links)
             return
-    signature_file = storage.join(path, SIGNATURE_FILE)
     try:
-        signature = storage.read_text(signature_file)
+        signature = storage.read_text(storage.join(path, SIGNATURE_FILE))
+        names = [name for name in storage.walk_files(path) if name != SIGNATURE_FILE]
+        digests = {name: file_sha256(storage.join(path, name)) for name in names}
     except FileNotFoundError:
         yield f"it has no signature ({SIGNATURE_FILE})"
         return
     except UnicodeDecodeError as error:
         yield f"{SIGNATURE_FILE} is no text ({error})"
         return
-    names = [name for name in storage.walk_files(path) if name != SIGNATURE_FILE]
-    digests = {name: file_sha256(storage.join(path, name)) for name in names}
+    except OSError as error:  # which says nothing about the content
+        raise UnreadableVersionError(f"{path} cannot be read now: {error}") from error
     try:
         trust.check(signature, path.rpartition("/")[2], digests)
     except ValueError as error:

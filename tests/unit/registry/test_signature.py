@@ -371,6 +371,8 @@ def test_a_rollback_to_the_newest_version_signs_it_and_one_to_a_signed_one_signs
     ]
     assert again.record.model_digest == first.record.model_digest
     assert rollback(registry, 4, signer=keys.signer).number == 4  # signed already
+    (Path(again.path) / SIGNATURE_FILE).unlink()
+    assert rollback(registry, 4, signer=keys.signer).number == 5
 
 
 def test_another_key_and_another_password_are_named_before_a_run(
