@@ -45,8 +45,8 @@ def verify_version(push_dir: str, number: int, trust: Trust | None = None) -> Ve
     try:
         record = load_record(push_dir, number)
     except ForeignVersionError as error:
-        problems = (str(error),) if trust else ()
-        return Verification(number=number, foreign=True, problems=problems)
+        unsigned = (str(error),) if trust else ()
+        return Verification(number=number, foreign=True, problems=unsigned)
     except NewerFormatError as error:
         return Verification(number=number, newer=str(error))
     except DamagedVersionError as error:

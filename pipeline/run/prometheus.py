@@ -17,7 +17,7 @@ from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.registry.versions import in_service, load_record
 from yt8m.pipeline.config import PipelineConfig
-from yt8m.pipeline.run.retrain_status import Outcome, RetrainStatus, read_status
+from yt8m.pipeline.run.retrain_status import RetrainOutcome, RetrainStatus, read_status
 from yt8m.pipeline.run_record import read_run_records
 from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import Yt8mError
@@ -107,7 +107,7 @@ def _of_schedule(status: RetrainStatus) -> Iterator[tuple[str, str, Samples]]:
     yield (
         "retrain_runs_total",
         "Retrainings by outcome; retries are part of one",
-        (({"outcome": o.value}, status.outcomes.get(o.value, 0)) for o in Outcome),
+        (({"outcome": o.value}, status.outcomes.get(o.value, 0)) for o in RetrainOutcome),
     )
 
 

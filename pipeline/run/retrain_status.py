@@ -24,7 +24,7 @@ from yt8m.schemas.errors import (
 from yt8m.schemas.json_file import JsonFile
 
 
-class Outcome(enum.Enum):
+class RetrainOutcome(enum.Enum):
     """What a retraining came to, its retries included."""
 
     PUSHED = "pushed"
@@ -37,16 +37,16 @@ class Outcome(enum.Enum):
 
     @property
     def is_failure(self) -> bool:
-        return self in (Outcome.USER_ERROR, Outcome.FAILED)
+        return self in (RetrainOutcome.USER_ERROR, RetrainOutcome.FAILED)
 
 
-_OUTCOMES: Mapping[int, Outcome] = {
-    EXIT_DONE: Outcome.PUSHED,
-    EXIT_HELD_BACK: Outcome.HELD_BACK,
-    EXIT_NOTHING_NEW: Outcome.NOTHING_NEW,
-    EXIT_INTERRUPTED: Outcome.STOPPED,
-    EXIT_TERMINATED: Outcome.STOPPED,
-    EXIT_USER: Outcome.USER_ERROR,
+_OUTCOMES: Mapping[int, RetrainOutcome] = {
+    EXIT_DONE: RetrainOutcome.PUSHED,
+    EXIT_HELD_BACK: RetrainOutcome.HELD_BACK,
+    EXIT_NOTHING_NEW: RetrainOutcome.NOTHING_NEW,
+    EXIT_INTERRUPTED: RetrainOutcome.STOPPED,
+    EXIT_TERMINATED: RetrainOutcome.STOPPED,
+    EXIT_USER: RetrainOutcome.USER_ERROR,
 }
 
 
@@ -70,11 +70,11 @@ class RetrainStatus(JsonFile):
 
     def ended(self, exit_code: int, run: RunRecord | None, *, now: float) -> RetrainStatus:
         """The status after a retraining that ended so; `run` is the newest one."""
-        outcome = _OUTCOMES.get(exit_code, Outcome.FAILED)
-        if outcome is Outcome.PUSHED and run and run.verdict is Verdict.UP_TO_DATE:
-            outcome = Outcome.UP_TO_DATE
-        pushed, failed = outcome is Outcome.PUSHED, outcome.is_failure
-        succeeded = not failed and outcome is not Outcome.STOPPED
+        outcome = _OUTCOMES.get(exit_code, RetrainOutcome.FAILED)
+        if outcome is RetrainOutcome.PUSHED and run and run.verdict is Verdict.UP_TO_DATE:
+            outcome = RetrainOutcome.UP_TO_DATE
+        pushed, failed = outcome is RetrainOutcome.PUSHED, outcome.is_failure
+        succeeded = not failed and outcome is not RetrainOutcome.STOPPED
         count = self.outcomes.get(outcome.value, 0) + 1
         return dataclasses.replace(
             self,
@@ -84,8 +84,8 @@ class RetrainStatus(JsonFile):
             last_push=now if pushed else self.last_push,
             failures=0 if succeeded else self.failures + failed,
             held_back=0
-            if outcome in (Outcome.PUSHED, Outcome.UP_TO_DATE)
-            else self.held_back + (outcome is Outcome.HELD_BACK),
+            if outcome in (RetrainOutcome.PUSHED, RetrainOutcome.UP_TO_DATE)
+            else self.held_back + (outcome is RetrainOutcome.HELD_BACK),
             outcomes={**self.outcomes, outcome.value: count},
         )
 

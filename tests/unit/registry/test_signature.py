@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -254,9 +255,12 @@ def write_another_record(version: Path, draw: random.Random) -> None:
     from yt8m.components.artifacts.version_record import parse_record
 
     record = parse_record((version / RECORD_FILE).read_text())
-    change = draw.choice(
-        [{"reason": f"better {draw.random()}"}, {"run_key": f"{draw.random()}"}, {"blessed": False}]
-    )
+    changes: list[dict[str, Any]] = [
+        {"reason": f"better {draw.random()}"},
+        {"run_key": f"{draw.random()}"},
+        {"blessed": False},
+    ]
+    change = draw.choice(changes)
     (version / RECORD_FILE).write_text(dataclasses.replace(record, **change).to_json())
 
 
@@ -401,6 +405,7 @@ def test_no_file_and_no_text_of_a_signer_holds_its_secrets(
     pair = KeyPair(tmp_path, "locked", password=PASSWORD)
     monkeypatch.setenv("YT8M_SIGNING_PASSWORD", PASSWORD)
     signer = signer_of(RegistryConfig(signing_key=str(pair.secret)))
+    assert signer is not None
     push_fake_signed = push(
         fake_model(tmp_path / "model"), str(tmp_path / "push"), blessed_record(), signer=signer
     )

@@ -8,7 +8,7 @@ from yt8m.components.artifacts.decision import Check
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.run_record import RunRecord
 from yt8m.pipeline.run.prometheus import margin, metrics_text
-from yt8m.pipeline.run.retrain_status import Outcome, RetrainStatus
+from yt8m.pipeline.run.retrain_status import RetrainOutcome, RetrainStatus
 from yt8m.schemas.errors import EXIT_INTERRUPTED, EXIT_TERMINATED
 
 
@@ -55,5 +55,6 @@ def test_every_outcome_is_counted_from_the_start_so_that_rates_are_right():
     lines = metrics_text({"root": "/r"}, RetrainStatus(), None, None).splitlines()
     counts = [line for line in lines if line.startswith("yt8m_retrain_runs_total")]
     assert counts == [
-        f'yt8m_retrain_runs_total{{root="/r",outcome="{outcome.value}"}} 0' for outcome in Outcome
+        f'yt8m_retrain_runs_total{{root="/r",outcome="{outcome.value}"}} 0'
+        for outcome in RetrainOutcome
     ]
