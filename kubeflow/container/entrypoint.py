@@ -90,7 +90,7 @@ def _execute(args: argparse.Namespace, beam_args: list[str], root: str) -> None:
     leave_on_volume(args.executor_class_path, executor_input, os.environ)
     report = Path(executor_input["outputs"]["outputFile"])
     draw(given_outputs, report, launcher_root=root)
-    finish_output(report, places)
+    finish_output(report, places, [key for key in outputs if outputs[key] not in _OWN_TYPES])
 
 
 def _titles(text: str) -> dict[str, str]:

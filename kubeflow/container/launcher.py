@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,12 @@ _log = logging.getLogger(__name__)
 # Where the launcher keeps a scheme's files.
 _LOCAL_ROOTS = {"gs://": "/gcs/", "s3://": "/s3/", "minio://": "/minio/"}
 _UNTYPED = ("", "system.Artifact")
-# TFX writes the artifact's id, a hash of its name, beside its path; both mean nothing outside.
-_PATH_AND_ID = ("current_model", "baseline_model")
+# TFX's paths in this pod, and hashes of names in the place of ids: they mean nothing outside, where
+# the lineage says which models were scored.
+_OF_THIS_POD = ("current_model", "current_model_id", "baseline_model", "baseline_model_id")
+# The launcher describes the store in every artifact that does not have this property, for the user
+# interface alone: a fifth of the Workflow's status (`spec/workflow_size.py`).
+_STORE = {"store_session_info": ""}
 _ARTIFACT_FIELDS = {"name", "type", "uri", "metadata", "properties", "customProperties"}
 
 
@@ -78,9 +82,10 @@ def prepare_input(
     return places
 
 
-def finish_output(output_file: Path, places: Places) -> None:
+def finish_output(output_file: Path, places: Places, passed_on: Collection[str] = ()) -> None:
     """Rewrite what TFX reports so that it holds outside of this pod, and check it.
 
+    passed_on: outputs that other tasks take. The launcher does not describe the store in these.
     Yt8mError names the outputs at which the launcher would stop, or which it would lose.
     """
     report = json.loads(output_file.read_text(encoding="utf-8"))
@@ -90,7 +95,8 @@ def finish_output(output_file: Path, places: Places) -> None:
             problems += [f"output {key}: {problem}" for problem in _find_problems(artifact, places)]
             place = places.get(artifact["uri"])
             artifact["uri"] = place.uri if place else artifact["uri"]
-            artifact["metadata"] = _portable(artifact.get("metadata", {}), places, key)
+            metadata = _portable(artifact.get("metadata", {}), places, key)
+            artifact["metadata"] = metadata | (_STORE if key in passed_on else {})
     if problems:
         raise Yt8mError("\n".join(problems))
     storage.write_text(str(output_file), json.dumps(report, allow_nan=False))
@@ -109,19 +115,12 @@ def _portable(metadata: Mapping[str, Any], places: Places, key: str) -> dict[str
     """Without null and NaN, at which the launcher stops, and without paths of this pod."""
     kept: dict[str, Any] = {}
     for name, value in metadata.items():
-        if value is None:  # a property that was never set
+        if value is None or name in _OF_THIS_POD:  # the former: a property that was never set
             continue
         if isinstance(value, float) and not math.isfinite(value):
             _log.warning("output %s: %s is %s; recorded as text", key, name, value)
             value = str(value)
         kept[name] = _outside(value, places) if isinstance(value, str) else value
-    for model in _PATH_AND_ID:
-        identifier = f"{model}_id"
-        place = places.get(str(metadata.get(model, "")))
-        if identifier in kept and place is not None and place.name.isdigit():
-            kept[identifier] = int(place.name)
-        else:
-            kept.pop(identifier, None)
     return kept
 
 

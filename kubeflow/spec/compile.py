@@ -141,7 +141,9 @@ def compile_pipeline(pipeline: Pipeline, target: Target) -> Spec:
     promote(spec, {step.id: step.parameters_with(RunTime) for step in steps})
     _pass_gate_values(spec)
     _pass_types(spec)
-    _shorten(spec)
+    _spare_beam_arguments(spec, pipeline)
+    _shorten_types(spec)
+    shorten_parameters(spec)
     add_visualizations(spec)  # after the types: TFX is to know nothing of them
     # A cached result does not show what is outside: last night's data again.
     _forbid_caching(spec, [step.id for step in steps if step.parameters_with(Outside)])
@@ -285,17 +287,34 @@ def _titles(definitions: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield key, yaml.safe_load(declared["artifactType"]["instanceSchema"])["title"]
 
 
-def _shorten(spec: Mapping[str, Any]) -> None:
-    """Leave out what nobody reads: a Workflow's status repeats all of it (`workflow_size.py`).
+def _spare_beam_arguments(spec: Mapping[str, Any], pipeline: Pipeline) -> None:
+    """Take Beam's arguments, which TFX writes into every container, from tasks that do not use it.
 
-    Of a type Kubeflow's driver and launcher read the title alone.
+    Their executors would ignore them.
     """
+    from tfx.dsl.components.base.executor_spec import BeamExecutorSpec
+
+    for component in pipeline.components:
+        if isinstance(component.executor_spec, BeamExecutorSpec):
+            continue
+        label = spec["components"][component.id]["executorLabel"]
+        container = spec["deploymentSpec"]["executors"][label].get("container", {})
+        args = container.get("args", [])
+        args[:] = [word for word in args if word not in pipeline.beam_pipeline_args]
+
+
+def _shorten_types(spec: Mapping[str, Any]) -> None:
+    """Leave the title of each type, for Kubeflow's driver and launcher read nothing else."""
     for component in spec["components"].values():
         for side in ("input", "output"):
             definitions = component.get(f"{side}Definitions", {})
             for key, title in _titles(definitions):
                 declared = definitions["artifacts"][key]["artifactType"]
                 declared["instanceSchema"] = f"title: {title}\n"
+
+
+def shorten_parameters(spec: Mapping[str, Any]) -> None:
+    """Write constants in fewer bytes: a Workflow's status repeats them (`workflow_size.py`)."""
     for task in spec["root"]["dag"]["tasks"].values():
         for given in task.get("inputs", {}).get("parameters", {}).values():
             constant = given.get("runtimeValue", {}).get("constant")

@@ -19,22 +19,12 @@ _DRIVERS = 2  # the driver and its attempt have what the patch is made of
 _NODES_OF_ALL = 6  # the graph, its driver and the entry point, with their attempts
 _NODE_BYTES = 1550  # of what each node has besides
 _UUID = "00000000-0000-4000-8000-000000000000"
-# What the driver says of a store with credentials of its own, and of an artifact.
-_STORE = {
-    "Provider": "s3",
-    "Params": {
-        "accessKeyKey": "access-key",
-        "disableSSL": "true",
-        "endpoint": "minio-service.kubeflow:9000",
-        "forcePathStyle": "true",
-        "fromEnv": "false",
-        "maxRetries": "5",
-        "region": "us-east-1",
-        "secretKeyKey": "secret-key",
-        "secretName": "mlpipeline-minio-artifact",
-    },
+# Properties of an artifact that one task hands to another: six of its own, on average.
+METADATA: Mapping[str, Any] = {
+    "display_name": "examples",
+    "store_session_info": "",  # left empty by `container/launcher.py`
+    **{f"property_{index}": "value" for index in range(6)},
 }
-_PROPERTIES = 6  # of an artifact, on average
 _LAUNCHER = (
     *("/kfp-launcher/launch", "--pipeline_name", "{name}", "--run_id", _UUID),
     *("--execution_id", "36", "--executor_input", "{executor_input}"),
@@ -59,9 +49,14 @@ def status_bytes(spec: Mapping[str, Any], platform: Mapping[str, Any]) -> int:
     return total
 
 
-def patch_bytes(spec: Mapping[str, Any], platform: Mapping[str, Any], task: str) -> int:
-    """The size of what the driver writes for the pod of `task`."""
-    return len(_Pod(spec, platform, task).patch())
+def patch_bytes(
+    spec: Mapping[str, Any],
+    platform: Mapping[str, Any],
+    task: str,
+    metadata: Mapping[str, Any] = METADATA,
+) -> int:
+    """The size of what the driver writes for the pod of `task`, whose inputs have `metadata`."""
+    return len(_Pod(spec, platform, task).patch(metadata))
 
 
 def _stored(text: str) -> int:
@@ -86,10 +81,11 @@ class _Pod:
         pods = platform.get("platforms", {}).get("kubernetes", {}).get("deploymentSpec", {})
         self.kubernetes: Mapping[str, Any] = pods.get("executors", {}).get(label, {})
 
-    def patch(self) -> str:
+    def patch(self, metadata: Mapping[str, Any] = METADATA) -> str:
+        given = _executor_input(self._spec, self._task, self.component, metadata)
         texts = {
             "{name}": self._spec["pipelineInfo"]["name"],
-            "{executor_input}": _compact(_executor_input(self._spec, self._task, self.component)),
+            "{executor_input}": _compact(given),
             "{component}": _compact(self.component),
         }
         container = {
@@ -104,7 +100,10 @@ class _Pod:
 
 
 def _executor_input(
-    spec: Mapping[str, Any], name: str, component: Mapping[str, Any]
+    spec: Mapping[str, Any],
+    name: str,
+    component: Mapping[str, Any],
+    metadata: Mapping[str, Any],
 ) -> dict[str, Any]:
     inputs = spec["root"]["dag"]["tasks"][name].get("inputs", {})
     defaults = spec["root"].get("inputDefinitions", {}).get("parameters", {})
@@ -116,7 +115,7 @@ def _executor_input(
         for key, given in inputs.get("parameters", {}).items()
     }
     artifacts = {
-        key: _artifact(key, f"{place}/{given['taskOutputArtifact']['producerTask']}", _METADATA)
+        key: _artifact(key, f"{place}/{given['taskOutputArtifact']['producerTask']}", metadata)
         for key, given in inputs.get("artifacts", {}).items()
     }
     declared = component.get("outputDefinitions", {}).get("artifacts", {})
@@ -135,11 +134,6 @@ def _executor_input(
 
 
 _LOGS = {"schemaTitle": "system.Artifact", "schemaVersion": "0.0.1"}
-_METADATA = {
-    "display_name": "examples",
-    "store_session_info": _compact(_STORE),
-    **{f"property_{index}": "value" for index in range(_PROPERTIES)},
-}
 
 
 def _artifact(

@@ -6,6 +6,10 @@ import re
 import tempfile
 from pathlib import Path
 
+import yaml
+
+from yt8m.kubeflow.parameter_text import restored
+
 GOLDEN = Path(__file__).parent.parent / "golden" / "kubeflow"
 _CLUSTER = """\
 kubeflow:
@@ -58,7 +62,18 @@ def compile_case(name: str) -> str:
             words += ["--platform", str(file)]
         if run(words):
             raise RuntimeError(f"{name} does not compile")
-        return normalise(out.read_text(encoding="utf-8"))
+        return normalise(readable(out.read_text(encoding="utf-8")))
+
+
+def readable(text: str) -> str:
+    """Restore the long parameters of compiled documents, so that a diff of them can be read."""
+    head, documents = text[: text.index("components:")], list(yaml.safe_load_all(text))
+    for task in documents[0]["root"]["dag"]["tasks"].values():
+        for given in task.get("inputs", {}).get("parameters", {}).values():
+            constant = given.get("runtimeValue", {}).get("constant")
+            if isinstance(constant, str):
+                given["runtimeValue"]["constant"] = restored(constant)
+    return head + yaml.safe_dump_all(documents, sort_keys=True, width=100)
 
 
 def normalise(text: str) -> str:

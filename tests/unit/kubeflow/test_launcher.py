@@ -62,22 +62,28 @@ def test_every_artifact_that_a_driver_sends_gets_its_type_and_its_local_path(ver
 
 
 @pytest.mark.parametrize("version", RECORDS)
-def test_a_blessing_names_models_as_the_store_and_the_metadata_do(version, tmp_path):
+def test_a_blessing_has_no_path_of_its_pod_and_no_store_that_each_next_task_would_repeat(
+    version, tmp_path
+):
     """TFX writes paths of this pod, and hashes in the place of ids."""
     _, places = _prepared(version, "Evaluator")
     recorded = RECORDS[version]["Evaluator"]
     report = json.loads(json.dumps(recorded["executor_output"]))
     model = recorded["executor_input"]["inputs"]["artifacts"]["model"]["artifacts"][0]
     (blessing,) = report["artifacts"]["blessing"]["artifacts"]
+    before = dict(blessing["metadata"])
     blessing["metadata"] |= {"current_model": local_path(model["uri"]), "current_model_id": 2.1e18}
     for listed in report["artifacts"].values():  # nothing of it is in this process's file system
         listed["artifacts"][0]["uri"] = "/elsewhere"
     file = tmp_path / "output_metadata.json"
     file.write_text(json.dumps(report))
-    finish_output(file, places)
+    finish_output(file, places, ["blessing"])
     (blessing,) = json.loads(file.read_text())["artifacts"]["blessing"]["artifacts"]
-    assert blessing["metadata"]["current_model"] == model["uri"]
-    assert blessing["metadata"]["current_model_id"] == int(model["name"])
+    assert not [name for name in blessing["metadata"] if "_model" in name]
+    assert blessing["metadata"]["store_session_info"] == ""
+    assert blessing["metadata"]["blessed"] == before["blessed"]
+    (evaluation,) = json.loads(file.read_text())["artifacts"]["evaluation"]["artifacts"]
+    assert "store_session_info" not in evaluation["metadata"]  # only what is passed on
     assert not [v for v in blessing["metadata"].values() if str(v).startswith(("/s3", "/minio"))]
 
 
