@@ -22,7 +22,7 @@ from yt8m.kubeflow.config import OWN_MODULES_VARIABLE
 from yt8m.kubeflow.container.code_identity import identify_code
 from yt8m.kubeflow.container.launcher import finish_output, prepare_input
 from yt8m.kubeflow.container.references import follow, leave_on_volume
-from yt8m.kubeflow.container.run_parameters import check_gate_parameters
+from yt8m.kubeflow.container.run_parameters import check_gate_parameters, with_texts
 from yt8m.kubeflow.container.task_cache import find_cached_result
 from yt8m.kubeflow.container.training_job_trial import try_training_job
 from yt8m.kubeflow.container.visualizations import draw
@@ -63,8 +63,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _execute(args: argparse.Namespace, beam_args: list[str], root: str) -> None:
     executor_input = json.loads(args.json_serialized_invocation_args)
     task_inputs = executor_input.setdefault("inputs", {})
-    parameters = task_inputs["parameterValues"] = restored_all(
-        task_inputs.get("parameterValues", {})
+    parameters = task_inputs["parameterValues"] = with_texts(
+        restored_all(task_inputs.get("parameterValues", {}))
     )
     _check_own_modules(os.environ.get(OWN_MODULES_VARIABLE, "[]"))
     identify_code(args.executor_class_path, executor_input)

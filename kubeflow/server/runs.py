@@ -24,8 +24,7 @@ from yt8m.kubeflow.spec.spec_file import Spec, server_spec
 from yt8m.schemas.errors import EXIT_UNKNOWN, UserError, Yt8mError
 
 DEFAULT_EXPERIMENT = "yt8m"
-# Parameter of the run -> component, and the field of its configuration, which it may be left to.
-_NEEDED = {"data_root": ("ExampleGen", "root"), "push_dir": ("Pusher", "push_dir")}
+_NEEDED = ("data_root", "push_dir")
 _MOST_NAMED = 10
 # The driver of each task and the graph itself are tasks too; people ask about their own.
 _MACHINERY = ("-driver", "executor", "root")
@@ -90,10 +89,9 @@ def resolve(client: KfpClient, options: LaunchOptions, *, dry_run: bool = False)
 
 def _check_values(spec: Spec, parameters: Mapping[str, Any]) -> None:
     """What the pipeline's components would refuse, some of them only after the training."""
-    for name, (component, field) in _NEEDED.items():
+    for name in _NEEDED:
         default = spec.parameters.get(name, {}).get("defaultValue")
-        compiled = spec.component_config(component).get(field)
-        if name in spec.parameters and not (parameters.get(name) or default or compiled):
+        if name in spec.parameters and not (parameters.get(name) or default):
             raise UserError(f"--param {name}=...: give one, for none was compiled into {spec.name}")
     check_gate_parameters(parameters)
 

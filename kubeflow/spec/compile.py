@@ -19,7 +19,7 @@ from yt8m.kubeflow.config import (
     OWN_MODULES_VARIABLE,
     PlatformConfig,
 )
-from yt8m.kubeflow.container.run_parameters import GATE_PARAMETERS
+from yt8m.kubeflow.container.run_parameters import COMPILED_VALUES, GATE_PARAMETERS
 from yt8m.kubeflow.container.visualizations import add_visualizations
 from yt8m.kubeflow.parameter_text import shortened
 from yt8m.kubeflow.spec.lint import lint
@@ -139,6 +139,7 @@ def compile_pipeline(pipeline: Pipeline, target: Target) -> Spec:
     environment = {**{k: v for k, v in own.items() if v}, **target.platform.environment}
     steps = [component for component in pipeline.components if isinstance(component, Step)]
     promote(spec, {step.id: step.parameters_with(RunTime) for step in steps})
+    set_defaults(spec)
     _pass_gate_values(spec)
     _pass_types(spec)
     _spare_beam_arguments(spec, pipeline)
@@ -218,21 +219,57 @@ def _place(tasks: Mapping[str, Any], task: str, parameter: str) -> dict[str, Any
     return place
 
 
+def set_defaults(spec: Mapping[str, Any]) -> None:
+    """Give the parameters of a run the values that were compiled, and thresholds their type.
+
+    Kubeflow's form then shows what a run would take, and refuses a threshold that is no number. A
+    threshold that the gate does not have is no parameter.
+    """
+    inputs = spec["root"].get("inputDefinitions", {}).get("parameters", {})
+    tasks = spec["root"]["dag"]["tasks"]
+    for name, compiled in COMPILED_VALUES.items():
+        if name not in inputs:
+            continue
+        value = json.loads(_place(tasks, compiled.task, compiled.node)["runtimeValue"]["constant"])
+        default = value[compiled.key]
+        given = _parameters(spec, compiled.task)
+        if name not in GATE_PARAMETERS:
+            inputs[name]["defaultValue"] = inputs[name]["defaultValue"] or default
+        elif default is None:
+            del inputs[name]
+            given[name] = {"runtimeValue": {"constant": ""}}
+        else:
+            inputs[name] = {"parameterType": "NUMBER_DOUBLE", "defaultValue": float(default)}
+            _declared(spec, compiled.task)[name] = {"parameterType": "NUMBER_DOUBLE"}
+
+
+def _parameters(spec: Mapping[str, Any], task: str) -> dict[str, Any]:
+    """The parameters that a task is given."""
+    inputs = spec["root"]["dag"]["tasks"][task].setdefault("inputs", {})
+    given: dict[str, Any] = inputs.setdefault("parameters", {})
+    return given
+
+
+def _declared(spec: Mapping[str, Any], task: str) -> dict[str, Any]:
+    """The parameters that a task's component declares."""
+    component = spec["components"][spec["root"]["dag"]["tasks"][task]["componentRef"]["name"]]
+    inputs = component.setdefault("inputDefinitions", {})
+    declared: dict[str, Any] = inputs.setdefault("parameters", {})
+    return declared
+
+
 def _pass_gate_values(spec: Mapping[str, Any]) -> None:
-    """Hand the gate's values to the first task, too, whose container refuses what is no number.
+    """Hand the gate's values to the first task, too, whose container refuses unreachable ones.
 
     They may be typed into Kubeflow's form, where nothing checks them before the Evaluator.
     """
-    tasks, first = spec["root"]["dag"]["tasks"], _first_task(spec)
+    first = _first_task(spec)
     known = spec["root"].get("inputDefinitions", {}).get("parameters", {})
     for name in GATE_PARAMETERS:
-        if name not in known:
-            continue
-        component = spec["components"][tasks[first]["componentRef"]["name"]]
-        declared = component.setdefault("inputDefinitions", {}).setdefault("parameters", {})
-        given = tasks[first].setdefault("inputs", {}).setdefault("parameters", {})
-        declared.setdefault(name, {"parameterType": known[name]["parameterType"]})
-        given.setdefault(name, {"componentInputParameter": name})
+        if name in known:
+            kind = {"parameterType": known[name]["parameterType"]}
+            _declared(spec, first).setdefault(name, kind)
+            _parameters(spec, first).setdefault(name, {"componentInputParameter": name})
 
 
 def _pass_backend(spec: Mapping[str, Any], backend: KubernetesBackend) -> None:

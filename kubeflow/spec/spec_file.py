@@ -51,10 +51,6 @@ class Spec:
         found: Mapping[str, Mapping[str, Any]] = inputs.get("parameters", {})
         return found
 
-    def component_config(self, component: str) -> Mapping[str, Any]:
-        """The node of the configuration that was compiled into a component."""
-        return self.constant(component, "config")
-
     def constant(self, component: str, parameter: str) -> Mapping[str, Any]:
         """The mapping that was compiled into a component's parameter; empty without one."""
         task = self.pipeline.get("root", {}).get("dag", {}).get("tasks", {}).get(component, {})

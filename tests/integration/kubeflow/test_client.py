@@ -323,17 +323,23 @@ def test_parameters_are_checked_before_anything_is_sent(client, server, spec_fil
         ([], "--param data_root"),
         (["data_root=/d"], "--param push_dir"),
         (["data_root=/d", "push_dir="], "--param push_dir"),
-        (["data_root=/d", "push_dir=/p", "gap_threshold=0,8"], "gap_threshold = '0,8': must be a"),
+        (
+            ["data_root=/d", "push_dir=/p", "gap_threshold=0,8"],
+            "gap_threshold=0,8: must be a number",
+        ),
         (["data_root=/d", "push_dir=/p", "gap_threshold=8"], "between 0 and 1"),
-        (["data_root=/d", "push_dir=/p", "gap_change_threshold=x"], "gap_change_threshold = 'x'"),
+        (["data_root=/d", "push_dir=/p", "gap_change_threshold=x"], "gap_change_threshold=x: must"),
         (["data_root=/d", "push_dir=/p", "gap_change_threshold=-1"], "every model passes"),
     ],
 )
 def test_what_would_fail_hours_later_is_refused_before_the_start(
     client, tmp_path, parameters, says
 ):
-    names = ("data_root", "push_dir", "gap_threshold", "gap_change_threshold")
-    inputs = {name: {"parameterType": "STRING", "defaultValue": ""} for name in names}
+    inputs: dict[str, object] = {
+        name: {"parameterType": "STRING", "defaultValue": ""} for name in ("data_root", "push_dir")
+    }
+    for name, default in {"gap_threshold": 0.5, "gap_change_threshold": -0.01}.items():
+        inputs[name] = {"parameterType": "NUMBER_DOUBLE", "defaultValue": default}
     file = tmp_path / "pipeline.yaml"
     file.write_text(yaml.safe_dump({**SPEC, "root": {"inputDefinitions": {"parameters": inputs}}}))
     upload(client, str(file))

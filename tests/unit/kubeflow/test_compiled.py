@@ -18,10 +18,12 @@ from yt8m.kubeflow.config import (
     Volume,
     load_platform,
 )
+from yt8m.kubeflow.container.run_parameters import with_texts
 from yt8m.kubeflow.spec.compile import (
     Target,
     adapt,
     promote,
+    set_defaults,
     shorten_parameters,
     to_yaml,
     write_spec,
@@ -240,6 +242,47 @@ def test_what_an_operator_changes_becomes_a_parameter_with_the_constant_as_defau
         assert tasks[task]["inputs"]["parameters"]["push_dir"] == {
             "componentInputParameter": "push_dir"
         }
+
+
+def _with_nodes(spec, gate, data):
+    tasks = spec["root"]["dag"]["tasks"]
+    tasks["Evaluator"]["inputs"]["parameters"]["gate"] = _constant(json.dumps(gate))
+    tasks["ExampleGen"]["inputs"]["parameters"]["config"] = _constant(json.dumps(data))
+    promote(spec, RUN_PARAMETERS)
+    set_defaults(spec)
+    return spec["root"]["inputDefinitions"]["parameters"]
+
+
+def test_a_runs_parameters_show_what_was_compiled_and_thresholds_are_numbers(spec):
+    gate = {"gap_threshold": 1, "gap_change_threshold": -0.01}
+    inputs = _with_nodes(spec, gate, {"root": "/configured", "span": "latest"})
+    assert inputs == {
+        "data_root": {"parameterType": "STRING", "defaultValue": "/data"},  # from the constant
+        "span": {"parameterType": "STRING", "defaultValue": "latest"},
+        "push_dir": {"parameterType": "STRING", "defaultValue": "/push"},
+        "gap_threshold": {"parameterType": "NUMBER_DOUBLE", "defaultValue": 1.0},
+        "gap_change_threshold": {"parameterType": "NUMBER_DOUBLE", "defaultValue": -0.01},
+    }
+    assert isinstance(inputs["gap_threshold"]["defaultValue"], float)  # JSON's 1 would do as well
+    declared = spec["components"]["Evaluator"]["inputDefinitions"]["parameters"]
+    assert set(declared) == {"gap_threshold", "gap_change_threshold"}
+    assert {p["parameterType"] for p in declared.values()} == {"NUMBER_DOUBLE"}
+
+
+def test_a_threshold_that_the_gate_does_not_have_is_no_parameter_of_a_run(spec):
+    gate = {"gap_threshold": None, "gap_change_threshold": 0.0}
+    inputs = _with_nodes(spec, gate, {"root": "", "span": ""})
+    assert "gap_threshold" not in inputs
+    assert inputs["gap_change_threshold"]["defaultValue"] == 0.0
+    given = spec["root"]["dag"]["tasks"]["Evaluator"]["inputs"]["parameters"]
+    assert given["gap_threshold"] == _constant("")
+    assert given["gap_change_threshold"] == {"componentInputParameter": "gap_change_threshold"}
+
+
+@pytest.mark.parametrize(("number", "text"), [(0.8, "0.8"), (1, "1"), (-0.005, "-0.005")])
+def test_a_number_of_kubeflows_becomes_the_text_that_the_evaluator_takes(number, text):
+    given = {"gap_threshold": number, "span": "3", "epochs": 2}
+    assert with_texts(given) == {"gap_threshold": text, "span": "3", "epochs": 2}
 
 
 def test_a_pipeline_without_such_a_parameter_or_with_two_values_is_refused(spec):
