@@ -20,6 +20,7 @@ from yt8m.components.console.leaving import Exit
 from yt8m.components.storage.errors import StorageError
 from yt8m.kubeflow.config import OWN_MODULES_VARIABLE
 from yt8m.kubeflow.container.code_identity import identify_code
+from yt8m.kubeflow.container.failure_page import leave_failure_page
 from yt8m.kubeflow.container.launcher import finish_output, prepare_input
 from yt8m.kubeflow.container.references import follow, leave_on_volume
 from yt8m.kubeflow.container.run_parameters import check_gate_parameters, with_texts
@@ -47,12 +48,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO)
     # Moves the launcher's directories, for one that may not write to the root (in the tests).
     root = os.environ.get("YT8M_LAUNCHER_ROOT", "")
+    started = time.time()
     try:
         _execute(args, beam_args, root)
     except Exception as error:
         known = _explained(error)
         said = f"error: {known}" if known else f"{type(error).__name__}: {error}"
-        _leave_message(Path(f"{root}{_TERMINATION_LOG}"), said)
+        # Once the inputs are prepared, the arguments have them with their places in this pod.
+        executor_input = json.loads(args.json_serialized_invocation_args)
+        page = leave_failure_page(str(known or said), executor_input, os.environ, started=started)
+        where = f"\nthe report of this run: {page}" if page else ""
+        _leave_message(Path(f"{root}{_TERMINATION_LOG}"), said + where)
+        if page:
+            _log.info("the report of this run is %s", page)
         if known is None:
             raise
         print(said, file=sys.stderr, flush=True)

@@ -49,7 +49,7 @@ def leave_on_volume(
             shutil.rmtree(output)
             output.mkdir()
             (output / _FILE).write_text(to_text({_PATH: str(target)}), encoding="utf-8")
-            _forget_unused(shared)
+            forget_unused(shared)
 
 
 def follow(executor_input: Mapping[str, Any], places: Places) -> None:
@@ -88,9 +88,10 @@ def _store(source: Path, target: Path) -> None:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _forget_unused(shared: Path) -> None:
+def forget_unused(folder: Path) -> None:
+    """Remove what nobody has used for a month."""
     oldest = time.time() - _UNUSED_S
-    for path in shared.iterdir():
+    for path in folder.iterdir():
         try:
             if path.stat().st_mtime < oldest:
                 shutil.rmtree(path)

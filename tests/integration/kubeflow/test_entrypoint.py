@@ -54,7 +54,7 @@ def test_a_task_runs_with_what_every_driver_has_sent(version, pod):
     assert set(reported) == {"schema"}
     (told,), (was,) = reported["schema"]["artifacts"], schema["artifacts"]
     assert told["uri"] == was["uri"]
-    assert set(told["metadata"]) == set(was["metadata"])
+    assert set(told["metadata"]) == {*was["metadata"], "store_session_info"}
     assert (pod / told["uri"].replace("://", "/") / "schema.pbtxt").exists()
     assert (pod / "dev" / "termination-log").read_text() == ""
 
