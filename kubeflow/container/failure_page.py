@@ -1,8 +1,9 @@
 """The report of a run that a failed task has ended, on the volume that all pods share.
 
-Report does not run after a failed task. Kubeflow's own exit handler needs all steps in a pipeline of
-their own inside of the pipeline, and its task cannot take the artifacts of steps, of which the failed
-one has none. So the pod that fails writes the page, from its inputs and the outputs that it has begun.
+Report does not run after a failed task. The exit handler of Kubeflow needs all steps in a nested
+pipeline, and its task cannot take the artifacts of steps, of which the failed one has none
+(docs/decisions/0104). So the pod that fails writes the page, from its inputs and the outputs that it
+has begun.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The page that a failing pod leaves on the shared volume."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -46,7 +47,7 @@ def test_a_failed_task_leaves_a_page_with_its_name_and_its_error(tmp_path):
 def test_data_that_stopped_a_run_is_told_from_a_failure(tmp_path):
     (tmp_path / "work").mkdir()
     stopped, failed = (
-        json.loads(open(_left(tmp_path, task=task).replace(".html", ".json")).read())
+        json.loads(Path(_left(tmp_path, task=task)).with_suffix(".json").read_text())
         for task in ("ValidationGate", "Trainer")
     )
     assert json.dumps(stopped) != json.dumps(failed)
@@ -59,7 +60,7 @@ def test_what_cannot_be_read_does_not_hide_the_error(tmp_path):
     output.mkdir(parents=True)
     (output / FILE_NAME).write_text("{")
     page = _left(tmp_path)
-    assert ERROR in open(page).read()
+    assert ERROR in Path(page).read_text()
 
 
 @pytest.mark.parametrize("lacking", ["work_dir", "run"])
