@@ -24,6 +24,8 @@ OWN_MODULES_VARIABLE = "YT8M_OWN_MODULES"
 ACCOUNT_VARIABLE = "YT8M_SERVICE_ACCOUNT"
 # In the first task: the backend of the Trainer, whose job it tries out.
 BACKEND_VARIABLE = "YT8M_TRAINER_BACKEND"
+# In the first task: `ClusterNeeds` of all tasks, which it looks up.
+NEEDS_VARIABLE = "YT8M_CLUSTER_NEEDS"
 _KEY = "kubeflow"
 
 

@@ -22,6 +22,7 @@ from yt8m.kubeflow.config import OWN_MODULES_VARIABLE
 from yt8m.kubeflow.container.code_identity import identify_code
 from yt8m.kubeflow.container.failure_page import leave_failure_page
 from yt8m.kubeflow.container.launcher import finish_output, prepare_input
+from yt8m.kubeflow.container.needs_check import check_cluster
 from yt8m.kubeflow.container.references import follow, leave_on_volume
 from yt8m.kubeflow.container.run_parameters import check_gate_parameters, with_texts
 from yt8m.kubeflow.container.task_cache import find_cached_result
@@ -78,6 +79,7 @@ def _execute(args: argparse.Namespace, beam_args: list[str], root: str) -> None:
     identify_code(args.executor_class_path, executor_input)
     check_gate_parameters(parameters)
     check_volumes_writable(parameters, os.environ)
+    check_cluster(os.environ)
     try_training_job(os.environ)
     given_outputs = executor_input.get("outputs", {}).get("artifacts", {})
     inputs, outputs = _titles(args.inputs), _titles(args.outputs)

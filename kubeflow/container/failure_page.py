@@ -2,8 +2,8 @@
 
 Report does not run after a failed task. The exit handler of Kubeflow needs all steps in a nested
 pipeline, and its task cannot take the artifacts of steps, of which the failed one has none
-(docs/decisions/0104). So the pod that fails writes the page, from its inputs and the outputs that it
-has begun.
+(docs/decisions/0104). So the pod that fails writes the page, from its inputs and from what it has
+begun to write.
 """
 
 from __future__ import annotations

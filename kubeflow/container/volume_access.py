@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import tempfile
+import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from yt8m.schemas.errors import UserError
+from yt8m.components import storage
+from yt8m.schemas.errors import UserError, Yt8mError
+
+_log = logging.getLogger(__name__)
 
 
 def check_volumes_writable(parameters: Mapping[str, Any], environ: Mapping[str, str]) -> None:
@@ -20,7 +25,7 @@ def check_volumes_writable(parameters: Mapping[str, Any], environ: Mapping[str, 
     problems = [
         f"{what} {path}: {problem}"
         for what, path in _needed(parameters, environ)
-        if (problem := _problem(Path(path)))
+        if (problem := _problem(Path(path)) if path.startswith("/") else _store_problem(path))
     ]
     if problems:
         raise UserError("\n".join(problems))
@@ -31,8 +36,21 @@ def _needed(parameters: Mapping[str, Any], environ: Mapping[str, str]) -> Iterat
         ("kubeflow.work_dir", environ.get("YT8M_WORK_DIR", "")),
         ("push_dir", str(parameters.get("push_dir") or "")),
     ):
-        if path.startswith("/"):
+        if path.startswith("/") or "://" in path:
             yield what, path
+
+
+def _store_problem(uri: str) -> str:
+    """Why no object can be written below `uri`; empty where one can, or nobody can say now."""
+    probe = storage.join(uri, f".yt8m-{uuid.uuid4().hex}")
+    try:
+        storage.write_text(probe, "")
+        storage.remove(probe)
+    except (PermissionError, FileNotFoundError, UserError) as error:
+        return f"nothing can be written there ({error}); give the pods credentials that may"
+    except (OSError, Yt8mError) as error:  # the storage is away: the tasks wait for it
+        _log.warning("%s cannot be tried out now: %s", uri, error)
+    return ""
 
 
 def _problem(path: Path) -> str:

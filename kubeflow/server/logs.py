@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from yt8m.kubeflow.server.check import ClusterAccess
+from yt8m.kubeflow.cluster_needs import ClusterAccess
 from yt8m.schemas.errors import UserError
 
 _RUN = "pipeline/runid"

@@ -13,9 +13,11 @@ from yt8m.components import storage
 from yt8m.components.evaluator.thresholds import check_gate
 from yt8m.components.example_gen.config import Ingest
 from yt8m.components.trainer.kubernetes_config import KubernetesBackend
+from yt8m.kubeflow.cluster_needs import ClusterNeeds, needs_of
 from yt8m.kubeflow.config import (
     ACCOUNT_VARIABLE,
     BACKEND_VARIABLE,
+    NEEDS_VARIABLE,
     OWN_MODULES_VARIABLE,
     PlatformConfig,
 )
@@ -68,8 +70,13 @@ def compile_config(config: PipelineConfig, target: Target) -> Spec:
 
     pipeline = create_pipeline(adapt(config, target), ExternalInputs())
     spec = compile_pipeline(pipeline, _with_own_modules(target, config.own_modules))
-    if isinstance(config.trainer.backend, KubernetesBackend):
-        _pass_backend(spec.pipeline, config.trainer.backend)
+    backend = config.trainer.backend
+    node = to_dict(backend) if isinstance(backend, KubernetesBackend) else {}
+    first = {BACKEND_VARIABLE: json.dumps(node)} if node else {}
+    needs = needs_of(spec.pipeline, spec.platform, node)
+    if needs != ClusterNeeds(claims=[]):
+        first[NEEDS_VARIABLE] = needs.to_json()
+    _pass_to_first(spec.pipeline, first)
     return spec
 
 
@@ -272,12 +279,14 @@ def _pass_gate_values(spec: Mapping[str, Any]) -> None:
             _parameters(spec, first).setdefault(name, {"componentInputParameter": name})
 
 
-def _pass_backend(spec: Mapping[str, Any], backend: KubernetesBackend) -> None:
-    """Let the first task find out whether the cluster would make the Trainer's job."""
+def _pass_to_first(spec: Mapping[str, Any], variables: Mapping[str, str]) -> None:
+    """Let the first task find out what later ones would miss."""
     component = spec["root"]["dag"]["tasks"][_first_task(spec)]["componentRef"]["name"]
     label = spec["components"][component]["executorLabel"]
-    variables = spec["deploymentSpec"]["executors"][label]["container"].setdefault("env", [])
-    variables.append({"name": BACKEND_VARIABLE, "value": json.dumps(to_dict(backend))})
+    container = spec["deploymentSpec"]["executors"][label]["container"]
+    given = [{"name": name, "value": value} for name, value in variables.items()]
+    if given:
+        container["env"] = [*container.get("env", []), *given]
 
 
 def _first_task(spec: Mapping[str, Any]) -> str:

@@ -7,7 +7,8 @@ from dataclasses import asdict
 from yt8m.cli.arguments.kubeflow import CheckArguments
 from yt8m.components.console.console import Console
 from yt8m.components.trainer.backends.kubernetes_api import reach_cluster
-from yt8m.kubeflow.server.check import MISSING, ClusterAccess, check
+from yt8m.kubeflow.cluster_needs import MISSING, ClusterAccess
+from yt8m.kubeflow.server.check import check
 from yt8m.kubeflow.spec.spec_file import read_spec
 
 

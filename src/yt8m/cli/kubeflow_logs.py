@@ -7,7 +7,7 @@ from dataclasses import asdict
 from yt8m.cli.arguments.kubeflow import LogsArguments
 from yt8m.components.console.console import Console
 from yt8m.components.trainer.backends.kubernetes_api import reach_cluster
-from yt8m.kubeflow.server.check import ClusterAccess
+from yt8m.kubeflow.cluster_needs import ClusterAccess
 from yt8m.kubeflow.server.logs import read_logs
 
 

@@ -5,8 +5,11 @@ import json
 import pytest
 from k8s_server import K8sServer, serve
 
-from yt8m.kubeflow.server.check import MISSING, OK, UNKNOWN, ClusterAccess, check
+from yt8m.kubeflow.cluster_needs import MISSING, OK, UNKNOWN, ClusterAccess, needs_of
+from yt8m.kubeflow.container.needs_check import check_cluster
+from yt8m.kubeflow.server.check import check
 from yt8m.kubeflow.spec.spec_file import Spec
+from yt8m.schemas.errors import UserError
 
 BACKEND = {
     "name": "jobset",
@@ -119,3 +122,47 @@ def test_a_tag_that_moves_is_said(server, spec):
     ):
         container["image"] = image
         assert _check(server, spec)["image", image].state == state
+
+
+def _first_pod(server, spec, **environ):
+    needs = needs_of(spec.pipeline, spec.platform, BACKEND).to_json()
+    with serve(server) as client:
+        variables = {"YT8M_CLUSTER_NEEDS": needs, "KUBERNETES_SERVICE_HOST": "10.0.0.1", **environ}
+        check_cluster(variables, reach=lambda: (client, "team"))
+
+
+def test_the_first_pod_lets_a_run_begin_that_has_everything(server, spec):
+    server.named["persistentvolumeclaims"]["data"] = _claim("ReadWriteOnce")  # of one node, it may
+    _first_pod(server, spec)
+
+
+def test_the_first_pod_names_what_a_later_task_would_wait_for_without_end(server, spec):
+    server.named["persistentvolumeclaims"] = {"data": _claim("ReadWriteMany")}
+    server.named["secrets"] = {"s3": {"data": {"other": ""}}, "registry": {"data": {}}}
+    with pytest.raises(UserError) as error:
+        _first_pod(server, spec)
+    assert str(error.value).splitlines() == [
+        "claim scratch: there is none of this name (namespace team), and a later task needs it",
+        "secret s3: it has no key id (namespace team), and a later task needs it",
+    ]
+
+
+def test_the_first_pod_fails_over_nothing_that_it_may_not_look_at(server, spec, caplog):
+    caplog.set_level("INFO")
+    server.forbidden = "secrets|claims"
+    _first_pod(server, spec)
+    assert "secret s3: 403" in caplog.text
+
+
+def test_pods_outside_of_a_cluster_and_later_ones_ask_nothing(server, spec):
+    server.named["secrets"] = {}
+    _first_pod(server, spec, KUBERNETES_SERVICE_HOST="")
+    _first_pod(server, spec, YT8M_CLUSTER_NEEDS="")
+
+
+def test_gpus_of_tasks_and_of_the_job_are_asked_for_together(spec):
+    container = spec.pipeline["deploymentSpec"]["executors"]["Trainer_executor"]["container"]
+    container["resources"] = {"accelerator": {"type": "nvidia.com/gpu", "count": "1"}}
+    roles = {"chief": {"gpus": 2, "gpu_resource": "nvidia.com/gpu"}, "worker": {"gpus": 0}}
+    needs = needs_of(spec.pipeline, spec.platform, {**BACKEND, "roles": roles})
+    assert needs.gpus == {"nvidia.com/gpu": 2}

@@ -3,7 +3,7 @@
 import pytest
 from k8s_server import K8sServer, serve
 
-from yt8m.kubeflow.server.check import ClusterAccess
+from yt8m.kubeflow.cluster_needs import ClusterAccess
 from yt8m.kubeflow.server.logs import read_logs, step_of
 from yt8m.schemas.errors import UserError
 
