@@ -38,6 +38,12 @@ def add_platform(spec: dict[str, Any], platform: PlatformConfig) -> dict[str, An
     return {"platforms": {"kubernetes": {"deploymentSpec": {"executors": executors}}}}
 
 
+def platform_fields(document: Mapping[str, Any]) -> set[str]:
+    """The fields that a platform document gives any pod."""
+    content = document.get("platforms", {}).get("kubernetes", {}).get("deploymentSpec", {})
+    return {name for pod in content.get("executors", {}).values() for name in pod}
+
+
 def _set_container(container: dict[str, Any], component: str, platform: PlatformConfig) -> None:
     given = _for(platform.resources, component, PodResources())
     resources = _resources(given)

@@ -6,6 +6,8 @@ from yt8m.cli.arguments.kubeflow import CompileArguments
 from yt8m.components.console.console import Console
 from yt8m.kubeflow.config import load_platform
 from yt8m.kubeflow.spec.compile import Target, compile_config, write_spec
+from yt8m.kubeflow.spec.platform import platform_fields
+from yt8m.kubeflow.spec.spec_file import Spec
 from yt8m.kubeflow.spec.workflow_size import LIMIT_BYTES, status_bytes
 from yt8m.pipeline.presets import load_config
 
@@ -21,6 +23,10 @@ def run(args: CompileArguments, console: Console) -> None:
             "no work_dir in --platform: checkpoints are lost when a pod is, and every shard is "
             "verified again in every run"
         )
+    if args.one_document and spec.platform:
+        lost = ", ".join(sorted(platform_fields(spec.platform)))
+        console.warn(f"--one-document: the file says nothing of {lost}; pods go without")
+        spec = Spec(pipeline=spec.pipeline)
     if not args.dry_run:
         write_spec(spec, args.out)
     tasks = list(spec.pipeline["root"]["dag"]["tasks"])

@@ -75,3 +75,16 @@ def test_the_reviewed_specs_say_what_runs_need():
     ]
     assert len(asking) == 1  # the first task tries out the training job
     assert Path(GOLDEN / "smoke.yaml").read_text().count("\n---\n") == 0
+
+
+def test_one_document_on_request_is_the_same_pipeline_without_what_pods_mount(tmp_path, capsys):
+    """Vertex AI's client reads one YAML document, and stops at a second."""
+    platform, out = tmp_path / "cluster.yaml", tmp_path / "pipeline.yaml"
+    platform.write_text("kubeflow: {volumes: [{claim: c, path: /mnt}], environment: {A: b}}")
+    words = ["kubeflow", "compile", "smoke", "--image", "i:1", "--root", "gs://b/r"]
+    words += ["--platform", str(platform), "--out", str(out)]
+    assert run(words) == 0
+    (pipeline, _) = yaml.safe_load_all(out.read_text())
+    assert run([*words, "--one-document"]) == 0
+    assert "the file says nothing of pvcMount" in capsys.readouterr().err
+    assert yaml.safe_load(out.read_text()) == pipeline

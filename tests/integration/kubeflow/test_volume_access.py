@@ -8,10 +8,15 @@ from pathlib import Path
 
 import pytest
 from driver_records import COMPILED, recorded
+from s3_server import faulty_s3_server
 
+from yt8m.components import storage
 from yt8m.components.example_gen.sources import SourceShard
 from yt8m.components.example_gen.verification_cache import VerifiedCache
+from yt8m.components.storage.errors import StorageError
 from yt8m.kubeflow.container.entrypoint import main
+from yt8m.kubeflow.container.volume_access import check_volumes_writable
+from yt8m.schemas.errors import UserError
 
 POD_USER = 10001
 
@@ -78,6 +83,25 @@ def test_a_volume_that_the_pod_may_not_write_to_stops_the_first_task_with_the_re
     assert "fsGroup" in said
     assert (pod / "dev" / "termination-log").read_text() in said
     assert not list(volume.iterdir())
+
+
+@pytest.mark.parametrize("fault", ["403", "expired"])
+def test_a_registry_that_refuses_objects_stops_the_first_tasks(fault):
+    with faulty_s3_server() as (bucket, proxy):
+        check_volumes_writable({"push_dir": f"{bucket}/models"}, {})
+        assert storage.list_dir(bucket) == []  # nothing is left of the trial
+        proxy.choose = lambda method, path: fault if method == "PUT" else ""
+        with pytest.raises(UserError, match=r"push_dir .*/models: nothing can be written there"):
+            check_volumes_writable({"push_dir": f"{bucket}/models"}, {})
+
+
+def test_a_registry_that_is_away_is_left_to_the_tasks_which_wait_for_it(caplog, monkeypatch):
+    def away(uri, text):
+        raise StorageError(f"{uri}: the storage failed")
+
+    monkeypatch.setattr(storage, "write_text", away)
+    check_volumes_writable({"push_dir": "gs://bucket/models"}, {})
+    assert "gs://bucket/models cannot be tried out now" in caplog.text
 
 
 def test_a_memory_of_verified_shards_that_may_not_be_touched_is_used_and_not_called_damaged(

@@ -30,7 +30,7 @@ from yt8m.kubeflow.spec.compile import (
 )
 from yt8m.kubeflow.spec.lint import find_problems, lint
 from yt8m.kubeflow.spec.paths import check_paths
-from yt8m.kubeflow.spec.platform import add_platform
+from yt8m.kubeflow.spec.platform import add_platform, platform_fields
 from yt8m.kubeflow.spec.spec_file import Spec, read_spec
 from yt8m.kubeflow.spec.workflow_size import METADATA, patch_bytes, status_bytes
 from yt8m.pipeline.config import PipelineConfig
@@ -383,6 +383,13 @@ def test_pods_get_what_the_platform_file_says(spec):
     }
     assert "secretAsVolume" not in executors["Baseline_executor"]
     assert "nodeSelector" not in executors["Baseline_executor"]
+
+
+def test_what_one_document_alone_would_leave_out_is_known(spec):
+    assert platform_fields(add_platform(spec, PlatformConfig())) == set()
+    claim = Volume(path="/x", claim="c", components=("Pusher",))
+    platform = PlatformConfig(volumes=(claim,), image_pull_policy="Always")
+    assert platform_fields(add_platform(spec, platform)) == {"pvcMount", "imagePullPolicy"}
 
 
 def test_a_component_that_is_not_in_the_pipeline_is_named(spec):

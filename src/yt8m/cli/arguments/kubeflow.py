@@ -88,6 +88,7 @@ class CompileArguments(NamedConfigArguments):
     root: Uri  # where artifacts go: s3:// gs:// minio://
     out: str = "pipeline.yaml"  # file to write
     platform: File = ""  # a file that says what the pods get
+    one_document: bool = False  # leave the platform's document out, as Vertex AI's client needs it
     dry_run: bool = False  # compile and check, write nothing
 
 
