@@ -16,7 +16,7 @@ from typing import Any
 
 _YAML, _ZLIB = "yaml: ", "zlib: "
 _LONG = 200  # characters; below, JSON stays as it is
-_LONGEST = 1000  # characters of a text that is still written to be read
+_LONGEST = 600  # characters of a text that is still written to be read
 
 
 def shortened(text: str) -> str:

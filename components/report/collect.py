@@ -43,7 +43,8 @@ def collect(
 ) -> RunReport:
     """Whatever can be read; what cannot is named in `problems`.
 
-    configuration: the whole one, to be shown and compared with the baseline's.
+    configuration: the whole one, to be shown and compared with the baseline's; nodes that Pusher
+    has put on record may be left out.
     run_file: the runner's record of this run: components, times, memory.
     """
     configured = dict(configuration or {})
@@ -64,6 +65,9 @@ def collect(
     run = part("the run's record", lambda: read_run_record(run_file), None)
     baseline = part("the baseline", lambda: outputs.baseline, None)
     pushed = part("the push", lambda: outputs.push, None)
+    if pushed is not None:
+        recorded = pushed.record.configuration
+        configured |= {name: node for name, node in recorded.items() if name not in configured}
     decision = part("the gate's decision", lambda: outputs.decision, None)
     trained = part("the trained configuration", trained_with, configured)
     return RunReport(

@@ -69,8 +69,11 @@ def compile_config(config: PipelineConfig, target: Target) -> Spec:
     from yt8m.pipeline.graph import create_pipeline
 
     pipeline = create_pipeline(adapt(config, target), ExternalInputs())
-    spec = compile_pipeline(pipeline, _with_own_modules(target, config.own_modules))
     backend = config.trainer.backend
+    variables = _own_modules(config.own_modules)
+    if isinstance(backend, KubernetesBackend):  # it starts pods of the same image
+        variables[IMAGE_VARIABLE] = target.image
+    spec = compile_pipeline(pipeline, _with_variables(target, variables))
     node = to_dict(backend) if isinstance(backend, KubernetesBackend) else {}
     first = {BACKEND_VARIABLE: json.dumps(node)} if node else {}
     needs = needs_of(spec.pipeline, spec.platform, node)
@@ -80,11 +83,14 @@ def compile_config(config: PipelineConfig, target: Target) -> Spec:
     return spec
 
 
-def _with_own_modules(target: Target, modules: Sequence[tuple[str, str]]) -> Target:
+def _own_modules(modules: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Every task looks for the user's own code, so that the first says what the image lacks."""
-    if not modules:
-        return target
-    environment = {OWN_MODULES_VARIABLE: json.dumps(modules), **target.platform.environment}
+    return {OWN_MODULES_VARIABLE: json.dumps(modules)} if modules else {}
+
+
+def _with_variables(target: Target, variables: Mapping[str, str]) -> Target:
+    """Add variables of every task; those of the platform file win."""
+    environment = {**variables, **target.platform.environment}
     return replace(target, platform=replace(target.platform, environment=environment))
 
 
@@ -137,9 +143,7 @@ def compile_pipeline(pipeline: Pipeline, target: Target) -> Spec:
     except ValueError as error:
         raise ConfigError(f"TFX cannot compile this pipeline: {error}") from error
     spec["defaultPipelineRoot"] = target.root
-    # For the trainer's Kubernetes backends, which start pods of their own.
     own = {
-        IMAGE_VARIABLE: target.image,
         "YT8M_WORK_DIR": target.platform.work_dir,
         ACCOUNT_VARIABLE: target.platform.service_account,
     }
@@ -151,6 +155,7 @@ def compile_pipeline(pipeline: Pipeline, target: Target) -> Spec:
     _pass_types(spec)
     _spare_beam_arguments(spec, pipeline)
     _shorten_types(spec)
+    spare_configuration(spec)
     shorten_parameters(spec)
     add_visualizations(spec)  # after the types: TFX is to know nothing of them
     # A cached result does not show what is outside: last night's data again.
@@ -357,6 +362,21 @@ def _shorten_types(spec: Mapping[str, Any]) -> None:
             for key, title in _titles(definitions):
                 declared = definitions["artifacts"][key]["artifactType"]
                 declared["instanceSchema"] = f"title: {title}\n"
+
+
+def spare_configuration(spec: Mapping[str, Any]) -> None:
+    """Leave out of Report's configuration what Pusher is given, too, and hands on to it."""
+    tasks = spec["root"]["dag"]["tasks"]
+    whole, recorded = (
+        tasks.get(name, {}).get("inputs", {}).get("parameters", {}).get("configuration", {})
+        for name in ("Report", "Pusher")
+    )
+    if "runtimeValue" not in whole or "runtimeValue" not in recorded:
+        return
+    known = json.loads(recorded["runtimeValue"]["constant"])
+    nodes = json.loads(whole["runtimeValue"]["constant"])
+    others = {name: node for name, node in nodes.items() if known.get(name) != node}
+    whole["runtimeValue"]["constant"] = json.dumps(others)
 
 
 def shorten_parameters(spec: Mapping[str, Any]) -> None:

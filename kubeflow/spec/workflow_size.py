@@ -19,11 +19,11 @@ _DRIVERS = 2  # the driver and its attempt have what the patch is made of
 _NODES_OF_ALL = 6  # the graph, its driver and the entry point, with their attempts
 _NODE_BYTES = 1550  # of what each node has besides
 _UUID = "00000000-0000-4000-8000-000000000000"
-# Properties of an artifact that one task hands to another: six of its own, on average.
+# Properties of an artifact that one task hands to another: five of its own, on average.
 METADATA: Mapping[str, Any] = {
     "display_name": "examples",
     "store_session_info": "",  # left empty by `container/launcher.py`
-    **{f"property_{index}": "value" for index in range(6)},
+    **{f"property_{index}": "value" for index in range(5)},
 }
 _LAUNCHER = (
     *("/kfp-launcher/launch", "--pipeline_name", "{name}", "--run_id", _UUID),

@@ -25,6 +25,7 @@ from yt8m.kubeflow.spec.compile import (
     promote,
     set_defaults,
     shorten_parameters,
+    spare_configuration,
     to_yaml,
     write_spec,
 )
@@ -293,6 +294,20 @@ def test_a_pipeline_without_such_a_parameter_or_with_two_values_is_refused(spec)
     spec["root"]["dag"]["tasks"]["Pusher"]["inputs"]["parameters"]["push_dir"] = _constant("/b")
     with pytest.raises(Yt8mError, match="different values"):
         promote(spec, RUN_PARAMETERS)
+
+
+def test_the_report_is_given_only_what_pusher_has_not_put_on_record(spec):
+    """Report reads the rest from the artifact that Pusher leaves."""
+    tasks = spec["root"]["dag"]["tasks"]
+    recorded = {"trainer": {"max_steps": 5}, "gate": {"mode": "enforce"}}
+    whole = {**recorded, "gate": {"mode": "none"}, "notify": {"command": "mail"}}
+    tasks["Pusher"]["inputs"]["parameters"]["configuration"] = _constant(json.dumps(recorded))
+    tasks["Report"] = _task("Report", {"configuration": json.dumps(whole)}, ["Pusher"])
+    spare_configuration(spec)
+    left = tasks["Report"]["inputs"]["parameters"]["configuration"]["runtimeValue"]["constant"]
+    assert json.loads(left) == {"gate": {"mode": "none"}, "notify": {"command": "mail"}}
+    kept = tasks["Pusher"]["inputs"]["parameters"]["configuration"]
+    assert kept == _constant(json.dumps(recorded))
 
 
 def test_pods_get_what_the_platform_file_says(spec):

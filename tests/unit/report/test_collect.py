@@ -159,6 +159,17 @@ def test_a_model_that_was_held_back(tmp_path: Path) -> None:
     assert report.verdict.reason == "gap too low"
 
 
+def test_nodes_of_the_configuration_that_pusher_recorded_need_not_be_given_again(
+    tmp_path: Path,
+) -> None:
+    record = VersionRecord(configuration={"trainer": {"max_steps": 5}, "gate": {"mode": "none"}})
+    pushed = PushOutcome(pushed=False, destination="", record=record)
+    outcome = write(tmp_path / "push" / "pushed.json", pushed.to_json())
+    given = {"notify": {"command": "mail"}, "gate": {"mode": "enforce"}}
+    report = collect(left(pushed_model=outcome), configuration=given)
+    assert report.configuration == {**given, "trainer": {"max_steps": 5}}  # what was given wins
+
+
 def test_a_model_that_is_in_service_already_was_not_held_back(tmp_path: Path) -> None:
     """Whatever the gate says of two scores of one model."""
     blessing = write(tmp_path / "decision.json", decision(blessed=False, reason="no better"))
