@@ -55,9 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         known = _explained(error)
         said = f"error: {known}" if known else f"{type(error).__name__}: {error}"
-        # Once the inputs are prepared, the arguments have them with their places in this pod.
-        executor_input = json.loads(args.json_serialized_invocation_args)
-        page = leave_failure_page(str(known or said), executor_input, os.environ, started=started)
+        invocation = args.json_serialized_invocation_args
+        page = leave_failure_page(str(known or said), invocation, os.environ, started=started)
         where = f"\nthe report of this run: {page}" if page else ""
         _leave_message(Path(f"{root}{_TERMINATION_LOG}"), said + where)
         if page:

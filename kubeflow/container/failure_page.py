@@ -33,18 +33,22 @@ _INPUTS = {"baseline_model": "baseline", "base_model": "baseline"}
 
 
 def leave_failure_page(
-    error: str, executor_input: Mapping[str, Any], environ: Mapping[str, str], *, started: float
+    error: str, invocation: str, environ: Mapping[str, str], *, started: float
 ) -> str:
     """Write the page and return its path; "" without a work directory.
 
-    Whatever happens here is logged, for the task's own error is what counts.
+    invocation: the driver's ExecutorInput. Once the inputs are prepared, it has their places in
+    this pod. Whatever fails here is logged, for the task's own error is what counts.
     """
     work_dir = environ.get("YT8M_WORK_DIR", "")
-    place = _PLACE.search(json.dumps(executor_input.get("outputs", {})))
-    if not work_dir or place is None:
+    if not work_dir:
         return ""
     failed = Path(work_dir, _FOLDER)
     try:
+        executor_input = json.loads(invocation)
+        place = _PLACE.search(json.dumps(executor_input.get("outputs", {})))
+        if place is None:
+            return ""
         page = _write(error, executor_input, place, failed / place["run"], started)
         forget_unused(failed)
     except Exception:

@@ -30,7 +30,7 @@ def _input(pod, task="ValidationGate", run=RUN):
 
 def _left(tmp_path, **given):
     environ = {"YT8M_WORK_DIR": str(tmp_path / "work")}
-    return leave_failure_page(ERROR, _input(tmp_path, **given), environ, started=1.0)
+    return leave_failure_page(ERROR, json.dumps(_input(tmp_path, **given)), environ, started=1.0)
 
 
 def test_a_failed_task_leaves_a_page_with_its_name_and_its_error(tmp_path):
@@ -67,7 +67,7 @@ def test_what_cannot_be_read_does_not_hide_the_error(tmp_path):
 def test_without_a_place_for_it_there_is_no_page(tmp_path, lacking):
     environ = {} if lacking == "work_dir" else {"YT8M_WORK_DIR": str(tmp_path)}
     given = _input(tmp_path, run="here" if lacking == "run" else RUN)
-    assert leave_failure_page(ERROR, given, environ, started=1.0) == ""
+    assert leave_failure_page(ERROR, json.dumps(given), environ, started=1.0) == ""
     assert list(tmp_path.iterdir()) == []
 
 
