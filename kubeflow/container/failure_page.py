@@ -20,6 +20,7 @@ from typing import Any
 from yt8m.components.artifacts.run_outputs import OUTPUTS, RunOutputs
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
 from yt8m.kubeflow.container.references import forget_unused
+from yt8m.kubeflow.parameter_text import restored
 
 _log = logging.getLogger(__name__)
 _FOLDER = "failed"
@@ -84,7 +85,7 @@ def _write(
         file.flush()
         report = collect(
             RunOutputs(dict(_artifacts(executor_input, place["task"]))),
-            configuration=json.loads(parameters.get("configuration") or "{}"),
+            configuration=json.loads(restored(parameters.get("configuration") or "{}")),
             pipeline=place["pipeline"],
             run_file=file.name,
         )

@@ -7,6 +7,7 @@ import pytest
 
 from yt8m.components.artifacts.comparisons import FILE_NAME
 from yt8m.kubeflow.container.failure_page import leave_failure_page
+from yt8m.kubeflow.parameter_text import shortened
 
 RUN = "11111111-0000-0000-0000-000000000004"
 ERROR = "train: the share of empty videos is 0.4"
@@ -42,6 +43,16 @@ def test_a_failed_task_leaves_a_page_with_its_name_and_its_error(tmp_path):
         assert part in text
     summary = json.loads((tmp_path / "work" / "failed" / RUN / "report.json").read_text())
     assert ERROR in json.dumps(summary)
+
+
+def test_a_task_that_fails_before_its_parameters_are_restored_leaves_a_page_too(tmp_path):
+    (tmp_path / "work").mkdir()
+    given = _input(tmp_path)
+    nodes = {"trainer": {"max_steps": 77, "note": "x" * 700}}
+    given["inputs"]["parameterValues"]["configuration"] = shortened(json.dumps(nodes))
+    environ = {"YT8M_WORK_DIR": str(tmp_path / "work")}
+    page = leave_failure_page(ERROR, json.dumps(given), environ, started=1.0)
+    assert "77" in Path(page).read_text()
 
 
 def test_data_that_stopped_a_run_is_told_from_a_failure(tmp_path):
