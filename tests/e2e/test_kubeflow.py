@@ -152,7 +152,7 @@ def test_a_second_run_on_the_same_data_trains_nothing_and_pushes_nothing(tmp_pat
         "data_root": str(tmp_path / "data"),
         "push_dir": str(tmp_path / "push"),
         "span": "1",
-        "gap_threshold": "0.05",
+        "gap_threshold": 0.05,
     }
     first, second = (
         launcher.run(file, parameters=parameters, run_id=f"run-{number}") for number in (1, 2)
@@ -213,7 +213,7 @@ def test_a_network_that_changed_in_the_image_alone_is_trained_again(tmp_path):
         "data_root": str(tmp_path / "data"),
         "push_dir": str(tmp_path / "push"),
         "span": "1",
-        "gap_threshold": "0.05",
+        "gap_threshold": 0.05,
     }
     code = tmp_path / "image" / "own_network.py"
     code.parent.mkdir()
@@ -240,8 +240,8 @@ def test_a_search_hands_its_values_to_the_trainer_and_is_found_again(tmp_path):
     tuner = f"tuner={{space: {space}, search: {search}, trial: {{trainer.max_steps: 20}}}}"
     file, launcher = compile_pipeline(tmp_path, tuner), Launcher(tmp_path / "cluster")
     add_span(tmp_path / "data", 1)
-    parameters = {"data_root": str(tmp_path / "data"), "push_dir": str(tmp_path / "push")}
-    parameters |= {"span": "1", "gap_threshold": "0.05"}
+    places = {"data_root": str(tmp_path / "data"), "push_dir": str(tmp_path / "push")}
+    parameters = {**places, "span": "1", "gap_threshold": 0.05}
     first, second = (
         launcher.run(file, parameters=parameters, run_id=f"run-{number}") for number in (1, 2)
     )

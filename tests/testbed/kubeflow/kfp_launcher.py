@@ -139,7 +139,7 @@ class _Run:
             given = {**copy.deepcopy(made), "type": {"instanceSchema": ""}}
             given["metadata"]["display_name"] = producer["outputArtifactKey"]
             if self.launcher.facts.store_session_info:
-                given["metadata"]["store_session_info"] = '{"Provider":"s3"}'
+                given["metadata"].setdefault("store_session_info", '{"Provider":"s3"}')
             artifacts[key] = {"artifacts": [given]}
         return {"parameterValues": parameters, "artifacts": artifacts}
 
