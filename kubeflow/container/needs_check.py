@@ -35,7 +35,13 @@ def check_cluster(
     given = environ.get(NEEDS_VARIABLE)
     if not given or not environ.get(_IN_CLUSTER):
         return
-    client, namespace = reach()
+    try:
+        client, namespace = reach()
+    except UserError as error:  # an account without a token
+        _log.info(
+            "this pod cannot ask Kubernetes whether later tasks have what they need: %s", error
+        )
+        return
     access = ClusterAccess(client, namespace)
     findings = list(check_needs(ClusterNeeds.from_json(given), access, modes=False))
     for finding in findings:

@@ -160,6 +160,17 @@ def test_pods_outside_of_a_cluster_and_later_ones_ask_nothing(server, spec):
     _first_pod(server, spec, YT8M_CLUSTER_NEEDS="")
 
 
+def test_a_pod_without_a_token_lets_the_run_begin(spec, caplog):
+    def refuse():
+        raise UserError("no Kubernetes cluster: not in a pod")
+
+    caplog.set_level("INFO")
+    needs = needs_of(spec.pipeline, spec.platform, BACKEND).to_json()
+    variables = {"YT8M_CLUSTER_NEEDS": needs, "KUBERNETES_SERVICE_HOST": "10.0.0.1"}
+    check_cluster(variables, reach=refuse)
+    assert "this pod cannot ask Kubernetes" in caplog.text
+
+
 def test_gpus_of_tasks_and_of_the_job_are_asked_for_together(spec):
     container = spec.pipeline["deploymentSpec"]["executors"]["Trainer_executor"]["container"]
     container["resources"] = {"accelerator": {"type": "nvidia.com/gpu", "count": "1"}}
