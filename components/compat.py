@@ -88,3 +88,20 @@ def answer_calls(token: str, function: Callable[..., Any]) -> None:
 
     _answering[token] = function
     script_ops._py_funcs._funcs[token] = function
+
+
+def assign_in_replicas(variables: Sequence[Any], values: Sequence[Any]) -> None:
+    """Assign within a replica's step, as tf_keras's optimisers do under every strategy."""
+    import tensorflow as tf
+
+    def assign(strategy: Any, *values: Any) -> None:
+        for variable, value in zip(variables, values, strict=True):
+            strategy.extended.update(variable, _assign, args=(value,), group=False)
+
+    tf.__internal__.distribute.interim.maybe_merge_call(
+        assign, tf.distribute.get_strategy(), *values
+    )
+
+
+def _assign(variable: Any, value: Any) -> Any:
+    return variable.assign(value)

@@ -57,6 +57,7 @@ Fraction = Annotated[float, between(0, 1)]
 PositiveFraction = Annotated[float, above(0), at_most(1)]
 FractionBelowOne = Annotated[float, at_least(0), below(1)]
 AbsolutePath = Annotated[str, matches(r"/.*", "an absolute path, beginning with /")]
+DottedPath = Annotated[str, matches(r".*\..*", "a dotted path such as package.module.name")]
 # Empty where none is named.
 OptionalDottedPath = Annotated[
     str, matches(r"|.*\..*", "a dotted path such as package.module.name")

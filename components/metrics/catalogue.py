@@ -187,4 +187,5 @@ def info_of(name: str, known: Iterable[MetricInfo] = ()) -> MetricInfo:
     for metric in (*known, *METRICS):
         if metric.name == name:
             return metric
-    return MetricInfo(name=name, title=name, is_share=False, lower_is_better=None)
+    is_loss = True if name.startswith(f"{LOSS}_") else None  # of a head
+    return MetricInfo(name=name, title=name, is_share=False, lower_is_better=is_loss)

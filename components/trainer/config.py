@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -23,12 +24,19 @@ from yt8m.components.trainer.backend_config import (
     LocalProcessesBackend,
 )
 from yt8m.components.trainer.kubernetes_config import KubernetesBackend, TFJobBackend
-from yt8m.components.trainer.learning_rate import Schedule, StaircaseSchedule
+from yt8m.components.trainer.learning_rate import (
+    CosineSchedule,
+    ExponentialSchedule,
+    Schedule,
+    StaircaseSchedule,
+)
 from yt8m.components.trainer.optimizers import NamedOptimizer, default_optimizer
 from yt8m.components.trainer.tf_config import find_processes_problem
-from yt8m.schemas.config_tree import ConfigNode, require
+from yt8m.schemas.code_digest import module_of
+from yt8m.schemas.config_tree import ConfigNode, members_by_tag, require
 from yt8m.schemas.features import SegmentScoring
 from yt8m.schemas.limits import (
+    DottedPath,
     Fraction,
     FractionBelowOne,
     Limit,
@@ -52,6 +60,7 @@ from yt8m.schemas.roles import (
 
 DirectoryName = Annotated[str, matches(r"[^/]+", "one plain directory name")]
 
+WITHOUT_END = 2**53  # steps of a training that something else ends
 _COMPILING_S = 600.0  # and more than it takes to import, to compile, to validate for the first time
 
 
@@ -61,6 +70,16 @@ class Clip(enum.Enum):
     VARIABLE = "variable"  # the norm of each variable's gradient: the starter code's meaning
     GLOBAL = "global"  # the norm of all gradients together
     VALUE = "value"  # each element: Nabu's clip_grad_value
+
+
+class Histogram(enum.Enum):
+    """What TensorBoard shows the distribution of; rows are the training's first 64."""
+
+    WEIGHTS = "weights"
+    UPDATES = "updates"  # of the weights, by the steps that were taken together
+    GRADIENTS = "gradients"  # of the labels' losses, on those rows
+    ACTIVATIONS = "activations"  # each layer's output, on those rows
+    INPUTS = "inputs"  # of those rows
 
 
 class Precision(enum.Enum):
@@ -87,8 +106,12 @@ class DevicePlacement(enum.Enum):
     MIRRORED = "mirrored"
 
 
+def _modules(paths: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(module_of(path) for path in paths)
+
+
 def _is_metric(name: str) -> bool:
-    if name in (GAP, LOSS):
+    if name in (GAP, LOSS, *(f"{LOSS}_{head}" for head in members_by_tag(HeadConfig))):
         return True
     # Only now: it needs numpy, which commands that show a configuration do without.
     from yt8m.components.metrics.catalogue import METRICS
@@ -98,7 +121,7 @@ def _is_metric(name: str) -> bool:
 
 # What evaluations are compared by.
 SteeringMetric = Annotated[
-    str, Limit(f"{GAP}, {LOSS} or another metric of docs/gating.md", _is_metric)
+    str, Limit(f"{GAP}, {LOSS}, {LOSS}_<head> or another metric of docs/gating.md", _is_metric)
 ]
 
 
@@ -109,7 +132,10 @@ class CheckpointConfig(ConfigNode):
     every_s: Annotated[PositiveFloat, Bookkeeping()] = 900.0  # after so many seconds
     # And after so many steps.
     every_steps: Annotated[PositiveInt | None, Bookkeeping(in_step=True)] = None
-    keep: Annotated[PositiveInt, Bookkeeping()] = 3  # the newest checkpoints that stay
+    # The newest checkpoints that stay; null: all of them.
+    keep: Annotated[PositiveInt | None, Bookkeeping()] = 3
+    # And one of each so many hours, which stays too; null: none.
+    keep_every_hours: Annotated[PositiveFloat | None, Bookkeeping()] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +183,17 @@ class StopWhenReached(ConfigNode):
     value: float = 1.0  # at least; of a loss at most
 
 
-EarlyStopping = NoEarlyStopping | StopWhenNotBetter | StopWhenReached
+@dataclass(frozen=True, kw_only=True)
+class OwnStop(ConfigNode):
+    """Stop when a function of your own says so."""
+
+    name: Literal["own"] = "own"
+    # Dotted path of a function of the evaluations so far, [(step, metrics)]: whether to stop.
+    policy: Annotated[DottedPath, OwnCode()]
+    metric: SteeringMetric = GAP  # name of the metric whose best weights are exported
+
+
+EarlyStopping = NoEarlyStopping | StopWhenNotBetter | StopWhenReached | OwnStop
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,7 +223,18 @@ class FinalExporterConfig(ConfigNode):
     directory: DirectoryName = "final"  # the export's name
 
 
-ExporterConfig = LatestExporterConfig | BestExporterConfig | FinalExporterConfig
+@dataclass(frozen=True, kw_only=True)
+class OwnExporterConfig(ConfigNode):
+    """Exports the checkpoints that a function of your own chooses."""
+
+    name: Literal["own"] = "own"
+    directory: DirectoryName = "own"  # the export's name
+    # Dotted path of a function of (step, metrics, steps exported so far, final): whether to export.
+    exporter: Annotated[DottedPath, OwnCode()]
+    keep: PositiveInt = 5  # exports that stay
+
+
+ExporterConfig = LatestExporterConfig | BestExporterConfig | FinalExporterConfig | OwnExporterConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,6 +245,8 @@ class EvaluationConfig(ConfigNode):
     enabled: Annotated[bool, Bookkeeping()] = True
     name: Annotated[str, Bookkeeping()] = ""  # a suffix of the log directory
     steps: PositiveInt | None = 100  # batches; None: the whole split
+    # Further splits that are scored; their curves are `<split>/<metric>`, which decide nothing.
+    other_splits: Annotated[tuple[str, ...], Bookkeeping()] = ()
     start_delay_s: Annotated[NonNegativeFloat, Bookkeeping()] = 120.0  # before the first evaluation
     throttle_s: Annotated[NonNegativeFloat, Bookkeeping()] = 600.0  # between the beginnings of two
     # Use of GPUs, which a training beside it may need; false: the evaluator runs on the CPU.
@@ -222,8 +271,10 @@ class LogConfig(ConfigNode):
     every_steps: Annotated[PositiveInt, Bookkeeping(in_step=True)] = 10
     # Rows of the last batch that metrics are taken from.
     metric_rows: Annotated[PositiveInt, Bookkeeping(in_step=True)] = 128
-    # Of the weights; None: none.
+    # Histograms, and the norm of each weight's gradient; None: none.
     histograms_every_steps: Annotated[PositiveInt | None, Bookkeeping(in_step=True)] = 500
+    # What has a histogram.
+    histograms: Annotated[tuple[Histogram, ...], Bookkeeping()] = (Histogram.WEIGHTS,)
     tensorboard: Annotated[bool, Bookkeeping()] = True  # write TensorBoard's event files
 
 
@@ -247,6 +298,28 @@ class DistributionConfig(ConfigNode):
 
 
 @dataclass(frozen=True, kw_only=True)
+class WeightRule(ConfigNode):
+    """What an update may do to the weights whose names match."""
+
+    # Regular expression, which a name must match from its beginning; the first rule that does
+    # holds. A rule that is the first of none is refused, with the list of names.
+    weights: Annotated[str, not_empty("a regular expression for names of weights")]
+    rate: NonNegativeFloat = 1.0  # factor of what an update changes; 0: they stay as they are
+    # Norm of the weights that lead to one output, at most; null: any.
+    max_norm: PositiveFloat | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightSource(ConfigNode):
+    """Where a warm start takes the weights whose names match from."""
+
+    # Regular expression, which a whole name must match; the first one that does holds.
+    weights: Annotated[str, not_empty("a regular expression for names of weights")]
+    # Name there, with \\1 for the first group; empty: newly initialised.
+    source: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class TeacherConfig(ConfigNode):
     """A model whose probabilities are learned beside the labels: distillation."""
 
@@ -267,18 +340,29 @@ class TrainerConfig(ConfigNode):
     model: ModelConfig = field(default_factory=LogisticConfig)  # which network, and its sizes
     # Dotted path of a subclass of yt8m.components.models.network.Network, for losses of one's own.
     network: Annotated[OptionalDottedPath, OwnCode()] = ""
+    # Dotted paths of subclasses of yt8m.components.trainer.loop.hook.Hook: what is done beside
+    # the steps.
+    hooks: Annotated[tuple[DottedPath, ...], OwnCode(_modules)] = ()
+    # Dotted path of a function of (batches, rows), which returns the tf.data.Dataset to learn from:
+    # the reader's `batches`, changed, or others of the same columns. `rows` says which part of the
+    # data this process reads, and from which step on.
+    input: Annotated[OptionalDottedPath, OwnCode()] = ""
     heads: tuple[HeadConfig, ...] = ()  # empty: the level's own head
     sharing: Sharing = Sharing.TRUNK
     batch_size: PositiveInt = 1024  # rows a replica takes at once
     accumulate: PositiveInt = 1  # micro-batches of `batch_size` for one update
     max_steps: PositiveInt | None = None  # updates after which training ends, or num_epochs before
     num_epochs: PositiveFloat | None = 5.0  # passes over the data after which it ends
+    # Seconds of training after which it ends, those before a restart included.
+    max_seconds: PositiveFloat | None = None
     seed: int = 0  # of the weights, the order of the records and the dropout
     optimizer: NamedOptimizer = field(default_factory=default_optimizer)  # what makes an update
     schedule: Schedule = field(default_factory=StaircaseSchedule)  # of the learning rate
     regularisation_penalty: NonNegativeFloat = 1.0  # factor of all L2 terms in the loss
     clip_gradient_norm: NonNegativeFloat = 1.0  # what `clip` names is clipped to this; 0: nothing
     clip: Clip = Clip.VARIABLE
+    clip_micro_batches: bool = False  # clip each micro-batch's gradient too, as if it were alone
+    weight_rules: tuple[WeightRule, ...] = ()  # frozen weights, slower ones, limited ones
     # Validated and exported is a moving average of the weights, of which each step keeps this much
     # (0.99: an average over about 100 steps); null: the weights themselves.
     ema_momentum: FractionBelowOne | None = None
@@ -294,6 +378,8 @@ class TrainerConfig(ConfigNode):
     segments: SegmentScoring | None = None
     # An export or a checkpoint whose matching weights are taken over.
     warm_start: Annotated[str, SourcePath(Content.WEIGHTS)] = ""
+    # Which weights a warm start takes, and from where; empty: those of the same name.
+    warm_start_weights: tuple[WeightSource, ...] = ()
     start_from_base: bool = False  # take over the baseline's weights: retraining
     teacher: TeacherConfig | None = None  # what is learned from beside the labels; null: nothing
     # Nearest neighbours in the exported model, beside the network; null: the network alone.
@@ -316,7 +402,21 @@ class TrainerConfig(ConfigNode):
     def __post_init__(self) -> None:
         super().__post_init__()
         ends = self.max_steps is not None or self.num_epochs is not None
-        require(ends, "max_steps", self.max_steps, "set where num_epochs is not")
+        others = (self.max_seconds, self.validation.num_tries, self.waits_for_evaluations or None)
+        allowed = (
+            "set where num_epochs is not, and no max_seconds, validation.num_tries, "
+            "early_stopping or exporter"
+        )
+        require(ends or any(others), "max_steps", self.max_steps, allowed)
+        whole = isinstance(self.schedule, ExponentialSchedule | CosineSchedule)
+        allowed = "constant or staircase without max_steps and num_epochs: its end is not known"
+        require(ends or not whole, "schedule.name", self.schedule.name, allowed)
+        losses = {f"{LOSS}_{head.name}" for head in self.heads}
+        for where, name in self._steering:
+            known = not name.startswith(f"{LOSS}_") or name in losses
+            require(known, where, name, f"the loss of a head of trainer.heads: {sorted(losses)}")
+        plain = self.ema_momentum is None or not self.weight_rules
+        require(plain, "weight_rules", "[...]", "empty with ema_momentum")
         own = any(head.loss.name is LossName.OWN for head in self.heads)
         require(not own or bool(self.network), "network", self.network, "given with loss.name: own")
         self._require_evaluations()
@@ -352,6 +452,16 @@ class TrainerConfig(ConfigNode):
         require(multiple >= self.accumulate, "inputs.bucket_multiple", multiple, allowed)
 
     @property
+    def _steering(self) -> Iterator[tuple[str, str]]:
+        """What decides within training, by key."""
+        yield "validation.metric", self.validation.metric
+        if not isinstance(self.early_stopping, NoEarlyStopping):
+            yield "early_stopping.metric", self.early_stopping.metric
+        for exporter in self.evaluation.exporters:
+            if isinstance(exporter, BestExporterConfig):
+                yield "evaluation.exporters.metric", exporter.metric
+
+    @property
     def learns_verticals(self) -> bool:
         """Whether the vocabulary decides what is learned, and not only how classes are called."""
         return any(isinstance(head, VerticalsHeadConfig) for head in self.heads)
@@ -384,4 +494,5 @@ class TrainerConfig(ConfigNode):
     @property
     def stopping_criteria(self) -> str:
         """What ends training, to tell a finished one from one that is to go on."""
-        return f"{self.max_steps} steps, {self.num_epochs} epochs"
+        clock = "" if self.max_seconds is None else f", {self.max_seconds} seconds"
+        return f"{self.max_steps} steps, {self.num_epochs} epochs{clock}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -40,6 +41,7 @@ from yt8m.components.trainer.job import TrainingJob
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError, UserError
 from yt8m.schemas.features import Level, SegmentScoring
+from yt8m.schemas.own_code import load_named
 
 # What is mapped over records is TensorFlow's own language already; autograph would rewrite it in
 # vain, a second for each process that starts.
@@ -61,6 +63,7 @@ class TrainingData:
     job: TrainingJob
     train: Source
     validation: Source | None  # None where the manifest has no such split
+    others: Mapping[str, Source]  # further splits that evaluations score, by name
     sampling: FrameSampling | None
 
     @functools.cached_property
@@ -108,9 +111,11 @@ class TrainingData:
     @_NOT_CONVERTED
     def batches(self, taken: BatchSlice) -> tf.data.Dataset:
         """Batches without end, from the one on with which `taken` begins."""
-        return dataset_for_training(
+        path = self.job.trainer.input
+        batches = dataset_for_training(
             self.train, taken, sampling=self.sampling, config=self.job.trainer.inputs
         )
+        return load_named(path, "trainer.input")(batches, taken) if path else batches
 
     @_NOT_CONVERTED
     def batches_of_worker(self, taken: BatchSlice, worker: tf.Tensor) -> tf.data.Dataset:
@@ -156,6 +161,18 @@ class TrainingData:
                 f"trainer.validation_split = {self.job.trainer.validation_split!r}: "
                 f"{self.job.manifest} has no records of this split"
             )
+        return self._scored_batches(
+            self.validation, steps, num_workers=num_workers, worker_index=worker_index
+        )
+
+    @_NOT_CONVERTED
+    def other_batches(self, split: str, steps: int | None) -> ValidationBatches:
+        """The same of another split that evaluations score."""
+        return self._scored_batches(self.others[split], steps)
+
+    def _scored_batches(
+        self, rows: Source, steps: int | None, *, num_workers: int = 1, worker_index: int = 0
+    ) -> ValidationBatches:
         size = self.job.trainer.batch_size
         max_rows = None if steps is None else steps * size
         read = functools.partial(
@@ -165,7 +182,7 @@ class TrainingData:
             num_workers=num_workers,
             worker_index=worker_index,
         )
-        rows, videos = self.validation, None
+        videos = None
         if self.job.trainer.segments in (SegmentScoring.PRODUCT, SegmentScoring.MEAN):
             records = records_with(rows, max_rows)
             videos = read(replace(rows, level=Level.FRAME), max_rows=records)
@@ -191,16 +208,26 @@ def load_data(job: TrainingJob) -> TrainingData:
             f"trainer.validation_split = {split!r}: {job.manifest} has no records of this split, "
             f"and {waiting} needs evaluations of it"
         )
-    validation = None
-    if has_validation:
-        validation = source_of(manifest, split, job.features, index=index)
-    if validation is not None and job.trainer.segments is not None:
+    if job.trainer.segments is not None:
         job.check_segments()
-        validation = replace(validation, level=Level.SEGMENT, segments_known=False)
+
+    def scored(split: str) -> Source:
+        source = source_of(manifest, split, job.features, index=index)
+        if job.trainer.segments is None:
+            return source
+        return replace(source, level=Level.SEGMENT, segments_known=False)
+
+    others = job.trainer.evaluation.other_splits
+    for name in others:
+        if not manifest.examples(name):
+            raise ConfigError(
+                f"trainer.evaluation.other_splits: {job.manifest} has no records of {name!r}"
+            )
     return TrainingData(
         job=job,
         train=source_of(manifest, job.trainer.train_split, job.features, index=index),
-        validation=validation,
+        validation=scored(split) if has_validation else None,
+        others={name: scored(name) for name in others},
         sampling=frame_sampling(job.trainer.model),
     )
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from yt8m.components.inputs.config import check_buckets
 from yt8m.components.trainer.config import TrainerConfig
+from yt8m.components.trainer.optimizers import OwnOptimizerConfig
 from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
@@ -71,7 +72,8 @@ class TrainingJob(JsonFile):
     @property
     def _optimizer(self) -> str:
         """Its name, and whether it has averages of the weights: what it keeps in a checkpoint."""
-        name = self.trainer.optimizer.name
+        config = self.trainer.optimizer
+        name = config.optimizer if isinstance(config, OwnOptimizerConfig) else config.name
         return name if self.trainer.ema_momentum is None else f"{name}, averaging"
 
     @property

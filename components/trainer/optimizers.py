@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
 
 from yt8m.schemas.config_tree import ConfigNode, type_hints
-from yt8m.schemas.limits import PositiveFloat
+from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.limits import DottedPath, PositiveFloat
+from yt8m.schemas.own_code import load_named
+from yt8m.schemas.roles import OwnCode
 
 _ADAM = {"beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7}
 # By the names of tf_keras's classes, in lower case the configuration's; a test compares both with
@@ -40,6 +43,16 @@ class OptimizerConfig(ConfigNode):
     learning_rate: PositiveFloat = 0.01  # before the schedule's factor
 
 
+@dataclass(frozen=True, kw_only=True)
+class OwnOptimizerConfig(OptimizerConfig):
+    """A class of your own."""
+
+    name: Literal["own"] = "own"
+    # Dotted path of a subclass of tf_keras.optimizers.Optimizer.
+    optimizer: Annotated[DottedPath, OwnCode()]
+    arguments: dict[str, Any] = field(default_factory=dict)  # of the class, by name
+
+
 def _with_arguments(keras_name: str, defaults: dict[str, float]) -> type[OptimizerConfig]:
     name = keras_name.lower()
     fields: list[tuple[str, Any, Any]] = [("name", Literal[name], dataclasses.field(default=name))]
@@ -63,7 +76,7 @@ _BY_NAME = {name.lower(): _with_arguments(name, given) for name, given in _ARGUM
 if typing.TYPE_CHECKING:
     NamedOptimizer = OptimizerConfig
 else:  # so that the configuration knows which keys go with which name
-    NamedOptimizer = typing.Union[tuple(_BY_NAME.values())]  # noqa: UP007
+    NamedOptimizer = typing.Union[(*_BY_NAME.values(), OwnOptimizerConfig)]
 
 
 def default_optimizer() -> OptimizerConfig:
@@ -77,11 +90,25 @@ def create_optimizer(config: OptimizerConfig, *, ema_momentum: float | None = No
 
     from yt8m.components.trainer.averaging import averaging
 
-    (keras_name,) = (name for name in _ARGUMENTS if name.lower() == config.name)
-    arguments = {f.name: getattr(config, f.name) for f in dataclasses.fields(config)}
-    del arguments["name"]
-    keras_type = getattr(optimizers, keras_name)
+    if isinstance(config, OwnOptimizerConfig):
+        keras_type = _own_type(config.optimizer)
+        arguments = {"learning_rate": config.learning_rate, **config.arguments}
+    else:
+        (keras_name,) = (name for name in _ARGUMENTS if name.lower() == config.name)
+        arguments = {f.name: getattr(config, f.name) for f in dataclasses.fields(config)}
+        del arguments["name"]
+        keras_type = getattr(optimizers, keras_name)
     if ema_momentum is None:
         return keras_type(jit_compile=False, **arguments)
     arguments |= {"use_ema": True, "ema_momentum": ema_momentum}
     return averaging(keras_type)(jit_compile=False, **arguments)
+
+
+def _own_type(path: str) -> type[Any]:
+    from tf_keras import optimizers
+
+    where = f"trainer.optimizer.optimizer: {path}"
+    named = load_named(path, where)
+    if not (isinstance(named, type) and issubclass(named, optimizers.Optimizer)):
+        raise ConfigError(f"{where} must be a subclass of tf_keras.optimizers.Optimizer")
+    return named

@@ -92,6 +92,7 @@ class CheckpointScorer:
         scores = before.scores if is_known else None
         scores = scores or self._score_for_evaluation()
         metrics = scores.to_dict()
+        others = {} if is_known else self._score_others()
         if not is_known:
             self._keep_if_best(step, metrics)
         exported = [
@@ -104,7 +105,7 @@ class CheckpointScorer:
         ]
         if is_known and not exported:
             return
-        row = {**metrics, "duration_s": time.monotonic() - began, "exported": exported}
+        row = {**metrics, **others, "duration_s": time.monotonic() - began, "exported": exported}
         if is_known:
             row = {**before.row, "exported": [*before.row["exported"], *exported]}
         self._evaluated = _Evaluated(path=path, content=content, scores=scores, row=row)
@@ -125,6 +126,15 @@ class CheckpointScorer:
             self._evaluator = SplitScorer(self.network, segments=self._job.trainer.segments)
         steps = self._job.trainer.evaluation.steps
         return self._evaluator.score(*self._data.validation_batches(steps))
+
+    def _score_others(self) -> dict[str, Any]:
+        """The values of further splits, as `<split>/<metric>`."""
+        config, found = self._job.trainer.evaluation, {}
+        for split in config.other_splits:
+            assert self._evaluator is not None  # it has scored the first split
+            scores = self._evaluator.score(*self._data.other_batches(split, config.steps))
+            found |= {f"{split}/{name}": value for name, value in scores.to_dict().items()}
+        return found
 
     def export(self, weights: list[Any], directory: str) -> None:
         """The SavedModel of `weights`."""

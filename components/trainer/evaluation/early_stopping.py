@@ -9,10 +9,12 @@ from yt8m.components.metrics.catalogue import is_better
 from yt8m.components.trainer.config import (
     EarlyStopping,
     NoEarlyStopping,
+    OwnStop,
     StopWhenNotBetter,
     StopWhenReached,
 )
 from yt8m.schemas.errors import UserError
+from yt8m.schemas.own_code import load_named
 
 EvaluatedStep = tuple[int, Mapping[str, float | None]]  # step, metric values by name
 
@@ -25,6 +27,9 @@ def should_stop(policy: EarlyStopping, history: Sequence[EvaluatedStep]) -> bool
     if isinstance(policy, StopWhenReached):
         newest = values[-1][1]
         return newest == policy.value or is_better(policy.metric, newest, policy.value)
+    if isinstance(policy, OwnStop):
+        said = load_named(policy.policy, "trainer.early_stopping.policy")(history)
+        return bool(said)
     return _has_stalled(policy, values)
 
 

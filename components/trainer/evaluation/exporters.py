@@ -13,8 +13,10 @@ from yt8m.components.trainer.config import (
     ExporterConfig,
     FinalExporterConfig,
     LatestExporterConfig,
+    OwnExporterConfig,
 )
 from yt8m.schemas.json_file import fields_of, to_text
+from yt8m.schemas.own_code import load_named
 
 # Writes the evaluated model into a directory, complete or not at all.
 Write = Callable[[str], None]
@@ -42,7 +44,7 @@ class Exporter:
         What is exported already stays, unless `overwrite`: the step was saved again, with other
         weights.
         """
-        if not self._wants(metrics, final=final) or (step in self._steps() and not overwrite):
+        if not self._wants(step, metrics, final=final) or (step in self._steps() and not overwrite):
             return False
         write(f"{self.directory}/{step}")
         if isinstance(self._config, BestExporterConfig):
@@ -50,7 +52,7 @@ class Exporter:
         self._forget_old(step)
         return True
 
-    def _wants(self, metrics: Mapping[str, Any], *, final: bool) -> bool:
+    def _wants(self, step: int, metrics: Mapping[str, Any], *, final: bool) -> bool:
         match self._config:
             case LatestExporterConfig():
                 return True
@@ -58,6 +60,9 @@ class Exporter:
                 return final
             case BestExporterConfig(metric=metric):
                 return is_better(metric, metrics[metric], self._best())
+            case OwnExporterConfig(exporter=path):
+                wants = load_named(path, f"trainer.evaluation.exporters: {path}")
+                return bool(wants(step, metrics, self._steps(), final))
 
     def _best(self) -> float | None:
         path = f"{self.directory}/{_BEST_FILE}"

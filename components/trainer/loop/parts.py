@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib.metadata import version
@@ -26,10 +27,11 @@ from yt8m.components.trainer.cluster.strategy import (
     name_of,
     variable_scope,
 )
-from yt8m.components.trainer.config import NoEarlyStopping, Switch, TrainerConfig
+from yt8m.components.trainer.config import WITHOUT_END, NoEarlyStopping, Switch, TrainerConfig
 from yt8m.components.trainer.evaluation import early_stopping
 from yt8m.components.trainer.evaluation.checkpoint_scorer import CheckpointScorer, read_history
 from yt8m.components.trainer.evaluation.continuous_eval import InProcessEvaluation
+from yt8m.components.trainer.evaluation.split_scorer import SplitScores
 from yt8m.components.trainer.input import TrainingData
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.loop.engine import (
@@ -37,7 +39,16 @@ from yt8m.components.trainer.loop.engine import (
     StepEngine,
     Synchronous,
 )
-from yt8m.components.trainer.loop.hooks import Hooks
+from yt8m.components.trainer.loop.histograms import Histograms
+from yt8m.components.trainer.loop.hook import Hook, Training
+from yt8m.components.trainer.loop.own_hooks import (
+    Clock,
+    EarlyStop,
+    Evaluation,
+    Pause,
+    Plateau,
+    Saves,
+)
 from yt8m.components.trainer.loop.step import Replicas, TrainStep
 from yt8m.components.trainer.loop.training_log import TrainingLog
 from yt8m.components.trainer.network import network_of
@@ -52,24 +63,20 @@ from yt8m.schemas.features import Level
 _log = logging.getLogger(__name__)
 _AUTO_STEPS_PER_LOOP = 5
 _BF16 = "bfloat16"
+_ROWS_LOOKED_AT = 64  # by histograms of what rows decide
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """A training that is ready to run, from `progress` to the end of `plan`."""
+    """A training that is ready to run."""
 
     job: TrainingJob
-    cluster: Cluster
     data: TrainingData
-    network: Network
-    optimizer: Any  # tf_keras publishes no types
-    checkpoints: Checkpoints
-    progress: TrainingProgress
-    plan: TrainingPlan
-    engine: StepEngine
-    collectives: Collectives
+    training: Training
     scorer: CheckpointScorer
-    hooks: Hooks
+    validate: Callable[[list[Any]], SplitScores]  # weights, as numpy arrays
+    plateau: Plateau
+    hooks: tuple[Hook, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +88,7 @@ class TrainingProcess:
     data: TrainingData
     heads: tuple[Head, ...]
     strategy: tf.distribute.Strategy
+    own_hooks: tuple[Hook, ...] = ()
 
     @cached_property
     def collectives(self) -> Collectives:
@@ -135,12 +143,14 @@ def build(process: TrainingProcess) -> Parts:
         network=network,
         optimizer=optimizer,
         keep=config.checkpoint.keep,
+        keep_every_hours=config.checkpoint.keep_every_hours,
         is_writer=process.cluster.is_chief,
     )
     progress = checkpoints.restore()
     if not progress.step:
         source = config.warm_start or job.base_model
-        warm_start(network, source, required=bool(config.warm_start))
+        rules = config.warm_start_weights
+        warm_start(network, source, rules, required=bool(config.warm_start))
         start_averages(network, optimizer)
     _check_same_state(process, network, optimizer, progress)
     plan = plan_training(
@@ -153,9 +163,8 @@ def build(process: TrainingProcess) -> Parts:
     reading = process.data.reading(
         process.batch_rows, examples=progress.examples, before=progress.order
     )
-    _announce(process, dtype, progress, plan)
+    _announce(process, network, dtype, progress, plan)
     _announce_changed_batch(process, progress, plan)
-    progress = replace(progress, order=reading.order)
     step = TrainStep(
         config,
         network=network,
@@ -167,19 +176,38 @@ def build(process: TrainingProcess) -> Parts:
     )
     engine = _create_engine(process, step, plan, reading)
     scorer = CheckpointScorer(job, process.data, process.heads)
-    return Parts(
-        job=job,
-        cluster=process.cluster,
-        data=process.data,
+    training = Training(
+        config=config,
         network=network,
         optimizer=optimizer,
-        checkpoints=checkpoints,
-        progress=progress,
-        plan=plan,
         engine=engine,
         collectives=collectives,
+        checkpoints=checkpoints,
+        plan=plan,
+        is_chief=process.cluster.is_chief,
+        log_dir=job.log_dir,
+        step=progress.step,
+        examples=progress.examples,
+        order=reading.order,
+    )
+    plateau = Plateau(config.validation)
+    hooks = (*_create_hooks(process, scorer, training), plateau, *process.own_hooks)
+    for hook in hooks:
+        if hook.name in progress.hooks:
+            hook.restore(progress.hooks[hook.name])
+    return Parts(
+        job=job,
+        data=process.data,
+        training=training,
         scorer=scorer,
-        hooks=_create_hooks(process, scorer, _create_log(process, progress, plan)),
+        validate=partial(
+            scorer.validate,
+            exchange=collectives.exchange,
+            num_workers=process.processes,
+            worker_index=process.number,
+        ),
+        plateau=plateau,
+        hooks=hooks,
     )
 
 
@@ -195,7 +223,7 @@ def _check_same_state(
         {
             "step": progress.step,
             "examples": progress.examples,
-            "validations": progress.plateau.to_json(),
+            "hooks": json.dumps(progress.hooks, sort_keys=True),
             "weights": digest_of_weights(network.get_weights()),
             "optimiser": digest_of_weights(variables),
         },
@@ -243,50 +271,55 @@ def _create_engine(
     )
 
 
-def _create_log(
-    process: TrainingProcess, progress: TrainingProgress, plan: TrainingPlan
-) -> TrainingLog | None:
-    if not process.cluster.is_chief:
-        return None
+def _create_log(process: TrainingProcess, training: Training) -> TrainingLog:
     return TrainingLog(
         process.job.trainer.log,
         directory=process.job.log_dir,
         curve_directory=process.job.checkpoint_dir,
         heads=process.heads,
-        step=progress.step,
-        max_steps=plan.last_step,
+        every_steps=training.engine.log_every,
+        step=training.step,
+        last_step=training.last_step,
     )
 
 
 def _create_hooks(
-    process: TrainingProcess, scorer: CheckpointScorer, log: TrainingLog | None
-) -> Hooks:
+    process: TrainingProcess, scorer: CheckpointScorer, training: Training
+) -> Iterator[Hook]:
     config, cluster = process.job.trainer, process.cluster
-    validate = partial(
-        scorer.validate,
-        exchange=process.collectives.exchange,
-        num_workers=process.processes,
-        worker_index=process.number,
-    )
+    yield Saves(config.checkpoint)
+    if config.max_seconds is not None:
+        yield Clock(config.max_seconds)
     if not cluster.is_chief:
-        return Hooks(validate=validate)
-    local = None
+        yield Pause(training.engine.log_every)
+        yield Pause(config.log.histograms_every_steps)
+        return
     evaluates = config.evaluation.enabled and process.data.validation is not None
     if cluster.evaluates_itself and evaluates:
-        local = InProcessEvaluation(config.evaluation, scorer.evaluate)
+        yield Evaluation(InProcessEvaluation(config.evaluation, scorer.evaluate))
     elif config.waits_for_evaluations and not cluster.has_evaluator:
         _log.warning(
             "%s does nothing unless an evaluator runs beside this process (TF_CONFIG with task "
             "type evaluator), which evaluates nothing itself",
             config.waits_for_evaluations,
         )
-    is_stopping = not isinstance(config.early_stopping, NoEarlyStopping)
-    return Hooks(
-        log=log,
-        validate=validate,
-        saved=None if local is None else local.saved,
-        should_stop=partial(_should_stop, process.job) if is_stopping else None,
+    if not isinstance(config.early_stopping, NoEarlyStopping):
+        should_stop = partial(_should_stop, process.job)
+        yield EarlyStop(should_stop, every_steps=training.engine.log_every)
+    # After what takes time beside the steps: it begins to measure them again.
+    log = _create_log(process, training)
+    yield log
+    yield Histograms(
+        config.log, log, rows=partial(_few_rows, process), network=lambda: scorer.network
     )
+
+
+def _few_rows(process: TrainingProcess) -> Mapping[str, tf.Tensor]:
+    """The training's first rows."""
+    count = min(_ROWS_LOOKED_AT, process.data.train_examples)
+    batches = process.data.batches(process.data.reading(count, examples=0))
+    rows: Mapping[str, tf.Tensor] = next(iter(batches))
+    return rows
 
 
 def _should_stop(job: TrainingJob) -> bool:
@@ -294,12 +327,18 @@ def _should_stop(job: TrainingJob) -> bool:
 
 
 def _announce(
-    process: TrainingProcess, dtype: str, progress: TrainingProgress, plan: TrainingPlan
+    process: TrainingProcess,
+    network: Network,
+    dtype: str,
+    progress: TrainingProgress,
+    plan: TrainingPlan,
 ) -> None:
+    weights = sum(int(np.prod(weight.shape)) for weight in network.trainable_variables)
+    _log.info("%s weights to train", f"{weights:,}")
     versions = [f"{name} {version(name)}" for name in ("tensorflow", "tf_keras", "yt8m-pipeline")]
     _log.info("%s", ", ".join(versions))
     _log.info(
-        "%s of a %s training: %s, %d replicas, on %s, %s, step %d of %d",
+        "%s of a %s training: %s, %d replicas, on %s, %s, step %d of %s",
         process.cluster,
         process.cluster.kind.value,
         name_of(process.strategy),
@@ -307,7 +346,7 @@ def _announce(
         placement_of(process.strategy),
         dtype,
         progress.step,
-        plan.last_step,
+        plan.last_step if plan.last_step < WITHOUT_END else "as many as until something ends it",
     )
     if (asked := process.job.trainer.max_steps) is not None and plan.last_step < asked:
         _log.info("num_epochs ends it before max_steps, which is %d", asked)

@@ -23,6 +23,7 @@ from yt8m.components.models.losses import distillation_loss
 from yt8m.components.models.network import Network
 from yt8m.components.preprocessing.sums import sum_in_slices
 from yt8m.components.trainer.config import Clip, TrainerConfig
+from yt8m.components.trainer.loop.weight_rules import WeightRules
 from yt8m.components.trainer.teacher import Teacher
 from yt8m.schemas.batch import TEACHER
 
@@ -38,6 +39,7 @@ class Losses(NamedTuple):
     regularisation: tf.Tensor  # of the weights, and what layers added
     by_head: tuple[tf.Tensor, ...]  # unweighted, in the order of the heads
     gradient_norm: tf.Tensor  # of all gradients together, before clipping
+    gradient_norms: tf.Tensor  # [weights] float32: of each, in the network's order
 
 
 class StepResult(NamedTuple):
@@ -80,6 +82,7 @@ class TrainStep:
         self._config, self._network, self._optimizer = config, network, optimizer
         self._teacher = teacher
         self._strategy, self._replicas = strategy, replicas
+        self._rules = WeightRules(config.weight_rules, network.trainable_variables)
         # Two functions: TensorFlow leaves the losses of all steps but the last out of the graph.
         heads = network.heads
         self._loss_of = {h.name: fused(partial(self._loss, h), enabled=use_xla) for h in heads}
@@ -112,10 +115,13 @@ class TrainStep:
         if self._replicas.total > 1:
             gradients, sums = self._over_replicas(gradients, sums)
         regularisation = self._regularisation()  # before the weights move
-        norm = self._update(gradients)
+        norm, norms = self._update(gradients)
         *by_head, added = tf.unstack(sums, num=len(self._network.heads) + 1)
         losses = Losses(
-            regularisation=regularisation + added, by_head=tuple(by_head), gradient_norm=norm
+            regularisation=regularisation + added,
+            by_head=tuple(by_head),
+            gradient_norm=norm,
+            gradient_norms=norms,
         )
         return StepResult(losses=losses, scores=scores, shown=shown)
 
@@ -125,17 +131,17 @@ class TrainStep:
     def _penalty(self, losses: Sequence[tf.Tensor]) -> tf.Tensor:
         return self._config.regularisation_penalty * tf.add_n(losses) if losses else tf.zeros([])
 
-    def _clip_and_apply(self, gradients: Sequence[tf.Tensor]) -> tf.Tensor:
-        """Regularise, clip, move the weights; the norm before clipping."""
+    def _clip_and_apply(self, gradients: Sequence[tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
+        """Regularise, clip, move the weights; the norms before clipping, of all and of each."""
         gradients = self._with_regularisation(gradients)
         norms = [self._norm(gradient) for gradient in gradients]
         norm = tf.linalg.global_norm(norms)
         clipped = self._clip(gradients, norms, norm)
-        self._optimizer.apply_gradients(
-            zip(clipped, self._network.trainable_variables, strict=True),
-            skip_gradients_aggregation=True,
+        pairs = list(zip(clipped, self._network.trainable_variables, strict=True))
+        self._rules.updating(
+            lambda: self._optimizer.apply_gradients(pairs, skip_gradients_aggregation=True)
         )
-        return norm
+        return norm, tf.stack(norms)
 
     def _with_regularisation(self, gradients: Sequence[tf.Tensor]) -> Sequence[tf.Tensor]:
         with tf.GradientTape() as tape:
@@ -236,6 +242,8 @@ class TrainStep:
         scores = predictions[heads[0].name]
         by_member = tf.reshape(scores, [network.members, -1, scores.shape[-1]])
         dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
+        if self._config.clip_micro_batches:
+            dense = self._clip_alone(dense)
         return (
             dense,
             # What is minimised is the sum over the members, what is told their mean.
@@ -243,6 +251,13 @@ class TrainStep:
             tf.reduce_mean(by_member[:, few], axis=0),
             shown,
         )
+
+    def _clip_alone(self, gradients: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+        """A micro-batch's part of the gradients, clipped as if there were no other."""
+        parts = self._config.accumulate * self._replicas.total
+        alone = [gradient * parts for gradient in gradients]
+        norms = [self._norm(gradient) for gradient in alone]
+        return [g / parts for g in self._clip(alone, norms, tf.linalg.global_norm(norms))]
 
     def _loss(
         self, head: Head, labels: Batch, probabilities: tf.Tensor, normaliser: tf.Tensor

@@ -21,16 +21,17 @@ from yt8m.components.trainer.config import NoEarlyStopping
 from yt8m.components.trainer.evaluation import checkpoint_scorer, early_stopping
 from yt8m.components.trainer.input import load_data
 from yt8m.components.trainer.job import TrainingJob
+from yt8m.components.trainer.loop.divergence import are_finite, diverged
+from yt8m.components.trainer.loop.hook import create_hooks
 from yt8m.components.trainer.loop.parts import (
     Parts,
     TrainingProcess,
     build,
     digest_of_weights,
 )
-from yt8m.components.trainer.loop.training_loop import Loop, are_finite, diverged
+from yt8m.components.trainer.loop.training_loop import Loop
 from yt8m.components.trainer.network import heads_of, network_type_of
 from yt8m.components.trainer.state.checkpoints import (
-    TrainingProgress,
     check_model,
     has_best_evaluated,
     prepare,
@@ -38,7 +39,8 @@ from yt8m.components.trainer.state.checkpoints import (
 )
 from yt8m.components.trainer.state.curve import copy_curves
 from yt8m.components.trainer.state.done_marker import Done, mark_done
-from yt8m.components.trainer.tf_config import Cluster
+from yt8m.components.trainer.tf_config import Cluster, ClusterKind
+from yt8m.schemas.errors import ConfigError
 
 _log = logging.getLogger(__name__)
 _LOOKS = 5  # at evaluated weights that are replaced meanwhile
@@ -53,6 +55,12 @@ def train(job: TrainingJob, cluster: Cluster) -> None:
     heads = heads_of(job)
     network_type_of(job, heads)  # before anything is wiped or waited for
     check_retrieval(config.retrieval, heads, transform=job.transform)
+    own_hooks = create_hooks(config.hooks)
+    if config.input and cluster.kind is ClusterKind.PARAMETER_SERVER:
+        raise ConfigError(
+            f"trainer.input = {config.input!r}: must be empty with parameter servers, whose "
+            "workers read their rows themselves"
+        )
     if not config.start_new_model:
         check_model(job.checkpoint_dir, data.model)
     rendezvous.wait_for_peers(
@@ -74,7 +82,12 @@ def train(job: TrainingJob, cluster: Cluster) -> None:
         # Only now: TensorFlow's coordination service takes SIGTERM for itself when it starts.
         with StopSignal(watch) as stop:
             process = TrainingProcess(
-                job=job, cluster=cluster, data=data, heads=heads, strategy=strategy
+                job=job,
+                cluster=cluster,
+                data=data,
+                heads=heads,
+                strategy=strategy,
+                own_hooks=own_hooks,
             )
             run(build(process), stop)
 
@@ -83,36 +96,37 @@ def run(parts: Parts, stop: StopSignal) -> None:
     """Train to the last step, or a reason to end before it; then export, as the chief."""
     try:
         with explaining_faults(parts.data.train):
-            progress = Loop(parts, stop).run(parts.progress)
+            Loop(parts.training, parts.hooks, validate=parts.validate, stop=stop).run()
     finally:
-        if parts.hooks.log is not None:
-            parts.hooks.log.close()
-    _finish(parts, progress)
-    parts.collectives.wait_for_all()  # nobody leaves while the chief still writes
+        for hook in parts.hooks:
+            hook.close()
+    _finish(parts)
+    parts.training.collectives.wait_for_all()  # nobody leaves while the chief still writes
 
 
-def _finish(parts: Parts, progress: TrainingProgress) -> None:
+def _finish(parts: Parts) -> None:
     """Let the chief export; it alone reads what it or the evaluator has kept to come back to."""
-    weights = shipped_weights(parts.network, parts.optimizer)
+    training = parts.training
+    weights = shipped_weights(training.network, training.optimizer)
     _log.info("weights %s", digest_of_weights(weights))  # equal in all processes in step
-    if not parts.cluster.is_chief:
+    if not training.is_chief:
         return
     job = parts.job
-    weights = _best(parts, progress) or weights
+    weights = _best(parts) or weights
     if not are_finite(weights):
-        raise diverged(progress)
+        raise diverged(training.step)
     parts.scorer.export(weights, job.export_dir)
     copy_curves(job.checkpoint_dir, job.log_dir)
-    done = Done(step=progress.step, stopping_criteria=job.trainer.stopping_criteria)
+    done = Done(step=training.step, stopping_criteria=job.trainer.stopping_criteria)
     mark_done(job.checkpoint_dir, done, log_dir=job.log_dir)
 
 
-def _best(parts: Parts, progress: TrainingProgress) -> list[Any] | None:
+def _best(parts: Parts) -> list[Any] | None:
     """The best weights where validation or early stopping chose some; None: the last."""
-    best = progress.plateau.best_step
+    training, best = parts.training, parts.plateau.decided.best_step
     if parts.job.trainer.validation.keep_best and best is not None:
-        parts.checkpoints.restore_best(best)
-        return shipped_weights(parts.network, parts.optimizer)
+        training.checkpoints.restore_best(best)
+        return shipped_weights(training.network, training.optimizer)
     return _best_evaluated(parts)
 
 
@@ -129,11 +143,11 @@ def _best_evaluated(parts: Parts) -> list[Any] | None:
         if step is None or not has_best_evaluated(directory, step):
             continue
         with suppress(tf.errors.NotFoundError):  # a better one has taken its place
-            restore_best_evaluated(directory, parts.network, step)
+            restore_best_evaluated(directory, parts.training.network, step)
             _log.info(
                 "early stopping: the weights of step %d, the best evaluated, are exported", step
             )
-            weights: list[Any] = parts.network.get_weights()
+            weights: list[Any] = parts.training.network.get_weights()
             return weights
     _log.warning("early stopping: no evaluated weights were kept, so the last are exported")
     return None

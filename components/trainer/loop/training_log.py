@@ -1,4 +1,4 @@
-"""What a person and a machine see of a training; the chief alone has one of these."""
+"""What a person and a machine see of a training: a hook of the chief."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ from yt8m.components.metrics.accumulator import MetricAccumulator
 from yt8m.components.metrics.batch import BrokenPredictions
 from yt8m.components.metrics.catalogue import METRICS, values_of
 from yt8m.components.models.heads import Head
-from yt8m.components.trainer.config import LogConfig
-from yt8m.components.trainer.evaluation.split_scorer import metrics_batch
+from yt8m.components.trainer.config import WITHOUT_END, LogConfig
+from yt8m.components.trainer.evaluation.split_scorer import SplitScores, metrics_batch
+from yt8m.components.trainer.loop.divergence import diverged
+from yt8m.components.trainer.loop.hook import Hook, Steps, Training
 from yt8m.components.trainer.loop.step import StepResult
 from yt8m.components.trainer.state.curve import CurveWriter
 from yt8m.schemas.metric_names import LOSS
@@ -31,8 +33,8 @@ _BUCKETS = 30  # of a histogram, as TensorBoard's own
 _SHOWN = tuple(m for m in METRICS if not m.needs_many_videos and m.name != LOSS)
 
 
-class TrainingLog:
-    """A progress bar, JSON lines and TensorBoard, fed by the loop."""
+class TrainingLog(Hook):
+    """A progress bar, JSON lines and TensorBoard."""
 
     def __init__(
         self,
@@ -41,15 +43,17 @@ class TrainingLog:
         directory: str,
         curve_directory: str,
         heads: Sequence[Head],
+        every_steps: int,
         step: int,
-        max_steps: int,
+        last_step: int,
     ) -> None:
-        self._config, self._heads = config, heads
+        self._heads, self.every_steps = heads, every_steps
         self._curve = CurveWriter(f"{curve_directory}/{TRAINING}", step=step)
         self._board = (
             tf.summary.create_file_writer(f"{directory}/train") if config.tensorboard else None
         )
-        self._bar = Bar("train", total=max_steps, unit="steps", done=step)
+        total = last_step if last_step < WITHOUT_END else None
+        self._bar = Bar("train", total=total, unit="steps", done=step)
         self._bar.__enter__()
         self._step = step
         self._since = time.monotonic()
@@ -62,13 +66,29 @@ class TrainingLog:
         if self._board is not None:
             self._board.close()
 
-    def advanced(self, step: int, rows: int) -> None:
-        """`step` is reached, with `rows` more rows than at the last call."""
-        self._rows += rows
-        self._bar.advance(step - self._step)
-        self._step = step
+    def after_steps(self, training: Training, steps: Steps) -> None:
+        self._rows += steps.rows
+        self._bar.advance(training.step - self._step)
+        self._step = training.step
+        if not (self.is_due(training) or training.step == training.last_step):
+            return
+        broken = self._train(training, steps.result, rate=steps.learning_rate)
+        seen = broken - set(training.config.validation.excluded_heads)
+        if broken and not (seen and training.can_go_back):
+            raise diverged(training.step)
 
-    def train(self, step: int, result: StepResult, *, rate: float, examples: int) -> set[str]:
+    def after_validation(self, training: Training, scores: SplitScores, seconds: float) -> None:
+        row = {**scores.to_dict(), "duration_s": seconds, "factor": training.rate_factor}
+        self._event("validation", training.step, row)
+        self._reset_timer()
+
+    def after_save(self, training: Training, path: str, seconds: float) -> None:
+        self._event("checkpoint", training.step, {"duration_s": seconds})
+        if self._board is not None:
+            self._board.flush()
+        self._reset_timer()
+
+    def _train(self, training: Training, result: StepResult, *, rate: float) -> set[str]:
         """Figures of the newest step; speed is that since the last call. The heads with NaN."""
         now = time.monotonic()
         speed = self._rows / max(now - self._since, 1e-9)
@@ -78,7 +98,7 @@ class TrainingLog:
         loss = sum(head.weight * by_head[head.name] for head in self._heads)
         metrics = shown_metrics(self._heads[0], result)
         row = {
-            "examples": examples,
+            "examples": training.examples,
             "seconds": now - self._started,
             "examples_per_s": speed,
             LOSS: loss,
@@ -88,8 +108,8 @@ class TrainingLog:
             **{metric.name: metrics and metrics[metric.name] for metric in _SHOWN},
             **{f"loss_{name}": value for name, value in by_head.items() if len(by_head) > 1},
         }
-        self._curve.add("train", step, row)
-        self.scalars(step, row)
+        self._curve.add("train", training.step, row)
+        self.scalars(training.step, row)
         note = f"loss {loss:.3f} {speed:,.0f} examples/s"
         if metrics is not None:
             note += "".join(f" {m.title} {metrics[m.name] or 0:.3f}" for m in _SHOWN)
@@ -97,8 +117,7 @@ class TrainingLog:
         broken = {name for name, value in by_head.items() if not math.isfinite(value)}
         return broken if metrics is not None else broken | {self._heads[0].name}
 
-    def event(self, kind: str, step: int, values: Mapping[str, Any]) -> None:
-        """A validation or a checkpoint."""
+    def _event(self, kind: str, step: int, values: Mapping[str, Any]) -> None:
         self._curve.add(kind, step, values)
         numbers = {f"{kind}/{k}": v for k, v in values.items() if isinstance(v, int | float)}
         self.scalars(step, numbers)
@@ -110,10 +129,10 @@ class TrainingLog:
             step, [scalar_pb(k, v) for k, v in values.items() if isinstance(v, int | float)]
         )
 
-    def histograms(self, step: int, variables: Sequence[Any]) -> None:
-        """The distribution of every weight."""
+    def histograms(self, step: int, values: Mapping[str, np.ndarray]) -> None:
+        """The distribution of each array."""
         if self._board is not None:
-            self._write(step, [histogram_pb(v.name, v.numpy()) for v in variables])
+            self._write(step, [histogram_pb(tag, array) for tag, array in values.items()])
 
     def _write(self, step: int, summaries: Sequence[Summary]) -> None:
         if self._board is None:
@@ -122,11 +141,7 @@ class TrainingLog:
         with self._board.as_default():  # one write, for each waits on TensorFlow
             tf.summary.experimental.write_raw_pb(together, step=step)
 
-    def flush(self) -> None:
-        if self._board is not None:
-            self._board.flush()
-
-    def reset_timer(self) -> None:
+    def _reset_timer(self) -> None:
         """What came since the last figures (a validation, say) is not training's time."""
         self._since, self._rows = time.monotonic(), 0
 

@@ -1,196 +1,134 @@
-"""The loop: step, log, validate, save, until the last step or a reason to end before it."""
+"""The loop: steps, validations, checkpoints. When, and all that is done beside them, hooks say."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from typing import Any
-
-import numpy as np
 
 from yt8m.components.trainer.averaging import shipped_weights
 from yt8m.components.trainer.cluster.stop_signal import StopSignal
+from yt8m.components.trainer.evaluation.split_scorer import SplitScores
 from yt8m.components.trainer.learning_rate import multiplier
-from yt8m.components.trainer.loop.parts import Parts
-from yt8m.components.trainer.loop.step import StepResult
-from yt8m.components.trainer.state import plateau
+from yt8m.components.trainer.loop.divergence import are_finite, diverged
+from yt8m.components.trainer.loop.hook import Hook, Steps, Training
 from yt8m.components.trainer.state.checkpoints import TrainingProgress
-from yt8m.schemas.errors import Yt8mError
-
-
-class Diverged(Yt8mError):  # noqa: N818  (names what was found)
-    """Weights that predict NaN, and nothing that would return to better ones."""
-
-
-def diverged(progress: TrainingProgress) -> Diverged:
-    """What to say of it."""
-    return Diverged(
-        f"training has diverged: at step {progress.step} the model's predictions are not finite. "
-        "Lower trainer.optimizer.learning_rate and run the command again, which continues from "
-        "the newest checkpoint, saved before; trainer.start_new_model: true begins with new "
-        "weights, and trainer.validation (every_steps, go_back: true) returns to the best weights "
-        "by itself"
-    )
-
-
-def are_finite(weights: Iterable[Any]) -> bool:
-    """Whether every weight is a number."""
-    return all(np.isfinite(np.asarray(weight)).all() for weight in weights)
 
 
 class Loop:
-    """Runs one training from `progress` on; every process of the cluster runs the same one."""
+    """Runs one training from its checkpoint on; every process of the cluster runs the same one."""
 
-    def __init__(self, parts: Parts, stop: StopSignal) -> None:
-        self._config, self._engine = parts.job.trainer, parts.engine
-        self._collectives = parts.collectives
-        self._network, self._optimizer = parts.network, parts.optimizer
-        self._checkpoints, self._hooks, self._stop = parts.checkpoints, parts.hooks, stop
-        self._plan, self._last_step = parts.plan, parts.plan.last_step
-        self._saved: TrainingProgress | None = None
-        self._saved_at = time.monotonic()
-        self._path = parts.checkpoints.newest
-
-    def run(self, progress: TrainingProgress) -> TrainingProgress:
-        """Train; returns how far it came. Raises Terminated after a signal, all being saved."""
-        self._saved = progress if progress.step else None
-        is_early = False
-        while True:
-            if self._is_to_validate(progress):
-                progress = self._validated(progress)
-            if progress.step >= self._last_step or progress.plateau.has_stopped or is_early:
-                break
-            progress = self._advanced(progress)
-            save, stop, is_early = self._decide_together(progress)
-            # A validation saves what it decided, so that no checkpoint is written twice.
-            if stop or (save and not self._is_to_validate(progress)):
-                self._save(progress)
-            if stop:
-                self._stop.obey(
-                    f"ended by a signal at step {progress.step} of {self._last_step}; the state is "
-                    f"saved in {self._checkpoints.directory}, and the same command continues"
-                )
-        self._save(progress, is_final=True)
-        return progress
-
-    def _advanced(self, progress: TrainingProgress) -> TrainingProgress:
-        count = self._engine.chunk(self._left(progress.step))
-        rows = self._engine.rows
-        rates = [self._rate(progress, progress.examples + i * rows) for i in range(count)]
-        result = self._engine.advance(rates)
-        progress = replace(
-            progress, step=progress.step + count, examples=progress.examples + count * rows
-        )
-        self._log_step(progress, result, rate=rates[-1], rows=count * rows)
-        return progress
-
-    def _rate(self, progress: TrainingProgress, examples: int) -> float:
-        config = self._config
-        factor = multiplier(config.schedule, examples, total_examples=self._plan.total_examples)
-        return config.optimizer.learning_rate * factor * progress.plateau.factor
-
-    def _left(self, step: int) -> int:
-        """Steps until something is to be done."""
-        periods = [
-            self._engine.log_every,
-            self._config.log.histograms_every_steps,
-            self._config.checkpoint.every_steps,
-            self._config.validation.every_steps,
-        ]
-        return min([self._last_step - step, *(p - step % p for p in periods if p)])
-
-    def _log_step(
-        self, progress: TrainingProgress, result: StepResult, *, rate: float, rows: int
+    def __init__(
+        self,
+        training: Training,
+        hooks: Sequence[Hook],
+        *,
+        validate: Callable[[list[Any]], SplitScores],  # weights, as numpy arrays
+        stop: StopSignal,
     ) -> None:
-        log, step = self._hooks.log, progress.step
-        if log is None:
-            return
-        log.advanced(step, rows)
-        if step % self._engine.log_every == 0 or step == self._last_step:
-            broken = log.train(step, result, rate=rate, examples=progress.examples)
-            seen = broken - set(self._config.validation.excluded_heads)
-            if broken and not (seen and self._comes_back(progress)):
-                raise diverged(progress)
-        every = self._config.log.histograms_every_steps
-        if every is not None and step % every == 0:
-            log.histograms(step, self._network.trainable_variables)
+        self._training, self._hooks = training, hooks
+        self._validate, self._stop = validate, stop
+        self._is_saved = training.step > 0
+        self._path = training.checkpoints.newest
 
-    def _comes_back(self, progress: TrainingProgress) -> bool:
-        """Whether a validation will find this out and return to the best checkpoint."""
-        config = self._config.validation
-        steers = config.every_steps is not None and config.go_back
-        return steers and progress.plateau.best_step is not None
+    def run(self) -> None:
+        """Train. Raises Terminated after a signal, all being saved."""
+        training, steps = self._training, self._training.last_step
+        for hook in self._hooks:
+            hook.before_training(training)
+        _, _, is_over = self._agree()
+        while True:
+            if self._is_to_validate():
+                self._validated()
+                is_over = self._agree()[2] or is_over
+            if training.step >= steps or is_over:
+                break
+            self._advance()
+            save, signal, is_over = self._agree()
+            # A validation saves what it decided, so that no checkpoint is written twice.
+            if signal or (save and not self._is_to_validate()):
+                self._save()
+            if signal:
+                self._stop.obey(
+                    f"ended by a signal at step {training.step} of {steps}; the state is saved in "
+                    f"{training.checkpoints.directory}, and the same command continues"
+                )
+        training.is_over = True
+        self._save()
+        for hook in self._hooks:
+            hook.after_training(training, self._path)
 
-    def _decide_together(self, progress: TrainingProgress) -> list[bool]:
-        """Whether to save, to stop, to end early, in all processes alike."""
-        every_steps, step = self._config.checkpoint.every_steps, progress.step
-        is_due = time.monotonic() - self._saved_at >= self._config.checkpoint.every_s
-        is_due = is_due or (every_steps is not None and step % every_steps == 0)
-        should_stop = self._hooks.should_stop
-        is_logged = step % self._engine.log_every == 0
-        is_early = should_stop is not None and is_logged and should_stop()
-        return self._collectives.any_process([is_due, self._stop.requested, is_early])
+    def _agree(self) -> list[bool]:
+        """Whether to save, to end by a signal, to end early: in all processes alike."""
+        training = self._training
+        asked = [training.wants_save, self._stop.requested, training.wants_stop]
+        training.wants_save = training.wants_stop = False
+        return training.collectives.any_process(asked)
 
-    def _is_to_validate(self, progress: TrainingProgress) -> bool:
-        """Each nth step, from step 0 on, and the last one."""
-        config, state = self._config.validation, progress.plateau
-        is_last = progress.step >= self._last_step and config.every_steps is not None
-        return plateau.is_due(config, state, progress.step) or (
-            is_last and state.last_step != progress.step
-        )
+    def _is_to_validate(self) -> bool:
+        return any(hook.wants_validation(self._training) for hook in self._hooks)
 
-    def _validated(self, progress: TrainingProgress) -> TrainingProgress:
-        config, state = self._config.validation, progress.plateau
-        value = self._collectives.broadcast_from_chief(self._value(progress))
-        if value != value and not self._comes_back(progress):
-            raise diverged(progress)
-        decision = plateau.decide(config, state, value=value, step=progress.step)
-        if decision.is_better:
-            self._checkpoints.save_best(progress.step)
-        if decision.go_back and decision.state.best_step is not None:
-            self._checkpoints.restore_best(decision.state.best_step)
-        progress = replace(progress, plateau=decision.state)
-        self._save(progress)
-        return progress
+    def _advance(self) -> None:
+        training, engine = self._training, self._training.engine
+        count, rows = engine.chunk(self._left()), engine.rows
+        for hook in self._hooks:
+            hook.before_steps(training, count)
+        training.rate_factor = math.prod(hook.rate_factor for hook in self._hooks)
+        rates = [self._rate(training.examples + i * rows) for i in range(count)]
+        result = engine.advance(rates)
+        training.step, training.examples = training.step + count, training.examples + count * rows
+        self._is_saved = False
+        steps = Steps(rows=count * rows, learning_rate=rates[-1], result=result)
+        for hook in self._hooks:
+            hook.after_steps(training, steps)
 
-    def _value(self, progress: TrainingProgress) -> float:
-        """The validation's metric, which all processes find together."""
+    def _left(self) -> int:
+        """Steps until something is to be done."""
+        step, periods = self._training.step, [hook.every_steps for hook in self._hooks]
+        return min([self._training.last_step - step, *(p - step % p for p in periods if p)])
+
+    def _rate(self, examples: int) -> float:
+        training, config = self._training, self._training.config
+        total = training.plan.total_examples
+        factor = multiplier(config.schedule, examples, total_examples=total)
+        return config.optimizer.learning_rate * factor * training.rate_factor
+
+    def _validated(self) -> None:
+        training = self._training
+        for hook in self._hooks:
+            hook.before_validation(training)
         # Every process takes part in reading some of them.
-        weights = shipped_weights(self._network, self._optimizer)
-        if self._hooks.validate is None:
-            return 0.0
+        weights = shipped_weights(training.network, training.optimizer)
         began = time.monotonic()
-        scores = self._hooks.validate(weights)
-        if self._hooks.log is not None:
-            row = {**scores.to_dict(), "duration_s": time.monotonic() - began}
-            row["factor"] = progress.plateau.factor
-            self._hooks.log.event("validation", progress.step, row)
-            self._hooks.log.reset_timer()
-        metric = scores.metrics[self._config.validation.metric]
-        return metric if scores.is_finite else math.nan
+        scores = self._validate(weights)
+        seconds = time.monotonic() - began
+        self._is_saved = False
+        for hook in self._hooks:
+            hook.after_validation(training, scores, seconds)
+        self._save()
 
-    def _save(self, progress: TrainingProgress, *, is_final: bool = False) -> None:
-        """Save, unless this state is saved already; the hook sees the last one in any case."""
-        is_new = progress != self._saved
-        if is_new and not are_finite(self._network.get_weights()):
-            if is_final or not self._comes_back(progress):
-                raise diverged(progress)
-            # What cannot be trained further is not worth a checkpoint; the one before it is.
-            is_new, self._saved_at = False, time.monotonic()
-        if is_new:
-            self._write(progress)
-        if self._hooks.saved is not None and (is_new or is_final):
-            self._hooks.saved(self._path, is_final)
-        if self._hooks.log is not None:
-            self._hooks.log.reset_timer()
-
-    def _write(self, progress: TrainingProgress) -> None:
+    def _save(self) -> None:
+        """Save, unless this state is saved already."""
+        training = self._training
+        if self._is_saved:
+            return
+        for hook in self._hooks:
+            hook.before_save(training)
+        if not are_finite(training.network.get_weights()):
+            if training.is_over or not training.can_go_back:
+                raise diverged(training.step)
+            return  # what cannot be trained further is not worth a checkpoint
         began = time.monotonic()
-        self._path = self._checkpoints.save(progress)
-        self._saved, self._saved_at = progress, time.monotonic()
-        if self._hooks.log is not None:
-            row = {"duration_s": self._saved_at - began}
-            self._hooks.log.event("checkpoint", progress.step, row)
-            self._hooks.log.flush()
+        states = {hook.name: hook.state() for hook in self._hooks if hook.name}
+        self._path = training.checkpoints.save(
+            TrainingProgress(
+                step=training.step,
+                examples=training.examples,
+                order=training.order,
+                hooks=states,
+            )
+        )
+        self._is_saved = True
+        for hook in self._hooks:
+            hook.after_save(training, self._path, time.monotonic() - began)

@@ -1,4 +1,4 @@
-"""The whole state of a training in one checkpoint: weights, optimiser, step, plateau, position.
+"""The whole state of a training in one checkpoint: weights, optimiser, step, position, hooks.
 
 The data's order is a function of (seed, position), so a number of rows is the position in the data.
 """
@@ -18,7 +18,6 @@ from yt8m.components import storage
 from yt8m.components.artifacts.read import read_file, read_if_present
 from yt8m.components.inputs.config import ReadingOrder
 from yt8m.components.trainer.state.done_marker import DONE_FILE
-from yt8m.components.trainer.state.plateau import PlateauState, parse_state
 from yt8m.components.trainer.state.training_notes import (
     find_changes,
     read_settings,
@@ -51,9 +50,9 @@ class TrainingProgress:
     """How far a training has come."""
 
     step: int = 0
-    plateau: PlateauState = field(default_factory=PlateauState)
     examples: int = 0  # rows seen, over all replicas: the position in the data
     order: ReadingOrder | None = None  # in which they came, since the last start
+    hooks: Mapping[str, Any] = field(default_factory=dict)  # states of hooks, by their names
 
 
 class _HostState(tf.train.experimental.PythonState):
@@ -65,14 +64,14 @@ class _HostState(tf.train.experimental.PythonState):
     def serialize(self) -> str:
         p = self.progress
         state = {"step": p.step, "examples": p.examples, "order": to_dict(p.order)}
-        return json.dumps({**state, "plateau": p.plateau.to_json()})
+        return json.dumps({**state, "hooks": dict(p.hooks)})
 
     def deserialize(self, text: str) -> None:
         data = json.loads(text)
         self.progress = TrainingProgress(
             step=data["step"],
             examples=data["examples"],
-            plateau=parse_state(data["plateau"]),
+            hooks=data["hooks"],
             order=data["order"] and from_dict(ReadingOrder, data["order"]),
         )
 
@@ -89,7 +88,8 @@ class Checkpoints:
         *,
         network: Any,
         optimizer: Any,  # tf_keras publishes no types
-        keep: int,
+        keep: int | None,
+        keep_every_hours: float | None = None,
         is_writer: bool,
     ) -> None:
         self.directory = directory
@@ -98,7 +98,11 @@ class Checkpoints:
         self._all = tf.train.Checkpoint(network=network, optimizer=optimizer, host=self._host)
         self._weights = tf.train.Checkpoint(network=network, optimizer=optimizer)
         self._newest = tf.train.CheckpointManager(
-            self._all, directory, max_to_keep=keep, checkpoint_name=_PREFIX
+            self._all,
+            directory,
+            max_to_keep=keep,
+            keep_checkpoint_every_n_hours=keep_every_hours,
+            checkpoint_name=_PREFIX,
         )
         # Two, so that the one which an older checkpoint's plateau names is still there.
         self._best = tf.train.CheckpointManager(

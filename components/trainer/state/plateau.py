@@ -42,10 +42,12 @@ def parse_state(text: str) -> PlateauState:
     return PlateauState(**json.loads(text))
 
 
-def is_due(config: InTrainingValidationConfig, state: PlateauState, step: int) -> bool:
-    """True where `step` is to be validated, the first time at step 0."""
+def is_due(
+    config: InTrainingValidationConfig, state: PlateauState, step: int, *, is_last: bool = False
+) -> bool:
+    """True where `step` is to be validated: each nth, the first time at step 0, and the last."""
     every = config.every_steps
-    return every is not None and step % every == 0 and state.last_step != step
+    return every is not None and (step % every == 0 or is_last) and state.last_step != step
 
 
 def decide(

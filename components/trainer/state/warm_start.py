@@ -8,11 +8,13 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from yt8m.components import storage
+from yt8m.components.trainer.config import WeightSource
 from yt8m.schemas.errors import UserError
 
 _log = logging.getLogger(__name__)
@@ -37,8 +39,12 @@ class Matches:
         return "; ".join(lines)
 
 
-def warm_start(network: Any, source: str, *, required: bool = True) -> Matches | None:
+def warm_start(
+    network: Any, source: str, rules: Sequence[WeightSource] = (), *, required: bool = True
+) -> Matches | None:
     """Copy from `source`, an export or a checkpoint, what matches; None where there is none.
+
+    `rules` say which weights are taken, and what they are called there; without any it is all.
 
     Not `required` is the baseline, which may be a model of quite another kind: where nothing of it
     fits, training begins with new weights and says so.
@@ -46,7 +52,7 @@ def warm_start(network: Any, source: str, *, required: bool = True) -> Matches |
     if not source:
         return None
     try:
-        return _take_over(network, source)
+        return _take_over(network, source, rules)
     except UserError as error:
         if required:
             raise
@@ -54,23 +60,35 @@ def warm_start(network: Any, source: str, *, required: bool = True) -> Matches |
         return None
 
 
-def _take_over(network: Any, source: str) -> Matches:
+def _take_over(network: Any, source: str, rules: Sequence[WeightSource]) -> Matches:
     values = read_weights(source)
     taken, absent, other_shape = [], [], []
     for variable in network.weights:
         name = variable.name.partition(":")[0]
-        if name not in values:
-            absent.append(name)
-        elif tuple(values[name].shape) != tuple(variable.shape):
-            other_shape.append(f"{name} {tuple(values[name].shape)} -> {tuple(variable.shape)}")
+        there = _name_there(name, rules)
+        label = name if there in ("", name) else f"{there} as {name}"
+        if there not in values:
+            absent.append(label)
+        elif tuple(values[there].shape) != tuple(variable.shape):
+            other_shape.append(f"{label} {tuple(values[there].shape)} -> {tuple(variable.shape)}")
         else:
-            variable.assign(values[name])
-            taken.append(name)
+            variable.assign(values[there])
+            taken.append(label)
     matches = Matches(taken=tuple(taken), absent=tuple(absent), other_shape=tuple(other_shape))
     if not taken:
         raise UserError(f"warm start from {source}: no weight of this model is there ({matches})")
     _log.info("warm start from %s: %s", source, matches)
     return matches
+
+
+def _name_there(name: str, rules: Sequence[WeightSource]) -> str:
+    """The name of the weight to take for `name`; empty for none."""
+    if not rules:
+        return name
+    for rule in rules:
+        if found := re.fullmatch(rule.weights, name):
+            return found.expand(rule.source) if rule.source else ""
+    return ""
 
 
 def read_weights(source: str) -> dict[str, Any]:

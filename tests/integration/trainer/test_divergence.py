@@ -9,7 +9,7 @@ from training import CLASSES, make_job, rows, train
 
 from yt8m.components.artifacts.training_curve import EVALUATION
 from yt8m.components.trainer.backends.in_process import run_job
-from yt8m.components.trainer.loop.training_loop import Diverged
+from yt8m.components.trainer.loop.divergence import Diverged
 from yt8m.components.trainer.state.warm_start import read_weights
 
 

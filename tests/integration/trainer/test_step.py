@@ -1,6 +1,7 @@
 """One update against numpy: loss, gradient, clipping, regulariser, learning rate."""
 
 import functools
+import typing
 
 import numpy as np
 import pytest
@@ -8,10 +9,15 @@ import tensorflow as tf
 from one_step import RATE, ROWS, make_batch, one_step
 
 from yt8m.components.models.config import MlpConfig
-from yt8m.components.trainer.optimizers import NamedOptimizer, create_optimizer
+from yt8m.components.trainer.optimizers import (
+    NamedOptimizer,
+    OwnOptimizerConfig,
+    create_optimizer,
+)
 from yt8m.schemas.config_tree import to_dict
 
 EPSILON = 1e-5
+NAMED = [config for config in typing.get_args(NamedOptimizer) if config is not OwnOptimizerConfig]
 
 
 @pytest.fixture
@@ -134,9 +140,7 @@ def test_each_member_of_an_ensemble_moves_as_it_would_alone(batch, update, batch
     indirect=True,
 )
 def test_each_registered_optimiser_takes_a_step(batch, update):
-    import typing
-
-    for config in typing.get_args(NamedOptimizer):
+    for config in NAMED:
         name = config().name
         before, after, _ = update(batch, optimizer={"name": name, "learning_rate": 0.1})
         assert not np.array_equal(before[0], after[0]), name
@@ -145,9 +149,8 @@ def test_each_registered_optimiser_takes_a_step(batch, update):
 
 def test_each_optimiser_has_arguments_and_defaults_of_kerass_own():
     import inspect
-    import typing
 
-    for config in typing.get_args(NamedOptimizer):
+    for config in NAMED:
         keras = inspect.signature(type(create_optimizer(config()))).parameters
         own = to_dict(config())
         for argument in own.keys() - {"name", "learning_rate"}:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -259,12 +260,21 @@ def test_other_content_at_the_same_place_is_another_run(path, source, values, tm
     assert (first[1] == other[1]) is path.startswith(("evaluator.", "bulk_inferrer."))
 
 
+OWN = ("trainer.optimizer", "trainer.early_stopping", "trainer.evaluation.exporters")
+
+
 @pytest.mark.parametrize("path", [path for path, _ in declared_with(PipelineConfig, OwnCode)])
 def test_changed_code_of_the_users_own_is_another_run(path, values, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     module = tmp_path / "roles_own_code.py"
     value: Any = "roles_own_code.thing"
-    if path == "evaluator.metrics":
+    if path in ("evaluator.metrics", "trainer.hooks"):
+        value = [value]
+    place = path
+    if path.startswith(OWN):  # in a node that is chosen by name
+        place, _, name = path.rpartition(".")
+        value = {"name": "own", name: value}
+    if place.endswith("exporters"):
         value = [value]
     if path == "evaluator.eval_config":
         value = 'metrics_specs { metrics { class_name: "X" module: "roles_own_code" } }'
@@ -272,7 +282,7 @@ def test_changed_code_of_the_users_own_is_another_run(path, values, tmp_path, mo
         space = {"trainer.batch_size": {"choice": [8, 16]}}
         values = with_value(values, "tuner", {"space": space})
         value = {"trainer.network": value if path == "tuner.trial" else {"choice": [value]}}
-    config = with_value(to_dict(values), path, value)
+    config = with_value(to_dict(values), place, value)
     found = []
     for code in ("thing = 1\n", "thing = 2\n"):
         module.write_text(code)
@@ -283,7 +293,8 @@ def test_changed_code_of_the_users_own_is_another_run(path, values, tmp_path, mo
     assert (found[0][0] == found[1][0]) is path.startswith("evaluator.")
     module.unlink()
     importlib.invalidate_caches()
-    with pytest.raises(ConfigError, match=rf"{path}: there is no module roles_own_code"):
+    where = re.escape(path.replace("exporters.", "exporters[0]."))
+    with pytest.raises(ConfigError, match=f"{where}: there is no module roles_own_code"):
         preflight(config, {})
 
 

@@ -15,7 +15,9 @@ SCORES = np.array([[0.9, 0.8, 0.15, 0.2], [0.7, 0.3, 0.6, 0.1]], np.float32)
 
 def result(**columns):
     nothing = tf.constant(0.0)
-    losses = Losses(regularisation=nothing, by_head=(nothing,), gradient_norm=nothing)
+    losses = Losses(
+        regularisation=nothing, by_head=(nothing,), gradient_norm=nothing, gradient_norms=nothing
+    )
     shown = {name: tf.constant(ids, tf.int64) for name, ids in columns.items()}
     return StepResult(losses=losses, scores=tf.constant(SCORES), shown=shown)
 

@@ -1,0 +1,30 @@
+"""Weights that are no numbers any more: how that is found, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from yt8m.schemas.errors import Yt8mError
+
+
+class Diverged(Yt8mError):  # noqa: N818  (names what was found)
+    """Weights that predict NaN, and nothing that would return to better ones."""
+
+
+def diverged(step: int) -> Diverged:
+    """What to say of it."""
+    return Diverged(
+        f"training has diverged: at step {step} the model's predictions are not finite. "
+        "Lower trainer.optimizer.learning_rate and run the command again, which continues from "
+        "the newest checkpoint, saved before; trainer.start_new_model: true begins with new "
+        "weights, and trainer.validation (every_steps, go_back: true) returns to the best weights "
+        "by itself"
+    )
+
+
+def are_finite(weights: Iterable[Any]) -> bool:
+    """Whether every weight is a number."""
+    return all(np.isfinite(np.asarray(weight)).all() for weight in weights)
