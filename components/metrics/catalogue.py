@@ -173,13 +173,15 @@ def leave_one_out(
     }
 
 
-def is_better(name: str, value: float, than: float | None) -> bool:
+def is_better(
+    name: str, value: float, than: float | None, known: Iterable[MetricInfo] = ()
+) -> bool:
     """Whether `value` of the metric beats `than`; a NaN never does, and everything beats None."""
     if math.isnan(value):
         return False
     if than is None or math.isnan(than):
         return True
-    return value < than if info_of(name).lower_is_better else value > than
+    return value < than if info_of(name, known).lower_is_better else value > than
 
 
 def info_of(name: str, known: Iterable[MetricInfo] = ()) -> MetricInfo:

@@ -119,9 +119,12 @@ def _is_metric(name: str) -> bool:
     return any(metric.name == name for metric in METRICS)
 
 
+_METRICS = f"{GAP}, {LOSS}, {LOSS}_<head> or another metric of docs/gating.md"
 # What evaluations are compared by.
-SteeringMetric = Annotated[
-    str, Limit(f"{GAP}, {LOSS}, {LOSS}_<head> or another metric of docs/gating.md", _is_metric)
+SteeringMetric = Annotated[str, Limit(_METRICS, _is_metric)]
+# The same, or a metric that `trainer.metrics` adds; TrainerConfig checks the others.
+OwnOrSteeringMetric = Annotated[
+    str, matches(r"[a-z][a-z0-9_]*", f"{_METRICS}, or one of trainer.metrics")
 ]
 
 
@@ -143,7 +146,7 @@ class InTrainingValidationConfig(ConfigNode):
     """Validation that steers training (Nabu's valid_frequency, valid_adapt, go_back, num_tries)."""
 
     every_steps: PositiveInt | None = None  # None: no validation while training
-    metric: SteeringMetric = LOSS  # name of the metric that decides
+    metric: OwnOrSteeringMetric = LOSS  # name of the metric that decides
     steps: PositiveInt | None = None  # batches; None: the whole split
     halve: bool = True  # halve the learning rate when worse
     go_back: bool = False  # and return to the best checkpoint
@@ -167,7 +170,7 @@ class StopWhenNotBetter(ConfigNode):
     """Stop when the metric has not become better for `patience_steps`."""
 
     name: Literal["not_better"] = "not_better"
-    metric: SteeringMetric = GAP  # name of the metric that decides
+    metric: OwnOrSteeringMetric = GAP  # name of the metric that decides
     patience_steps: PositiveInt = 1000  # steps without a better evaluation after which it stops
     min_change: NonNegativeFloat = 0.0  # a smaller change for the better does not count
     min_relative_change: NonNegativeFloat = 0.0  # nor one by a smaller share of the best value
@@ -179,7 +182,7 @@ class StopWhenReached(ConfigNode):
     """Stop when the metric has reached `value`."""
 
     name: Literal["reached"] = "reached"
-    metric: SteeringMetric = GAP  # name of the metric that decides
+    metric: OwnOrSteeringMetric = GAP  # name of the metric that decides
     value: float = 1.0  # at least; of a loss at most
 
 
@@ -190,7 +193,7 @@ class OwnStop(ConfigNode):
     name: Literal["own"] = "own"
     # Dotted path of a function of the evaluations so far, [(step, metrics)]: whether to stop.
     policy: Annotated[DottedPath, OwnCode()]
-    metric: SteeringMetric = GAP  # name of the metric whose best weights are exported
+    metric: OwnOrSteeringMetric = GAP  # name of the metric whose best weights are exported
 
 
 EarlyStopping = NoEarlyStopping | StopWhenNotBetter | StopWhenReached | OwnStop
@@ -211,7 +214,7 @@ class BestExporterConfig(ConfigNode):
 
     name: Literal["best"] = "best"
     directory: DirectoryName = "best"  # the export's name
-    metric: SteeringMetric = GAP  # name of the metric that decides
+    metric: OwnOrSteeringMetric = GAP  # name of the metric that decides
     keep: PositiveInt = 5  # exports that stay
 
 
@@ -340,6 +343,8 @@ class TrainerConfig(ConfigNode):
     model: ModelConfig = field(default_factory=LogisticConfig)  # which network, and its sizes
     # Dotted path of a subclass of yt8m.components.models.network.Network, for losses of one's own.
     network: Annotated[OptionalDottedPath, OwnCode()] = ""
+    # Dotted paths of your own metrics, which validations and evaluations compute beside ours.
+    metrics: Annotated[tuple[DottedPath, ...], OwnCode(_modules)] = ()
     # Dotted paths of subclasses of yt8m.components.trainer.loop.hook.Hook: what is done beside
     # the steps.
     hooks: Annotated[tuple[DottedPath, ...], OwnCode(_modules)] = ()
@@ -412,8 +417,10 @@ class TrainerConfig(ConfigNode):
         allowed = "constant or staircase without max_steps and num_epochs: its end is not known"
         require(ends or not whole, "schedule.name", self.schedule.name, allowed)
         losses = {f"{LOSS}_{head.name}" for head in self.heads}
-        for where, name in self._steering:
-            known = not name.startswith(f"{LOSS}_") or name in losses
+        for where, name in self.steering:
+            known = bool(self.metrics) or _is_metric(name)  # names of own metrics are in their code
+            require(known, where, name, f"{_METRICS}, or one that trainer.metrics adds")
+            known = not name.startswith(f"{LOSS}_") or bool(self.metrics) or name in losses
             require(known, where, name, f"the loss of a head of trainer.heads: {sorted(losses)}")
         plain = self.ema_momentum is None or not self.weight_rules
         require(plain, "weight_rules", "[...]", "empty with ema_momentum")
@@ -452,8 +459,8 @@ class TrainerConfig(ConfigNode):
         require(multiple >= self.accumulate, "inputs.bucket_multiple", multiple, allowed)
 
     @property
-    def _steering(self) -> Iterator[tuple[str, str]]:
-        """What decides within training, by key."""
+    def steering(self) -> Iterator[tuple[str, str]]:
+        """The metrics that decide within training, by their keys."""
         yield "validation.metric", self.validation.metric
         if not isinstance(self.early_stopping, NoEarlyStopping):
             yield "early_stopping.metric", self.early_stopping.metric

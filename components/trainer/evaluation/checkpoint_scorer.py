@@ -26,6 +26,7 @@ from yt8m.components.trainer.evaluation.exporters import Exporter
 from yt8m.components.trainer.evaluation.split_scorer import SplitScorer, SplitScores, parse_part
 from yt8m.components.trainer.input import TrainingData, load_data
 from yt8m.components.trainer.job import TrainingJob
+from yt8m.components.trainer.metrics import metrics_of
 from yt8m.components.trainer.network import heads_of, network_of, vocabulary_of
 from yt8m.components.trainer.state.checkpoints import check_model, save_best_evaluated, step_of
 from yt8m.components.trainer.state.curve import CurveWriter, copy_curves
@@ -55,7 +56,8 @@ class CheckpointScorer:
         self._evaluator: SplitScorer | None = None
         self._evaluated = _Evaluated()
         exporters = job.trainer.evaluation.exporters
-        self._exporters = [Exporter(c, job.exporters_dir) for c in exporters]
+        self._metrics = metrics_of(job.trainer)
+        self._exporters = [Exporter(c, job.exporters_dir, self._metrics) for c in exporters]
 
     def validate(
         self, weights: list[Any], exchange: Exchange, *, num_workers: int, worker_index: int
@@ -71,6 +73,7 @@ class CheckpointScorer:
                 self.network,
                 excluded_heads=config.excluded_heads,
                 segments=self._job.trainer.segments,
+                metrics=self._metrics,
             )
         batches = self._data.validation_batches(
             config.steps, num_workers=num_workers, worker_index=worker_index
@@ -115,7 +118,7 @@ class CheckpointScorer:
         """Keep the weights that early stopping exports, before anybody reads that they are best."""
         before = [(s, m) for s, m in read_history(self._job) if s < step]
         policy = self._job.trainer.early_stopping
-        if best_step(policy, [*before, (step, metrics)]) == step:
+        if best_step(policy, [*before, (step, metrics)], self._metrics) == step:
             save_best_evaluated(self._job.checkpoint_dir, self.network, step)
 
     def _restore(self, path: str) -> None:
@@ -123,13 +126,16 @@ class CheckpointScorer:
 
     def _score_for_evaluation(self) -> SplitScores:
         if self._evaluator is None:
-            self._evaluator = SplitScorer(self.network, segments=self._job.trainer.segments)
+            self._evaluator = SplitScorer(
+                self.network, segments=self._job.trainer.segments, metrics=self._metrics
+            )
         steps = self._job.trainer.evaluation.steps
         return self._evaluator.score(*self._data.validation_batches(steps))
 
     def _score_others(self) -> dict[str, Any]:
         """The values of further splits, as `<split>/<metric>`."""
-        config, found = self._job.trainer.evaluation, {}
+        config = self._job.trainer.evaluation
+        found: dict[str, Any] = {}
         for split in config.other_splits:
             assert self._evaluator is not None  # it has scored the first split
             scores = self._evaluator.score(*self._data.other_batches(split, config.steps))

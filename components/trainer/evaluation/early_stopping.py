@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from yt8m.components.metrics.catalogue import is_better
+from yt8m.components.metrics.catalogue import MetricInfo, is_better
 from yt8m.components.trainer.config import (
     EarlyStopping,
     NoEarlyStopping,
@@ -19,33 +19,41 @@ from yt8m.schemas.own_code import load_named
 EvaluatedStep = tuple[int, Mapping[str, float | None]]  # step, metric values by name
 
 
-def should_stop(policy: EarlyStopping, history: Sequence[EvaluatedStep]) -> bool:
+def should_stop(
+    policy: EarlyStopping, history: Sequence[EvaluatedStep], known: Sequence[MetricInfo] = ()
+) -> bool:
     """True where `policy`, having seen the evaluations so far, ends training."""
     if isinstance(policy, NoEarlyStopping) or not history:
         return False
     values = [(step, _value(metrics, policy.metric)) for step, metrics in history]
     if isinstance(policy, StopWhenReached):
         newest = values[-1][1]
-        return newest == policy.value or is_better(policy.metric, newest, policy.value)
+        return newest == policy.value or is_better(policy.metric, newest, policy.value, known)
     if isinstance(policy, OwnStop):
         said = load_named(policy.policy, "trainer.early_stopping.policy")(history)
         return bool(said)
-    return _has_stalled(policy, values)
+    return _has_stalled(policy, values, known)
 
 
-def best_step(policy: EarlyStopping, history: Sequence[EvaluatedStep]) -> int | None:
+def best_step(
+    policy: EarlyStopping, history: Sequence[EvaluatedStep], known: Sequence[MetricInfo] = ()
+) -> int | None:
     """The step whose weights `policy` prefers, the first of equals; None where it looks at none."""
     if isinstance(policy, NoEarlyStopping):
         return None
     best: tuple[int, float] | None = None
     for step, metrics in history:
         value = _value(metrics, policy.metric)
-        if is_better(policy.metric, value, best and best[1]):
+        if is_better(policy.metric, value, best and best[1], known):
             best = step, value
     return best and best[0]
 
 
-def _has_stalled(policy: StopWhenNotBetter, values: Sequence[tuple[int, float]]) -> bool:
+def _has_stalled(
+    policy: StopWhenNotBetter,
+    values: Sequence[tuple[int, float]],
+    known: Iterable[MetricInfo],
+) -> bool:
     best: float | None = None
     best_step = values[0][0]
     for step, value in values:
@@ -53,7 +61,7 @@ def _has_stalled(policy: StopWhenNotBetter, values: Sequence[tuple[int, float]])
         if best is not None:
             change = abs(value - best)
             least = max(policy.min_change, policy.min_relative_change * abs(best))
-        if is_better(policy.metric, value, best) and change >= least:
+        if is_better(policy.metric, value, best, known) and change >= least:
             best, best_step = value, step
     newest = values[-1][0]
     return newest >= policy.min_steps and newest - best_step >= policy.patience_steps

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from yt8m.components import storage
 from yt8m.components.artifacts.read import read_file
-from yt8m.components.metrics.catalogue import is_better
+from yt8m.components.metrics.catalogue import MetricInfo, is_better
 from yt8m.components.trainer.config import (
     BestExporterConfig,
     ExporterConfig,
@@ -26,8 +26,9 @@ _BEST_FILE = "best.json"
 class Exporter:
     """One configured exporter; its exports are `<directory>/<step>`."""
 
-    def __init__(self, config: ExporterConfig, root: str) -> None:
-        self._config, self.name = config, config.directory
+    def __init__(self, config: ExporterConfig, root: str, known: Sequence[MetricInfo] = ()) -> None:
+        """`known` are the metrics of the user's own."""
+        self._config, self.name, self._known = config, config.directory, known
         self.directory = f"{root}/{config.directory}"
 
     def export(
@@ -59,7 +60,7 @@ class Exporter:
             case FinalExporterConfig():
                 return final
             case BestExporterConfig(metric=metric):
-                return is_better(metric, metrics[metric], self._best())
+                return is_better(metric, metrics[metric], self._best(), self._known)
             case OwnExporterConfig(exporter=path):
                 wants = load_named(path, f"trainer.evaluation.exporters: {path}")
                 return bool(wants(step, metrics, self._steps(), final))

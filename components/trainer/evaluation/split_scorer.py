@@ -15,7 +15,7 @@ import tensorflow as tf
 from yt8m.components.export.segments import combine
 from yt8m.components.metrics.accumulator import MetricAccumulator
 from yt8m.components.metrics.batch import Batch, BrokenPredictions
-from yt8m.components.metrics.catalogue import METRICS, values_of
+from yt8m.components.metrics.catalogue import METRICS, Metric, values_of
 from yt8m.components.models.heads import Head, targets
 from yt8m.components.models.network import Network
 from yt8m.schemas.errors import ConfigError, DataError
@@ -79,13 +79,14 @@ class SplitScorer:
         *,
         excluded_heads: Sequence[str] = (),
         segments: SegmentScoring | None = None,
+        metrics: Sequence[Metric] = METRICS,
     ) -> None:
         """With `segments` a network of whole videos scores rated segments, and so its heads."""
         known = [head.name for head in network.heads]
         for name in excluded_heads:
             if name not in known:
                 raise ConfigError(f"trainer.validation.excluded_heads: no head {name!r} in {known}")
-        self.network, self._segments = network, segments
+        self.network, self._segments, self._metrics = network, segments, metrics
         self._heads = [
             replace(head, only_rated=head.learns_classes) if segments is not None else head
             for head in network.heads
@@ -139,12 +140,12 @@ class SplitScorer:
             total, count = (sum(part.losses[head.name][i] for part in parts) for i in (0, 1))
             losses[head.name] = total / count if count else 0.0
         loss = sum(head.weight * losses[head.name] for head in self._heads)
-        values = {name: value or 0.0 for name, value in values_of(metrics).items()}
+        values = {name: value or 0.0 for name, value in values_of(metrics, self._metrics).items()}
         return SplitScores(metrics={**values, LOSS: loss}, loss_by_head=losses, videos=len(metrics))
 
     def _broken(self) -> SplitScores:
         return SplitScores(
-            metrics={metric.name: math.nan for metric in METRICS},
+            metrics={metric.name: math.nan for metric in self._metrics},
             loss_by_head={head.name: math.nan for head in self._heads},
             videos=0,
         )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from yt8m.components.metrics.catalogue import MetricInfo
 from yt8m.components.trainer.config import CheckpointConfig, InTrainingValidationConfig
 from yt8m.components.trainer.evaluation.continuous_eval import InProcessEvaluation
 from yt8m.components.trainer.evaluation.split_scorer import SplitScores
@@ -24,8 +25,11 @@ class Plateau(Hook):
 
     name = "plateau"
 
-    def __init__(self, config: InTrainingValidationConfig) -> None:
-        self._config, self.decided = config, PlateauState()
+    def __init__(
+        self, config: InTrainingValidationConfig, metrics: Sequence[MetricInfo] = ()
+    ) -> None:
+        """`metrics` are those that validations compute."""
+        self._config, self._metrics, self.decided = config, metrics, PlateauState()
         self.every_steps = config.every_steps
 
     def before_training(self, training: Training) -> None:
@@ -42,7 +46,9 @@ class Plateau(Hook):
         value = training.collectives.broadcast_from_chief(found)
         if value != value and not training.can_go_back:
             raise diverged(training.step)
-        decision = plateau.decide(self._config, self.decided, value=value, step=training.step)
+        decision = plateau.decide(
+            self._config, self.decided, value=value, step=training.step, known=self._metrics
+        )
         self.decided = decision.state
         if decision.is_better:
             training.checkpoints.save_best(training.step)

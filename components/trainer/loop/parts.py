@@ -51,6 +51,7 @@ from yt8m.components.trainer.loop.own_hooks import (
 )
 from yt8m.components.trainer.loop.step import Replicas, TrainStep
 from yt8m.components.trainer.loop.training_log import TrainingLog
+from yt8m.components.trainer.metrics import metrics_of
 from yt8m.components.trainer.network import network_of
 from yt8m.components.trainer.optimizers import create_optimizer
 from yt8m.components.trainer.plan import TrainingPlan, plan_training
@@ -190,7 +191,7 @@ def build(process: TrainingProcess) -> Parts:
         examples=progress.examples,
         order=reading.order,
     )
-    plateau = Plateau(config.validation)
+    plateau = Plateau(config.validation, metrics_of(config))
     hooks = (*_create_hooks(process, scorer, training), plateau, *process.own_hooks)
     for hook in hooks:
         if hook.name in progress.hooks:
@@ -323,7 +324,9 @@ def _few_rows(process: TrainingProcess) -> Mapping[str, tf.Tensor]:
 
 
 def _should_stop(job: TrainingJob) -> bool:
-    return early_stopping.should_stop(job.trainer.early_stopping, read_history(job))
+    return early_stopping.should_stop(
+        job.trainer.early_stopping, read_history(job), metrics_of(job.trainer)
+    )
 
 
 def _announce(

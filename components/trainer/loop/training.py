@@ -30,6 +30,7 @@ from yt8m.components.trainer.loop.parts import (
     digest_of_weights,
 )
 from yt8m.components.trainer.loop.training_loop import Loop
+from yt8m.components.trainer.metrics import metrics_of
 from yt8m.components.trainer.network import heads_of, network_type_of
 from yt8m.components.trainer.state.checkpoints import (
     check_model,
@@ -55,6 +56,7 @@ def train(job: TrainingJob, cluster: Cluster) -> None:
     heads = heads_of(job)
     network_type_of(job, heads)  # before anything is wiped or waited for
     check_retrieval(config.retrieval, heads, transform=job.transform)
+    metrics_of(config)
     own_hooks = create_hooks(config.hooks)
     if config.input and cluster.kind is ClusterKind.PARAMETER_SERVER:
         raise ConfigError(
@@ -139,7 +141,9 @@ def _best_evaluated(parts: Parts) -> list[Any] | None:
     if isinstance(policy, NoEarlyStopping):
         return None
     for _ in range(_LOOKS):
-        step = early_stopping.best_step(policy, checkpoint_scorer.read_history(parts.job))
+        step = early_stopping.best_step(
+            policy, checkpoint_scorer.read_history(parts.job), metrics_of(parts.job.trainer)
+        )
         if step is None or not has_best_evaluated(directory, step):
             continue
         with suppress(tf.errors.NotFoundError):  # a better one has taken its place

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from yt8m.components.metrics.catalogue import is_better
+from yt8m.components.metrics.catalogue import MetricInfo, is_better
 from yt8m.components.trainer.config import InTrainingValidationConfig
 
 
@@ -51,10 +52,15 @@ def is_due(
 
 
 def decide(
-    config: InTrainingValidationConfig, state: PlateauState, *, value: float, step: int
+    config: InTrainingValidationConfig,
+    state: PlateauState,
+    *,
+    value: float,
+    step: int,
+    known: Iterable[MetricInfo] = (),
 ) -> PlateauDecision:
-    """The next state after the validation of `step` gave `value`."""
-    if is_better(config.metric, value, state.best):
+    """The next state after the validation of `step` gave `value`; `known` are own metrics too."""
+    if is_better(config.metric, value, state.best, known):
         tries = 0 if config.reset_tries else state.tries
         if state.best is not None and _is_small(config, value, state.best):
             tries = state.tries + 1

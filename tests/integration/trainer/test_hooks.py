@@ -1,10 +1,13 @@
 """Hooks of the user's own, and what the configuration offers beside the steps."""
 
+import json
 import logging
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from checkpoint_values import assert_bitwise_equal
 from records import make_dataset
 from training import CLASSES, rows, train
 
@@ -16,8 +19,12 @@ from yt8m.schemas.errors import ConfigError
 MODULE = '''
 import json
 import tf_keras
+from yt8m.components.metrics import mean_metric
 from yt8m.components.trainer.loop.hook import Hook
 
+missed = mean_metric(
+    "missed", "Missed", lambda rows: 1 - rows.hits[:, :1].sum(axis=1), lower_is_better=True
+)
 CALLS = []
 
 
@@ -153,8 +160,7 @@ def test_a_hooks_state_makes_a_resumed_training_end_with_the_same_bits(own, data
     train(tmp_path / "parts", data, max_steps=5, **settings)
     parts = train(tmp_path / "parts", data, max_steps=8, **settings)
     assert ("before_training", 5, 1) in own.CALLS
-    first, other = weights(whole), weights(parts)
-    assert all(np.array_equal(first[name], other[name]) for name in first)
+    assert_bitwise_equal(whole.checkpoint_dir, parts.checkpoint_dir)
     rates = {row["step"]: row["learning_rate"] for row in rows(whole, "train")}
     assert rates[4] == pytest.approx(0.01 / 2)  # one multiple of three was reached
     assert rates[8] == pytest.approx(0.01 / 3)
@@ -331,16 +337,21 @@ def test_histograms_of_everything_and_the_norm_of_each_gradient(data, tmp_path):
 def test_the_number_of_weights_is_logged(data, tmp_path, caplog):
     caplog.set_level(logging.INFO)
     job = train(tmp_path, data, max_steps=1)
-    total = sum(value.size for name, value in weights(job).items() if "moving" not in name)
+    total = sum(v.size for name, v in weights(job).items() if name.startswith("network/"))
     assert f"{total:,} weights to train" in caplog.text
 
 
 def test_an_own_input_changes_what_is_learned(own, data, tmp_path):
-    settings = {"max_steps": 20, "optimizer": {"name": "adam", "learning_rate": 0.05}}
+    settings = {
+        "max_steps": 20,
+        "optimizer": {"name": "adam", "learning_rate": 0.05},
+        "validation": {"every_steps": 20, "keep_best": False},
+    }
     job = train(tmp_path, data, input="hooks_of_mine.first_class_always", **settings)
     assert rows(job, "train")[-1]["hit_at_1"] == 1  # on the rows that the step has seen
     plain = train(tmp_path / "plain", data, **settings)
-    assert rows(plain, "train")[-1]["hit_at_1"] < 1
+    wrong, right = (rows(one, "validation")[-1]["hit_at_1"] for one in (job, plain))
+    assert wrong < right - 0.2  # on labels as they are
 
 
 def test_other_splits_are_evaluated_beside_the_first(data, tmp_path):
@@ -372,3 +383,38 @@ def test_the_loss_of_a_head_steers(data, tmp_path):
     assert len(rows(job, "validation")) == 4
     with pytest.raises(ConfigError, match=r"validation.metric = 'loss_verticals': must be"):
         train(tmp_path, data, heads=heads, validation={"metric": "loss_verticals"})
+
+
+def test_an_own_metric_decides_what_is_best_and_when_to_stop(own, data, tmp_path):
+    job = train(
+        tmp_path,
+        data,
+        metrics=["hooks_of_mine.missed"],
+        max_steps=6,
+        validation={"every_steps": 2, "metric": "missed"},
+        checkpoint={"every_steps": 2},
+        early_stopping={"name": "reached", "metric": "missed", "value": -1.0},
+        evaluation={
+            "enabled": True,
+            "start_delay_s": 0,
+            "throttle_s": 0,
+            "exporters": [{"name": "best", "metric": "missed"}],
+        },
+    )
+    validated = rows(job, "validation")
+    evaluated = read_curve(f"{job.log_dir}/evaluation.jsonl")
+    for row in (*validated, *evaluated):
+        assert row["missed"] == pytest.approx(1 - row["hit_at_1"])
+    values = [row["missed"] for row in evaluated]
+    assert len(set(values)) > 1  # so that the direction matters
+    best = json.loads(Path(f"{job.exporters_dir}/best/best.json").read_text())
+    assert best["value"] == min(values)
+    assert best["step"] == evaluated[values.index(min(values))]["step"]
+
+
+def test_a_metric_that_nothing_adds_is_refused_before_training(own, data, tmp_path):
+    with pytest.raises(ConfigError, match=r"validation\.metric = 'missed': must be"):
+        train(tmp_path, data, validation={"metric": "missed"})
+    with pytest.raises(ConfigError, match=r"trainer.validation.metric = 'mised': must be one of"):
+        train(tmp_path, data, metrics=["hooks_of_mine.missed"], validation={"metric": "mised"})
+    assert not (tmp_path / "checkpoints").exists()

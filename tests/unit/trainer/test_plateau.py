@@ -1,6 +1,7 @@
 import pytest
 
-from yt8m.components.trainer.config import InTrainingValidationConfig
+from yt8m.components.metrics.catalogue import MetricInfo
+from yt8m.components.trainer.config import InTrainingValidationConfig, TrainerConfig
 from yt8m.components.trainer.state.plateau import PlateauState, decide, is_due, parse_state
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import ConfigError
@@ -77,9 +78,28 @@ def test_metrics_of_the_catalogue_are_better_when_higher(metric):
     assert [v.is_better for v in verdicts] == [True, True, False]
 
 
-def test_what_is_no_metric_is_refused():
-    with pytest.raises(ConfigError, match=r"another metric of docs/gating\.md"):
-        from_dict(InTrainingValidationConfig, {"metric": "mpa"})
+def test_a_metric_of_ones_own_says_itself_which_values_are_better():
+    own = MetricInfo(name="missed", title="Missed", lower_is_better=True)
+    state, better = PlateauState(), []
+    for value in (0.2, 0.3, 0.1):
+        node = InTrainingValidationConfig(metric="missed")
+        decision = decide(node, state, value=value, step=1, known=[own])
+        state = decision.state
+        better.append(decision.is_better)
+    assert better == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        {"validation": {"metric": "mpa"}},
+        {"early_stopping": {"name": "reached", "metric": "mpa"}},
+        {"evaluation": {"exporters": [{"name": "best", "metric": "mpa"}]}},
+    ],
+)
+def test_what_is_no_metric_is_refused(node):
+    with pytest.raises(ConfigError, match=r"metric = 'mpa'.*another metric of docs/gating\.md"):
+        from_dict(TrainerConfig, node)
 
 
 def test_improvements_that_are_too_small_count_as_tries_and_still_are_the_best():
