@@ -61,6 +61,7 @@ class Source:
     # Whether the shards' digests are of their records, and not of files' sizes and times.
     digests_known: bool = False
     index: str = ""  # address of ExampleGen's index of records, empty where there is none
+    fraction: float = 1.0  # of the rows, which training takes: the first ones of each shard
 
     def shuffle_mb(self, config: InputConfig) -> int | None:
         """Megabytes of shards to shuffle among; None: the whole epoch, none of which is held."""

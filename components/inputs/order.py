@@ -61,6 +61,12 @@ class BlockOrder:
 
     rows: tuple[int, ...]
     by: EpochOrder
+    fraction: float = 1.0  # of the rows
+
+    @functools.cached_property
+    def counts(self) -> tuple[int, ...]:
+        """The rows of each shard that are in the order."""
+        return take_fraction(self.rows, self.fraction)
 
     @property
     def seed(self) -> int:
@@ -72,7 +78,7 @@ class BlockOrder:
 
     @property
     def rows_per_epoch(self) -> int:
-        return sum(self.rows)
+        return sum(self.counts)
 
     @property
     def blocks_per_epoch(self) -> int:
@@ -147,7 +153,8 @@ class _Epoch(NamedTuple):
 def _epoch(order: BlockOrder, number: int) -> _Epoch:
     rows = np.asarray(order.rows, np.int64)
     shards = permutation(order.seed, _SHARDS, number, len(rows))
-    counts, base = rows[shards], (np.cumsum(rows) - rows)[shards]
+    counts = np.asarray(order.counts, np.int64)[shards]
+    base = (np.cumsum(rows) - rows)[shards]
     starts = np.arange(0, len(rows), order.shards_per_block)
     return _Epoch(counts, base, np.cumsum(np.add.reduceat(counts, starts)).tolist())
 
@@ -215,18 +222,33 @@ class ContinuedOrder:
         return (self.epoch + 1) * difference
 
 
+def take_fraction(rows: Sequence[int], fraction: float) -> tuple[int, ...]:
+    """How many of each shard's rows are taken, so that all are `fraction` of the whole, or one."""
+    if fraction == 1:
+        return tuple(rows)
+    counts = np.diff(np.floor(np.cumsum([0, *rows]) * fraction).astype(np.int64))
+    if not counts.sum():
+        counts[int(np.argmax(rows))] = 1
+    return tuple(counts.tolist())
+
+
 def create_order(
-    shards: Sequence[Shard], rows: tuple[int, ...], taken: BatchSlice, *, shuffle_mb: int | None
+    shards: Sequence[Shard],
+    rows: tuple[int, ...],
+    taken: BatchSlice,
+    *,
+    shuffle_mb: int | None,
+    fraction: float = 1.0,
 ) -> Order:
     """The order that `taken` asks for, or that suits its batches."""
     order = taken.order
     if order is None:
-        by = epoch_order(shards, rows, taken, shuffle_mb=shuffle_mb)
-        return BlockOrder(rows=rows, by=by)
-    current = BlockOrder(rows=rows, by=order.current)
+        by = epoch_order(shards, take_fraction(rows, fraction), taken, shuffle_mb=shuffle_mb)
+        return BlockOrder(rows=rows, by=by, fraction=fraction)
+    current = BlockOrder(rows=rows, by=order.current, fraction=fraction)
     if order.current == order.later:
         return current
-    later = BlockOrder(rows=rows, by=order.later)
+    later = BlockOrder(rows=rows, by=order.later, fraction=fraction)
     return ContinuedOrder(current=current, later=later, epoch=order.epoch)
 
 

@@ -178,7 +178,9 @@ class StepReader:
         self._names = tuple(columns_of(source))
         rows = tuple(self._index.rows_by_shard.tolist())
         shuffle_mb = source.shuffle_mb(config)
-        order = create_order(source.shards, rows, taken, shuffle_mb=shuffle_mb)
+        order = create_order(
+            source.shards, rows, taken, shuffle_mb=shuffle_mb, fraction=source.fraction
+        )
         self._is_over_epoch = shuffle_mb is None
         self._groups: _Groups = (
             _Windows(order=order, taken=taken, config=config, index=self._index)

@@ -44,6 +44,7 @@ from yt8m.schemas.limits import (
     NonNegativeInt,
     OptionalDottedPath,
     PositiveFloat,
+    PositiveFraction,
     PositiveInt,
     matches,
     not_empty,
@@ -377,6 +378,8 @@ class TrainerConfig(ConfigNode):
     # Steps in one call of TensorFlow; None: chosen.
     steps_per_loop: Annotated[PositiveInt | None, Placement(in_step=True)] = None
     train_split: str = "train"  # what is learned from
+    # Share of that split's rows that is learned from: the first ones of each shard.
+    train_fraction: PositiveFraction = 1.0
     validation_split: str = "eval"  # what validations and continuous evaluation score
     # Score of a rated segment of that split by a model of level frame; null: whole videos are
     # scored.
@@ -426,6 +429,8 @@ class TrainerConfig(ConfigNode):
         require(plain, "weight_rules", "[...]", "empty with ema_momentum")
         own = any(head.loss.name is LossName.OWN for head in self.heads)
         require(not own or bool(self.network), "network", self.network, "given with loss.name: own")
+        whole = self.train_fraction == 1 or self.retrieval is None
+        require(whole, "train_fraction", self.train_fraction, "1 with retrieval, which holds all")
         self._require_evaluations()
         if self.inputs.bucket_batches > 1:
             self._require_buckets()

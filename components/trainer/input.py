@@ -31,7 +31,7 @@ from yt8m.components.inputs.dataset import (
     dataset_of_steps,
     records_with,
 )
-from yt8m.components.inputs.order import continue_order, epoch_order
+from yt8m.components.inputs.order import continue_order, epoch_order, take_fraction
 from yt8m.components.inputs.record_index import rows_by_shard
 from yt8m.components.inputs.records_digest import records_digest
 from yt8m.components.inputs.step_reader import Columns, StepReader
@@ -79,7 +79,8 @@ class TrainingData:
         """What checkpoints continue: the model itself, and the data that positions count in."""
         job = self.job
         vocabulary = vocabulary_digest(job.vocabulary) if job.trainer.learns_verticals else ""
-        return {**job.model, "vocabulary": vocabulary, "data": self.train_digest}
+        data = {"data": self.train_digest, "train_fraction": job.trainer.train_fraction}
+        return {**job.model, "vocabulary": vocabulary, **data}
 
     @property
     def train_digest(self) -> str:
@@ -89,14 +90,18 @@ class TrainingData:
     @property
     def train_examples(self) -> int:
         """Rows of an epoch: records, at segment level rated segments."""
-        return sum(rows_by_shard(self.train))
+        return sum(self._rows)
+
+    @property
+    def _rows(self) -> tuple[int, ...]:
+        """The rows of each shard that are trained on."""
+        return take_fraction(rows_by_shard(self.train), self.train.fraction)
 
     def reading(
         self, batch: int, *, examples: int, before: ReadingOrder | None = None
     ) -> BatchSlice:
         """Global batches of `batch` rows from the row `examples` on, read in the order `before`."""
-        config, seed = self.job.trainer.inputs, self.job.trainer.seed
-        rows = rows_by_shard(self.train)
+        config, seed, rows = self.job.trainer.inputs, self.job.trainer.seed, self._rows
         taken = BatchSlice(global_batch_size=batch, seed=seed)
         order = continue_order(
             epoch_order(self.train.shards, rows, taken, shuffle_mb=self.train.shuffle_mb(config)),
@@ -223,9 +228,10 @@ def load_data(job: TrainingJob) -> TrainingData:
             raise ConfigError(
                 f"trainer.evaluation.other_splits: {job.manifest} has no records of {name!r}"
             )
+    train = source_of(manifest, job.trainer.train_split, job.features, index=index)
     return TrainingData(
         job=job,
-        train=source_of(manifest, job.trainer.train_split, job.features, index=index),
+        train=replace(train, fraction=job.trainer.train_fraction),
         validation=scored(split) if has_validation else None,
         others={name: scored(name) for name in others},
         sampling=frame_sampling(job.trainer.model),

@@ -24,8 +24,12 @@ from yt8m.components.inputs.config import (
     InputConfig,
     Source,
 )
-from yt8m.components.inputs.dataset import create_step_reader, dataset_for_training
-from yt8m.components.inputs.order import continue_order, create_order, epoch_order
+from yt8m.components.inputs.dataset import (
+    create_step_reader,
+    dataset_for_scoring,
+    dataset_for_training,
+)
+from yt8m.components.inputs.order import continue_order, create_order, epoch_order, take_fraction
 from yt8m.components.inputs.record_index import index_of
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import Level
@@ -125,6 +129,31 @@ def test_every_epoch_has_every_row_once_and_in_another_order(
     assert len(set(first)) > 0.9 * rows
     assert first != second
     assert [p for batch in read for p in batch["position"]] == list(range(2 * rows))
+
+
+@pytest.mark.parametrize("fraction", [0.3, 0.01, 1.0])
+@pytest.mark.parametrize("level", [Level.VIDEO, Level.FRAME])  # by blocks, and over the epoch
+def test_a_fraction_is_the_first_rows_of_each_shard_once_an_epoch(
+    level: Level, fraction: float, sources: dict[Level, Source]
+) -> None:
+    source = dataclasses.replace(sources[level], fraction=fraction)
+    rows = [shard.records for shard in source.shards]
+    counts = take_fraction(rows, fraction)
+    expected = max(1, int(sum(rows) * fraction))
+    assert sum(counts) == expected
+    assert max(counts) - min(counts) <= 1 + max(rows) - min(rows)
+    batch = BatchSlice(global_batch_size=expected, seed=1)
+    epochs = batches(dataset_for_training(source, batch), 2)
+    every = batches(dataset_for_scoring(sources[level], batch_size=sum(rows)), 1)[0]["rgb"]
+    starts = np.cumsum([0, *rows[:-1]])
+    first = np.concatenate([np.arange(s, s + n) for s, n in zip(starts, counts, strict=True)])
+    for epoch in epochs:
+        assert Counter(map(_content, epoch["rgb"])) == Counter(map(_content, every[first]))
+
+
+def _content(row: np.ndarray) -> bytes:
+    """A row without the padding of its batch."""
+    return row.tobytes().rstrip(b"\0")
 
 
 def test_the_seed_decides_the_order(sources: dict[Level, Source]) -> None:
