@@ -190,6 +190,16 @@ class Network(tf_keras.Model):
         """
         raise NotImplementedError(f"{head.name}: see `find_network_type`, which refuses this")
 
+    def joint_loss(
+        self, batch: Mapping[str, tf.Tensor], outputs: Mapping[str, tf.Tensor]
+    ) -> tf.Tensor | None:
+        """What is minimised beside the heads' losses, summed over the rows; None: nothing.
+
+        It sees everything that `scores` gives by name, and is divided by the number of rows. The
+        curve has it in `regularisation`; validations do not compute it.
+        """
+        return None
+
     def own_normaliser(self, head: Head, batch: Mapping[str, tf.Tensor]) -> tf.Tensor:
         """What the sum of `own_loss` is divided by: the rows, or what a model says instead.
 

@@ -290,6 +290,7 @@ class DistributionConfig(ConfigNode):
     max_devices: PositiveInt | None = None  # number of devices that a process uses; null: all
     # Allocation of GPU memory as it is needed; false: all of it at the start.
     memory_growth: bool = True
+    log_placement: bool = False  # log of the device of each operation, as TensorFlow places it
     peer_timeout_s: PositiveFloat = 300.0  # then an unreachable peer ends the process with an error
     # Silence, in seconds, after which a synchronous process counts as lost and the training ends.
     heartbeat_timeout_s: PositiveFloat = 60.0

@@ -47,3 +47,16 @@ class WithActivity(Network):
         outputs = super().scores(signal, training=training)
         seen = hasattr(self, "activity")  # the base class builds itself before
         return {name: self.activity(p) if seen else p for name, p in outputs.items()}
+
+
+class Agreeing(Network):
+    """Two outputs for each class, and a loss of both: their products."""
+
+    def scores(self, signal: Signal, training: bool = False) -> dict[str, tf.Tensor]:
+        outputs = super().scores(signal, training=training)
+        return {**outputs, "other": 1 - outputs["entities"]}
+
+    def joint_loss(
+        self, batch: Mapping[str, tf.Tensor], outputs: Mapping[str, tf.Tensor]
+    ) -> tf.Tensor:
+        return STRENGTH * tf.reduce_sum(outputs["entities"] * outputs["other"])

@@ -17,6 +17,8 @@ _log = logging.getLogger(__name__)
 
 def prepare_devices(config: DistributionConfig) -> None:
     """Show TensorFlow the first `max_devices` GPUs, whose memory it takes as it needs it."""
+    if config.log_placement:
+        tf.debugging.set_log_device_placement(True)
     devices = tf.config.list_physical_devices("GPU")
     try:
         if config.max_devices is not None:

@@ -223,8 +223,11 @@ class TrainStep:
         variables, heads = network.trainable_variables, network.heads
         with tf.GradientTape() as tape:
             outputs = network(rows, training=True)
+            predictions = {head.name: outputs[head.name] for head in heads}
             added = self._penalty(layer_losses(network))
-        predictions = {head.name: outputs[head.name] for head in heads}
+            joint = network.joint_loss(targets, outputs)
+            if joint is not None:
+                added += joint / tf.cast(_rows(rows), tf.float32)
         fraction = tf.cast(_rows(rows), tf.float32) / whole.rows
         by = whole.normalisers
         losses = [self._loss_of[name](targets, p, by[name]) for name, p in predictions.items()]

@@ -76,6 +76,27 @@ class StopAtFour(Hook):
             training.stop()
 
 
+class TriesByHead(Hook):
+    name = "tries_by_head"
+
+    def __init__(self):
+        self.best, self.tries = {}, {}
+
+    def after_validation(self, training, scores, seconds):
+        for head, loss in scores.loss_by_head.items():
+            is_better = loss < self.best.get(head, float("inf"))
+            self.best[head] = loss if is_better else self.best[head]
+            self.tries[head] = 0 if is_better else self.tries.get(head, 0) + 1
+        if min(self.tries.values()) >= 2:
+            training.stop()
+
+    def state(self):
+        return [self.best, self.tries]
+
+    def restore(self, state):
+        self.best, self.tries = state
+
+
 class Nameless(Hook):
     def state(self):
         return 1
@@ -169,6 +190,13 @@ def test_a_hooks_state_makes_a_resumed_training_end_with_the_same_bits(own, data
 def test_a_hook_ends_the_training(own, data, tmp_path):
     job = train(tmp_path, data, hooks=["hooks_of_mine.StopAtFour"], max_steps=50, **COMMON)
     assert [path.rpartition("-")[2] for path in list_checkpoints(job.checkpoint_dir)] == ["4"]
+
+
+def test_a_hook_counts_the_tries_of_each_head(own, data, tmp_path):
+    settings = {"validation": {"every_steps": 2, "steps": 1, "halve": False}, "optimizer": STILL}
+    job = train(tmp_path, data, hooks=["hooks_of_mine.TriesByHead"], max_steps=50, **settings)
+    # The first is the best, for nothing moves after it.
+    assert [row["step"] for row in rows(job, "validation")] == [0, 2, 4]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import warm_processes
 from one_step import RATE, make_batch, one_step
-from own_losses import STRENGTH, SquaresByLabel, WithActivity
+from own_losses import STRENGTH, Agreeing, SquaresByLabel, WithActivity
 
 OWN = {
     "network": "own_losses.SquaresByLabel",
@@ -68,6 +68,17 @@ def test_what_layers_add_is_minimised_and_told(cut):
     assert_moved(update, batch, slope)
     added = 2.0 * STRENGTH * (p**2).sum() / rows
     assert float(update.told.losses.regularisation) == pytest.approx(added, rel=1e-5)
+
+
+def test_a_loss_of_several_outputs_is_minimised_beside_those_of_the_heads(cut):
+    batch = make_batch()
+    update = one_step(batch, network_type=Agreeing, clip_gradient_norm=0, **cut)
+    _, p, hot = forward(batch, update.before)
+    rows, epsilon = len(p), 1e-5
+    of_head = -hot / (p + epsilon) + (1 - hot) / (1 - p + epsilon)
+    assert_moved(update, batch, (of_head + STRENGTH * (1 - 2 * p)) * p * (1 - p) / rows)
+    joint = STRENGTH * (p * (1 - p)).sum() / rows
+    assert float(update.told.losses.regularisation) == pytest.approx(joint, rel=1e-5)
 
 
 # In a process of its own: a device is divided before TensorFlow first looks at it.

@@ -268,11 +268,11 @@ def test_changed_code_of_the_users_own_is_another_run(path, values, tmp_path, mo
     monkeypatch.syspath_prepend(str(tmp_path))
     module = tmp_path / "roles_own_code.py"
     value: Any = "roles_own_code.thing"
-    if path in ("evaluator.metrics", "trainer.hooks"):
+    if path in ("evaluator.metrics", "trainer.hooks", "trainer.metrics"):
         value = [value]
     place = path
-    if path.startswith(OWN):  # in a node that is chosen by name
-        place, _, name = path.rpartition(".")
+    if path.replace("[]", "").startswith(OWN):  # in a node that is chosen by name
+        place, _, name = path.replace("[]", "").rpartition(".")
         value = {"name": "own", name: value}
     if place.endswith("exporters"):
         value = [value]
@@ -293,7 +293,7 @@ def test_changed_code_of_the_users_own_is_another_run(path, values, tmp_path, mo
     assert (found[0][0] == found[1][0]) is path.startswith("evaluator.")
     module.unlink()
     importlib.invalidate_caches()
-    where = re.escape(path.replace("exporters.", "exporters[0]."))
+    where = re.escape(path.replace("exporters[].", "exporters[0]."))
     with pytest.raises(ConfigError, match=f"{where}: there is no module roles_own_code"):
         preflight(config, {})
 

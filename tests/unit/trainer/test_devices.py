@@ -11,6 +11,16 @@ from yt8m.components.trainer.config import DistributionConfig
 GPUS = ["GPU 0", "GPU 1", "GPU 2"]
 
 
+def test_the_device_of_each_operation_is_logged_on_request(monkeypatch):
+    logged = []
+    monkeypatch.setattr(tf.debugging, "set_log_device_placement", logged.append)
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: [])
+    prepare_devices(DistributionConfig())
+    assert not logged
+    prepare_devices(DistributionConfig(log_placement=True))
+    assert logged == [True]
+
+
 @pytest.fixture
 def asked(monkeypatch):
     """The visible GPUs, None where all are, and for each GPU whether its memory grows."""
