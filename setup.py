@@ -22,7 +22,7 @@ RUNTIME = [
     "dill>=0.3.1.1",  # tfx_bsl imports it, and Beam brings it no longer from 2.69 on
     "tensorboard>=2.16,<2.22",  # TensorFlow brings it no longer from 2.21 on
     "setuptools>=78.1.1,<82",  # whose pkg_resources TensorBoard imports, gone from 82 on
-    # Alone, without kfp, whose pins hold protobuf and urllib3 back.
+    "kfp>=2.13",  # the DSL and the client; 2.13 is the newest for the protobuf of TFX 1.16
     "kfp-server-api>=2.0.5",
     "kfp-pipeline-spec>=0.2.2",
     "kubernetes>=26.1",
@@ -59,6 +59,7 @@ DEV = [
     "xmltodict>=0.13",  # likewise
     "dnspython>=2",
     "psutil>=5",
+    "docker>=7",  # kfp's DockerRunner imports it
     "kfp-kubernetes>=1.0",  # its messages, to hold compiled pipelines against
     "jsonschema>=4.20",
     "selenium>=4.20",

@@ -1,7 +1,6 @@
-"""The compiled pipeline in kfp's own local DockerRunner, the newest there is: opt-in.
+"""Pipelines composed with kfp's DSL of ours and of others' steps, in kfp's own local DockerRunner.
 
-YT8M_KFP_PYTHON names the Python of an environment with the newest kfp and docker, which do not fit
-beside TFX 1.16. With that alone kfp does all that it does, but for starting containers; with
+kfp does all that it does, but for starting containers: their commands run as processes. With
 YT8M_IMAGE, an image that the Docker daemon has (`make image`), it starts them too.
 """
 
@@ -18,20 +17,14 @@ from records import make_dataset
 
 from yt8m.cli.main import run
 
-pytestmark = [pytest.mark.e2e, pytest.mark.real]
-SCRIPT = Path(__file__).parents[1] / "testbed" / "kubeflow" / "kfp_local_run.py"
+pytestmark = pytest.mark.e2e
+SCRIPTS = Path(__file__).parents[1] / "testbed" / "kubeflow"
 CLASSES = 20
 
 
-@pytest.fixture
-def kfp_python() -> str:
-    python = os.environ.get("YT8M_KFP_PYTHON", "")
-    if not python:
-        pytest.skip("no environment with the newest kfp; name its Python with YT8M_KFP_PYTHON")
-    return python
-
-
-@pytest.fixture(params=["processes", "containers"])
+@pytest.fixture(
+    scope="module", params=["processes", pytest.param("containers", marks=pytest.mark.real)]
+)
 def how(request: pytest.FixtureRequest) -> tuple[str, list[str]]:
     """The image, and what the script is told beside."""
     if request.param == "processes":
@@ -42,24 +35,64 @@ def how(request: pytest.FixtureRequest) -> tuple[str, list[str]]:
     return image, []
 
 
-def test_kfps_own_runner_takes_the_pipeline_from_records_to_a_pushed_model(
-    kfp_python: str, how: tuple[str, list[str]], tmp_path: Path
-) -> None:
-    image, told = how
-    data = make_dataset(tmp_path / "data", train=600, eval=200, classes=CLASSES)
-    push_dir, spec = tmp_path / "push", tmp_path / "pipeline.yaml"
-    push_dir.mkdir()
-    compiled = ["kubeflow", "compile", "smoke", "--image", image, "--root", "s3://bucket/yt8m"]
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("kfp") / "data"
+    return make_dataset(place, train=600, eval=200, classes=CLASSES)
+
+
+@pytest.fixture(scope="module")
+def composed(how: tuple[str, list[str]], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with `steps.yaml` and `whole.yaml`, which kfp has compiled."""
+    place = tmp_path_factory.mktemp("compiled")
+    words = ["kubeflow", "compile", "smoke", "--image", how[0], "--root", "s3://bucket/yt8m"]
     settings = (f"features.num_classes={CLASSES}", "trainer.max_steps=40", "trainer.batch_size=64")
     for setting in settings:
-        compiled += ["--set", setting]
-    assert run([*compiled, "--out", str(spec), "--quiet"]) == 0
-    command = [kfp_python, str(SCRIPT), str(spec), str(tmp_path / "root"), *told]
-    for mounted in (data, push_dir):
-        command += ["--mount", str(mounted)]
-    for parameter in (f"data_root={data}", f"push_dir={push_dir}", "gap_threshold=0.05"):
-        command += ["--param", parameter]
+        words += ["--set", setting]
+    assert run([*words, "--out", str(place / "pipeline.yaml"), "--quiet"]) == 0
+    names = ("pipeline", "steps", "whole")
+    python("kfp_own_pipeline.py", *(str(place / f"{name}.yaml") for name in names))
+    return place
+
+
+def python(script: str, *words: str) -> str:
+    """What the script, one of an environment with kfp, prints."""
+    command = [sys.executable, "-W", "ignore", str(SCRIPTS / script), *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=800, check=False)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-4000:]
+    return done.stdout + done.stderr
+
+
+def run_locally(
+    spec: Path, root: Path, told: list[str], mounts: list[Path], **given: object
+) -> str:
+    words = [str(spec), str(root), *told]
+    for mounted in mounts:
+        words += ["--mount", str(mounted)]
+    for name, value in given.items():
+        words += ["--param", f"{name}={value}"]
+    return python("kfp_local_run.py", *words)
+
+
+def test_steps_of_ours_feed_a_component_of_anothers(
+    how: tuple[str, list[str]], composed: Path, data: Path, tmp_path: Path
+) -> None:
+    root = tmp_path / "root"
+    said = run_locally(composed / "steps.yaml", root, how[1], [data], data_root=data)
+    (statistics,) = root.rglob("FeatureStats.pb")
+    directory = statistics.parents[1]
+    size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
+    assert size > 1000
+    assert f"bytes {size}" in said
+
+
+def test_our_whole_pipeline_is_a_component_from_records_to_a_pushed_model(
+    how: tuple[str, list[str]], composed: Path, data: Path, tmp_path: Path
+) -> None:
+    push_dir = tmp_path / "push"
+    push_dir.mkdir()
+    given = {"data_root": data, "push_dir": push_dir}
+    root = tmp_path / "root"
+    run_locally(composed / "whole.yaml", root, how[1], [data, push_dir], **given)
     assert (push_dir / "1" / "saved_model.pb").exists()
-    assert list((tmp_path / "root").rglob("report.html"))
+    assert list(root.rglob("report.html"))

@@ -1,10 +1,9 @@
-"""Runs a compiled pipeline in kfp's own local DockerRunner. A script for an environment of its own.
+"""Runs a compiled pipeline in kfp's own local DockerRunner.
 
     python kfp_local_run.py SPEC.yaml ROOT [--param NAME=VALUE]... [--mount DIR]...
         [--processes PYTHON]
 
-The environment holds the newest kfp with docker (`pip install kfp docker`), which do not fit
-beside TFX 1.16. With --processes no Docker daemon is needed: kfp does all that it does, and where
+With --processes no Docker daemon is needed: kfp does all that it does, and where
 it would start a container the container's command is run here by PYTHON, which has yt8m.
 """
 
