@@ -10,7 +10,7 @@ from yt8m.components.artifacts.decision import GateMode
 from yt8m.components.baseline.config import BaselineConfig
 from yt8m.components.bulk_inferrer.config import BulkInferrerConfig
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
-from yt8m.components.example_gen.config import DataConfig
+from yt8m.components.example_gen.config import DataConfig, Ingest
 from yt8m.components.infra_check.config import InfraCheckConfig
 from yt8m.components.models.config import FrameModelConfig, SegmentsHeadConfig
 from yt8m.components.pusher.config import PusherConfig
@@ -225,6 +225,18 @@ class PipelineConfig(ConfigNode):
                 segments,
                 f"null where data.level is {level.value}; it is for models of whole videos",
             )
+        require(
+            not self.transform.materialize or level is Level.VIDEO,
+            "transform.materialize",
+            True,
+            f"false where data.level is {level.value}: it would write half a megabyte a video",
+        )
+        require(
+            not self.transform.materialize or self.data.ingest is not Ingest.REFERENCE,
+            "data.ingest",
+            self.data.ingest.value,
+            "link, copy or rewrite with transform.materialize: TFX reads the artifact's own files",
+        )
         self._require_predicted_split()
         if self.tuner is not None:
             check_space(self.tuner, self.trainer)

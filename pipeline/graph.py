@@ -114,8 +114,9 @@ def _data_steps(config: PipelineConfig, external: ExternalInputs) -> Subgraph:
         anomalies=validator.outputs["anomalies"],
         baseline=baseline.outputs["model"],
     )
+    examples = example_gen.outputs["examples"] if config.transform.materialize else sample
     transform = create_transform(
-        config.transform, config.features, config.data.level, sample=sample, schema=schema
+        config.transform, config.features, config.data.level, examples=examples, schema=schema
     )
     transform.add_upstream_node(gate)
     return Subgraph([baseline, example_gen, schema_gen, statistics_gen, validator, gate, transform])
@@ -134,7 +135,7 @@ def _training_steps(config: PipelineConfig, external: ExternalInputs, data: Chan
         searched_code=own_modules(config.tuner) if config.tuner else (),
     )
     inputs = {
-        "examples": data["examples"],
+        "examples": data["transformed_examples" if config.transform.materialize else "examples"],
         "transform_graph": data["transform_graph"],
         "schema": data["schema"],
         "base_model": data["baseline"],

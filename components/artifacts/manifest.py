@@ -41,6 +41,7 @@ class Manifest(JsonFile):
     level: Level
     shards: tuple[Shard, ...]
     verify: str = "off"  # the policy under which the figures were obtained
+    transformed: bool = False  # whether the records are Transform's, with one vector `features`
 
     def split(self, name: str) -> tuple[Shard, ...]:
         return tuple(shard for shard in self.shards if shard.split == name)

@@ -61,6 +61,7 @@ class Source:
     # Whether the shards' digests are of their records, and not of files' sizes and times.
     digests_known: bool = False
     index: str = ""  # address of ExampleGen's index of records, empty where there is none
+    transformed: bool = False  # whether the records are Transform's, with one vector `features`
     fraction: float = 1.0  # of the rows, which training takes: the first ones of each shard
 
     def shuffle_mb(self, config: InputConfig) -> int | None:
@@ -171,5 +172,6 @@ def source_of(
         features=features,
         segments_known=manifest.verify == "full",
         digests_known=manifest.verify in _READING,
+        transformed=manifest.transformed,
         index=index,
     )

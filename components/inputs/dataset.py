@@ -24,7 +24,7 @@ from yt8m.components.inputs.record_index import index_of
 from yt8m.components.inputs.segment import parse_segments
 from yt8m.components.inputs.shards import read_shards
 from yt8m.components.inputs.step_reader import RECORDS, Columns, StepReader, columns_of
-from yt8m.components.inputs.video import parse_videos
+from yt8m.components.inputs.video import parse_transformed, parse_videos
 from yt8m.schemas.batch import POSITION
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import FeatureConfig, Level
@@ -102,10 +102,17 @@ def _finished(
     batch: dict[str, tf.Tensor], source: Source, sampling: FrameSampling | None, *, seed: int
 ) -> dict[str, tf.Tensor]:
     if source.level is Level.VIDEO:
-        return {POSITION: batch[POSITION], **parse_videos(batch[RECORDS], source.features)}
+        return {POSITION: batch[POSITION], **_videos(source)(batch[RECORDS])}
     if source.level is Level.FRAME and sampling is not None:
         return sample_frames(batch, source.features, sampling, seed=seed)
     return batch
+
+
+def _videos(
+    source: Source, *, with_id: bool = False
+) -> Callable[[tf.Tensor], dict[str, tf.Tensor]]:
+    parse = parse_transformed if source.transformed else parse_videos
+    return functools.partial(parse, features=source.features, with_id=with_id)
 
 
 def _check_buckets(taken: BatchSlice, config: InputConfig) -> None:
@@ -171,7 +178,7 @@ def rows_of_records(
     """Batches for scoring from a dataset of serialized records."""
     features = source.features
     if source.level is Level.VIDEO:
-        return records.batch(batch_size).map(lambda r: parse_videos(r, features, with_id=True))
+        return records.batch(batch_size).map(_videos(source, with_id=True))
     if source.level is Level.SEGMENT:
         rows = _segments_of(records, features, with_id=True)
     else:

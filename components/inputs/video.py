@@ -5,7 +5,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from yt8m.schemas.batch import NO_LABEL
-from yt8m.schemas.features import ID, LABELS, FeatureConfig, Level, record_key
+from yt8m.schemas.features import ID, LABELS, TRANSFORMED, FeatureConfig, Level, record_key
 
 
 def parse_videos(
@@ -29,6 +29,28 @@ def parse_videos(
     batch = {name: parsed[record_key(name, Level.VIDEO)] for name in features.names}
     if with_labels:
         batch[LABELS] = tf.sparse.to_dense(parsed[LABELS], NO_LABEL)
+    if with_id:
+        batch[ID] = parsed[ID]
+    return batch
+
+
+def parse_transformed(
+    records: tf.Tensor, features: FeatureConfig, *, with_id: bool = False
+) -> dict[str, tf.Tensor]:
+    """A batch from records that Transform has written; their one vector is cut into the features.
+
+    It has length 1, so a network that normalises it again changes nothing but its last bits.
+    """
+    spec: dict[str, object] = {
+        TRANSFORMED: tf.io.FixedLenFeature([features.total_size], tf.float32),
+        LABELS: tf.io.VarLenFeature(tf.int64),
+    }
+    if with_id:
+        spec[ID] = tf.io.FixedLenFeature([], tf.string)
+    parsed = tf.io.parse_example(records, spec)
+    parts = tf.split(parsed[TRANSFORMED], list(features.sizes), axis=-1)
+    batch = dict(zip(features.names, parts, strict=True))
+    batch[LABELS] = tf.sparse.to_dense(parsed[LABELS], NO_LABEL)
     if with_id:
         batch[ID] = parsed[ID]
     return batch

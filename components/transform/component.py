@@ -17,12 +17,15 @@ def create_transform(
     features: FeatureConfig,
     level: Level,
     *,
-    sample: types.BaseChannel,
+    examples: types.BaseChannel,
     schema: types.BaseChannel,
 ) -> Transform:
-    """The graph alone, unless `config.materialize`; its time does not grow with the data."""
+    """The graph alone, unless `config.materialize`; its time does not grow with the data.
+
+    `examples` are a sample, or what is materialised.
+    """
     return Transform(
-        examples=sample,
+        examples=examples,
         schema=schema,
         preprocessing_fn=PREPROCESSING_FN,
         materialize=config.materialize,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from yt8m.schemas.config_tree import ConfigNode
+from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.limits import OptionalDottedPath
 from yt8m.schemas.roles import OwnCode
 
@@ -17,6 +17,15 @@ class TransformConfig(ConfigNode):
     # Dotted path of a function from features by name, [..., size] float32, to one vector
     # [..., any size] of each row; empty: concatenated and L2-normalised.
     function: Annotated[OptionalDottedPath, OwnCode()] = ""
-    # Writes the transformed sample beside the graph. Nothing of ours reads it, and at frame level
-    # it is half a megabyte a video.
+    # Transform of all examples, which Trainer then reads, in a pass over the data on Beam. At video
+    # level alone: frames would take half a megabyte a video.
     materialize: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(
+            not (self.materialize and self.function),
+            "function",
+            self.function,
+            "empty with materialize: networks apply it themselves, and would do so again",
+        )

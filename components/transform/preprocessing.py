@@ -20,12 +20,12 @@ from yt8m.schemas.features import (
     SEGMENT_LABELS,
     SEGMENT_SCORES,
     SEGMENT_START_TIMES,
+    TRANSFORMED,
     FeatureConfig,
     Level,
     record_key,
 )
 
-FEATURES = "features"
 _PASSED_ON = (ID, LABELS, SEGMENT_START_TIMES, SEGMENT_LABELS, SEGMENT_SCORES)
 
 
@@ -45,10 +45,10 @@ def preprocessing_fn(inputs: Mapping[str, Any], custom_config: Mapping[str, Any]
     own = find_transform(config.function, features, level)
     outputs = {key: inputs[key] for key in _PASSED_ON if key in inputs}
     if level.is_sequence:
-        outputs[FEATURES] = _frames(inputs, features, level, own)
+        outputs[TRANSFORMED] = _frames(inputs, features, level, own)
     else:
         vectors = {name: inputs[record_key(name, level)] for name in features.names}
-        outputs[FEATURES] = _vectors(vectors, features, level, own)
+        outputs[TRANSFORMED] = _vectors(vectors, features, level, own)
     return outputs
 
 

@@ -49,7 +49,7 @@ def create_data_path(
         anomalies=validator.outputs["anomalies"],
     )
     transform = create_transform(
-        TransformConfig(), features, data.level, sample=sample, schema=schema
+        TransformConfig(), features, data.level, examples=sample, schema=schema
     )
     transform.add_upstream_node(gate)
     return [examples, schema_gen, statistics_gen, validator, gate, transform]

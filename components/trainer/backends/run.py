@@ -21,6 +21,7 @@ from yt8m.components.trainer.kubernetes_config import KubernetesBackend
 from yt8m.components.trainer.state.content_digest import content_digests
 from yt8m.components.trainer.state.training_notes import announce_interrupted
 from yt8m.components.trainer.state.warm_start import weights_digest
+from yt8m.components.trainer.transformed import are_transformed, write_manifest
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import FeatureConfig, Level
@@ -42,7 +43,11 @@ def job_of(fn_args: Any) -> TrainingJob:
         trainer = with_values(trainer, tuned_values(fn_args.hyperparameters["values"]))
     features = from_dict(FeatureConfig, custom["features"], path="features")
     level = Level(custom["level"])
-    manifest = _find_manifest(fn_args.train_files)
+    patterns = [*fn_args.train_files, *fn_args.eval_files]
+    if are_transformed(patterns):
+        manifest = write_manifest(patterns, fn_args.model_run_dir)
+    else:
+        manifest = _find_manifest(fn_args.train_files)
     vocabulary = custom.get("vocabulary", "")
     base_model = _existing_model(fn_args.base_model) if trainer.start_from_base else ""
     transform = custom.get("transform", "")

@@ -26,7 +26,7 @@ def _run(root: Path, data: Path, config: TransformConfig, features: FeatureConfi
         config,
         features,
         Level.VIDEO,
-        sample=example_gen.outputs["sample"],
+        examples=example_gen.outputs["sample"],
         schema=schema_gen.outputs["schema"],
     )
     run([example_gen, schema_gen, transform], root)

@@ -56,7 +56,7 @@ class ProcessDocker:
     def list(self) -> list[Any]:
         return []
 
-    def pull(self, image: str) -> None:
+    def pull(self, *image: str, **named: str) -> None:  # as the version of kfp calls it
         pass
 
     def close(self) -> None:
