@@ -46,6 +46,8 @@ from yt8m.schemas.limits import (
     PositiveFloat,
     PositiveFraction,
     PositiveInt,
+    above,
+    below,
     matches,
     not_empty,
 )
@@ -325,6 +327,14 @@ class WeightSource(ConfigNode):
 
 
 @dataclass(frozen=True, kw_only=True)
+class MixedSplit(ConfigNode):
+    """A further split to learn from."""
+
+    split: Annotated[str, not_empty("the name of a split")]
+    share: Annotated[float, above(0), below(1)]  # of the rows of each batch
+
+
+@dataclass(frozen=True, kw_only=True)
 class TeacherConfig(ConfigNode):
     """A model whose probabilities are learned beside the labels: distillation."""
 
@@ -381,6 +391,9 @@ class TrainerConfig(ConfigNode):
     train_split: str = "train"  # what is learned from
     # Share of that split's rows that is learned from: the first ones of each shard.
     train_fraction: PositiveFraction = 1.0
+    # Further splits, of which each batch has a share; the rest of its rows are of train_split,
+    # whose passes num_epochs counts.
+    mixture: tuple[MixedSplit, ...] = ()
     validation_split: str = "eval"  # what validations and continuous evaluation score
     # Score of a rated segment of that split by a model of level frame; null: whole videos are
     # scored.
@@ -432,6 +445,10 @@ class TrainerConfig(ConfigNode):
         require(not own or bool(self.network), "network", self.network, "given with loss.name: own")
         whole = self.train_fraction == 1 or self.retrieval is None
         require(whole, "train_fraction", self.train_fraction, "1 with retrieval, which holds all")
+        shares = [one.share for one in self.mixture]
+        require(sum(shares) < 1, "mixture", shares, "shares below 1 together")
+        plain = not self.mixture or self.inputs.bucket_batches == 1
+        require(plain, "inputs.bucket_batches", self.inputs.bucket_batches, "1 with mixture")
         self._require_evaluations()
         if self.inputs.bucket_batches > 1:
             self._require_buckets()

@@ -38,6 +38,7 @@ from yt8m.components.inputs.step_reader import Columns, StepReader
 from yt8m.components.models.config import DbofConfig, ModelConfig
 from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.trainer.job import TrainingJob
+from yt8m.components.trainer.mixture import mixed, rows_of_splits, slices_of_splits
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError, UserError
 from yt8m.schemas.features import Level, SegmentScoring
@@ -64,6 +65,7 @@ class TrainingData:
     train: Source
     validation: Source | None  # None where the manifest has no such split
     others: Mapping[str, Source]  # further splits that evaluations score, by name
+    mixture: Mapping[str, Source]  # further splits to learn from, by name
     sampling: FrameSampling | None
 
     @functools.cached_property
@@ -72,6 +74,7 @@ class TrainingData:
         sources = {self.job.trainer.train_split: self.train}
         if self.validation is not None:
             sources[self.job.trainer.validation_split] = self.validation
+        sources |= self.mixture
         return {split: records_digest(source) for split, source in sources.items()}
 
     @property
@@ -79,13 +82,10 @@ class TrainingData:
         """What checkpoints continue: the model itself, and the data that positions count in."""
         job = self.job
         vocabulary = vocabulary_digest(job.vocabulary) if job.trainer.learns_verticals else ""
-        data = {"data": self.train_digest, "train_fraction": job.trainer.train_fraction}
+        splits = [job.trainer.train_split, *self.mixture]
+        digests = " ".join(self.digests[split] for split in splits)
+        data = {"data": digests, "train_fraction": job.trainer.train_fraction}
         return {**job.model, "vocabulary": vocabulary, **data}
-
-    @property
-    def train_digest(self) -> str:
-        """Digest of the records that positions count in."""
-        return self.digests[self.job.trainer.train_split]
 
     @property
     def train_examples(self) -> int:
@@ -96,6 +96,11 @@ class TrainingData:
     def _rows(self) -> tuple[int, ...]:
         """The rows of each shard that are trained on."""
         return take_fraction(rows_by_shard(self.train), self.train.fraction)
+
+    def epoch_rows(self, batch: int) -> int:
+        """The rows that steps of `batch` rows take while the training split is read once."""
+        own = rows_of_splits(self.job.trainer.mixture, batch)[0]
+        return round(self.train_examples * batch / own)
 
     def reading(
         self, batch: int, *, examples: int, before: ReadingOrder | None = None
@@ -117,10 +122,17 @@ class TrainingData:
     def batches(self, taken: BatchSlice) -> tf.data.Dataset:
         """Batches without end, from the one on with which `taken` begins."""
         path = self.job.trainer.input
-        batches = dataset_for_training(
-            self.train, taken, sampling=self.sampling, config=self.job.trainer.inputs
-        )
+        config = self.job.trainer
+        batches = self._of(self.train, taken)
+        if config.mixture:
+            slices = slices_of_splits(config.mixture, taken)
+            sources = [self.train, *(self.mixture[one.split] for one in config.mixture)]
+            batches = mixed([self._of(s, part) for s, part in zip(sources, slices, strict=True)])
         return load_named(path, "trainer.input")(batches, taken) if path else batches
+
+    def _of(self, source: Source, taken: BatchSlice) -> tf.data.Dataset:
+        config = self.job.trainer.inputs
+        return dataset_for_training(source, taken, sampling=self.sampling, config=config)
 
     @_NOT_CONVERTED
     def batches_of_worker(self, taken: BatchSlice, worker: tf.Tensor) -> tf.data.Dataset:
@@ -223,17 +235,18 @@ def load_data(job: TrainingJob) -> TrainingData:
         return replace(source, level=Level.SEGMENT, segments_known=False)
 
     others = job.trainer.evaluation.other_splits
-    for name in others:
+    further = [one.split for one in job.trainer.mixture]
+    named = [("evaluation.other_splits", name) for name in others]
+    for key, name in [*named, *(("mixture", name) for name in further)]:
         if not manifest.examples(name):
-            raise ConfigError(
-                f"trainer.evaluation.other_splits: {job.manifest} has no records of {name!r}"
-            )
+            raise ConfigError(f"trainer.{key}: {job.manifest} has no records of {name!r}")
     train = source_of(manifest, job.trainer.train_split, job.features, index=index)
     return TrainingData(
         job=job,
         train=replace(train, fraction=job.trainer.train_fraction),
         validation=scored(split) if has_validation else None,
         others={name: scored(name) for name in others},
+        mixture={n: source_of(manifest, n, job.features, index=index) for n in further},
         sampling=frame_sampling(job.trainer.model),
     )
 

@@ -156,7 +156,7 @@ def build(process: TrainingProcess) -> Parts:
     _check_same_state(process, network, optimizer, progress)
     plan = plan_training(
         config,
-        rows_per_epoch=process.data.train_examples,
+        rows_per_epoch=process.data.epoch_rows(process.batch_rows),
         rows=config.window_rows * replicas.total,
         step=progress.step,
         examples=progress.examples,
@@ -317,10 +317,9 @@ def _create_hooks(
 
 def _few_rows(process: TrainingProcess) -> Mapping[str, tf.Tensor]:
     """The training's first rows."""
-    count = min(_ROWS_LOOKED_AT, process.data.train_examples)
-    batches = process.data.batches(process.data.reading(count, examples=0))
+    batches = process.data.batches(process.data.reading(process.batch_rows, examples=0))
     rows: Mapping[str, tf.Tensor] = next(iter(batches))
-    return rows
+    return {name: column[:_ROWS_LOOKED_AT] for name, column in rows.items()}
 
 
 def _should_stop(job: TrainingJob) -> bool:

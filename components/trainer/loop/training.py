@@ -58,11 +58,12 @@ def train(job: TrainingJob, cluster: Cluster) -> None:
     check_retrieval(config.retrieval, heads, transform=job.transform)
     metrics_of(config)
     own_hooks = create_hooks(config.hooks)
-    if config.input and cluster.kind is ClusterKind.PARAMETER_SERVER:
-        raise ConfigError(
-            f"trainer.input = {config.input!r}: must be empty with parameter servers, whose "
-            "workers read their rows themselves"
-        )
+    for name in ("input", "mixture"):
+        if getattr(config, name) and cluster.kind is ClusterKind.PARAMETER_SERVER:
+            raise ConfigError(
+                f"trainer.{name} = {getattr(config, name)!r}: must be empty with parameter "
+                "servers, whose workers read their rows themselves"
+            )
     if not config.start_new_model:
         check_model(job.checkpoint_dir, data.model)
     rendezvous.wait_for_peers(

@@ -1,0 +1,85 @@
+"""Batches that have a share of each of several splits."""
+
+import dataclasses
+from collections import Counter
+
+import pytest
+from checkpoint_values import assert_bitwise_equal
+from records import make_dataset
+from training import CLASSES, make_job, train
+
+from yt8m.components.inputs.dataset import dataset_for_scoring
+from yt8m.components.trainer.input import load_data
+from yt8m.schemas.errors import ConfigError
+
+SHARES = {"mixture": [{"split": "eval", "share": 0.25}]}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return make_dataset(tmp_path_factory.mktemp("mixture") / "data", classes=CLASSES)
+
+
+def contents(rows):
+    return [row.tobytes() for row in rows.numpy()]
+
+
+def everything(source):
+    (batch,) = dataset_for_scoring(source, batch_size=10_000)
+    return contents(batch["rgb"])
+
+
+def test_each_batch_has_its_share_of_each_split_and_each_row_comes_once_an_epoch(data, tmp_path):
+    job = make_job(tmp_path, data=data, **SHARES)
+    found = load_data(job)
+    train_rows, eval_rows = everything(found.train), everything(found.mixture["eval"])
+    batches = iter(found.batches(found.reading(8, examples=0)))
+    first, second = [], []
+    for _ in range(max(len(train_rows) // 6, len(eval_rows) // 2)):
+        batch = next(batches)
+        assert batch["rgb"].shape[0] == batch["labels"].shape[0] == 8
+        first += contents(batch["rgb"][:6])
+        second += contents(batch["rgb"][6:])
+    for seen, rows in ((first, train_rows), (second, eval_rows)):
+        whole = len(seen) // len(rows) * len(rows)
+        epochs = len(seen) // len(rows)
+        assert epochs or set(seen) <= set(rows)
+        if epochs:
+            assert Counter(seen[:whole]) == Counter(rows * epochs)
+
+
+def test_two_workers_share_the_rows_that_one_has(data, tmp_path):
+    found = load_data(make_job(tmp_path, data=data, **SHARES))
+    reading = found.reading(8, examples=16)
+    alone = next(iter(found.batches(reading)))
+    parts = [
+        next(iter(found.batches(dataclasses.replace(reading, num_workers=2, worker_index=i))))
+        for i in range(2)
+    ]
+    both = [row for part in parts for row in contents(part["rgb"])]
+    assert Counter(both) == Counter(contents(alone["rgb"]))
+
+
+def test_a_mixture_that_is_continued_ends_with_the_same_bits(data, tmp_path):
+    whole = train(tmp_path / "whole", data, max_steps=8, **SHARES)
+    train(tmp_path / "parts", data, max_steps=5, **SHARES)
+    parts = train(tmp_path / "parts", data, max_steps=8, **SHARES)
+    assert_bitwise_equal(whole.checkpoint_dir, parts.checkpoint_dir)
+
+
+def test_epochs_are_of_the_training_split(data, tmp_path):
+    found = load_data(make_job(tmp_path, data=data, **SHARES))
+    assert found.epoch_rows(8) == round(found.train_examples * 8 / 6)
+
+
+@pytest.mark.parametrize(
+    ("mixture", "message"),
+    [
+        ([{"split": "nowhere", "share": 0.5}], r"trainer.mixture: .* no records of 'nowhere'"),
+        ([{"split": "eval", "share": 0.01}], r"is 0 of the 8 rows"),
+        ([{"split": "eval", "share": 0.9}, {"split": "eval", "share": 0.2}], "below 1 together"),
+    ],
+)
+def test_shares_that_cannot_be_are_refused(data, tmp_path, mixture, message):
+    with pytest.raises(ConfigError, match=message):
+        train(tmp_path, data, mixture=mixture)
