@@ -12,6 +12,7 @@ RATED = "rated"  # [rows, any] int64, at segment level: the classes somebody rat
 VIDEO_LABELS = "video_labels"  # at segment level, where `labels` are the segment's
 SEGMENT_START = "segment_start"  # [rows] int64, in frames
 
+SPLIT = "split"  # [rows] int32, of a mixture: 0 the training split, then the others in their order
 TEACHER = "teacher"  # [rows, classes] float32, what another model says; made in the step, not read
 
 NO_LABEL = -1  # fills up rows of class numbers

@@ -250,6 +250,8 @@ class EntitiesHeadConfig(ConfigNode):
     name: Literal["entities"] = "entities"
     weight: NonNegativeFloat = 1.0  # of the head's loss in the sum
     loss: LossConfig = field(default_factory=LossConfig)
+    # Splits whose rows it learns from, of train_split and the mixture; empty: all.
+    splits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,6 +261,8 @@ class VerticalsHeadConfig(ConfigNode):
     name: Literal["verticals"] = "verticals"
     weight: NonNegativeFloat = 0.1  # of the head's loss in the sum
     loss: LossConfig = field(default_factory=LossConfig)
+    # Splits whose rows it learns from, of train_split and the mixture; empty: all.
+    splits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,6 +272,8 @@ class SegmentsHeadConfig(ConfigNode):
     name: Literal["segments"] = "segments"
     weight: NonNegativeFloat = 1.0  # of the head's loss in the sum
     loss: LossConfig = field(default_factory=LossConfig)
+    # Splits whose rows it learns from, of train_split and the mixture; empty: all.
+    splits: tuple[str, ...] = ()
 
 
 HeadConfig = EntitiesHeadConfig | VerticalsHeadConfig | SegmentsHeadConfig

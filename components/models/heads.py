@@ -16,7 +16,7 @@ from yt8m.components.models.config import (
     SegmentsHeadConfig,
     VerticalsHeadConfig,
 )
-from yt8m.schemas.batch import RATED, VIDEO_LABELS
+from yt8m.schemas.batch import RATED, SPLIT, VIDEO_LABELS
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import LABELS, FeatureConfig, Level
 from yt8m.schemas.vocabulary import Vocabulary
@@ -31,6 +31,7 @@ class Head:
     weight: float = 1.0
     loss: LossConfig = dataclasses.field(default_factory=LossConfig)
     only_rated: bool = False
+    splits: tuple[int, ...] = ()  # numbers of those that it learns from; empty: all
     # For heads over groups of classes: class id -> group ids.
     groups_of_class: tuple[tuple[int, ...], ...] | None = None
 
@@ -59,8 +60,12 @@ def create_heads(
     features: FeatureConfig,
     level: Level,
     vocabulary: Vocabulary | None = None,
+    splits: Sequence[str] = (),
 ) -> tuple[Head, ...]:
-    """The heads of `configs`; ConfigError where one does not suit the level."""
+    """The heads of `configs`; ConfigError where one does not suit the level.
+
+    `splits` are those that a batch mixes, in their order.
+    """
     configs = tuple(configs) or default_heads(level)
     names = [config.name for config in configs]
     if len(set(names)) < len(names):
@@ -70,7 +75,13 @@ def create_heads(
             f"features.num_classes = {features.num_classes}: the vocabulary has "
             f"{len(vocabulary)} classes; the two must agree"
         )
-    return tuple(_head(config, features, level, vocabulary) for config in configs)
+    heads = [_head(config, features, level, vocabulary) for config in configs]
+    return tuple(
+        dataclasses.replace(
+            head, splits=tuple(splits.index(name) for name in config.splits if name in splits)
+        )
+        for head, config in zip(heads, configs, strict=True)
+    )
 
 
 def targets(head: Head, batch: Mapping[str, tf.Tensor]) -> Targets:
@@ -81,6 +92,15 @@ def targets(head: Head, batch: Mapping[str, tf.Tensor]) -> Targets:
     if head.groups_of_class is None:
         return Targets(ids=labels)
     return Targets(ids=_group_ids(labels, head.groups_of_class, head.num_classes))
+
+
+def learned_rows(head: Head, batch: Mapping[str, tf.Tensor]) -> tf.Tensor | None:
+    """1 for a row of a split that `head` learns from, else 0, [rows] float32; None: all rows."""
+    if not head.splits or SPLIT not in batch:
+        return None
+    own = tf.constant(head.splits, tf.int32)
+    is_own = tf.reduce_any(batch[SPLIT][:, tf.newaxis] == own, axis=1)
+    return tf.cast(is_own, tf.float32)
 
 
 def membership(groups_of_class: Sequence[Sequence[int]], num_groups: int) -> np.ndarray:

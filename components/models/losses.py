@@ -16,7 +16,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from yt8m.components.models.config import LossConfig, LossName
-from yt8m.components.models.heads import Head, Targets, targets
+from yt8m.components.models.heads import Head, Targets, learned_rows, targets
 
 EPSILON = 1e-5  # of the starter code
 
@@ -30,7 +30,9 @@ class _Terms(NamedTuple):
 
 def head_loss(head: Head, batch: Mapping[str, tf.Tensor], probabilities: tf.Tensor) -> tf.Tensor:
     """The configured loss of `head` for its `probabilities` [batch, classes], over all examples."""
-    return tf.reduce_sum(example_losses(head.loss, targets(head, batch), probabilities))
+    losses = example_losses(head.loss, targets(head, batch), probabilities)
+    learned = learned_rows(head, batch)
+    return tf.reduce_sum(losses if learned is None else losses * learned)
 
 
 def example_losses(config: LossConfig, wanted: Targets, probabilities: tf.Tensor) -> tf.Tensor:

@@ -28,7 +28,7 @@ from yt8m.components.models.config import (
 )
 from yt8m.components.models.dbof import Dbof
 from yt8m.components.models.ensemble import create_classifiers, create_trunks
-from yt8m.components.models.heads import Head, membership
+from yt8m.components.models.heads import Head, learned_rows, membership
 from yt8m.components.models.layers import Recipe, fused
 from yt8m.components.models.losses import head_loss
 from yt8m.components.models.recurrent import Recurrent
@@ -179,7 +179,8 @@ class Network(tf_keras.Model):
         """What sums of the head's loss are divided by, [] float32; it is summed as they are."""
         if head.loss.name is LossName.OWN:
             return self.own_normaliser(head, batch)
-        return _rows(batch)
+        learned = learned_rows(head, batch)
+        return _rows(batch) if learned is None else tf.reduce_sum(learned)
 
     def own_loss(
         self, head: Head, batch: Mapping[str, tf.Tensor], probabilities: tf.Tensor

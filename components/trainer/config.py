@@ -447,6 +447,12 @@ class TrainerConfig(ConfigNode):
         require(whole, "train_fraction", self.train_fraction, "1 with retrieval, which holds all")
         shares = [one.share for one in self.mixture]
         require(sum(shares) < 1, "mixture", shares, "shares below 1 together")
+        for head in self.heads:
+            known = set(head.splits) <= set(self.mixed_splits)
+            allowed = f"of {', '.join(self.mixed_splits)}: train_split and the mixture"
+            require(known, f"heads.{head.name}.splits", list(head.splits), allowed)
+            plain = not head.splits or self.teacher is None
+            require(plain, f"heads.{head.name}.splits", list(head.splits), "empty with a teacher")
         plain = not self.mixture or self.inputs.bucket_batches == 1
         require(plain, "inputs.bucket_batches", self.inputs.bucket_batches, "1 with mixture")
         self._require_evaluations()
@@ -480,6 +486,11 @@ class TrainerConfig(ConfigNode):
         require(not samples, "inputs.bucket_batches", count, allowed)
         allowed = f"{self.accumulate} or more: accumulate = {self.accumulate} divides each bucket"
         require(multiple >= self.accumulate, "inputs.bucket_multiple", multiple, allowed)
+
+    @property
+    def mixed_splits(self) -> tuple[str, ...]:
+        """The splits that a batch has rows of, in their order."""
+        return (self.train_split, *(one.split for one in self.mixture))
 
     @property
     def steering(self) -> Iterator[tuple[str, str]]:

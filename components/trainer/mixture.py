@@ -10,8 +10,9 @@ import tensorflow as tf
 
 from yt8m.components.inputs.config import BatchSlice
 from yt8m.components.trainer.config import MixedSplit
-from yt8m.schemas.batch import NO_LABEL
+from yt8m.schemas.batch import NO_LABEL, SPLIT
 from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.features import LABELS
 
 
 def rows_of_splits(mixture: Sequence[MixedSplit], batch: int) -> tuple[int, ...]:
@@ -53,7 +54,9 @@ def mixed(datasets: Sequence[tf.data.Dataset]) -> tf.data.Dataset:
 
 
 def _joined(*batches: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-    return {key: _concatenated([batch[key] for batch in batches]) for key in batches[0]}
+    joined = {key: _concatenated([batch[key] for batch in batches]) for key in batches[0]}
+    counts = [tf.shape(batch[LABELS])[0] for batch in batches]
+    return {**joined, SPLIT: tf.repeat(tf.range(len(batches)), counts)}
 
 
 def _concatenated(columns: Sequence[tf.Tensor]) -> tf.Tensor:

@@ -19,6 +19,7 @@ def heads_of(job: TrainingJob) -> tuple[Head, ...]:
         features=job.features,
         level=job.level,
         vocabulary=vocabulary_of(job),
+        splits=job.trainer.mixed_splits,
     )
 
 

@@ -67,7 +67,9 @@ def one_step(
             model or LogisticConfig(l2=l2),
             features=FEATURES,
             level=Level.VIDEO,
-            heads=create_heads(config.heads, features=FEATURES, level=Level.VIDEO),
+            heads=create_heads(
+                config.heads, features=FEATURES, level=Level.VIDEO, splits=config.mixed_splits
+            ),
             sharing=Sharing.TRUNK,
             recipe=Recipe(seed=1, fuse=use_xla),
         )

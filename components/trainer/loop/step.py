@@ -25,7 +25,7 @@ from yt8m.components.preprocessing.sums import sum_in_slices
 from yt8m.components.trainer.config import Clip, TrainerConfig
 from yt8m.components.trainer.loop.weight_rules import WeightRules
 from yt8m.components.trainer.teacher import Teacher
-from yt8m.schemas.batch import TEACHER
+from yt8m.schemas.batch import SPLIT, TEACHER
 
 Batch = Mapping[str, tf.Tensor]
 _LABEL_KEYS = ("labels", "rated", "video_labels")
@@ -204,8 +204,8 @@ class TrainStep:
         """Of the global batch, before its first gradient is taken."""
         network, labels, total = self._network, _labels(rows), self._replicas.total
         normalisers = [network.normaliser(head, labels) for head in network.heads]
-        has_own = any(head.loss.name is LossName.OWN for head in network.heads)
-        if total > 1 and has_own:  # where each replica's may be another
+        differ = any(head.loss.name is LossName.OWN or head.splits for head in network.heads)
+        if total > 1 and differ:  # where each replica's may be another
             context = tf.distribute.get_replica_context()
             normalisers = context.all_reduce(tf.distribute.ReduceOp.SUM, normalisers)
         elif total > 1:
@@ -305,7 +305,7 @@ def _within(limit: float, gradient: tf.Tensor, norm: tf.Tensor) -> tf.Tensor:
 
 
 def _labels(batch: Batch) -> dict[str, tf.Tensor]:
-    return {key: batch[key] for key in _LABEL_KEYS if key in batch}
+    return {key: batch[key] for key in (*_LABEL_KEYS, SPLIT) if key in batch}
 
 
 def _rows(batch: Batch) -> Any:

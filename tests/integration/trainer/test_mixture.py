@@ -4,7 +4,7 @@ import dataclasses
 from collections import Counter
 
 import pytest
-from checkpoint_values import assert_bitwise_equal
+from checkpoint_values import assert_bitwise_equal, largest_difference
 from records import make_dataset
 from training import CLASSES, make_job, train
 
@@ -65,6 +65,14 @@ def test_a_mixture_that_is_continued_ends_with_the_same_bits(data, tmp_path):
     train(tmp_path / "parts", data, max_steps=5, **SHARES)
     parts = train(tmp_path / "parts", data, max_steps=8, **SHARES)
     assert_bitwise_equal(whole.checkpoint_dir, parts.checkpoint_dir)
+
+
+def test_a_head_of_all_splits_is_the_head_that_names_none(data, tmp_path):
+    jobs = [
+        train(tmp_path / name, data, heads=[{"name": "entities", **more}], **SHARES)
+        for name, more in (("none", {}), ("all", {"splits": ["train", "eval"]}))
+    ]
+    assert largest_difference(*(job.checkpoint_dir for job in jobs)) < 1e-5
 
 
 def test_epochs_are_of_the_training_split(data, tmp_path):

@@ -81,6 +81,20 @@ def test_a_loss_of_several_outputs_is_minimised_beside_those_of_the_heads(cut):
     assert float(update.told.losses.regularisation) == pytest.approx(joint, rel=1e-5)
 
 
+def test_a_head_learns_from_the_rows_of_its_splits_alone(cut):
+    batch = {**make_batch(), "split": np.array([0, 1, 0, 0, 2, 1, 0, 2], np.int32)}
+    mixture = [{"split": "own", "share": 0.25}, {"split": "other", "share": 0.25}]
+    heads = [{"name": "entities", "splits": ["own", "other"]}]
+    update = one_step(batch, heads=heads, mixture=mixture, clip_gradient_norm=0, **cut)
+    _, p, hot = forward(batch, update.before)
+    learned, epsilon = batch["split"][:, np.newaxis] > 0, 1e-5
+    of_head = -hot / (p + epsilon) + (1 - hot) / (1 - p + epsilon)
+    assert_moved(update, batch, learned * of_head * p * (1 - p) / learned.sum())
+    losses = -hot * np.log(p + epsilon) - (1 - hot) * np.log(1 - p + epsilon)
+    expected = (learned * losses).sum() / learned.sum()
+    assert float(update.told.losses.by_head[0]) == pytest.approx(expected, rel=1e-5)
+
+
 # In a process of its own: a device is divided before TensorFlow first looks at it.
 _BOTH = """
 import json, sys
