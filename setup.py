@@ -59,7 +59,6 @@ DEV = [
     "xmltodict>=0.13",  # likewise
     "dnspython>=2",
     "psutil>=5",
-    "docker>=7",  # kfp's DockerRunner imports it
     "kfp-kubernetes>=1.0",  # its messages, to hold compiled pipelines against
     "jsonschema>=4.20",
     "selenium>=4.20",

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[3]
 LOCKS = sorted(path.name for path in (ROOT / "lock").glob("tfx-*-py*.txt"))
 LANES = {"tfx-1.16": ("py311",), "tfx-1.21": ("py311", "py312", "py313")}
 MOST_PACKAGES = 150
-SERVERS = {"notebook", "jupyterlab", "jupyter-server", "ipykernel", "docker", "pytest"}
+SERVERS = {"notebook", "jupyterlab", "jupyter-server", "ipykernel", "pytest"}
 
 
 def locked(name):
