@@ -45,7 +45,8 @@ def job_of(fn_args: Any) -> TrainingJob:
     level = Level(custom["level"])
     patterns = [*fn_args.train_files, *fn_args.eval_files]
     if are_transformed(patterns):
-        manifest = write_manifest(patterns, fn_args.model_run_dir)
+        # The Trainer's directory, or the Tuner's.
+        manifest = write_manifest(patterns, fn_args.model_run_dir or fn_args.working_dir)
     else:
         manifest = _find_manifest(fn_args.train_files)
     vocabulary = custom.get("vocabulary", "")
