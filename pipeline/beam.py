@@ -8,12 +8,19 @@ import shutil
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import urlsplit
 from zipfile import BadZipFile, ZipFile
 
+from yt8m.pipeline.beam_options import (
+    environment_problem,
+    invalid_combinations,
+    option_problems,
+    values_of,
+)
 from yt8m.pipeline.config import BeamConfig, BeamRunner
 
 # Beam's engine in this process, by its own name: from Beam 2.69 on, "DirectRunner" may be another
@@ -32,22 +39,57 @@ _IN_PROCESS = ("--direct_running_mode=in_memory", "--direct_num_workers=1")
 # option says where workers get it. Those in this process have it, those of these kinds bring it.
 _NO_IMAGE = "--sdk_container_image=none-needed"
 _OWN_ENVIRONMENT = ("LOOPBACK", "EXTERNAL", "PROCESS")
+_DOCKER = "DOCKER"  # Beam's own choice where nothing is said
 
 
 def beam_arguments(config: BeamConfig) -> list[str]:
     """The arguments for every Beam pipeline of a run."""
     arguments = [f"--runner={_RUNNER_CLASS[config.runner]}"]
-    options = _parsed(config.options)
+    options = values_of(config.options)
+    kind = _environment(config)
     if config.runner is BeamRunner.LOCAL:
         arguments += (*_IN_PROCESS, _NO_IMAGE)
-    elif options.get("environment_type") in _OWN_ENVIRONMENT and _IMAGE not in options:
+    elif kind in _OWN_ENVIRONMENT and _IMAGE not in options:
         arguments.append(_NO_IMAGE)
+    elif image := _image(config):
+        # TFX and Beam's staging read the one, a job server the other.
+        names = (_IMAGE,) if config.runner is BeamRunner.DATAFLOW else (_IMAGE, _ENVIRONMENT)
+        arguments += [f"--{name}={image}" for name in names if name not in options]
     if config.parallelism is not None:
         arguments.append(f"--parallelism={config.parallelism}")
-    if options.get("environment_type") == "PROCESS" and not options.get(_ENVIRONMENT):
+    if kind == "PROCESS" and not options.get(_ENVIRONMENT):
         command = {"command": str(_program(_WORKER))}
         arguments.append(f"--{_ENVIRONMENT}={json.dumps(command)}")
     return [*arguments, *config.options]
+
+
+def describe_workers(config: BeamConfig) -> str:
+    """Where the workers of an engine come from, for the log; "" for those in this process."""
+    if config.runner is BeamRunner.LOCAL:
+        return ""
+    if image := _image(config):
+        return f"Beam's workers on {config.runner.value} run in the image {image}"
+    place = values_of(config.options).get(_ENVIRONMENT, "")
+    kind = f"{_environment(config)} {place}".strip()
+    return f"Beam's workers on {config.runner.value}: {kind}"
+
+
+def _environment(config: BeamConfig) -> str:
+    """The kind of environment that an engine's workers have; "" in this process."""
+    if config.runner is BeamRunner.LOCAL:
+        return ""
+    if config.runner is BeamRunner.DATAFLOW:
+        return _DOCKER
+    return values_of(config.options).get("environment_type") or _DOCKER
+
+
+def _image(config: BeamConfig) -> str:
+    """The image of workers that run in one; "" where there is none."""
+    options = values_of(config.options)
+    if _environment(config) != _DOCKER:
+        return ""
+    named = options.get(_IMAGE, "")
+    return named if config.runner is BeamRunner.DATAFLOW else named or options.get(_ENVIRONMENT, "")
 
 
 def _program(name: str) -> Path:
@@ -66,8 +108,12 @@ _DOC = "docs/beam-engines.md has the recipe"
 
 
 def check_beam(config: BeamConfig) -> list[str]:
-    """What is missing for `config.runner`; nothing is missing in this process."""
-    return [*_parallelism(config), *_CHECKS[config.runner](_parsed(config.options))]
+    """What is missing for `config.runner`, and what Beam would not understand."""
+    found = [*_parallelism(config), *_CHECKS[config.runner](config)]
+    if not found and config.options:
+        on_dataflow = config.runner is BeamRunner.DATAFLOW
+        found = invalid_combinations(beam_arguments(config), on_dataflow=on_dataflow)
+    return found
 
 
 def _parallelism(config: BeamConfig) -> Iterator[str]:
@@ -75,7 +121,7 @@ def _parallelism(config: BeamConfig) -> Iterator[str]:
         return
     if other := _NOT_BY_PARALLELISM.get(config.runner):
         yield f"beam.parallelism = {config.parallelism}: leave it out, {other}; {_DOC}"
-    if "parallelism" in _parsed(config.options):
+    if "parallelism" in values_of(config.options):
         yield f"beam.parallelism = {config.parallelism}: beam.options say --parallelism, too"
 
 
@@ -86,40 +132,57 @@ _NOT_BY_PARALLELISM = {
 }
 
 
-def _parsed(options: tuple[str, ...]) -> dict[str, str]:
-    pairs = (option.lstrip("-").partition("=") for option in options)
-    return {name.replace("-", "_"): value for name, _, value in pairs}
+def _local(config: BeamConfig) -> Iterator[str]:
+    return option_problems(config.options, ())
 
 
-def _local(_: dict[str, str]) -> Iterator[str]:
-    return iter(())
+def _flink(config: BeamConfig) -> Iterator[str]:
+    return _with_job_server(config, values_of(config.options).get("flink_master", "[auto]"))
 
 
-def _flink(options: dict[str, str]) -> Iterator[str]:
-    yield from _job_server("flink", options, master=options.get("flink_master", "[auto]"))
+def _spark(config: BeamConfig) -> Iterator[str]:
+    return _with_job_server(config, values_of(config.options).get("spark_master_url", "local[4]"))
 
 
-def _spark(options: dict[str, str]) -> Iterator[str]:
-    yield from _job_server("spark", options, master=options.get("spark_master_url", "local[4]"))
+def _portable(config: BeamConfig) -> Iterator[str]:
+    if "job_endpoint" in values_of(config.options):
+        return _with_job_server(config, "")
+    missing = (
+        "beam.runner = portable needs --beam-option=--job_endpoint=HOST:PORT, the address of "
+        f"its engine's job server; {_DOC}"
+    )
+    return iter((*option_problems(config.options, None), missing))
 
 
-def _portable(options: dict[str, str]) -> Iterator[str]:
-    if "job_endpoint" not in options:
-        yield (
-            "beam.runner = portable needs --beam-option=--job_endpoint=HOST:PORT, the address of "
-            f"its engine's job server; {_DOC}"
-        )
-        return
-    yield from _job_server("portable", options, master="")
+def _with_job_server(config: BeamConfig, master: str) -> Iterator[str]:
+    """What is asked over the network is asked in parallel: a wrong address costs seconds."""
+    checks = (
+        lambda: _workers(config),
+        lambda: _job_server(config),
+        lambda: _master(config, master),
+    )
+    with ThreadPoolExecutor(len(checks)) as pool:
+        for problems in pool.map(lambda check: list(check()), checks):
+            yield from problems
 
 
-def _job_server(engine: str, options: dict[str, str], *, master: str) -> Iterator[str]:
+def _job_server(config: BeamConfig) -> Iterator[str]:
     """A running job server (`--job_endpoint`), or a jar and the Java to start one with."""
-    yield from _workers(options)
+    options, engine = values_of(config.options), config.runner.value
+    described = None
     if endpoint := options.get("job_endpoint"):
-        yield from _reachable(f"beam.options --job_endpoint={endpoint}", endpoint)
-        if engine == "flink" and not _LOCAL_MASTER.fullmatch(master):
-            yield from _reachable(f"beam.options: the flink master {master}", master)
+        what = f"beam.options --job_endpoint={endpoint}"
+        unreachable = list(_reachable(what, endpoint))
+        yield from unreachable
+        if not unreachable:
+            from yt8m.components.engines.job_server_check import NoJobServerError, described_options
+
+            try:
+                described = described_options(endpoint)
+            except NoJobServerError as error:
+                yield f"{what}: {error}; {_DOC}"
+    yield from option_problems(config.options, described)
+    if endpoint:
         return
     if shutil.which("java") is None:
         yield (
@@ -128,8 +191,23 @@ def _job_server(engine: str, options: dict[str, str], *, master: str) -> Iterato
             f"with --beam-option=--job_endpoint=HOST:PORT; {_DOC}"
         )
     yield from _jar(engine, options.get(f"{engine}_job_server_jar", ""))
-    if not _LOCAL_MASTER.fullmatch(master):
-        yield from _reachable(f"beam.options: the {engine} master {master}", master)
+
+
+def _master(config: BeamConfig, master: str) -> Iterator[str]:
+    """Whether the engine's own master is there, where it is not within the job server."""
+    has_server = "job_endpoint" in values_of(config.options)
+    if not master or _LOCAL_MASTER.fullmatch(master):
+        return
+    if has_server and config.runner is not BeamRunner.FLINK:  # the job server's affair
+        return
+    what = f"beam.options: the {config.runner.value} master {master}"
+    unreachable = list(_reachable(what, master))
+    yield from unreachable
+    if not unreachable and config.runner is BeamRunner.FLINK:
+        from yt8m.components.engines.flink_jobs import fault_of_job_manager
+
+        if fault := fault_of_job_manager(master):
+            yield f"{what}: {fault}; {_DOC}"
 
 
 def _jar(engine: str, jar: str) -> Iterator[str]:
@@ -160,9 +238,18 @@ def _beam_version_of(jar: str) -> str | None:
     return by_name[1] if by_name else None
 
 
-def _workers(options: dict[str, str]) -> Iterator[str]:
+def _workers(beam: BeamConfig) -> Iterator[str]:
     """Where Python runs, which the engine starts or finds by `--environment_type`."""
-    kind, config = options.get("environment_type", ""), options.get("environment_config", "")
+    kind, config = _environment(beam), values_of(beam.options).get(_ENVIRONMENT, "")
+    if problem := environment_problem(kind):
+        yield f"{problem}; {_DOC}"
+    if kind == _DOCKER and not _image(beam):
+        yield (
+            f"beam.runner = {beam.runner.value}: say where Python runs, with --beam-option="
+            "--environment_type=EXTERNAL, PROCESS or LOOPBACK, or name an image with "
+            "--beam-option=--sdk_container_image=IMAGE (`make image`); without either Beam takes "
+            f"an image of its own, in which there is no yt8m; {_DOC}"
+        )
     if kind == "PROCESS" and not config and not _program(_WORKER).is_file():
         yield (
             "beam.options --environment_type=PROCESS: there is no program that starts a worker, "
@@ -225,12 +312,20 @@ def _host_and_port(address: str) -> tuple[str, int] | None:
     return (host, port) if host and port else None
 
 
-def _dataflow(options: dict[str, str]) -> Iterator[str]:
+def _dataflow(config: BeamConfig) -> Iterator[str]:
+    yield from option_problems(config.options, ())
+    options = values_of(config.options)
     for name, example in (("project", "my-project"), ("region", "europe-west1")):
         if not options.get(name):
             yield f"beam.runner = dataflow needs --beam-option=--{name}={example}; {_DOC}"
     if not options.get("temp_location", "").startswith("gs://"):
         yield f"beam.runner = dataflow needs --beam-option=--temp_location=gs://BUCKET/PATH; {_DOC}"
+    if not _image(config):
+        yield (
+            "beam.runner = dataflow needs --beam-option=--sdk_container_image=IMAGE, an image of "
+            "yt8m (`make image`) that Google's machines can pull: Beam's own image has no yt8m; "
+            f"{_DOC}"
+        )
     try:
         from google.auth import default
         from google.auth.exceptions import DefaultCredentialsError
@@ -246,7 +341,7 @@ def _dataflow(options: dict[str, str]) -> Iterator[str]:
         )
 
 
-_CHECKS: dict[BeamRunner, Callable[[dict[str, str]], Iterator[str]]] = {
+_CHECKS: dict[BeamRunner, Callable[[BeamConfig], Iterator[str]]] = {
     BeamRunner.LOCAL: _local,
     BeamRunner.FLINK: _flink,
     BeamRunner.SPARK: _spark,

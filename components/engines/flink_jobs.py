@@ -1,16 +1,36 @@
-"""Flink's own API, for what Beam's job server does not do: end a job, and say why one failed."""
+"""Flink's own API, for what Beam's job server does not do: end a job, and say why one failed.
+
+Whether a job manager answers at all is found out before a run.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
 import time
+from http.client import HTTPException
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 _ENDED = ("CANCELED", "FAILED", "FINISHED")
-_ANSWER_S = 5.0
+_ANSWER_S = 4.0
+# Of something that is no job manager, its answer is none of HTTP's, or none of Flink's.
+_NO_ANSWER = (OSError, ValueError, HTTPException, KeyError, TypeError)
 _log = logging.getLogger(__name__)
+
+
+def fault_of_job_manager(master: str) -> str:
+    """What is wrong with the job manager at `master`; "" where Flink's API answers there."""
+    try:
+        _ask(master, "overview")["flink-version"]
+    except HTTPError as error:
+        return f"it is not Flink's REST API (it answers {error.code} to /overview)"
+    except TimeoutError:
+        return f"something listens there and does not answer within {_ANSWER_S:.0f} s"
+    except _NO_ANSWER as error:
+        return f"it is not Flink's REST API ({type(error).__name__})"
+    return ""
 
 
 def cancel(master: str, name: str, *, wait_s: float) -> None:
@@ -21,7 +41,7 @@ def cancel(master: str, name: str, *, wait_s: float) -> None:
             for job in jobs:
                 _ask(master, f"jobs/{job}?mode=cancel", method="PATCH")
             time.sleep(0.2)
-    except (OSError, ValueError) as error:
+    except _NO_ANSWER as error:
         _log.warning("Flink at %s did not cancel the job %s: %s", master, name, error)
 
 
@@ -30,7 +50,7 @@ def failure(master: str, name: str) -> str:
     try:
         found = [_ask(master, f"jobs/{job['jid']}/exceptions") for job in _named(master, name)]
         return "\n".join(one.get("root-exception") or "" for one in found)
-    except (OSError, ValueError):
+    except _NO_ANSWER:
         return ""
 
 

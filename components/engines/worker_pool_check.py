@@ -18,6 +18,8 @@ from apache_beam.portability.api import (
     beam_provision_api_pb2_grpc,
 )
 
+from yt8m.components.engines.greeting import NoGreetingError, greet
+
 PROBE = "yt8m-probe"
 WAIT_S = 28.0
 
@@ -33,7 +35,10 @@ def fault_of_pool(address: str, *, wait_s: float = WAIT_S) -> str | None:
     server.start()
     try:
         with grpc.insecure_channel(address) as channel:
+            greet(channel)
             return _ask(beam_fn_api_pb2_grpc.BeamFnExternalWorkerPoolStub(channel), engine, wait_s)
+    except NoGreetingError as error:
+        return f"it is no worker pool: {error}"
     except grpc.RpcError as error:
         return f"it is no worker pool ({error.code().name})"
     finally:

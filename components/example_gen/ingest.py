@@ -26,12 +26,17 @@ from yt8m.components.example_gen.reconcile import (
     enforce_bad_input_policy,
     quarantine_json,
 )
-from yt8m.components.example_gen.sources import Sources, SourceShard
+from yt8m.components.example_gen.sources import (
+    Sources,
+    SourceShard,
+    bytes_copied_to_sample,
+)
 from yt8m.components.example_gen.verify import ShardReport
 from yt8m.components.records.shard_reader import record_lengths
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import Level
 
+_MB = 1e6
 # Gives a report of each shard, in their order.
 VerifySources = Callable[[Sequence[SourceShard]], list[ShardReport]]
 # Writes the good records of the reports again and says how many its filter left out.
@@ -58,6 +63,9 @@ def ingest(
     rewrite: Rewrite | None = None,
 ) -> Ingested:
     """Verify the sources and fill both directories; DataError where the policy stops it."""
+    console = Console()
+    for line in _whole_sample(sources, config):
+        console.warn(f"ExampleGen: {line}")
     reports = mark_leaks(verify(sources.shards), roles or SplitRoles())
     accounts = enforce_bad_input_policy(reports, config)
     if config.ingest is Ingest.REWRITE:
@@ -84,7 +92,6 @@ def ingest(
     index = record_index(shards, reports, level=config.level)
     storage.write_bytes(storage.join(examples_uri, INDEX_FILE), pack_index(index))
     storage.write_text(storage.join(examples_uri, FILE_NAME), manifest.to_json())
-    console = Console()
     console.info(_summary(accounts, sources))
     for line in (*_warnings(reports), *repeated_ids(reports), *ids_not_compared(reports)):
         console.warn(f"ExampleGen: {line}")
@@ -109,6 +116,19 @@ def record_index(
             lengths, _, _ = record_lengths(shard.uri)
             index[shard.uri] = ShardIndex(np.array(lengths, np.uint32))
     return index
+
+
+def _whole_sample(sources: Sources, config: DataConfig) -> Iterator[str]:
+    """Said before anything is read: it may take hours and a disk."""
+    if config.sample_bytes is not None:
+        return
+    sampled = sum(s.size for s in sources.shards if s.split not in config.unlabelled)
+    copied = bytes_copied_to_sample(sources, config)
+    where = f"{copied / _MB:,.1f} MB of them are copied first" if copied else "none are copied"
+    yield (
+        f"data.sample_mb = 0: statistics and Transform read all records, {sampled / _MB:,.1f} MB, "
+        f"and {where}; data.sample_mb=64 bounds both"
+    )
 
 
 def _check_splits(shards: Sequence[Shard]) -> None:

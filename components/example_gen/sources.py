@@ -236,6 +236,20 @@ def can_be_linked(uri: str) -> bool:
     return storage.local_path(uri) is not None
 
 
+def bytes_copied_to_sample(sources: Sources, config: DataConfig) -> int:
+    """What `data.sample_mb = 0` copies of the sources, for nothing can be linked to them.
+
+    Of a bounded sample it is little, and a rewrite's new shards are linked.
+    """
+    if config.sample_bytes is not None or config.ingest is Ingest.REWRITE:
+        return 0
+    return sum(
+        shard.size
+        for shard in sources.shards
+        if shard.split not in config.unlabelled and not can_be_linked(shard.uri)
+    )
+
+
 def _check_local(config: DataConfig, shards: list[SourceShard]) -> None:
     remote = next((shard.uri for shard in shards if not can_be_linked(shard.uri)), None)
     if config.ingest is Ingest.LINK and remote:

@@ -16,7 +16,11 @@ from yt8m.components.artifacts.decision import GateMode
 from yt8m.components.baseline.select import check_registry
 from yt8m.components.evaluator.shard_selection import choose_shards
 from yt8m.components.example_gen.config import BadInput, Ingest
-from yt8m.components.example_gen.sources import Sources, resolve_sources
+from yt8m.components.example_gen.sources import (
+    Sources,
+    bytes_copied_to_sample,
+    resolve_sources,
+)
 from yt8m.components.records.decode import MalformedRecord, Record, decode_record
 from yt8m.components.records.shard_reader import count_records, open_shard
 from yt8m.components.records.tfrecord import BrokenRecord, read_records
@@ -26,7 +30,7 @@ from yt8m.components.registry.signature import check_keys
 from yt8m.components.trainer.tf_config import Cluster
 from yt8m.pipeline.beam import check_beam
 from yt8m.pipeline.cache_keys import digest_of
-from yt8m.pipeline.config import PipelineConfig
+from yt8m.pipeline.config import BeamRunner, PipelineConfig
 from yt8m.pipeline.metadata import check_metadata
 from yt8m.pipeline.run.memory_estimate import available_bytes, training_bytes
 from yt8m.pipeline.workspace import Layout
@@ -217,9 +221,12 @@ def _notify(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
 
 def _disk(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     needed = _BASE_DISK_BYTES
-    if config.data.ingest in _COPYING:
-        with contextlib.suppress(UserError):  # _data says what is wrong there
-            needed += sum(shard.size for shard in resolve_sources(config.data).shards)
+    with contextlib.suppress(UserError):  # _data says what is wrong there
+        sources = resolve_sources(config.data)
+        if config.data.ingest in _COPYING:
+            needed += sum(shard.size for shard in sources.shards)
+        else:
+            needed += bytes_copied_to_sample(sources, config.data)
     for name, place in (("root", config.root), ("pusher.push_dir", config.pusher.push_dir)):
         free = storage.free_bytes(place) if place else None
         if free is not None and free < needed:
@@ -305,6 +312,12 @@ def _cluster(_: PipelineConfig, environ: Mapping[str, str]) -> Iterator[str]:
 
 def _beam(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     yield from check_beam(config.beam)
+    if config.beam.runner is BeamRunner.DATAFLOW and storage.local_path(config.root) is not None:
+        yield (
+            f"beam.runner = dataflow: Google's machines write there too, and {config.root} is on "
+            "this one; a run needs an engine that shares the root's disk, while `yt8m predict` "
+            "works on Dataflow with addresses in gs://"
+        )
 
 
 def _metadata(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:

@@ -22,6 +22,7 @@ from yt8m.components.report.collect import collect
 from yt8m.components.report.page import write_report
 from yt8m.components.storage.temporary import own_temporary_directory
 from yt8m.components.validation.errors import StoppedError
+from yt8m.pipeline.beam import describe_workers
 from yt8m.pipeline.cache_keys import (
     ExternalInputs,
     find_up_to_date_run,
@@ -66,6 +67,8 @@ def run(config: PipelineConfig, options: RunOptions, console: Console) -> RunRes
     """Run the pipeline that `config` describes, unless nothing has changed since it last ran."""
     config = with_absolute_paths(config)
     preflight(config, os.environ)
+    if workers := describe_workers(config.beam):
+        console.info(workers)
     layout = Layout(Path(config.root))
     with run_lock(layout.lock, wait_s=options.wait_s), own_temporary_directory():
         external = resolve_external_inputs(config, layout)

@@ -46,7 +46,8 @@ class RunArguments(ExecutingArguments):
     examples:
       yt8m run smoke --data demo/data --root demo/run --push demo/models
       yt8m run video_mlp --data /data --root /runs/mlp --push /models --set trainer.num_epochs=3
-      yt8m run my.yaml --beam-runner flink --beam-option=--flink_master=localhost:8081
+      yt8m run my.yaml --beam-runner flink --beam-option=--job_endpoint=localhost:8099
+        --beam-option=--flink_master=localhost:8081 --beam-option=--environment_type=PROCESS
     """
 
     timings: bool = False  # print at the end where time and memory went
