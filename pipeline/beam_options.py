@@ -13,6 +13,7 @@ from typing import Any
 
 # As in Beam's answer that describes options.
 _BOOLEAN, _INTEGER = "BOOLEAN", "INTEGER"
+_ALIKE = 0.8  # of two names that may be one, by difflib's measure
 
 
 def option_problems(options: Sequence[str], described: Sequence[Any] | None) -> Iterator[str]:
@@ -33,7 +34,7 @@ def option_problems(options: Sequence[str], described: Sequence[Any] | None) -> 
             yield f"beam.options {option}: {error.message}"
             continue
         name = option.partition("=")[0]
-        near = difflib.get_close_matches(name.replace("-", "_"), _spelled(known))
+        near = difflib.get_close_matches(name.replace("-", "_"), _spelled(known), cutoff=_ALIKE)
         if unknown and (near or described is not None):
             meant = f"; did you mean {known[_spelled(known).index(near[0])]}?" if near else ""
             yield f"beam.options {option}: Beam has no option {name}{meant}"

@@ -14,11 +14,11 @@ from tfx.types import artifact_utils
 
 import yt8m.components.storage.tfx_plugin  # noqa: F401  (s3:// for TFX's own file IO)
 from yt8m.components import storage
-from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.declaration import Artifacts
 from yt8m.components.engines.parallelism import is_elsewhere
 from yt8m.components.example_gen.config import DataConfig, SplitRoles, Verify
 from yt8m.components.example_gen.ingest import Ingested, ingest
+from yt8m.components.example_gen.rewritten import Rewritten
 from yt8m.components.example_gen.sources import Sources, SourceShard, resolve_sources
 from yt8m.components.example_gen.verification_cache import VerifiedCache
 from yt8m.components.example_gen.verify import ShardReport, policy_key, verify_shards
@@ -82,9 +82,7 @@ class Executor(base_beam_executor.BaseBeamExecutor):
             make_pipeline=self._make_beam_pipeline,
         )
 
-    def _rewrite(
-        self, reports: Sequence[ShardReport], config: DataConfig, root: str
-    ) -> tuple[list[Shard], int]:
+    def _rewrite(self, reports: Sequence[ShardReport], config: DataConfig, root: str) -> Rewritten:
         from yt8m.components.example_gen.rewrite import rewrite_records
 
         return rewrite_records(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
@@ -26,6 +26,7 @@ from yt8m.components.example_gen.reconcile import (
     enforce_bad_input_policy,
     quarantine_json,
 )
+from yt8m.components.example_gen.rewritten import Rewritten
 from yt8m.components.example_gen.sources import (
     Sources,
     SourceShard,
@@ -39,8 +40,7 @@ from yt8m.schemas.features import Level
 _MB = 1e6
 # Gives a report of each shard, in their order.
 VerifySources = Callable[[Sequence[SourceShard]], list[ShardReport]]
-# Writes the good records of the reports again and says how many its filter left out.
-Rewrite = Callable[[Sequence[ShardReport]], tuple[list[Shard], int]]
+Rewrite = Callable[[Sequence[ShardReport]], Rewritten]  # of the good records of the reports
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,10 +74,12 @@ def ingest(
         with ExitStack() as stack:
             for report in reports:
                 stack.enter_context(report.source.while_unchanged())
-            shards, filtered = rewrite(reports)
+            rewritten = rewrite(reports)
+        shards, known = rewritten.shards, rewritten.index
         kept = sum(shard.records for shard in shards)
-        accounts = replace(accounts, kept=kept, filtered=filtered)
+        accounts = replace(accounts, kept=kept, filtered=rewritten.filtered)
     else:
+        known = {}
         shards = materialize_shards(reports, ingest=config.ingest, root=examples_uri)
     _check_splits(shards)
     manifest = Manifest(level=config.level, shards=tuple(shards), verify=config.verify.value)
@@ -89,7 +91,7 @@ def ingest(
         limit_bytes=config.sample_bytes or sum(shard.bytes for shard in shards),
         left_out=config.unlabelled,
     )
-    index = record_index(shards, reports, level=config.level)
+    index = record_index(shards, reports, known, level=config.level)
     storage.write_bytes(storage.join(examples_uri, INDEX_FILE), pack_index(index))
     storage.write_text(storage.join(examples_uri, FILE_NAME), manifest.to_json())
     console.info(_summary(accounts, sources))
@@ -99,17 +101,24 @@ def ingest(
 
 
 def record_index(
-    shards: Sequence[Shard], reports: Sequence[ShardReport], *, level: Level
+    shards: Sequence[Shard],
+    reports: Sequence[ShardReport],
+    known: Mapping[str, ShardIndex],
+    *,
+    level: Level,
 ) -> dict[str, ShardIndex]:
     """Where the records of the materialised shards begin.
 
-    Verification knows it of those that hold what their source does; new ones are walked.
+    Whoever rewrote them knows it (`known`, by address), and verification of those that hold what
+    their source does; shards that bad records were left out of are walked.
     """
-    known = {report.digest: report for report in reports if not report.problems}
+    verified = {report.digest: report for report in reports if not report.problems}
     index = {}
     for shard in shards:
-        report = known.get(shard.digest)
-        if report is not None and report.lengths is not None and not shard.quarantined:
+        report = verified.get(shard.digest)
+        if found := known.get(shard.uri):
+            index[shard.uri] = found if level is Level.SEGMENT else ShardIndex(found.lengths)
+        elif report is not None and report.lengths is not None and not shard.quarantined:
             segments = report.segments_of if level is Level.SEGMENT else None
             index[shard.uri] = ShardIndex(report.lengths, segments)
         else:

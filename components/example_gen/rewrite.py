@@ -17,10 +17,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, cast
 
 import apache_beam as beam
+import numpy as np
 
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
+from yt8m.components.artifacts.record_index import ShardIndex
 from yt8m.components.example_gen.config import Compression, DataConfig
+from yt8m.components.example_gen.rewritten import Rewritten
 from yt8m.components.example_gen.sources import UNDIVIDED, SourceShard, stable_bucket
 from yt8m.components.example_gen.verify import ShardReport
 from yt8m.components.records.decode import MalformedRecord, decode_record
@@ -32,6 +35,7 @@ from yt8m.schemas.features import ID, LABELS
 from yt8m.schemas.own_code import load_named
 
 _READ, _WRITTEN = ".read.json", ".written.json"
+_LENGTHS, _SEGMENTS = "lengths", "segments"
 _Group = tuple[str, int | None]  # split, span
 _Key = tuple[str, int | None, int]  # split, span, number of the new shard
 
@@ -43,8 +47,8 @@ def rewrite_records(
     root: str,
     scratch: str,
     make_pipeline: Callable[[], beam.Pipeline],
-) -> tuple[list[Shard], int]:
-    """Shards below `root`, and how many good records the configured filter left out."""
+) -> Rewritten:
+    """New shards below `root`, without the records that the configured filter leaves out."""
     keep_record(config.rewrite.keep)  # a wrong path is reported before anything starts
     counts = _shard_counts(reports, config)
     with make_pipeline() as pipeline:
@@ -56,7 +60,8 @@ def rewrite_records(
             | "Group" >> beam.GroupByKey()
             | "Write" >> beam.ParDo(_Write(config, counts, root, scratch))
         )
-    shards = [from_dict(Shard, told) for told in _told(scratch, _WRITTEN)]
+    told = _told(scratch, _WRITTEN)
+    shards = [from_dict(Shard, one["shard"]) for one in told]
     written, read = sum(s.records for s in shards), sum(_told(scratch, _READ))
     if written != read:
         raise Yt8mError(
@@ -65,13 +70,22 @@ def rewrite_records(
             "--beam-runner"
         )
     good = sum(report.records - len(report.problems) for report in reports)
-    return sorted(shards, key=lambda s: (s.split, s.span or 0, s.uri)), good - read
+    return Rewritten(
+        shards=sorted(shards, key=lambda s: (s.split, s.span or 0, s.uri)),
+        index={shard.uri: _index(one) for shard, one in zip(shards, told, strict=True)},
+        filtered=good - read,
+    )
 
 
 def _told(scratch: str, ending: str) -> list[Any]:
     """What the workers left of what they did."""
     names = storage.glob(storage.join(storage.escape(scratch), f"*{ending}"))
     return [json.loads(storage.read_text(name)) for name in names]
+
+
+def _index(told: dict[str, Any]) -> ShardIndex:
+    columns = (np.array(told[name], np.uint32) for name in (_LENGTHS, _SEGMENTS))
+    return ShardIndex(*columns)
 
 
 def keep_record(path: str) -> Callable[[bytes], bool]:
@@ -183,6 +197,7 @@ class _Write(beam.DoFn):
         uri = storage.join(self._root, f"Split-{split}", name)
         with storage.atomic_write(uri) as file:
             digest = self._write(file, records)
+        decoded = list(map(decode_record, records))
         shard = Shard(
             uri=uri,
             split=split,
@@ -190,10 +205,18 @@ class _Write(beam.DoFn):
             bytes=storage.stat(uri).size,
             digest=digest,
             compression=self._compression.value.upper() if ending else "",
-            **_figures(records),
+            records=len(records),
+            labels=sum(len(one.features.get(LABELS, ())) > 0 for one in decoded),
+            frames=sum(one.num_frames for one in decoded),
+            segments=sum(one.num_segments for one in decoded),
         )
-        told = storage.join(self._scratch, f"{name}{_WRITTEN}")
-        storage.write_text(told, json.dumps(to_dict(shard)))
+        told = {
+            "shard": to_dict(shard),
+            _LENGTHS: list(map(len, records)),
+            _SEGMENTS: [one.num_segments for one in decoded],
+        }
+        place = storage.join(self._scratch, f"{name}{_WRITTEN}")
+        storage.write_text(place, json.dumps(told))
 
     def _write(self, file: BinaryIO, records: list[bytes]) -> str:
         digest = hashlib.sha256()
@@ -207,12 +230,3 @@ class _Write(beam.DoFn):
         if packed is not file:
             packed.close()
         return digest.hexdigest()[:32]
-
-
-def _figures(records: list[bytes]) -> dict[str, int]:
-    totals = {"records": len(records), "labels": 0, "frames": 0, "segments": 0}
-    for record in map(decode_record, records):
-        totals["labels"] += len(record.features.get(LABELS, ())) > 0
-        totals["frames"] += record.num_frames
-        totals["segments"] += record.num_segments
-    return totals

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
+import io
 import json
 import os
 from collections import Counter
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from yt8m.components import storage
 from yt8m.components.console.progress import Progress
 from yt8m.components.example_gen.config import DataConfig, Verify
 from yt8m.components.example_gen.sources import SourceShard
@@ -45,6 +47,7 @@ from yt8m.components.storage.errors import storage_failures_explained
 from yt8m.schemas.features import FeatureConfig
 
 MAX_PROBLEMS = 100_000  # of one shard; what has more is not read on, and memory stays flat
+_WAITING_THREADS = 16
 SAMPLED_RECORDS = 256  # of each shard, under the policy `sample`
 _TOO_MANY = f"{MAX_PROBLEMS:,} records are bad; the rest of the file was not read"
 _PROBLEMS = "problems"
@@ -85,7 +88,7 @@ def verify_shards(
 ) -> list[ShardReport]:
     """A report for each shard, in their order; shards in `cache` are not read."""
     verifier = ShardVerifier(config, features, cache)
-    workers = config.workers or os.cpu_count() or 1
+    workers = config.workers or _threads(shards, config.verify)
     with (
         ThreadPoolExecutor(workers) as pool,
         Progress(f"verify ({config.verify.value})", total=len(shards), unit="shards") as progress,
@@ -96,6 +99,14 @@ def verify_shards(
             records += report.records
             progress.advance(note=f"{records:,} records")
     return finished(reports, cache)
+
+
+def _threads(shards: Sequence[SourceShard], policy: Verify) -> int:
+    """One a processor, or more where they wait for an object store's answers."""
+    waiting = policy in (Verify.OFF, Verify.SAMPLE) and any(
+        storage.local_path(shard.uri) is None for shard in shards
+    )
+    return max(os.cpu_count() or 1, _WAITING_THREADS if waiting else 1)
 
 
 def finished(reports: Sequence[ShardReport], cache: VerifiedCache | None) -> list[ShardReport]:
@@ -209,15 +220,16 @@ class ShardVerifier:
         return total.report(shard, digest.hexdigest()[:32], compression, parsed=parsed)
 
     def _lengths(self, shard: SourceShard, *, sampled: bool) -> ShardReport:
-        lengths, checksums, compression, fault = record_framing(shard.uri)
+        kept = SAMPLED_RECORDS if sampled else 1
+        lengths, checksums, compression, fault, head = record_framing(shard.uri, keep=kept)
         records = len(lengths)
         problems = [fault] if fault else []
-        if not fault and records and (wrong := self._level_fault(first_record(shard.uri), shard)):
+        if not fault and records and (wrong := self._level_fault(first_record(head), shard)):
             problems = [
                 RecordProblem(at, 0 if at == 0 else UNKNOWN, wrong) for at in range(records)
             ]
         elif sampled:
-            problems += [p for p in self._sampled(shard) if not fault or p.record != fault.record]
+            problems += self._sampled(head, shard)
         known = f"{shard.size} {shard.mtime} {shard.tag}"
         return ShardReport(
             source=shard,
@@ -231,14 +243,10 @@ class ShardVerifier:
             lengths=np.array(lengths, np.uint32),
         )
 
-    def _sampled(self, shard: SourceShard) -> tuple[RecordProblem, ...]:
+    def _sampled(self, head: bytes, shard: SourceShard) -> tuple[RecordProblem, ...]:
         total = _Totals()
-        with open_shard(shard.uri) as (file, _):
-            for block in scan(file):
-                del block.records[SAMPLED_RECORDS - total.records :]
-                self._check(block, shard, total)
-                if total.records >= SAMPLED_RECORDS:
-                    break
+        for block in scan(io.BytesIO(head)):
+            self._check(block, shard, total)
         return tuple(total.problems)
 
     def _level_fault(self, data: bytes, shard: SourceShard) -> str | None:

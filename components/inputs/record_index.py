@@ -1,7 +1,7 @@
 """Where the records of a source begin and how many rows each gives: ExampleGen's index, or our own.
 
-A shard that the index does not have is walked once, before training: where it lies on this machine
-unpacked, header by header; else all of it is read.
+A shard that the index does not have is walked once, before training, header by header. In an object
+store large records are passed over; small ones, and what is packed, are read once and not kept.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,6 +28,7 @@ from yt8m.schemas.features import Level
 from yt8m.schemas.json_file import reading
 
 FRAMING_BYTES = HEADER_BYTES + FOOTER_BYTES
+_WALKED_AT_ONCE = 16  # they wait for an object store's answers
 _log = logging.getLogger(__name__)
 
 
@@ -53,7 +55,8 @@ class RecordIndex:
 def index_of(source: Source) -> RecordIndex:
     """The index of `source`; DataError where a shard is not as the manifest says."""
     known = _load(source.index)
-    shards = [_of_shard(source, shard, known) for shard in source.shards]
+    with ThreadPoolExecutor(_WALKED_AT_ONCE) as pool:
+        shards = list(pool.map(lambda shard: _of_shard(source, shard, known), source.shards))
     lengths = np.concatenate([s.lengths for s in shards]).astype(np.int64)
     counts = np.array([len(s.lengths) for s in shards], np.int64)
     first = np.concatenate([[0], np.cumsum(counts)])
@@ -110,7 +113,7 @@ def _of_shard(source: Source, shard: Shard, known: Mapping[str, ShardIndex]) -> 
     if found is not None and len(found.lengths) == shard.records:
         return found
     try:
-        lengths, _, _ = record_lengths(local_path(shard.uri))
+        lengths, _, _ = record_lengths(shard.uri)
     except (FileNotFoundError, PermissionError):
         lengths = []
     if len(lengths) != shard.records:

@@ -29,6 +29,9 @@ from yt8m.components.records.tfrecord import (
 
 BLOCK_BYTES = 4 << 20
 _PACKED_BYTES = 1 << 18
+# Of an object in a store a request takes as long as this many bytes: smaller records are read on.
+_LARGE_BYTES = 32 << 10
+_OBJECT_BLOCK_BYTES = 8 << 20
 _GZIP_BITS = 31  # zlib's word for: with gzip's header and checksum
 UNKNOWN = -1  # in place of an offset
 _HEADER = struct.Struct("<QI")
@@ -112,18 +115,26 @@ class Framing(NamedTuple):
     checksums: list[int]  # of their contents, as the file has them
     compression: str
     fault: RecordProblem | None
+    head: bytes = b""  # the first records with their framing, as they are in the file
 
 
-def record_framing(uri: str) -> Framing:
-    """Lengths and checksums of the records in a shard, up to the first fault."""
+def record_framing(uri: str, *, keep: int = 0) -> Framing:
+    """Lengths and checksums of the records in a shard, up to the first fault.
+
+    The contents of the first `keep` records are kept. Of an object in a store the contents of
+    others are not fetched where records are large; where they are small, each byte is fetched once.
+    """
+    if storage.local_path(uri) is None:
+        with storage.open_ranges(uri) as file:
+            pieces = _Pieces(file)
+            if pieces.read(0, len(GZIP_MAGIC)) != GZIP_MAGIC:
+                return _walk_pieces(pieces, keep)
     with open_shard(uri) as (file, compression):
         size = None
         if not compression:
             size = file.seek(0, io.SEEK_END)
             file.seek(0)
-        lengths, checksums, offset, fault = _walk(file, size)
-    problem = RecordProblem(len(lengths), offset, fault) if fault else None
-    return Framing(lengths, checksums, compression, problem)
+        return _walk(file, size, keep, compression)
 
 
 def record_lengths(uri: str) -> tuple[list[int], str, RecordProblem | None]:
@@ -132,36 +143,103 @@ def record_lengths(uri: str) -> tuple[list[int], str, RecordProblem | None]:
     return framing.lengths, framing.compression, framing.fault
 
 
-def first_record(uri: str) -> bytes:
-    """The first record of a shard that has one; its content may be damaged."""
-    with open_shard(uri) as (file, _):
-        length, _ = _HEADER.unpack(file.read(HEADER_BYTES))
-        return file.read(length)
+def first_record(head: bytes) -> bytes:
+    """The first record of a shard whose framing kept it; its content may be damaged."""
+    length = int(_HEADER.unpack_from(head)[0])
+    return head[HEADER_BYTES : HEADER_BYTES + length]
 
 
-def _walk(file: BinaryIO, size: int | None) -> tuple[list[int], list[int], int, str | None]:
-    lengths: list[int] = []
-    checksums: list[int] = []
-    offset = 0
+class _Walk:
+    """What is found on the way through a shard."""
+
+    def __init__(self, compression: str = "") -> None:
+        self.lengths: list[int] = []
+        self.checksums: list[int] = []
+        self.head: list[bytes] = []
+        self.offset = 0
+        self._compression = compression
+
+    def add(self, length: int, footer: bytes) -> None:
+        self.lengths.append(length)
+        self.checksums.append(int(_CHECKSUM.unpack(footer)[0]))
+        self.offset += HEADER_BYTES + length + FOOTER_BYTES
+
+    def ended(self, fault: str | None) -> Framing:
+        records = len(self.lengths)
+        problem = RecordProblem(records, self.offset, fault) if fault else None
+        head = b"".join(self.head)
+        return Framing(self.lengths, self.checksums, self._compression, problem, head)
+
+
+def _walk(file: BinaryIO, size: int | None, keep: int, compression: str) -> Framing:
+    walk = _Walk(compression)
     try:
         while header := file.read(HEADER_BYTES):
-            if fault := _header_fault(header, index=len(lengths)):
-                return lengths, checksums, offset, fault
+            if fault := _header_fault(header, index=len(walk.lengths)):
+                return walk.ended(fault)
             length = int(_HEADER.unpack(header)[0])
-            end = offset + HEADER_BYTES + length + FOOTER_BYTES
-            if size is not None and end <= size:
+            end = walk.offset + HEADER_BYTES + length + FOOTER_BYTES
+            kept = len(walk.lengths) < keep
+            if size is not None and end > size:
+                return walk.ended(_CUT_OFF)
+            content = b""
+            if kept:
+                content = file.read(length)
+                if len(content) < length:
+                    return walk.ended(_CUT_OFF)
+            elif size is not None:
                 file.seek(end - FOOTER_BYTES)
-            elif size is not None or not _pass_over(file, length):
-                return lengths, checksums, offset, _CUT_OFF
+            elif not _pass_over(file, length):
+                return walk.ended(_CUT_OFF)
             footer = file.read(FOOTER_BYTES)
             if len(footer) < FOOTER_BYTES:
-                return lengths, checksums, offset, _CUT_OFF
-            lengths.append(length)
-            checksums.append(int(_CHECKSUM.unpack(footer)[0]))
-            offset = end
+                return walk.ended(_CUT_OFF)
+            walk.add(length, footer)
+            if kept:
+                walk.head.append(header + content + footer)
     except GZIP_FAULTS as error:
-        return lengths, checksums, offset, _gzip_fault(error)
-    return lengths, checksums, offset, None
+        return walk.ended(_gzip_fault(error))
+    return walk.ended(None)
+
+
+def _walk_pieces(pieces: _Pieces, keep: int) -> Framing:
+    """As `_walk`: with each record's end, the next one's header is fetched."""
+    walk = _Walk()
+    while header := pieces.read(walk.offset, walk.offset + HEADER_BYTES):
+        if fault := _header_fault(header, index=len(walk.lengths)):
+            return walk.ended(fault)
+        length = int(_HEADER.unpack(header)[0])
+        begin, end = walk.offset, walk.offset + HEADER_BYTES + length + FOOTER_BYTES
+        if end > pieces.size:
+            return walk.ended(_CUT_OFF)
+        kept = len(walk.lengths) < keep
+        wanted = begin if kept else end - FOOTER_BYTES
+        ahead = _OBJECT_BLOCK_BYTES if length < _LARGE_BYTES else 0
+        found = pieces.read(wanted, end + HEADER_BYTES, ahead=ahead)[: end - wanted]
+        walk.add(length, found[-FOOTER_BYTES:])
+        if kept:
+            walk.head.append(found)
+    return walk.ended(None)
+
+
+class _Pieces:
+    """Pieces of a file, in ascending order, none of whose bytes is read twice."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._start, self._held = file, 0, b""
+        self.size = file.seek(0, io.SEEK_END)
+
+    def read(self, start: int, end: int, *, ahead: int = 0) -> bytes:
+        """The bytes from `start` to `end`, or to the file's; up to `ahead` more are held."""
+        end = min(end, self.size)
+        held_to = self._start + len(self._held)
+        if end > held_to:
+            self._held = self._held[start - self._start :] if start < held_to else b""
+            begin = start + len(self._held)
+            self._file.seek(begin)
+            self._held += self._file.read(min(max(end, begin + ahead), self.size) - begin)
+            self._start = start
+        return self._held[start - self._start : end - self._start]
 
 
 def _split(buffer: bytes, base: int, first: int) -> tuple[Block, int, str | None]:

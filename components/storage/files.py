@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from yt8m.components.storage.backend import Stat
 from yt8m.components.storage.objects import ObjectBackend
@@ -50,12 +50,18 @@ def open_file(uri: str) -> BinaryIO:
     return backend_of(uri).open(_path(uri))
 
 
+@contextmanager
+def open_ranges(uri: str) -> Iterator[BinaryIO]:
+    """A seekable file without read-ahead: of an object each `read` is a request of that range."""
+    with open_file(uri) as file:
+        yield getattr(file, "raw", file)
+
+
 def read_range(uri: str, start: int, end: int) -> bytes:
     """The bytes from `start` up to `end`, or those of them that are there; no others are read."""
-    with open_file(uri) as file:
-        raw = getattr(file, "raw", file)  # the buffer would read ahead
-        raw.seek(start)
-        return cast(bytes, raw.read(end - start))
+    with open_ranges(uri) as file:
+        file.seek(start)
+        return file.read(end - start)
 
 
 def stat(uri: str) -> Stat:
