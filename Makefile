@@ -142,12 +142,14 @@ BUILD_BASE ?= python:3.11-bookworm
 BASE ?= python:3.11-slim-bookworm
 GPU ?=
 LOCK ?= tfx-1.16-py311$(if $(filter 1,$(GPU)),-cuda)
+# Beam's boot program is taken from it: of the Beam and the Python that LOCK has.
+BEAM_IMAGE ?= apache/beam_python3.$(lastword $(subst py3, ,$(LOCK:-cuda=)))_sdk:$(shell sed -n 's/^apache-beam==\([0-9.]*\).*/\1/p' lock/$(LOCK).txt)
 IMAGE_BUILDER ?= docker build
 IMAGE_ARGS = --file kubeflow/images/Dockerfile --tag $(IMAGE) --build-arg BUILD_BASE=$(BUILD_BASE) \
-  --build-arg BASE=$(BASE) --build-arg LOCK=$(LOCK) \
+  --build-arg BASE=$(BASE) --build-arg LOCK=$(LOCK) --build-arg BEAM_IMAGE=$(BEAM_IMAGE) \
   --build-arg SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct)
 
-image:  ## the container image; GPU=1 with CUDA; IMAGE, BUILD_BASE, BASE, LOCK may be given
+image:  ## the container image; GPU=1 with CUDA; IMAGE, BUILD_BASE, BASE, BEAM_IMAGE, LOCK may be given
 	DOCKER_BUILDKIT=1 $(IMAGE_BUILDER) $(IMAGE_ARGS) .
 
 RUNTIME_LOCKS := $(filter-out %-dev %-cuda,$(patsubst lock/%.txt,%,$(wildcard lock/tfx-*-py*.txt)))

@@ -1,6 +1,7 @@
 """The image's build is given every file that it copies."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,31 @@ def test_what_is_copied_is_there_and_is_not_left_out_of_what_the_build_is_given(
     assert f"lock/{lock}.txt" in names
     assert [name for name in names if not (ROOT / name).exists()] == []
     assert [name for name in names if not any(Path(name).match(rule) for rule in admitted)] == []
+
+
+@pytest.mark.parametrize("lock", [lock for lock in LOCKS if re.search(r"-py3\d+(-cuda)?$", lock)])
+def test_beams_boot_program_is_of_the_locked_beam_and_python(lock: str) -> None:
+    done = subprocess.run(
+        ["make", "--no-print-directory", "--dry-run", "image", f"LOCK={lock}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    (image,) = re.findall(r"BEAM_IMAGE=(\S+)", done.stdout)
+    locked = re.search(r"^apache-beam==(\S+)", (ROOT / "lock" / f"{lock}.txt").read_text(), re.M)
+    python = re.search(r"-py3(\d+)", lock)
+    assert locked is not None
+    assert python is not None
+    assert image == f"apache/beam_python3.{python[1]}_sdk:{locked[1]}"
+
+
+def test_the_image_starts_beam_and_has_what_its_boot_program_asks_for() -> None:
+    """Specifications of Kubeflow name their own command."""
+    text = DOCKERFILE.read_text()
+    assert 'ENTRYPOINT ["/opt/apache/beam/boot"]' in text
+    assert "RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT=1" in text  # else it makes an environment
+    assert "site-packages/pip" not in text
 
 
 def test_no_step_mounts_a_tmpfs_with_which_buildah_takes_the_image_away() -> None:
