@@ -1,0 +1,142 @@
+"""What Google's machines would be given of our own jobs, translated by Beam's own Dataflow code.
+
+Nothing is sent: Beam ends a dry run when it has the graph. The records are in a store of this
+process. StatisticsGen, Transform and Evaluator are not here: they write to the root, which is not
+in a store yet.
+"""
+
+from __future__ import annotations
+
+import base64
+import bz2
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import apache_beam as beam
+import pytest
+from apache_beam.portability.api import beam_runner_api_pb2
+from apache_beam.runners.dataflow.dataflow_runner import DataflowRunner
+from google.protobuf.message import DecodeError
+from object_server import object_server
+from records import make_dataset
+
+from yt8m.components import storage
+from yt8m.components.example_gen.beam_verification import verify_on_beam
+from yt8m.components.example_gen.config import DataConfig
+from yt8m.components.example_gen.rewrite import rewrite_records
+from yt8m.components.example_gen.sources import resolve_sources
+from yt8m.components.example_gen.verify import verify_shards
+from yt8m.pipeline.beam import beam_arguments
+from yt8m.pipeline.config import BeamConfig, BeamRunner
+from yt8m.schemas.config_tree import from_dict
+from yt8m.schemas.features import FeatureConfig
+
+IMAGE = "registry.example.org/yt8m:1"
+FEATURES = FeatureConfig(num_classes=1000)
+OPTIONS = (
+    "--project=my-project",
+    "--region=europe-west1",
+    "--temp_location=gs://bucket/tmp",
+    "--staging_location=gs://bucket/staging",
+    f"--sdk_container_image={IMAGE}",
+    "--dry_run=True",
+)
+
+
+class TranslatedError(Exception):
+    """The graph is there: what the job would leave never will be."""
+
+
+@pytest.fixture
+def translated(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The graphs that Beam would send."""
+    graphs: list[Any] = []
+    run_pipeline = DataflowRunner.run_pipeline
+
+    def run(self: Any, pipeline: Any, options: Any, *others: Any) -> Any:
+        run_pipeline(self, pipeline, options, *others)
+        graphs.append(self.proto_pipeline)
+        raise TranslatedError
+
+    monkeypatch.setattr(DataflowRunner, "run_pipeline", run)
+    return graphs
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Iterator[DataConfig]:
+    made = make_dataset(tmp_path / "data")
+    with object_server():
+        for path in made.glob("*.tfrecord"):
+            storage.copy(str(path), f"gs://bucket/data/{path.name}")
+        yield from_dict(DataConfig, {"root": "gs://bucket/data", "ingest": "rewrite"})
+
+
+def make_pipeline() -> beam.Pipeline:
+    config = BeamConfig(runner=BeamRunner.DATAFLOW, options=OPTIONS)
+    return beam.Pipeline(argv=beam_arguments(config))
+
+
+def verification(config: DataConfig) -> None:
+    shards = resolve_sources(config).shards
+    verify_on_beam(
+        shards, config, FEATURES, scratch="gs://bucket/scratch", make_pipeline=make_pipeline
+    )
+
+
+def rewrite(config: DataConfig) -> None:
+    rewrite_records(
+        verify_shards(resolve_sources(config).shards, config, FEATURES),
+        config,
+        root="gs://bucket/root",
+        scratch="gs://bucket/scratch",
+        make_pipeline=make_pipeline,
+    )
+
+
+@pytest.mark.parametrize("job", [verification, rewrite])
+def test_workers_get_our_image_and_no_path_of_this_machine(
+    job: Callable[[DataConfig], None], data: DataConfig, translated: list[Any], tmp_path: Path
+) -> None:
+    with pytest.raises(TranslatedError):
+        job(data)
+    (graph,) = translated
+    environments = graph.components.environments.values()
+    images = {
+        beam_runner_api_pb2.DockerPayload.FromString(environment.payload).container_image
+        for environment in environments
+    }
+    assert images == {IMAGE}
+    # What is staged is installed by each worker, a package of TFX or of Beam among it.
+    staged = {
+        beam_runner_api_pb2.ArtifactStagingToRolePayload.FromString(one.role_payload).staged_name
+        for environment in environments
+        for one in environment.dependencies
+    }
+    assert staged <= {"submission_environment_dependencies.txt"}
+    stages = {
+        name: unpacked(transform.spec.payload)
+        for name, transform in graph.components.transforms.items()
+    }
+    assert any(b"gs://bucket/scratch" in content for content in stages.values())
+    here = [str(tmp_path), str(Path(__file__).parents[3])]
+    assert [n for n, content in stages.items() for place in here if place.encode() in content] == []
+
+
+def unpacked(payload: bytes) -> bytes:
+    """A stage's payload, and the function in it as Beam packs it."""
+    if not payload:
+        return b""
+    function = beam_runner_api_pb2.ParDoPayload()
+    try:
+        function.ParseFromString(payload)
+        packed = base64.b64decode(function.do_fn.payload, validate=True)
+    except (ValueError, DecodeError):  # a stage without a function
+        return payload
+    for unpack in (bz2.decompress, zlib.decompress):
+        try:
+            return payload + unpack(packed)
+        except (OSError, zlib.error):
+            continue
+    return payload + packed
