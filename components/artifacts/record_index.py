@@ -24,6 +24,7 @@ class ShardIndex:
 
     lengths: np.ndarray  # [records] uint32, bytes of each without its framing
     segments: np.ndarray | None = None  # [records] uint32, distinct rated segments, where counted
+    compression: str = ""  # as tf.data names it
 
 
 def pack_index(shards: Mapping[str, ShardIndex]) -> bytes:
@@ -37,6 +38,7 @@ def pack_index(shards: Mapping[str, ShardIndex]) -> bytes:
         uris=np.array(list(shards), dtype=np.str_),
         records=np.array([len(s.lengths) for s in found], np.int64),
         has_segments=np.array([s.segments is not None for s in found], np.bool_),
+        compressions=np.array([s.compression for s in found], np.str_),
         lengths=np.concatenate([none, *(s.lengths for s in found)]).astype(np.uint32),
         segments=np.concatenate(
             [none, *(s.segments for s in found if s.segments is not None)]
@@ -52,6 +54,7 @@ def parse_index(content: bytes) -> dict[str, ShardIndex]:
             check_stamp({name: stored[name].item() for name in stamp() if name in stored})
             names = ("uris", "records", "has_segments", "lengths", "segments")
             uris, records, has_segments, lengths, segments = (stored[name] for name in names)
+            packed = stored.get("compressions", [""] * len(uris))
     except (KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise ValueError(f"not an index of records ({error})") from error
     found, counted = np.cumsum(records), np.cumsum(records * has_segments)
@@ -59,8 +62,15 @@ def parse_index(content: bytes) -> dict[str, ShardIndex]:
         str(uri): ShardIndex(
             lengths[end - count : end],
             segments[until - count : until] if has else None,
+            str(kind),
         )
-        for uri, count, has, end, until in zip(
-            uris, records.tolist(), has_segments, found.tolist(), counted.tolist(), strict=True
+        for uri, count, has, end, until, kind in zip(
+            uris,
+            records.tolist(),
+            has_segments,
+            found.tolist(),
+            counted.tolist(),
+            packed,
+            strict=True,
         )
     }

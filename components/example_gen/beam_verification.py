@@ -22,6 +22,7 @@ from yt8m.components.example_gen.verify import (
     pack_report,
     unpack_report,
 )
+from yt8m.components.records.shared_index import SharedIndex
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import DataError, Yt8mError
 from yt8m.schemas.features import FeatureConfig
@@ -35,6 +36,7 @@ def verify_on_beam(
     scratch: str,
     make_pipeline: Callable[[], beam.Pipeline],
     cache: VerifiedCache | None = None,
+    index: SharedIndex | None = None,
 ) -> list[ShardReport]:
     """What `verify_shards` gives, by the workers of an engine; none is asked for known shards."""
     found = {number: cache.load(shard) for number, shard in enumerate(shards)} if cache else {}
@@ -54,7 +56,7 @@ def verify_on_beam(
                 pipeline
                 | "Shards" >> beam.Create(elements, reshuffle=False)
                 | "Spread" >> beam.Reshuffle()
-                | "Verify" >> beam.ParDo(_VerifyShard(config, features, cache, scratch))
+                | "Verify" >> beam.ParDo(_VerifyShard(config, features, cache, index, scratch))
             )
         reports |= {number: _collect(shards[number], scratch, number) for number in waiting}
         storage.remove_tree(scratch)
@@ -65,17 +67,24 @@ class _VerifyShard(beam.DoFn):
     """Reads one shard an element."""
 
     def __init__(
-        self, config: DataConfig, features: FeatureConfig, cache: VerifiedCache | None, scratch: str
+        self,
+        config: DataConfig,
+        features: FeatureConfig,
+        cache: VerifiedCache | None,
+        index: SharedIndex | None,
+        scratch: str,
     ) -> None:
         self._config, self._features, self._cache = config, features, cache
-        self._scratch = scratch
+        self._index, self._scratch = index, scratch
         self._verifier: ShardVerifier | None = None
 
     def process(self, element: tuple[int, str]) -> Iterator[int]:
         number, text = element
         try:
             if self._verifier is None:
-                self._verifier = ShardVerifier(self._config, self._features, self._cache)
+                self._verifier = ShardVerifier(
+                    self._config, self._features, self._cache, self._index
+                )
             report = self._verifier.verify(from_dict(SourceShard, json.loads(text)))
         except Yt8mError as error:  # Beam would bury the message in a traceback
             storage.write_text(_place(self._scratch, number, "error"), str(error))

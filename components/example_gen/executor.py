@@ -22,6 +22,7 @@ from yt8m.components.example_gen.rewritten import Rewritten
 from yt8m.components.example_gen.sources import Sources, SourceShard, resolve_sources
 from yt8m.components.example_gen.verification_cache import VerifiedCache
 from yt8m.components.example_gen.verify import ShardReport, policy_key, verify_shards
+from yt8m.components.records.shared_index import SharedIndex
 from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.config_tree import from_parameter
 from yt8m.schemas.features import FeatureConfig, Level
@@ -47,6 +48,7 @@ class Executor(base_beam_executor.BaseBeamExecutor):
             config, data_root=exec_properties["data_root"], span=exec_properties["span"]
         )
         cache = _cache(exec_properties["cache_dir"], config, features)
+        index = SharedIndex(_indices(exec_properties["cache_dir"]))
         done = ingest(
             sources,
             config,
@@ -54,7 +56,7 @@ class Executor(base_beam_executor.BaseBeamExecutor):
             sample_uri=sample.uri,
             roles=from_parameter(SplitRoles, exec_properties["roles"], path="roles"),
             rewrite=lambda reports: self._rewrite(reports, config, examples.uri),
-            verify=lambda shards: self._verify(shards, config, features, cache),
+            verify=lambda shards: self._verify(shards, config, features, cache, index),
         )
         _describe(examples, done.manifest.split_names, sources, config.level)
         _describe(sample, done.sample_splits, sources, config.level)
@@ -66,11 +68,12 @@ class Executor(base_beam_executor.BaseBeamExecutor):
         config: DataConfig,
         features: FeatureConfig,
         cache: VerifiedCache | None,
+        index: SharedIndex,
     ) -> list[ShardReport]:
         # The other policies read little, in less time than an engine's job takes to start.
         reads_all = config.verify in (Verify.FULL, Verify.CHECKSUM)
         if not reads_all or not is_elsewhere(self._beam_pipeline_args):
-            return verify_shards(shards, config, features, cache=cache)
+            return verify_shards(shards, config, features, cache=cache, index=index)
         from yt8m.components.example_gen.beam_verification import verify_on_beam
 
         return verify_on_beam(
@@ -78,6 +81,7 @@ class Executor(base_beam_executor.BaseBeamExecutor):
             config,
             features,
             cache=cache,
+            index=index,
             scratch=storage.join(self._get_tmp_dir(), "verify"),
             make_pipeline=self._make_beam_pipeline,
         )
@@ -92,6 +96,11 @@ class Executor(base_beam_executor.BaseBeamExecutor):
             scratch=storage.join(self._get_tmp_dir(), "rewrite"),
             make_pipeline=self._make_beam_pipeline,
         )
+
+
+def _indices(cache_dir: str) -> str:
+    """Where an index is kept that may not lie beside its shard."""
+    return storage.join(cache_dir, "indices") if cache_dir else ""
 
 
 def _cache(directory: str, config: DataConfig, features: FeatureConfig) -> VerifiedCache | None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from yt8m.components import storage
 from yt8m.components.example_gen.config import DataConfig, Ingest
 from yt8m.components.example_gen.spans import SpanPattern, choose_spans, parse_pattern
+from yt8m.components.records.shared_index import FOLDER
 from yt8m.components.storage.errors import OF_THE_FILE, storage_failures_explained
 from yt8m.schemas.errors import DataError, UserError
 
@@ -148,7 +149,7 @@ def _newest_versions(pattern: SpanPattern, split: str) -> list[SourceShard]:
     shards = []
     newest: dict[int | None, int] = defaultdict(int)
     for uri, stat in stats.items():
-        if not stat.is_dir:
+        if not stat.is_dir and f"/{FOLDER}/" not in uri:
             span, version = pattern.read(uri)
             newest[span] = max(newest[span], version or 0)
             shard = SourceShard(

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from yt8m.components import storage
+from yt8m.components.artifacts.record_index import ShardIndex
 from yt8m.components.console.progress import Progress
 from yt8m.components.example_gen.config import DataConfig, Verify
 from yt8m.components.example_gen.sources import SourceShard
@@ -36,6 +37,7 @@ from yt8m.components.records.shard_reader import (
     record_framing,
     scan,
 )
+from yt8m.components.records.shared_index import SharedIndex
 from yt8m.components.records.validation import (
     Expected,
     expected_by,
@@ -85,9 +87,10 @@ def verify_shards(
     features: FeatureConfig,
     *,
     cache: VerifiedCache | None = None,
+    index: SharedIndex | None = None,
 ) -> list[ShardReport]:
     """A report for each shard, in their order; shards in `cache` are not read."""
-    verifier = ShardVerifier(config, features, cache)
+    verifier = ShardVerifier(config, features, cache, index)
     workers = config.workers or _threads(shards, config.verify)
     with (
         ThreadPoolExecutor(workers) as pool,
@@ -99,6 +102,50 @@ def verify_shards(
             records += report.records
             progress.advance(note=f"{records:,} records")
     return finished(reports, cache)
+
+
+def count_shards(
+    shards: Sequence[SourceShard],
+    config: DataConfig,
+    features: FeatureConfig,
+    *,
+    index: SharedIndex,
+) -> list[ShardReport]:
+    """Reports of shards for a training alone, which asks for lengths and no contents.
+
+    Those whose index somebody left are not walked.
+    """
+
+    def kept(shard: SourceShard) -> ShardIndex | None:
+        return index.load(shard.uri, known=_content_key(shard))
+
+    with ThreadPoolExecutor(_threads(shards, Verify.OFF)) as pool:
+        known = list(pool.map(kept, shards))
+    unknown = [shard for shard, found in zip(shards, known, strict=True) if found is None]
+    walked = iter(verify_shards(unknown, config, features, index=index))
+    return [
+        next(walked) if found is None else _of_index(shard, found)
+        for shard, found in zip(shards, known, strict=True)
+    ]
+
+
+def _of_index(shard: SourceShard, found: ShardIndex) -> ShardReport:
+    return ShardReport(
+        source=shard,
+        records=len(found.lengths),
+        digest=_content_digest(shard),
+        compression=found.compression,
+        lengths=found.lengths,
+        segments_of=found.segments,
+    )
+
+
+def _content_key(shard: SourceShard) -> str:
+    return f"{shard.size} {shard.mtime} {shard.tag}"
+
+
+def _content_digest(shard: SourceShard) -> str:
+    return hashlib.sha256(_content_key(shard).encode()).hexdigest()[:32]
 
 
 def _threads(shards: Sequence[SourceShard], policy: Verify) -> int:
@@ -174,9 +221,13 @@ class ShardVerifier:
     """Reads shards as a policy says; several threads may use it at once."""
 
     def __init__(
-        self, config: DataConfig, features: FeatureConfig, cache: VerifiedCache | None = None
+        self,
+        config: DataConfig,
+        features: FeatureConfig,
+        cache: VerifiedCache | None = None,
+        index: SharedIndex | None = None,
     ) -> None:
-        self._cache = cache
+        self._cache, self._index = cache, index or SharedIndex()
         self._policy, self._level, self._features = config.verify, config.level, features
         self._unlabelled = config.unlabelled
         self._checker: Any = None
@@ -192,8 +243,12 @@ class ShardVerifier:
         if known is not None:
             return ShardReport(source=shard, remembered=True, **known)
         report = self._read(shard)
-        if self._cache and not report.problems:
-            self._cache.store(shard, _figures(report))
+        if not report.problems:
+            if self._cache:
+                self._cache.store(shard, _figures(report))
+            if report.lengths is not None:
+                found = ShardIndex(report.lengths, report.segments_of, report.compression)
+                self._index.keep(shard.uri, found, known=_content_key(shard))
         return report
 
     def _read(self, shard: SourceShard) -> ShardReport:
@@ -230,11 +285,10 @@ class ShardVerifier:
             ]
         elif sampled:
             problems += self._sampled(head, shard)
-        known = f"{shard.size} {shard.mtime} {shard.tag}"
         return ShardReport(
             source=shard,
             records=records + bool(fault) or 1,
-            digest=hashlib.sha256(known.encode()).hexdigest()[:32],
+            digest=_content_digest(shard),
             compression=compression,
             problems=tuple(problems) if records or fault else (_EMPTY,),
             broken=bool(fault) or not records,

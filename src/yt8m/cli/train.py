@@ -13,14 +13,18 @@ from yt8m.cli.arguments.runs import TrainArguments
 from yt8m.cli.selection import config_of
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import FILE_NAME, Manifest
+from yt8m.components.artifacts.record_index import FILE_NAME as INDEX_FILE
+from yt8m.components.artifacts.record_index import pack_index
 from yt8m.components.console.console import Console
 from yt8m.components.console.quiet import quiet_tensorflow
 from yt8m.components.example_gen.config import Ingest, Verify
+from yt8m.components.example_gen.ingest import record_index
 from yt8m.components.example_gen.materialize import materialize_shards
 from yt8m.components.example_gen.reconcile import enforce_bad_input_policy
 from yt8m.components.example_gen.sources import resolve_sources
-from yt8m.components.example_gen.verify import verify_shards
+from yt8m.components.example_gen.verify import count_shards
 from yt8m.components.metrics.catalogue import METRICS
+from yt8m.components.records.shared_index import SharedIndex
 from yt8m.components.storage.temporary import own_temporary_directory
 from yt8m.components.trainer.backend_config import LocalProcessesBackend
 from yt8m.components.trainer.backends.backend import create_backend
@@ -129,10 +133,13 @@ def _job(config: PipelineConfig, args: TrainArguments, out: Path, *, manifest: P
 def _write_manifest(config: PipelineConfig, directory: Path) -> Path:
     """What ExampleGen would write; the records stay where they are and are counted only."""
     data = dataclasses.replace(config.data, ingest=Ingest.REFERENCE, verify=Verify.OFF)
-    reports = verify_shards(resolve_sources(data).shards, data, config.features)
+    index = SharedIndex()
+    reports = count_shards(resolve_sources(data).shards, data, config.features, index=index)
     enforce_bad_input_policy(reports, data)
     shards = materialize_shards(reports, ingest=Ingest.REFERENCE, root=str(directory))
     manifest = Manifest(level=data.level, shards=tuple(shards), verify=data.verify.value)
+    indices = record_index(shards, reports, {}, level=data.level)
+    storage.write_bytes(str(directory / INDEX_FILE), pack_index(indices))
     path = directory / FILE_NAME
     storage.write_text(str(path), manifest.to_json())
     return path

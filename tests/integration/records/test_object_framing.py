@@ -14,11 +14,13 @@ from object_server import ObjectServer, object_server
 from records import make_dataset
 
 from yt8m.components import storage
+from yt8m.components.artifacts.record_index import ShardIndex
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.example_gen.ingest import ingest
 from yt8m.components.example_gen.sources import resolve_sources
-from yt8m.components.example_gen.verify import verify_shards
+from yt8m.components.example_gen.verify import count_shards, verify_shards
 from yt8m.components.records.shard_reader import record_framing
+from yt8m.components.records.shared_index import SharedIndex
 from yt8m.components.records.tfrecord import frame
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.features import FeatureConfig
@@ -140,3 +142,43 @@ def test_an_object_is_walked_as_a_file_is_whatever_is_wrong_with_it(
         assert record_framing("mem://bucket/shard", keep=keep) == record_framing(
             str(path), keep=keep
         )
+
+
+def test_who_reads_first_leaves_an_index_and_who_comes_later_reads_that_alone(
+    server: ObjectServer, tmp_path: Path
+) -> None:
+    data = make_dataset(tmp_path / "data", train=300)
+    for path in data.glob("*.tfrecord"):
+        storage.copy(str(path), f"s3://bucket/data/{path.name}")
+    config = from_dict(
+        DataConfig, {"root": "s3://bucket/data", "ingest": "reference", "verify": "off"}
+    )
+    shards = resolve_sources(config).shards
+    first = count_shards(shards, config, FEATURES, index=SharedIndex())
+    asked: list[str] = []
+    server.choose = lambda method, path: asked.append(f"{method} {path}") or ""
+    second = count_shards(shards, config, FEATURES, index=SharedIndex())
+    read = [one for one in asked if one.startswith("GET") and ".tfrecord" in one]
+    assert read == []
+    for ours, others in zip(second, first, strict=True):
+        assert (ours.records, ours.digest) == (others.records, others.digest)
+        assert np.array_equal(ours.lengths, others.lengths)
+    assert resolve_sources(config).shards == shards  # an index is no shard
+    changed = shards[0].uri
+    storage.write_bytes(changed, storage.read_bytes(changed) + frame(b"more"))
+    third = count_shards(resolve_sources(config).shards, config, FEATURES, index=SharedIndex())
+    assert third[0].records == first[0].records + 1
+
+
+def test_an_index_is_kept_elsewhere_where_the_source_may_not_be_written(
+    server: ObjectServer,
+) -> None:
+    server.choose = lambda method, path: "403" if method == "PUT" and "/data/" in path else ""
+    index = ShardIndex(np.array([3, 4], np.uint32), compression="GZIP")
+    kept = SharedIndex("s3://bucket/root/indices")
+    kept.keep("s3://bucket/data/a", index, known="1")
+    found = kept.load("s3://bucket/data/a", known="1")
+    assert found is not None
+    assert (found.lengths.tolist(), found.compression) == ([3, 4], "GZIP")
+    assert kept.load("s3://bucket/data/a", known="2") is None
+    assert SharedIndex().load("s3://bucket/data/a", known="1") is None
