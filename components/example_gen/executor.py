@@ -33,7 +33,7 @@ _VERIFYING = "yt8m.components.example_gen.verify"
 class Executor(base_beam_executor.BaseBeamExecutor):
     """Fills `examples` and `sample`.
 
-    Beam is started where records are rewritten, and where an engine's workers verify them.
+    Beam is started where an engine's workers verify or rewrite records.
     """
 
     def Do(  # noqa: N802  (TFX's name)
@@ -94,7 +94,9 @@ class Executor(base_beam_executor.BaseBeamExecutor):
             config,
             root=root,
             scratch=storage.join(self._get_tmp_dir(), "rewrite"),
-            make_pipeline=self._make_beam_pipeline,
+            make_pipeline=self._make_beam_pipeline
+            if is_elsewhere(self._beam_pipeline_args)
+            else None,
         )
 
 

@@ -112,10 +112,13 @@ def record_index(
     Whoever rewrote them knows it (`known`, by address), and verification of those that hold what
     their source does; shards that bad records were left out of are walked.
     """
-    verified = {report.digest: report for report in reports if not report.problems}
+    good = [report for report in reports if not report.problems]
+    # A digest that stands for size and time alone may be of several shards.
+    by_place = {report.source.uri: report for report in good}
+    by_content = {report.digest: report for report in good}
     index = {}
     for shard in shards:
-        report = verified.get(shard.digest)
+        report = by_place.get(shard.uri) or by_content.get(shard.digest)
         if found := known.get(shard.uri):
             index[shard.uri] = found if level is Level.SEGMENT else ShardIndex(found.lengths)
         elif report is not None and report.lengths is not None and not shard.quarantined:

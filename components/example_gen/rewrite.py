@@ -1,9 +1,10 @@
-"""`ingest: rewrite`: a Beam pipeline that writes the good records again, on any runner.
+"""`ingest: rewrite` writes the good records again: in this process, or as a Beam pipeline.
 
 Records are spread over new shards by a seeded hash of their id and place, and ordered by it, so the
 result is the same on every runner, wherever the data lie and whatever the order of reading. Spans
 stay apart: a shard is of one span, as in the sources. One new shard is held in memory at a time by
-each worker; the in-process runner holds the whole set.
+each worker. In this process records wait in a file for each new shard: Beam's runner here would
+hold the whole set in memory.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ import gzip
 import hashlib
 import json
 import math
+import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import apache_beam as beam
@@ -28,7 +32,7 @@ from yt8m.components.example_gen.sources import UNDIVIDED, SourceShard, stable_b
 from yt8m.components.example_gen.verify import ShardReport
 from yt8m.components.records.decode import MalformedRecord, decode_record
 from yt8m.components.records.shard_reader import open_shard, scan
-from yt8m.components.records.tfrecord import frame
+from yt8m.components.records.tfrecord import frame, read_records, write_records
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import Yt8mError
 from yt8m.schemas.features import ID, LABELS
@@ -36,6 +40,8 @@ from yt8m.schemas.own_code import load_named
 
 _READ, _WRITTEN = ".read.json", ".written.json"
 _LENGTHS, _SEGMENTS = "lengths", "segments"
+_ORDER_BYTES = hashlib.sha256().digest_size
+_HELD_BYTES = 64 << 20
 _Group = tuple[str, int | None]  # split, span
 _Key = tuple[str, int | None, int]  # split, span, number of the new shard
 
@@ -46,20 +52,29 @@ def rewrite_records(
     *,
     root: str,
     scratch: str,
-    make_pipeline: Callable[[], beam.Pipeline],
+    make_pipeline: Callable[[], beam.Pipeline] | None = None,
 ) -> Rewritten:
-    """New shards below `root`, without the records that the configured filter leaves out."""
+    """New shards below `root`, without the records that the configured filter leaves out.
+
+    By an engine where `make_pipeline` gives its pipelines, else in this process.
+    """
     keep_record(config.rewrite.keep)  # a wrong path is reported before anything starts
     counts = _shard_counts(reports, config)
-    with make_pipeline() as pipeline:
-        _ = (
-            pipeline
-            | "Shards" >> beam.Create([_task(report) for report in reports])
-            | "Spread" >> beam.Reshuffle()
-            | "Read" >> beam.ParDo(_Read(config, counts, scratch))
-            | "Group" >> beam.GroupByKey()
-            | "Write" >> beam.ParDo(_Write(config, counts, root, scratch))
-        )
+    tasks = [_task(report) for report in reports]
+    read_shard = _Read(config, counts, scratch)
+    write_shard = _Write(config, counts, root, scratch)
+    if make_pipeline is None:
+        _rewrite_here(tasks, read_shard, write_shard, scratch)
+    else:
+        with make_pipeline() as pipeline:
+            _ = (
+                pipeline
+                | "Shards" >> beam.Create(tasks)
+                | "Spread" >> beam.Reshuffle()
+                | "Read" >> beam.ParDo(read_shard)
+                | "Group" >> beam.GroupByKey()
+                | "Write" >> beam.ParDo(write_shard)
+            )
     told = _told(scratch, _WRITTEN)
     shards = [from_dict(Shard, one["shard"]) for one in told]
     written, read = sum(s.records for s in shards), sum(_told(scratch, _READ))
@@ -75,6 +90,69 @@ def rewrite_records(
         index={shard.uri: _index(one) for shard, one in zip(shards, told, strict=True)},
         filtered=good - read,
     )
+
+
+def _rewrite_here(
+    tasks: Sequence[dict[str, Any]], read_shard: _Read, write_shard: _Write, scratch: str
+) -> None:
+    """As the pipeline does; a file goes when its shard is written, so one copy needs room."""
+    with _waiting_directory(scratch) as directory:
+        waiting = _Waiting(directory)
+        for task in tasks:
+            for key, pair in read_shard.process(task):
+                waiting.add(key, *pair)
+        for key in waiting.shards:
+            write_shard.process((key, waiting.take(key)))
+
+
+@contextmanager
+def _waiting_directory(scratch: str) -> Iterator[Path]:
+    """Beside the scratch files, on a disk with room for a copy, or where temporary files are."""
+    local = storage.local_path(scratch)
+    if local is not None:
+        local.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=local, prefix="waiting-") as made:
+        yield Path(made)
+
+
+class _Waiting:
+    """Records on the way to their new shard, in a file for each; memory holds some of each."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._held: dict[_Key, list[bytes]] = defaultdict(list)
+        self._held_bytes = 0
+        self._numbers: dict[_Key, int] = {}
+
+    def add(self, key: _Key, order: bytes, record: bytes) -> None:
+        self._numbers.setdefault(key, len(self._numbers))
+        self._held[key].append(order + record)
+        self._held_bytes += len(record)
+        if self._held_bytes >= _HELD_BYTES:
+            self._flush()
+
+    @property
+    def shards(self) -> list[_Key]:
+        return list(self._numbers)
+
+    def take(self, key: _Key) -> Iterator[tuple[bytes, bytes]]:
+        """The records of a new shard, each with its place in the order; they wait no longer."""
+        self._flush()
+        path = self._path(key)
+        with path.open("rb") as file:
+            for _, placed in read_records(file):
+                yield placed[:_ORDER_BYTES], placed[_ORDER_BYTES:]
+        path.unlink()
+
+    def _flush(self) -> None:
+        for key, placed in self._held.items():
+            with self._path(key).open("ab") as file:
+                write_records(file, placed)
+        self._held.clear()
+        self._held_bytes = 0
+
+    def _path(self, key: _Key) -> Path:
+        return self._directory / str(self._numbers[key])
 
 
 def _told(scratch: str, ending: str) -> list[Any]:
@@ -197,7 +275,11 @@ class _Write(beam.DoFn):
         uri = storage.join(self._root, f"Split-{split}", name)
         with storage.atomic_write(uri) as file:
             digest = self._write(file, records)
-        decoded = list(map(decode_record, records))
+        labels, frames, segments = 0, 0, []
+        for decoded in map(decode_record, records):
+            labels += len(decoded.features.get(LABELS, ())) > 0
+            frames += decoded.num_frames
+            segments.append(decoded.num_segments)
         shard = Shard(
             uri=uri,
             split=split,
@@ -206,14 +288,14 @@ class _Write(beam.DoFn):
             digest=digest,
             compression=self._compression.value.upper() if ending else "",
             records=len(records),
-            labels=sum(len(one.features.get(LABELS, ())) > 0 for one in decoded),
-            frames=sum(one.num_frames for one in decoded),
-            segments=sum(one.num_segments for one in decoded),
+            labels=labels,
+            frames=frames,
+            segments=sum(segments),
         )
         told = {
             "shard": to_dict(shard),
             _LENGTHS: list(map(len, records)),
-            _SEGMENTS: [one.num_segments for one in decoded],
+            _SEGMENTS: segments,
         }
         place = storage.join(self._scratch, f"{name}{_WRITTEN}")
         storage.write_text(place, json.dumps(told))

@@ -139,6 +139,39 @@ def test_records_that_an_engine_loses_are_noticed(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.parametrize("held_bytes", [1, 5000, 64 << 20])
+@pytest.mark.parametrize("level", ["video", "segment"])
+def test_this_process_writes_what_beam_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held_bytes: int, level: str
+) -> None:
+    monkeypatch.setattr("yt8m.components.example_gen.rewrite._HELD_BYTES", held_bytes)
+    data = make_dataset(tmp_path / "data", level=level, train=60, eval=20)
+    config = from_dict(DataConfig, {"root": str(data), "ingest": "rewrite", "level": level})
+    reports = verify_shards(resolve_sources(config).shards, config, FEATURES)
+    results = {}
+    for name, make_pipeline in (("here", None), ("beam", beam.Pipeline)):
+        results[name] = rewrite_records(
+            reports,
+            config,
+            root=str(tmp_path / name),
+            scratch=str(tmp_path / f"scratch-{name}"),
+            make_pipeline=make_pipeline,
+        )
+    here, there = results.values()
+    assert [(s.split, s.records, s.digest, s.bytes) for s in here.shards] == [
+        (s.split, s.records, s.digest, s.bytes) for s in there.shards
+    ]
+    assert here.filtered == there.filtered == 0
+    for ours, theirs in zip(here.shards, there.shards, strict=True):
+        assert Path(ours.uri).read_bytes() == Path(theirs.uri).read_bytes()
+        index = here.index[ours.uri]
+        records = read_all(Path(ours.uri))
+        assert index.lengths.tolist() == list(map(len, records))
+        assert index.segments is not None
+        assert index.segments.tolist() == [decode_record(r).num_segments for r in records]
+    assert list((tmp_path / "scratch-here").glob("waiting-*")) == []
+
+
 def test_a_filter_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
     data = make_dataset(tmp_path / "data")
     with pytest.raises(Exception, match=r"data\.rewrite\.keep = nowhere\.f: cannot be imported"):
