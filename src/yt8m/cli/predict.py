@@ -13,14 +13,14 @@ from yt8m.components.predictions.predict import RunGroups, predict, run_here
 from yt8m.components.predictions.predictor import check_plan, level_to_predict
 from yt8m.components.predictions.segment_classes import allowed_classes, parse_classes
 from yt8m.components.records.find import find_level, find_shards
-from yt8m.pipeline.beam import beam_arguments, check_beam
+from yt8m.pipeline.beam import beam_arguments, check_beam, describe_workers
 from yt8m.pipeline.config import BeamConfig
 from yt8m.schemas.errors import UserError
 
 
 def run(args: PredictArguments, console: Console) -> None:
     """Predict, and say where it is."""
-    run_groups = _run_groups(args)
+    run_groups = _run_groups(args, console)
 
     shards = find_shards(*map(storage.absolute, args.data))
     model = load_model(model_of(storage.absolute(args.model), console))
@@ -54,13 +54,14 @@ def run(args: PredictArguments, console: Console) -> None:
     )
 
 
-def _run_groups(args: PredictArguments) -> RunGroups:
+def _run_groups(args: PredictArguments, console: Console) -> RunGroups:
     if args.beam_runner is None:
         return run_here(args.workers)
 
     config = BeamConfig(runner=args.beam_runner, options=args.beam_option)
     if problems := check_beam(config):
         raise UserError("\n".join(problems))
+    console.info(describe_workers(config))
     import apache_beam as beam
 
     from yt8m.components.predictions.beam_prediction import run_on_beam
