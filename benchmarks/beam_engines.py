@@ -70,7 +70,7 @@ def _start(log: Path, *words: object) -> subprocess.Popen[bytes]:
 
 def _check(command: subprocess.Popen[bytes], log: Path) -> None:
     if command.wait():
-        raise SystemExit(f"{command.args} failed:\n{log.read_text()[-3000:]}")
+        raise SystemExit(f"{command.args!r} failed:\n{log.read_text()[-3000:]}")
 
 
 def _generate(out: Path, examples: int, shards: int) -> None:

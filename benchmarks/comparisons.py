@@ -71,11 +71,11 @@ class Pool:
 
     def is_stopped(self, first: Sequence[bytes], second: Sequence[bytes]) -> bool:
         """Whether the second sample is told from the first, as skew or as drift."""
-        pair = [self.statistics(sample) for sample in (first, second)]
-        found = (
-            compare(kind, *pair, self._schema, ValidationConfig()).anomalies for kind in Comparison
+        train, other = self.statistics(first), self.statistics(second)
+        config = ValidationConfig()
+        return any(
+            compare(kind, train, other, self._schema, config).anomalies for kind in Comparison
         )
-        return any(found)
 
 
 def scaled(pool: Pool, count: int, rng: np.random.Generator) -> list[bytes]:
@@ -88,7 +88,7 @@ def moved(pool: Pool, count: int, rng: np.random.Generator) -> list[bytes]:
 
 def doubled(pool: Pool, count: int, rng: np.random.Generator) -> list[bytes]:
     """Records in which the most frequent class is twice as frequent as in the pool."""
-    labels = [set(decode_record(r).features["labels"].tolist()) for r in pool.records]
+    labels = [set(np.asarray(decode_record(r).features["labels"]).tolist()) for r in pool.records]
     ((top, times),) = Counter(label for one in labels for label in one).most_common(1)
     share = times / len(labels)
     has_it = np.array([top in one for one in labels])
@@ -102,7 +102,8 @@ def _edited(data: bytes, change: Callable[[Record], Record]) -> bytes:
 
 def _scale(record: Record) -> Record:
     if not record.is_sequence:
-        features = {**record.features, "mean_rgb": record.features["mean_rgb"] * np.float32(1.1)}
+        means = np.asarray(record.features["mean_rgb"]) * np.float32(1.1)
+        features = {**record.features, "mean_rgb": means}
         return dataclasses.replace(record, features=features)
     values = np.asarray(record.feature_lists["rgb"]) * DEQUANTISE_SCALE + DEQUANTISE_BIAS
     stored = np.clip(np.round((values * 1.1 - DEQUANTISE_BIAS) / DEQUANTISE_SCALE), 0, 255)

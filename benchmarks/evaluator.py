@@ -53,7 +53,7 @@ def main() -> int:
         if args.steps:
             print(json.dumps({"cpu_microseconds_a_video": steps_of(root)}, indent=1))
             return 0
-        result = {} if args.skip_cost else compare(root, args.turns)
+        result: dict[str, Any] = {} if args.skip_cost else compare(root, args.turns)
         if not args.skip_memory:
             result |= compare_memory(root)
     print(json.dumps(result, indent=1))
@@ -166,6 +166,8 @@ def steps_of(root: Path) -> dict[str, float]:
     dataset = tf.data.TFRecordDataset(shard).batch(plan.records_at_once)
     records = next(iter(dataset))
     scored = scorer.score_batch(records)
+    if scored is None:
+        raise SystemExit(f"{shard} has no row to score")
     inputs = tf.constant(np.random.default_rng(0).normal(size=(len(records), 1152)), tf.float32)
     weights = tf.constant(np.random.default_rng(1).normal(size=(1152, CLASSES)), tf.float32)
     steps: dict[str, Callable[[], object]] = {

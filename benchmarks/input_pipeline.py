@@ -10,6 +10,7 @@ after another in one process, so that what else the machine does touches all of 
 from __future__ import annotations
 
 import argparse
+import functools
 import glob
 import json
 import os
@@ -79,8 +80,7 @@ def measure(level: str, paths: list[str]) -> dict[str, Any]:
     rates = dict.fromkeys(variants, 0.0)
     for _ in range(TURNS):
         for name, (dataset, batches) in variants.items():
-            taken_batches = dataset.take(batches)
-            seconds = cpu_seconds(lambda d=taken_batches: drain(d))
+            seconds = cpu_seconds(functools.partial(drain, dataset.take(batches)))
             rates[name] = max(rates[name], batches * batch / seconds)
     return {
         "videos per CPU-second": {name: round(rate) for name, rate in rates.items()},

@@ -202,10 +202,9 @@ def _page(outcomes: Sequence[Outcome]) -> str:
 
     parts = []
     for outcome in outcomes:
-        table = _table(outcome)
-        if table is not None:
-            columns = [(title, "number" if n else "") for n, title in enumerate(table[0])]
-            table = columns, table[1]
+        table: tuple[Sequence[object], Sequence[object]] | None = None
+        if rows := _table(outcome):
+            table = [(title, "number" if n else "") for n, title in enumerate(rows[0])], rows[1]
         parts.append(
             {
                 "name": outcome.part.name,

@@ -30,7 +30,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from yt8m.components.trainer.job import TrainingJob
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -155,7 +158,7 @@ def report(name: str, precision: str, goal: float, root: Path, *, turns: int) ->
     }
 
 
-def limits_for(case: Case, job: Any) -> dict[str, Callable[[], float]]:
+def limits_for(case: Case, job: TrainingJob) -> dict[str, Callable[[], float]]:
     """What the pace is compared with, and how to measure that, in examples a second."""
     gradient, rows = bare_gradient(job), job.trainer.batch_size
     if case.of_frame:
@@ -186,7 +189,7 @@ def operations_of(graph: Any) -> int:
     return total
 
 
-def reading_pace(job: Any) -> float:
+def reading_pace(job: TrainingJob) -> float:
     """Records a second by TensorFlow's own reader, which does nothing with them; files are warm."""
     import tensorflow as tf
 
@@ -209,7 +212,7 @@ def matmul_gflops() -> float:
     return 2 * 1024 * SIZE * CLASSES / seconds / 1e9
 
 
-def make_job(name: str, case: Case, precision: str, root: Path, *, turn: int = 0) -> Any:
+def make_job(name: str, case: Case, precision: str, root: Path, *, turn: int = 0) -> TrainingJob:
     """The job, on generated data that is made once a level."""
     from yt8m.components.trainer.config import TrainerConfig
     from yt8m.components.trainer.job import TrainingJob
@@ -264,7 +267,7 @@ def make_data(level: str, root: Path) -> Path:
     return path
 
 
-def training_pace(job: Any) -> float:
+def training_pace(job: TrainingJob) -> float:
     """Examples a second, by the training's own curve, without the lines in which it compiles."""
     from yt8m.components.artifacts.training_curve import TRAINING, read_curve
     from yt8m.components.trainer.backends.in_process import run_job
@@ -274,24 +277,24 @@ def training_pace(job: Any) -> float:
     return statistics.median(row["examples_per_s"] for row in rows[1:])
 
 
-def batches_of(job: Any) -> Any:
+def batches_of(job: TrainingJob) -> Any:
     from yt8m.components.inputs.config import BatchSlice
     from yt8m.components.trainer.input import load_data
 
     rows = BatchSlice(global_batch_size=job.trainer.batch_size)
-    return iter(load_data(job).batches(rows, examples=0))
+    return iter(load_data(job).batches(rows))
 
 
-def first_batch(job: Any) -> Any:
+def first_batch(job: TrainingJob) -> Any:
     return next(batches_of(job))
 
 
-def frames_of_batch(job: Any) -> int:
+def frames_of_batch(job: TrainingJob) -> int:
     """Frames of the longest video of a batch: all others are padded to them."""
     return int(first_batch(job)["num_frames"].numpy().max())
 
 
-def bare_gradient(job: Any) -> Any:
+def bare_gradient(job: TrainingJob) -> Any:
     """The forward pass and gradient alone, on a batch in memory."""
     import tensorflow as tf
 
@@ -312,7 +315,7 @@ def bare_gradient(job: Any) -> Any:
     return gradient
 
 
-def parts_of(job: Any, case: Case) -> dict[str, float]:
+def parts_of(job: TrainingJob, case: Case) -> dict[str, float]:
     """Processor milliseconds of a step's parts, each alone, and what is left of the whole."""
     import tensorflow as tf
 

@@ -162,8 +162,8 @@ def _told(scratch: str, ending: str) -> list[Any]:
 
 
 def _index(told: dict[str, Any]) -> ShardIndex:
-    columns = (np.array(told[name], np.uint32) for name in (_LENGTHS, _SEGMENTS))
-    return ShardIndex(*columns)
+    lengths, segments = (np.array(told[name], np.uint32) for name in (_LENGTHS, _SEGMENTS))
+    return ShardIndex(lengths, segments)
 
 
 def keep_record(path: str) -> Callable[[bytes], bool]:

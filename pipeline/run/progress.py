@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State
-from yt8m.pipeline.metadata import ArtifactFacts
+from yt8m.pipeline.lineage import ArtifactFacts
 from yt8m.schemas.plain_text import plain
 
 _COLOURS = {

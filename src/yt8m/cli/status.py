@@ -14,7 +14,7 @@ from yt8m.cli.selection import layout_of, record_named
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
 from yt8m.components.console.console import Console
 from yt8m.components.console.listener import is_gone
-from yt8m.pipeline.metadata import ExecutionFacts
+from yt8m.pipeline.lineage import ExecutionFacts
 from yt8m.pipeline.results.model_results import executions_of
 from yt8m.pipeline.run.retrain_status import is_scheduled, read_status
 from yt8m.pipeline.run_record import display_status
