@@ -104,7 +104,10 @@ def score(job: Any, pattern: str) -> float:
     """GAP of what the training has exported, as `yt8m evaluate` finds it."""
     from yt8m import evaluate
 
-    return float(evaluate(job.export_dir, pattern)["gap"])
+    gap = evaluate(job.export_dir, pattern)["gap"]
+    if gap is None:
+        raise SystemExit(f"{pattern} has no label, so there is no GAP")
+    return gap
 
 
 def training_seconds(job: Any) -> float:
