@@ -38,21 +38,28 @@ class Lineage(Protocol):
 
     def executions(self, run_id: str) -> list[ExecutionFacts]:
         """List the executions of a run, in their order, with their outputs."""
+        ...
 
     def inputs(self, execution_ids: Iterable[int]) -> tuple[ArtifactFacts, ...]:
         """List the artifacts that these executions read."""
+        ...
 
     def outputs(self, execution_ids: Iterable[int]) -> tuple[ArtifactFacts, ...]:
         """List the artifacts that these executions put out, reused ones too."""
+        ...
 
     def mark_ended(self, run_id: str) -> int:
         """Mark what a dead run left unfinished as failed; return the number of executions."""
+        ...
 
     def mark_deleted(self, artifact_ids: Iterable[int]) -> None:
         """Record that these artifacts are gone, so that no run reuses them."""
+        ...
 
     def note(self, run_id: str, values: Mapping[str, str | int | float | None]) -> None:
         """Write `values` beside the run."""
+        ...
 
     def notes(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield each run that has notes, the newest first."""
+        ...

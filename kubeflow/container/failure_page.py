@@ -97,7 +97,7 @@ def _artifacts(executor_input: Mapping[str, Any], task: str) -> Iterator[tuple[s
     for side in ("inputs", "outputs"):
         for key, listed in executor_input.get(side, {}).get("artifacts", {}).items():
             is_output = side == "outputs"
-            name = _NAMES.get((task, key), "") if is_output else _INPUTS.get(key, key)
+            name = (_NAMES.get((task, key)) if is_output else _INPUTS.get(key, key)) or ""
             for artifact in listed.get("artifacts", []):
                 if name in OUTPUTS and Path(artifact["uri"]).is_dir():
                     yield name, artifact["uri"]
