@@ -11,7 +11,7 @@ import copy
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from yt8m.kubeflow.spec.spec_file import Spec, read_spec
+from yt8m.kubeflow.spec_file import Spec, read_spec
 from yt8m.schemas.errors import UserError
 
 _ARTIFACT = {"schemaTitle": "system.Artifact", "schemaVersion": "0.0.1"}

@@ -19,7 +19,7 @@ from yt8m.kubeflow.cluster_needs import (
     needs_of,
 )
 from yt8m.kubeflow.spec.lint import find_problems
-from yt8m.kubeflow.spec.spec_file import Spec
+from yt8m.kubeflow.spec_file import Spec
 from yt8m.schemas.errors import Yt8mError
 
 _PLURALS = {"jobset": "jobsets", "tfjob": "tfjobs"}

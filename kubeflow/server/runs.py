@@ -20,7 +20,7 @@ from yt8m.kubeflow.server.client import (
 )
 from yt8m.kubeflow.server.http import RefusedError, ServerError
 from yt8m.kubeflow.spec.lint import root_problem
-from yt8m.kubeflow.spec.spec_file import Spec, server_spec
+from yt8m.kubeflow.spec_file import Spec, server_spec
 from yt8m.schemas.errors import EXIT_UNKNOWN, UserError, Yt8mError
 
 DEFAULT_EXPERIMENT = "yt8m"

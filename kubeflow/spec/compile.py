@@ -27,8 +27,8 @@ from yt8m.kubeflow.parameter_text import shortened
 from yt8m.kubeflow.spec.lint import lint
 from yt8m.kubeflow.spec.paths import check_paths
 from yt8m.kubeflow.spec.platform import add_platform
-from yt8m.kubeflow.spec.spec_file import Spec
 from yt8m.kubeflow.spec.workflow_size import LIMIT_BYTES, status_bytes
+from yt8m.kubeflow.spec_file import Spec
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import ConfigError, Yt8mError

@@ -9,7 +9,7 @@ from yt8m.components.console.console import Console
 from yt8m.components.trainer.backends.kubernetes_api import reach_cluster
 from yt8m.kubeflow.cluster_needs import MISSING, ClusterAccess
 from yt8m.kubeflow.server.check import check
-from yt8m.kubeflow.spec.spec_file import read_spec
+from yt8m.kubeflow.spec_file import read_spec
 
 
 def run(args: CheckArguments, console: Console) -> int:

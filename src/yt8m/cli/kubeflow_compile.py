@@ -7,8 +7,8 @@ from yt8m.components.console.console import Console
 from yt8m.kubeflow.config import load_platform
 from yt8m.kubeflow.spec.compile import Target, compile_config, write_spec
 from yt8m.kubeflow.spec.platform import platform_fields
-from yt8m.kubeflow.spec.spec_file import Spec
 from yt8m.kubeflow.spec.workflow_size import LIMIT_BYTES, status_bytes
+from yt8m.kubeflow.spec_file import Spec
 from yt8m.pipeline.presets import load_config
 
 

@@ -10,7 +10,7 @@ from yt8m.cli.selection import connection_of
 from yt8m.components.console.console import Console
 from yt8m.kubeflow.server.client import KfpClient, Pipeline, PipelineVersion, connect
 from yt8m.kubeflow.server.connection import Connection, link
-from yt8m.kubeflow.spec.spec_file import read_spec
+from yt8m.kubeflow.spec_file import read_spec
 
 
 def run(args: UploadArguments, console: Console) -> None:

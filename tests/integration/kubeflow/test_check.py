@@ -8,7 +8,7 @@ from k8s_server import K8sServer, serve
 from yt8m.kubeflow.cluster_needs import MISSING, OK, UNKNOWN, ClusterAccess, needs_of
 from yt8m.kubeflow.container.needs_check import check_cluster
 from yt8m.kubeflow.server.check import check
-from yt8m.kubeflow.spec.spec_file import Spec
+from yt8m.kubeflow.spec_file import Spec
 from yt8m.schemas.errors import UserError
 
 BACKEND = {

@@ -32,8 +32,8 @@ from yt8m.kubeflow.spec.compile import (
 from yt8m.kubeflow.spec.lint import find_problems, lint
 from yt8m.kubeflow.spec.paths import check_paths
 from yt8m.kubeflow.spec.platform import add_platform, platform_fields
-from yt8m.kubeflow.spec.spec_file import Spec, read_spec
 from yt8m.kubeflow.spec.workflow_size import METADATA, patch_bytes, status_bytes
+from yt8m.kubeflow.spec_file import Spec, read_spec
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import ConfigError, UserError, Yt8mError

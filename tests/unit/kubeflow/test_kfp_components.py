@@ -15,7 +15,7 @@ from kfp.pipeline_spec import pipeline_spec_pb2
 
 from yt8m.kubeflow import components
 from yt8m.kubeflow.kfp_components import step_names, step_spec
-from yt8m.kubeflow.spec.spec_file import read_spec
+from yt8m.kubeflow.spec_file import read_spec
 from yt8m.schemas.errors import UserError
 
 TESTS = Path(__file__).parents[2]
