@@ -50,6 +50,15 @@ def place_next_variable(strategy: Any, server: int) -> None:
     strategy.extended._variable_count = server
 
 
+def translate_worker_errors(
+    coordinator: Any, translate: Callable[[BaseException], BaseException]
+) -> None:
+    """Let a ClusterCoordinator judge `translate(error)`, where it asks if a worker has failed."""
+    handler = coordinator._cluster.failure_handler
+    judge = handler._validate_preemption_failure
+    handler._validate_preemption_failure = lambda error: judge(translate(error))
+
+
 def limit_waiting(jobs: Mapping[str, int], *, start_s: float, silence_s: float) -> None:
     """Limit how long TensorFlow waits for processes in step to start, and to show signs of life.
 

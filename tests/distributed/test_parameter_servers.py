@@ -17,6 +17,22 @@ pytestmark = pytest.mark.distributed
 LONG = {"max_steps": 400, "checkpoint": {"every_steps": 25}, "log": {"every_steps": 25}}
 
 
+# What gRPC says now and then of a worker that was started again, the first time that it is called.
+REMOVED_ONCE = """
+import tensorflow as tf
+from tensorflow.python.eager import context
+_update, _errors = context.Context.update_server_def, ["Stream removed"]
+def _update_after_errors(self, *args, **kwargs):
+    if _errors:
+        print("planted:", _errors[0], flush=True)
+        raise tf.errors.UnknownError(None, None, _errors.pop() + chr(10) + (
+            "Additional GRPC error information from remote target /job:worker/replica:0/task:1 "
+            "while calling /tensorflow.WorkerService/GetStatus:"))
+    return _update(self, *args, **kwargs)
+context.Context.update_server_def = _update_after_errors
+"""
+
+
 def curve_steps(job):
     from yt8m.components.artifacts.training_curve import TRAINING, read_curve
 
@@ -37,6 +53,20 @@ def test_a_killed_worker_is_survived_and_workers_and_servers_end_by_themselves(t
         assert group.step() == 400
     assert curve_steps(job)[-1] == 400
     assert (tmp_path / "export" / "saved_model.pb").exists()
+
+
+@pytest.mark.slow
+def test_a_worker_whose_stream_was_removed_as_it_came_back_is_called_again(tmp_path):
+    job = make_job(tmp_path, **{**LONG, "max_steps": 1200})
+    processes = "chief=1,worker=2,ps=1"
+    with Group(job, processes, tmp_path / "logs", first=REMOVED_ONCE) as group:
+        group.wait_until(lambda: group.step() >= 25)
+        group.kill("worker 1")
+        assert group.join("worker 1") == {"worker 1": -signal.SIGKILL}
+        group.start("worker 1")
+        assert set(group.join().values()) == {0}
+        assert "planted: Stream removed" in group.log("chief 0")
+        assert group.step() == 1200
 
 
 @pytest.mark.slow

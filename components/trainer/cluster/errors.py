@@ -18,6 +18,8 @@ _LOST_PEER = (
     tf.errors.CancelledError,
     tf.errors.DeadlineExceededError,
 )
+# gRPC's words, as an error of unknown kind, where a peer's server was replaced behind its address.
+_REMOVED, _OF_PEER = "Stream removed", "GRPC error information from remote target /job:"
 # TensorFlow's errors end with the system's words for what its file system met.
 _STORAGE = {
     os.strerror(number): advice
@@ -42,13 +44,27 @@ class StorageFault(Yt8mError):  # noqa: N818  (names what was found)
     """The machine's storage cannot be read or written; nothing is wrong with the training."""
 
 
+def as_lost_peer(error: BaseException) -> BaseException:
+    """Return gRPC's "Stream removed" as what it means, a peer that has gone; all else unchanged.
+
+    gRPC says so of a call to a server that was started again at its address. TensorFlow retries
+    most of these calls itself; its coordinator takes the others for errors of the program.
+    """
+    # What follows from another error has that one within.
+    origin = getattr(error, "original_exception", error)
+    words = str(origin)
+    if isinstance(origin, tf.errors.UnknownError) and _REMOVED in words and _OF_PEER in words:
+        return tf.errors.UnavailableError(origin.node_def, origin.op, origin.message)
+    return error
+
+
 @contextmanager
 def explaining_lost_peers(cluster: Cluster) -> Iterator[None]:
     """TensorFlow's words for a dead peer as one sentence that says what to do."""
     try:
         yield
-    except _LOST_PEER as error:
-        if cluster.kind is ClusterKind.LOCAL:
+    except tf.errors.OpError as error:
+        if cluster.kind is ClusterKind.LOCAL or not isinstance(as_lost_peer(error), _LOST_PEER):
             raise
         raise Yt8mError(
             f"{cluster}: lost contact with another process of the cluster. Its log says why; start "

@@ -13,8 +13,9 @@ from typing import Any, Protocol
 
 import tensorflow as tf
 
-from yt8m.components.compat import count_asynchronous_workers
+from yt8m.components.compat import count_asynchronous_workers, translate_worker_errors
 from yt8m.components.inputs.config import BatchSlice
+from yt8m.components.trainer.cluster.errors import as_lost_peer
 from yt8m.components.trainer.input import TrainingData
 from yt8m.components.trainer.loop.step import StepResult, TrainStep
 
@@ -98,6 +99,7 @@ class ParameterServers:
     ) -> None:
         self._step = step
         self._coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
+        translate_worker_errors(self._coordinator, as_lost_peer)
         self._workers = count_asynchronous_workers(strategy)
         self.rows = data.job.trainer.window_rows
         # Every time the loop looks up, workers wait for the slowest of them.

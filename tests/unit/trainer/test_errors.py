@@ -4,7 +4,13 @@ import os
 import pytest
 import tensorflow as tf
 
-from yt8m.components.trainer.cluster.errors import StorageFault, explaining_storage_faults
+from yt8m.components.trainer.cluster.errors import (
+    StorageFault,
+    explaining_lost_peers,
+    explaining_storage_faults,
+)
+from yt8m.components.trainer.tf_config import Cluster
+from yt8m.schemas.errors import Yt8mError
 
 
 def raised(error):
@@ -49,3 +55,38 @@ def test_other_errors_pass_unchanged(error):
     with pytest.raises(type(error)) as seen:
         raised(error)
     assert seen.value is error
+
+
+REMOVED = (
+    "Stream removed\nAdditional GRPC error information from remote target "
+    "/job:ps/replica:0/task:0 while calling /tensorflow.eager.EagerService/Enqueue:\n"
+)
+TWO = '{"cluster": {"worker": ["h:1", "h:2"]}, "task": {"type": "worker", "index": 0}}'
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        tf.errors.UnavailableError(None, None, "Socket closed"),
+        tf.errors.UnknownError(None, None, REMOVED),
+    ],
+)
+def test_a_peer_that_has_gone_is_called_that_in_a_cluster_alone(error):
+    with pytest.raises(Yt8mError, match="lost contact with another process") as explained:
+        lose(error, Cluster.from_env({"TF_CONFIG": TWO}))
+    assert explained.value.exit_code == 1
+    with pytest.raises(type(error)) as seen:
+        lose(error, Cluster())
+    assert seen.value is error
+
+
+def test_an_error_of_the_program_is_no_lost_peer():
+    error = tf.errors.UnknownError(None, None, "KeyError: 'Stream removed'")
+    with pytest.raises(tf.errors.UnknownError) as seen:
+        lose(error, Cluster.from_env({"TF_CONFIG": TWO}))
+    assert seen.value is error
+
+
+def lose(error, cluster):
+    with explaining_lost_peers(cluster):
+        raise error
