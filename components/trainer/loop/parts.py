@@ -55,7 +55,7 @@ from yt8m.components.trainer.metrics import metrics_of
 from yt8m.components.trainer.network import network_of
 from yt8m.components.trainer.optimizers import create_optimizer
 from yt8m.components.trainer.plan import TrainingPlan, plan_training
-from yt8m.components.trainer.state.checkpoints import Checkpoints, TrainingProgress
+from yt8m.components.trainer.state.checkpoints import Checkpoints, TrainingProgress, prepare
 from yt8m.components.trainer.state.warm_start import warm_start
 from yt8m.components.trainer.teacher import load_teacher
 from yt8m.components.trainer.tf_config import Cluster, ClusterKind
@@ -133,12 +133,12 @@ def build(process: TrainingProcess) -> Parts:
     job, config, replicas = process.job, process.job.trainer, process.replicas
     job.check_buckets(replicas=process.cluster.gradient_processes * replicas.local)
     collectives = process.collectives
-    collectives.wait_for_all()  # the chief has prepared the directory
     dtype = _compute_dtype(process)
     with variable_scope(process.strategy):
         network = network_of(job, process.heads, compute_dtype=dtype, fuse=process.uses_xla)
         optimizer = create_optimizer(config.optimizer, ema_momentum=config.ema_momentum)
         optimizer.build(network.trainable_variables)
+    _prepare_directory(process)  # only now: a network that cannot be built has wiped nothing
     checkpoints = Checkpoints(
         job.checkpoint_dir,
         network=network,
@@ -210,6 +210,20 @@ def build(process: TrainingProcess) -> Parts:
         plateau=plateau,
         hooks=hooks,
     )
+
+
+def _prepare_directory(process: TrainingProcess) -> None:
+    """Let the chief write, or wipe, what all processes read afterwards."""
+    job = process.job
+    if process.cluster.is_chief:
+        prepare(
+            job.checkpoint_dir,
+            process.data.model,
+            job.settings,
+            start_new=job.trainer.start_new_model,
+            exports=job.exporters_dir,
+        )
+    process.collectives.wait_for_all()
 
 
 def _check_same_state(

@@ -35,7 +35,6 @@ from yt8m.components.trainer.network import heads_of, network_type_of
 from yt8m.components.trainer.state.checkpoints import (
     check_model,
     has_best_evaluated,
-    prepare,
     restore_best_evaluated,
 )
 from yt8m.components.trainer.state.curve import copy_curves
@@ -71,14 +70,6 @@ def train(job: TrainingJob, cluster: Cluster) -> None:
         timeout_s=config.distribution.peer_timeout_s,
         settings={**job.shared_settings, "records": data.digests},
     )
-    if cluster.is_chief:  # only now: who belongs to no training writes nothing
-        prepare(
-            job.checkpoint_dir,
-            data.model,
-            job.settings,
-            start_new=config.start_new_model,
-            exports=job.exporters_dir,
-        )
     prepare_devices(config.distribution)
     with explaining_lost_peers(cluster):
         strategy = create_strategy(cluster, config.distribution)
