@@ -1,8 +1,13 @@
 import json
+import os
 
 import pytest
+from training import trainer_config
 
-from yt8m.components.trainer.backends.local import free_ports
+from yt8m.components.trainer.backend_config import LocalProcessesBackend
+from yt8m.components.trainer.backends import local
+from yt8m.components.trainer.backends.local import free_ports, run_cluster
+from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.tf_config import (
     Cluster,
     ClusterKind,
@@ -10,7 +15,8 @@ from yt8m.components.trainer.tf_config import (
     cluster_configs,
     parse_processes,
 )
-from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.errors import ConfigError, Terminated, UserError, Yt8mError
+from yt8m.schemas.features import FeatureConfig, Level
 
 
 def test_processes_are_counted_by_role():
@@ -63,3 +69,97 @@ def test_each_process_gets_its_own_tf_config_of_one_cluster():
 def test_ports_are_free_and_distinct():
     ports = free_ports("chief=1,worker=7")
     assert len(set(ports)) == 8
+
+
+class Starts:
+    """What becomes of each start of all processes, one after the other; no process is started."""
+
+    def __init__(self, monkeypatch, root):
+        self.job = TrainingJob(
+            manifest="manifest.json",
+            checkpoint_dir=str(root / "checkpoints"),
+            log_dir=str(root),
+            export_dir=str(root / "export"),
+            level=Level.VIDEO,
+            features=FeatureConfig(),
+            trainer=trainer_config(start_new_model=True),
+        )
+        (root / "checkpoints").mkdir()
+        self.root, self.outcomes, self.started, self.said = root, [], [], []
+        monkeypatch.setattr(local, "_run_once", self._start)
+
+    def _start(self, job, *_):
+        self.started.append(job)
+        outcome = self.outcomes[len(self.started) - 1]
+        if isinstance(outcome, int):  # the step that it has saved before it failed
+            path = self.root / f"checkpoints/ckpt-{outcome}.index"
+            path.touch()
+            os.utime(path, (outcome, outcome))
+            outcome = Yt8mError(f"killed after step {outcome}")
+        if outcome is not None:
+            raise outcome
+
+    def run(self, *outcomes, restarts):
+        """Train; how many starts there were."""
+        self.outcomes = outcomes
+        config = LocalProcessesBackend(processes="worker=2", restarts=restarts)
+        run_cluster(
+            self.job,
+            config,
+            environ={},
+            log_dir=self.root / "logs",
+            show=lambda name, state: self.said.append(state),
+        )
+        return len(self.started)
+
+
+@pytest.fixture
+def starts(monkeypatch, tmp_path):
+    return Starts(monkeypatch, tmp_path)
+
+
+def failure(number=0):
+    return Yt8mError(f"failure {number}")
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "restarts"),
+    [
+        ([None], 0),
+        ([failure(), None], 1),
+        ([failure(), failure(), failure(), None], 3),
+        ([5, failure(), 9, failure(), 12, None], 2),  # a new checkpoint starts the count anew
+    ],
+)
+def test_all_processes_are_started_again_until_they_end_well(starts, outcomes, restarts):
+    assert starts.run(*outcomes, restarts=restarts) == len(outcomes)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "restarts"),
+    [
+        ([failure(1)], 0),
+        ([failure(0), failure(0), failure(0), failure(1), None], 3),
+        ([5, failure(0), 9, failure(0), failure(1), None], 2),
+        ([UserError("1"), None], 3),
+        ([Terminated("1"), None], 3),
+        ([KeyboardInterrupt("1"), None], 3),
+    ],
+)
+def test_restarts_end_without_a_new_checkpoint_and_where_they_cannot_help(
+    starts, outcomes, restarts
+):
+    with pytest.raises((Yt8mError, KeyboardInterrupt), match="1"):
+        starts.run(*outcomes, restarts=restarts)
+    assert len(starts.started) == len([o for o in outcomes if o is not None])
+
+
+def test_a_restart_does_not_wipe_what_the_start_before_has_saved(starts):
+    starts.run(failure(), 5, failure(), None, restarts=2)
+    assert [job.trainer.start_new_model for job in starts.started] == [True, True, False, False]
+    again = [text for text in starts.said if "started again" in text]
+    assert [text[text.index("from step") :][:12] for text in again] == [
+        "from step 0;",
+        "from step 5;",
+        "from step 5;",
+    ]
