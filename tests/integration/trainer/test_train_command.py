@@ -8,6 +8,7 @@ import pytest
 from records import make_dataset
 
 from yt8m.cli.main import run
+from yt8m.components.trainer.backends.local import free_ports
 
 SMALL = [
     "--set",
@@ -65,6 +66,19 @@ def test_a_wrong_tf_config_is_told_before_records_are_read(tmp_path, monkeypatch
     out = tmp_path / "out"
     assert run(["train", "smoke", "--data", str(tmp_path / "absent"), "--out", str(out)]) == 2
     assert "TF_CONFIG" in capsys.readouterr().err
+
+
+def test_a_worker_that_has_met_nobody_has_written_nothing_where_its_chief_writes(
+    tmp_path, data, monkeypatch, capsys
+):
+    addresses = [f"127.0.0.1:{port}" for port in free_ports("worker=2")]
+    config = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": 1}}
+    monkeypatch.setenv("TF_CONFIG", json.dumps(config))
+    out = tmp_path / "out"
+    soon = ["--set", "trainer.distribution.peer_timeout_s=1"]
+    assert run(["train", "smoke", "--data", str(data), "--out", str(out), *SMALL, *soon]) == 1
+    assert "worker 0" in capsys.readouterr().err
+    assert not list(out.rglob("*"))
 
 
 def test_missing_records_are_a_users_mistake(tmp_path, capsys):
