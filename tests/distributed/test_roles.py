@@ -18,6 +18,16 @@ from yt8m.components.artifacts.training_curve import EVALUATION, read_curve
 pytestmark = pytest.mark.distributed
 
 
+# Devices are hidden in vain once TensorFlow has begun to use them.
+HIDDEN = """
+import tensorflow as tf
+from tensorflow.python.eager import context
+def _hide(devices, kind):
+    print("visible:", kind, devices, "begun:", bool(context.context()._context_handle), flush=True)
+tf.config.set_visible_devices = _hide
+"""
+
+
 def test_the_evaluator_scores_checkpoints_exports_and_ends_after_the_last_one(tmp_path):
     exporters = [{"name": "latest", "keep": 1}, {"name": "best"}, {"name": "final"}]
     job = make_job(
@@ -31,8 +41,10 @@ def test_the_evaluator_scores_checkpoints_exports_and_ends_after_the_last_one(tm
             "exporters": exporters,
         },
     )
-    with Group(job, "chief=1,evaluator=1", tmp_path / "logs") as group:
+    with Group(job, "chief=1,evaluator=1", tmp_path / "logs", first=HIDDEN) as group:
         assert set(group.join().values()) == {0}
+        assert "visible: GPU [] begun: False" in group.log("evaluator 0")
+        assert "visible:" not in group.log("chief 0")
         assert "no checkpoint" in group.log("evaluator 0")  # warned once, while there was none
         assert group.log("evaluator 0").count("no checkpoint") == 1
     rows = read_curve(f"{job.log_dir}/{EVALUATION}")
