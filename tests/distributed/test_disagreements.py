@@ -7,9 +7,11 @@ import dataclasses
 import json
 import random
 import re
+import shutil
 import time
 
 import pytest
+from checkpoint_values import change_value
 from cluster import Group, run
 from records import make_dataset
 from training import make_job
@@ -82,6 +84,37 @@ class Disagreement:
         """The last process has a copy of an older checkpoint."""
         return self._resumed_elsewhere(copied=True)
 
+    def weights(self):
+        """The last process has a copy of the checkpoint, in which one number is another."""
+        return self._changed_copy("network/", self._another_number)
+
+    def optimizer(self):
+        return self._changed_copy("optimizer/_variables/", self._another_number)
+
+    def validations(self):
+        """The last process knows of a validation that the others do not."""
+
+        def add(text):
+            state = json.loads(text)
+            return json.dumps({**state, "hooks": {**state["hooks"], "plateau": ["more"]}}).encode()
+
+        return self._changed_copy("host/", add)
+
+    def _another_number(self, values):
+        changed = values.copy()
+        changed.flat[self.chance.randrange(changed.size)] += 1
+        return changed
+
+    def _changed_copy(self, key, change):
+        trainer = dataclasses.replace(self.job.trainer, max_steps=self.chance.randrange(1, 5))
+        job = dataclasses.replace(self.job, trainer=trainer, export_dir=str(self.root / "before"))
+        run(job, "", self.root / "first")
+        own = self.root / "own"
+        shutil.copytree(self.job.checkpoint_dir, own)
+        change_value(f"{own}/ckpt-{trainer.max_steps}", key, change)
+        self._changed(checkpoint_dir=str(own))
+        return {2}
+
     def _resumed_elsewhere(self, *, copied):
         trainer = dataclasses.replace(self.job.trainer, max_steps=3)
         job = dataclasses.replace(self.job, trainer=trainer, export_dir=str(self.root / "before"))
@@ -133,7 +166,8 @@ if _config["cluster"][_task["type"]][_task["index"]] == "{own}":
         return _connect(address, *args, **kwargs)
     socket.create_connection = _deaf
 """
-CLASSES = ["cluster", "settings", "records", "directory", "step", "one_way", "family"]
+RESTORED = ["directory", "step", "weights", "optimizer", "validations"]
+CLASSES = ["cluster", "settings", "records", *RESTORED, "one_way", "family"]
 
 
 def disagree(root, data, other_data, kind, *, seed):

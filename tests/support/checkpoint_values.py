@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -42,3 +44,21 @@ def largest_difference(
         and (not network_only or key.startswith("network"))
     ]
     return max(differences)
+
+
+def change_value(path: str, key: str, change: Callable[[Any], Any]) -> str:
+    """Write the checkpoint at `path` again, with one other value; returns that value's whole key.
+
+    It is the first one, in the order of their keys, whose key begins with `key`.
+    """
+    reader = tf.train.load_checkpoint(path)
+    values = {name: reader.get_tensor(name) for name in sorted(reader.get_variable_to_dtype_map())}
+    chosen = next(name for name in values if name.startswith(key))
+    values[chosen] = change(values[chosen])
+    tf.raw_ops.SaveV2(
+        prefix=path,
+        tensor_names=list(values),
+        shape_and_slices=[""] * len(values),
+        tensors=list(map(tf.constant, values.values())),
+    )
+    return chosen
