@@ -1,7 +1,8 @@
 """Pauses at both ends of whatever one process of a training writes and another reads.
 
 `code(seed)` is Python for a process to run first. The seed and the process's part in the cluster
-decide where it pauses, and for how long.
+decide where it pauses, and for how long. Each pause is a line of the process's log, as
+`pause of chief before save /job/checkpoints/best 0.31 s`.
 """
 
 from __future__ import annotations
@@ -10,31 +11,42 @@ _CODE = """
 import json, os, random, time
 import tensorflow as tf
 from yt8m.components import storage
-from yt8m.components.trainer.state import checkpoints
+from yt8m.components.trainer.state import checkpoints, curve
 
-_task = json.loads(os.environ.get("TF_CONFIG") or "{{}}").get("task")
+_task = json.loads(os.environ.get("TF_CONFIG") or "{{}}").get("task", {{}})
 _random = random.Random("{seed} " + str(_task))
 
 def _slow(owner, name):
     real = getattr(owner, name)
     def paused(*args, **kwargs):
-        _pause()
+        call = name + " " + _place(args)
+        _pause("before " + call)
         try:
             return real(*args, **kwargs)
         finally:
-            _pause()
+            _pause("after " + call)
     setattr(owner, name, paused)
 
-def _pause():
+def _place(args):
+    of_owner = [getattr(args[0], name, None) for name in ("directory", "path")]
+    paths = [value for value in args if isinstance(value, str)]
+    return next(filter(None, (*of_owner, *paths)), "")
+
+def _pause(moment):
     if _random.random() < {share}:
-        time.sleep(_random.uniform(0, {longest_s}))
+        seconds = _random.uniform(0, {longest_s})
+        print(f"pause of {{_task.get('type')}} {{moment}} {{seconds:.2f}} s", flush=True)
+        time.sleep(seconds)
 
 for owner, names in (
-    (tf.train.CheckpointManager, ["save"]),
+    (tf.train.CheckpointManager, ["__init__", "save"]),
     (tf.train.Checkpoint, ["restore"]),
+    (tf.train, ["latest_checkpoint", "get_checkpoint_state"]),
     (tf.saved_model, ["save"]),
     (checkpoints, ["_restore_state_file"]),
-    (storage, ["write_text", "read_text", "remove", "remove_tree", "rename", "make_dirs"]),
+    (curve.CurveWriter, ["add"]),
+    (storage, ["write_text", "read_text", "read_bytes", "remove", "remove_tree", "rename"]),
+    (storage, ["make_dirs"]),
 ):
     for name in names:
         _slow(owner, name)
