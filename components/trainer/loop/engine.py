@@ -122,7 +122,7 @@ class ParameterServers:
         self._coordinator.join()
         if len(rates) == self._chunk and time.monotonic() - began < _PS_CHUNK_S / 2:
             self._chunk *= 2
-        newest: StepResult = self._coordinator.fetch(results[-1])
+        newest: StepResult = results[-1].get()  # tensors; `fetch` makes arrays of them
         return newest
 
     def _iterators(self, data: TrainingData, taken: BatchSlice) -> Any:
