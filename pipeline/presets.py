@@ -1,23 +1,28 @@
-"""Loading a configuration: code defaults, then a preset or a YAML file, then `--set`."""
+"""Loading a configuration: code defaults, then presets and YAML files, then `--set`.
+
+A file may name the preset or file that it builds on: `base: video_mlp`.
+"""
 
 from __future__ import annotations
 
 import datetime
 import difflib
+import os
 import re
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from yt8m.pipeline.config import PipelineConfig
-from yt8m.schemas.config_layers import overlay, parse_overrides, parse_yaml
+from yt8m.schemas.config_layers import difference, overlay, parse_overrides, parse_yaml
 from yt8m.schemas.config_tree import flatten, from_dict, to_dict
 from yt8m.schemas.errors import ConfigError, UserError
 
 DEFAULTS = "defaults"  # names the code's defaults where a preset is expected
+_BASE = "base"  # a file's key that names the preset or file below it
 _SUFFIX = ".yaml"
 _FILE_SUFFIXES = (".yaml", ".yml", ".json")
 _MOST_BYTES = 1 << 20
@@ -32,6 +37,15 @@ class Preset:
     summary: str  # the first line of its file
 
 
+@dataclass(frozen=True)
+class _Layer:
+    """Values of one place."""
+
+    source: str  # for messages
+    values: dict[str, Any]
+    base: Any = None  # what a file builds on, as it is written there
+
+
 def list_presets() -> list[Preset]:
     """Every preset, by name."""
     files = (resources.files("yt8m.pipeline") / "configs").iterdir()
@@ -43,30 +57,35 @@ def list_presets() -> list[Preset]:
 
 def preset_values() -> dict[str, dict[str, Any]]:
     """What the file of each preset sets, by the preset's name."""
-    return {preset.name: _read(preset.name)[1] for preset in list_presets()}
+    return {preset.name: _read(preset.name).values for preset in list_presets()}
 
 
-def load_config(preset_or_file: str, overrides: Iterable[str] = ()) -> PipelineConfig:
-    """The configuration of a preset's name or a YAML file's path, with `a.b=value` on top.
+def load_config(
+    presets_or_files: str | Sequence[str], overrides: Iterable[str] = ()
+) -> PipelineConfig:
+    """Load a preset or a YAML file, or several, each on top of the one before; then `a.b=value`.
 
     Every wrong value is listed in one ConfigError, with the place that it comes from.
     """
-    source, values = _read(preset_or_file)
-    settings = parse_overrides(overrides)
+    names = [presets_or_files] if isinstance(presets_or_files, str) else presets_or_files
+    layers = [layer for name in names for layer in _with_bases(name)]
+    layers.append(_Layer("--set", parse_overrides(overrides)))
     plain = to_dict(PipelineConfig())
-    for layer in (values, settings):
-        plain = overlay(PipelineConfig, plain, layer)
+    for layer in layers:
+        plain = overlay(PipelineConfig, plain, layer.values)
     plain = _with_span_as_text(plain)
     try:
         return from_dict(PipelineConfig, plain)
     except ConfigError as error:
-        set_paths, file_paths, known = map(_prefixes, (settings, values, plain))
+        known = _prefixes(plain)
         raise ConfigError(
-            [
-                _placed(_found_elsewhere(problem, known), source, set_paths, file_paths)
-                for problem in error.problems
-            ]
+            [_placed(_found_elsewhere(problem, known), layers) for problem in error.problems]
         ) from None
+
+
+def changed_values(config: PipelineConfig) -> dict[str, Any]:
+    """The values that differ from the code's defaults: a file of them loads as `config`."""
+    return difference(PipelineConfig, to_dict(PipelineConfig()), to_dict(config))
 
 
 def _with_span_as_text(plain: dict[str, Any]) -> dict[str, Any]:
@@ -77,12 +96,42 @@ def _with_span_as_text(plain: dict[str, Any]) -> dict[str, Any]:
     return {**plain, "data": {**data, "span": str(data["span"])}}
 
 
-def _read(preset_or_file: str) -> tuple[str, dict[str, Any]]:
-    """Where the values come from, for messages, and the values."""
+def _with_bases(preset_or_file: str) -> list[_Layer]:
+    """The layers of a preset or file: what it builds on comes first."""
+    layers: list[_Layer] = []
+    name = preset_or_file
+    while True:
+        layer = _read(name)
+        if layer.source in [above.source for above in layers]:
+            chain = " -> ".join(one.source for one in [*layers, layer])
+            raise ConfigError(f"{_BASE}: the files build on one another in a circle: {chain}")
+        layers.append(layer)
+        if layer.base is None:
+            return layers[::-1]
+        name = _base_of(layer)
+
+
+def _base_of(layer: _Layer) -> str:
+    """The preset or file that a layer names; a file is found from the directory of its own."""
+    if not isinstance(layer.base, str):
+        raise ConfigError(
+            f"{layer.source}: {_BASE} = {layer.base!r}: must be a preset's name or a file's path"
+        )
+    if not _is_file_name(layer.base):
+        return layer.base
+    return os.path.normpath(Path(layer.source).parent / layer.base)
+
+
+def _is_file_name(name: str) -> bool:
+    return name.endswith(_FILE_SUFFIXES) or "/" in name
+
+
+def _read(preset_or_file: str) -> _Layer:
     if preset_or_file == DEFAULTS:
-        return DEFAULTS, {}
-    if preset_or_file.endswith(_FILE_SUFFIXES) or "/" in preset_or_file:
-        return preset_or_file, _mapping(_read_file(preset_or_file), preset_or_file)
+        return _Layer(DEFAULTS, {})
+    if _is_file_name(preset_or_file):
+        values = _mapping(_read_file(preset_or_file), preset_or_file)
+        return _Layer(preset_or_file, values, base=values.pop(_BASE, None))
     names = [preset.name for preset in list_presets()]
     if preset_or_file not in names:
         close = difflib.get_close_matches(preset_or_file, names, n=1)
@@ -92,7 +141,7 @@ def _read(preset_or_file: str) -> tuple[str, dict[str, Any]]:
             f"A file is named by its path, ending in {' or '.join(_FILE_SUFFIXES)}."
         )
     file = resources.files("yt8m.pipeline") / "configs" / (preset_or_file + _SUFFIX)
-    return f"preset {preset_or_file}", _mapping(file.read_text("utf-8"), preset_or_file)
+    return _Layer(f"preset {preset_or_file}", _mapping(file.read_text("utf-8"), preset_or_file))
 
 
 def _read_file(path: str) -> str:
@@ -129,12 +178,15 @@ def _prefixes(values: Mapping[str, Any]) -> set[str]:
     return paths
 
 
-def _placed(problem: str, source: str, set_paths: set[str], file_paths: set[str]) -> str:
+def _placed(problem: str, layers: Sequence[_Layer]) -> str:
+    """The problem, with the topmost layer that sets the value."""
     match = _PATH.match(problem)
     path = match[0] if match else ""
-    if path in set_paths:
-        return f"--set {problem}"
-    return f"{source}: {problem}" if path in file_paths else problem
+    for layer in reversed(layers):
+        if path in _prefixes(layer.values):
+            separator = " " if layer is layers[-1] else ": "
+            return f"{layer.source}{separator}{problem}"
+    return problem
 
 
 def _found_elsewhere(problem: str, known: set[str]) -> str:

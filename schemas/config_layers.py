@@ -1,4 +1,4 @@
-"""Plain configuration values laid over one another: defaults, then a file, then `--set`."""
+"""Plain configuration values laid over one another: defaults, then files, then `--set`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from yt8m.schemas.config_tree import bare, members_by_tag, type_hints
+from yt8m.schemas.config_tree import bare, is_union, members_by_tag, to_dict, type_hints
 from yt8m.schemas.errors import ConfigError
 
 _TAG = "name"
@@ -39,6 +39,46 @@ def overlay(hint: Any, base: Mapping[str, Any], over: Mapping[str, Any]) -> dict
             value = overlay(hints.get(str(key)), below, value)
         merged[key] = value
     return merged
+
+
+def difference(hint: Any, base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of `over` that are not those of `base`; both are complete.
+
+    Laid over `base` they give `over` again, once the defaults of the type `hint` are filled in.
+    """
+    hint = bare(hint)
+    members = members_by_tag(hint)
+    if members:
+        hint = members[over[_TAG]]
+        if over[_TAG] != base.get(_TAG):
+            base = _defaults(hint)
+            del base[_TAG]
+    elif not base:
+        base = _defaults(_node_of(hint))
+    hints = _hints(hint)
+    changes: dict[str, Any] = {}
+    for key, value in over.items():
+        below = base.get(key)
+        if key in base and below == value:
+            continue
+        if isinstance(value, Mapping) and value:
+            below = below if isinstance(below, Mapping) else {}
+            value = difference(hints.get(key), below, value)
+        changes[key] = value
+    return changes
+
+
+def _defaults(node: Any) -> dict[str, Any]:
+    """The plain defaults of a dataclass's fields; none for any other type."""
+    if not _is_node(node):
+        return {}
+    defaults = {}
+    for field in dataclasses.fields(node):
+        if field.default_factory is not dataclasses.MISSING:
+            defaults[field.name] = to_dict(field.default_factory())
+        elif field.default is not dataclasses.MISSING:
+            defaults[field.name] = to_dict(field.default)
+    return defaults
 
 
 def parse_overrides(settings: Iterable[str]) -> dict[str, Any]:
@@ -96,9 +136,14 @@ def _check_depth(value: Any, source: str) -> None:
 
 def _hints(hint: Any) -> dict[str, Any]:
     """The types of a dataclass's fields; `X | None` counts as X."""
-    options = [o for o in typing.get_args(hint) if _is_node(o)]
-    cls = options[0] if len(options) == 1 else hint
+    cls = _node_of(hint)
     return type_hints(cls) if _is_node(cls) else {}
+
+
+def _node_of(hint: Any) -> Any:
+    """The dataclass of `X | None`; any other type as it is."""
+    options = [o for o in typing.get_args(hint) if _is_node(o)] if is_union(hint) else []
+    return options[0] if len(options) == 1 else hint
 
 
 def _is_node(hint: Any) -> bool:

@@ -39,7 +39,7 @@ from yt8m.schemas.metric_names import GAP
 
 
 def load_config(
-    preset_or_file: str = presets.DEFAULTS,
+    presets_or_files: str | Sequence[str] = presets.DEFAULTS,
     settings: Mapping[str, Any] | Iterable[str] = (),
     *,
     data: str = "",
@@ -48,12 +48,14 @@ def load_config(
 ) -> PipelineConfig:
     """A preset or a YAML file with `settings` on top, by dotted path or as `a.b=value`.
 
+    Of several presets or files each is on top of the one before.
+
     `data`, `root` and `push` are the options of `yt8m run`.
     """
     texts = overrides_of(settings) if isinstance(settings, Mapping) else settings
     places = {"data.root": data, "root": root, "pusher.push_dir": push}
     given = {path: str(place) for path, place in places.items() if place}
-    return presets.load_config(preset_or_file, [*texts, *overrides_of(given)])
+    return presets.load_config(presets_or_files, [*texts, *overrides_of(given)])
 
 
 def run(config: PipelineConfig, *, quiet: bool = False) -> Run:

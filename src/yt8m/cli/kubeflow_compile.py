@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from yt8m.cli.arguments.kubeflow import CompileArguments
+from yt8m.cli.selection import config_of
 from yt8m.components.console.console import Console
 from yt8m.kubeflow.config import load_platform
 from yt8m.kubeflow.spec.compile import Target, compile_config, write_spec
 from yt8m.kubeflow.spec.platform import platform_fields
 from yt8m.kubeflow.spec.workflow_size import LIMIT_BYTES, status_bytes
 from yt8m.kubeflow.spec_file import Spec
-from yt8m.pipeline.presets import load_config
 
 
 def run(args: CompileArguments, console: Console) -> None:
-    config = load_config(args.config, args.set)
+    config = config_of(args)
     platform = load_platform(args.platform)
 
     image = args.image or platform.image

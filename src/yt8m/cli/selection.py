@@ -21,7 +21,8 @@ from yt8m.schemas.errors import UserError
 
 def config_of(arguments: NamedConfigArguments) -> PipelineConfig:
     """The configuration that the arguments mean; an option of its own is above --set."""
-    return load_config(arguments.config, [*arguments.set, *overrides_of(settings_of(arguments))])
+    settings = [*arguments.set, *overrides_of(settings_of(arguments))]
+    return load_config([arguments.config, *arguments.layers], settings)
 
 
 def layout_of(root: str) -> Layout:

@@ -31,6 +31,13 @@ def test_show_prints_the_resolved_configuration(capsys, option, parse):
     assert shown == load_config("smoke", ["trainer.seed=12"])
 
 
+def test_show_prints_what_is_changed_alone(capsys, tmp_path):
+    file = tmp_path / "site.yaml"
+    file.write_text("data: {root: /data}\n")
+    assert run(["config", "show", "defaults", "--config", str(file), "--changed"]) == 0
+    assert yaml.safe_load(capsys.readouterr().out) == {"data": {"root": "/data"}}
+
+
 def test_show_refuses_a_mistake_with_one_message(capsys):
     assert run(["config", "show", "smoke", "--set", "trainer.sed=12", "--set", "name=3"]) == 2
     captured = capsys.readouterr()

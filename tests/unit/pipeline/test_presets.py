@@ -10,8 +10,8 @@ import yaml
 
 from yt8m.components.evaluator.thresholds import check_gate
 from yt8m.pipeline.config import PipelineConfig
-from yt8m.pipeline.presets import list_presets, load_config
-from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.pipeline.presets import changed_values, list_presets, load_config, preset_values
+from yt8m.schemas.config_tree import flatten, from_dict, to_dict
 from yt8m.schemas.errors import ConfigError, UserError
 from yt8m.schemas.features import Level
 from yt8m.schemas.roles import on_record
@@ -84,6 +84,80 @@ def test_set_wins_over_the_file_and_the_file_over_the_defaults(tmp_path):
     assert (config.trainer.batch_size, config.trainer.seed) == (7, 6)
     assert config.trainer.accumulate == defaults.trainer.accumulate
     assert config.data == defaults.data
+
+
+def test_a_file_changes_the_preset_or_the_file_that_it_builds_on(tmp_path):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "wide.yaml").write_text("base: video_mlp\ntrainer: {model: {width: 64}}\n")
+    (tmp_path / "mine.yaml").write_text("base: site/wide.yaml\nname: mine\n")
+    config = load_config(str(tmp_path / "mine.yaml"), ["trainer.seed=6"])
+    assert config == load_config("video_mlp", ["trainer.model.width=64", "name=mine", "trainer.seed=6"])
+
+
+def test_each_further_layer_is_on_top_of_the_one_before(tmp_path):
+    (tmp_path / "a.yaml").write_text("trainer: {seed: 5, batch_size: 7}\n")
+    (tmp_path / "b.yaml").write_text("trainer: {seed: 6}\n")
+    names = ["smoke", str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml")]
+    config = load_config(names, ["trainer.batch_size=8"])
+    assert config == load_config("smoke", ["trainer.seed=6", "trainer.batch_size=8"])
+
+
+BASES = [
+    ("base: video_mpl", "no preset 'video_mpl'; did you mean video_mlp?"),
+    ("base: absent.yaml", "absent.yaml: the configuration cannot be read (No such file"),
+    ("base: [smoke]", "base = ['smoke']: must be a preset's name or a file's path"),
+    ("base: mine.yaml", "the files build on one another in a circle"),
+    ("base: ../there/mine.yaml", "the files build on one another in a circle"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BASES)
+def test_a_base_that_cannot_be_used_is_the_users_mistake(tmp_path, text, message):
+    file = tmp_path / "there" / "mine.yaml"
+    file.parent.mkdir()
+    file.write_text(text)
+    with pytest.raises(UserError) as error:
+        load_config(str(file))
+    assert message in str(error.value)
+
+
+def test_an_error_names_the_topmost_layer_that_sets_the_value(tmp_path):
+    base, top = tmp_path / "base.yaml", tmp_path / "top.yaml"
+    base.write_text("trainer: {batch_size: 0, seed: x}\n")
+    top.write_text("base: base.yaml\ntrainer: {seed: y}\n")
+    with pytest.raises(ConfigError) as error:
+        load_config(str(top))
+    assert sorted(error.value.problems) == [
+        f"{base}: trainer.batch_size = 0: must be 1 or more",
+        f"{top}: trainer.seed = 'y': must be a whole number",
+    ]
+
+
+CHANGES = [
+    [],
+    ["trainer.backend={name: local, processes: 'chief=1,worker=1'}"],
+    ["tuner={space: {trainer.optimizer.learning_rate: {log: [0.001, 0.1]}}}"],
+    ["data.splits.extra=[more*]", "data.unlabelled=[extra]", "retrain.alarm_days=2"],
+    ["trainer.heads=[{name: entities}, {name: verticals}]", "evaluator.vocabulary=v.csv"],
+    ["trainer.optimizer={name: sgd, learning_rate: 1}", "bulk_inferrer={split: test}"],
+]
+
+
+@pytest.mark.parametrize("settings", CHANGES, ids=str)
+@pytest.mark.parametrize("name", ["defaults", "smoke", "video_mlp", "video_moe"])
+def test_changed_values_are_a_file_that_loads_as_the_same_configuration(tmp_path, name, settings):
+    config = load_config(name, settings)
+    file = tmp_path / "changed.json"
+    file.write_text(json.dumps(changed_values(config)))
+    assert load_config(str(file)) == config
+    complete = yaml.safe_dump(to_dict(config)).splitlines()
+    assert len(yaml.safe_dump(changed_values(config)).splitlines()) < len(complete) / 3
+
+
+def test_what_a_preset_changes_is_what_its_file_sets():
+    for preset, values in preset_values().items():
+        changed = changed_values(load_config(preset))
+        assert set(flatten(changed)) <= set(flatten(values)), preset
 
 
 def test_an_entry_is_added_to_a_mapping_and_the_others_stay(tmp_path):

@@ -5,7 +5,8 @@ from typing import Literal
 
 import pytest
 
-from yt8m.schemas.config_layers import overlay, parse_overrides, parse_yaml
+from yt8m.schemas.config_layers import difference, overlay, parse_overrides, parse_yaml
+from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError
 
 
@@ -63,6 +64,24 @@ def test_overlay(base, over, merged):
     kept = repr((base, over))
     assert overlay(Training, base, over) == merged
     assert repr((base, over)) == kept  # neither is changed
+
+
+CHANGES = [
+    ({}, {}),
+    ({"steps": [1, 2]}, {"steps": [1, 2]}),
+    ({"optimizer": {"name": "adam", "beta": 2.0}}, {"optimizer": {"beta": 2.0}}),
+    ({"optimizer": {"name": "sgd", "rate": 0.1}}, {"optimizer": {"name": "sgd"}}),
+    ({"other": {"rate": 0.1}}, {"other": {}}),
+    ({"other": {"rate": 3.0}}, {"other": {"rate": 3.0}}),
+    ({"splits": {"a": ["x"]}}, {"splits": {"a": ["x"]}}),
+]
+
+
+@pytest.mark.parametrize(("plain", "changes"), CHANGES)
+def test_the_difference_laid_over_the_base_gives_the_values_again(plain, changes):
+    base, over = to_dict(Training()), to_dict(from_dict(Training, plain))
+    assert difference(Training, base, over) == changes
+    assert from_dict(Training, overlay(Training, base, changes)) == from_dict(Training, plain)
 
 
 @pytest.mark.parametrize(

@@ -26,13 +26,17 @@ class ConfigShowArguments(NamedConfigArguments):
     """Show a configuration as a run would use it.
 
     Every value is resolved: values come from the code's defaults, then from the preset or file,
-    then from --set. The output is YAML and can be saved and given back as a file.
+    then from each --config, then from --set. The output is YAML, which can be saved and used as a
+    file. --changed prints only the values that differ from the defaults.
 
     examples:
       yt8m config show smoke
+      yt8m config show smoke --changed
       yt8m config show video_mlp --set trainer.max_steps=500 --set gate.gap_threshold=0.6
-      yt8m config show my_run.yaml --json
+      yt8m config show video_mlp --config my_site.yaml --json
     """
+
+    changed: bool = False  # print only the values that differ from the defaults
 
 
 @dataclass(frozen=True, kw_only=True)

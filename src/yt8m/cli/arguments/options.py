@@ -33,6 +33,7 @@ class Written:
     choices: Collection[Any] = ()
     is_positional: bool = False
     is_list: bool = False  # `--models A B`, not `--set A --set B`
+    option: str = ""  # name of the option, where it is not the field's
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,10 @@ class _Option:
     limits: tuple[Limit, ...]
     sets: str
     choices: Mapping[str, Any] = field(default_factory=dict)  # by what is typed
+
+    @property
+    def flag(self) -> str:
+        return f"--{self.written.option or self.name.replace('_', '-')}"
 
     def parse(self, text: str) -> Any:
         """One value, for argparse; a message says what it must be."""
@@ -135,11 +140,10 @@ def words_of(arguments: Arguments) -> list[str]:
             continue
         for each in value if option.is_several else (value,):
             text = str(each.value if isinstance(each, enum.Enum) else each)
-            name = _flag(option.name)
             if option.written.is_positional:
                 words.append(text)
             else:
-                words.append(name if each is True else f"{name}={text}")
+                words.append(option.flag if each is True else f"{option.flag}={text}")
     return words
 
 
@@ -190,14 +194,10 @@ def _text(value: Any) -> str:
     return str(value.value if isinstance(value, enum.Enum) else value)
 
 
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
 def _add(place: Any, option: _Option, text: str) -> None:
     is_required = option.default is dataclasses.MISSING
     if option.type is bool:
-        place.add_argument(_flag(option.name), action="store_true", help=text)
+        place.add_argument(option.flag, action="store_true", help=text)
         return
     values: dict[str, Any] = {
         "help": text,
@@ -214,7 +214,7 @@ def _add(place: Any, option: _Option, text: str) -> None:
         return
     if option.is_several:
         values |= {"nargs": "+"} if option.written.is_list else {"action": "append"}
-    place.add_argument(_flag(option.name), **values, dest=option.name, required=is_required)
+    place.add_argument(option.flag, **values, dest=option.name, required=is_required)
 
 
 def _typed(default: Any) -> Any:

@@ -27,6 +27,8 @@ class NamedConfigArguments(Arguments):
     """A configuration, which has to be named."""
 
     config: Annotated[str, positional("PRESET|FILE")]  # a preset, a YAML file, or `defaults`
+    # another one on top of it, e.g. a file of your site's paths; may be repeated
+    layers: Annotated[tuple[str, ...], Written("PRESET|FILE", option="config")] = ()
     # any value of the configuration, e.g. trainer.max_steps=200; may be repeated
     set: Annotated[tuple[str, ...], Written("PATH=VALUE")] = ()
 
