@@ -330,7 +330,7 @@ class WeightSource(ConfigNode):
 class MixedSplit(ConfigNode):
     """A further split to learn from."""
 
-    split: Annotated[str, not_empty("the name of a split")]
+    split: Annotated[str, not_empty("the name of a split")]  # its name
     share: Annotated[float, above(0), below(1)]  # of the rows of each batch
 
 

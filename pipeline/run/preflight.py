@@ -316,7 +316,7 @@ def _beam(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
         yield (
             f"beam.runner = dataflow: Google's machines write there too, and {config.root} is on "
             "this one; a run needs an engine that shares the root's disk, while `yt8m predict` "
-            "works on Dataflow with addresses in gs://"
+            "works on Dataflow with addresses that its workers can read"
         )
 
 

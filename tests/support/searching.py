@@ -22,6 +22,7 @@ def make_fn_args(root: Path, data: Path, tuner: dict[str, Any], **trainer: Any) 
     make_manifest(root / "examples", data, level="video")
     return SimpleNamespace(
         train_files=[str(root / "examples/Split-train/*")],
+        eval_files=[],
         transform_output=None,
         base_model=None,
         hyperparameters=None,

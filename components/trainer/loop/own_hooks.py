@@ -93,7 +93,7 @@ class Pause(Hook):
         self.every_steps = every_steps
 
 
-class Evaluation(Hook):
+class EvaluationInProcess(Hook):
     """Continuous evaluation in the process that trains."""
 
     def __init__(self, evaluation: InProcessEvaluation) -> None:
@@ -118,7 +118,7 @@ class EarlyStop(Hook):
             training.stop()
 
 
-class Clock(Hook):
+class TimeLimit(Hook):
     """An end after so many seconds of training, those before a restart included."""
 
     name = "clock"

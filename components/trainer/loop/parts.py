@@ -42,12 +42,12 @@ from yt8m.components.trainer.loop.engine import (
 from yt8m.components.trainer.loop.histograms import Histograms
 from yt8m.components.trainer.loop.hook import Hook, Training
 from yt8m.components.trainer.loop.own_hooks import (
-    Clock,
     EarlyStop,
-    Evaluation,
+    EvaluationInProcess,
     Pause,
     Plateau,
     Saves,
+    TimeLimit,
 )
 from yt8m.components.trainer.loop.step import Replicas, TrainStep
 from yt8m.components.trainer.loop.training_log import TrainingLog
@@ -304,14 +304,14 @@ def _create_hooks(
     config, cluster = process.job.trainer, process.cluster
     yield Saves(config.checkpoint)
     if config.max_seconds is not None:
-        yield Clock(config.max_seconds)
+        yield TimeLimit(config.max_seconds)
     if not cluster.is_chief:
         yield Pause(training.engine.log_every)
         yield Pause(config.log.histograms_every_steps)
         return
     evaluates = config.evaluation.enabled and process.data.validation is not None
     if cluster.evaluates_itself and evaluates:
-        yield Evaluation(InProcessEvaluation(config.evaluation, scorer.evaluate))
+        yield EvaluationInProcess(InProcessEvaluation(config.evaluation, scorer.evaluate))
     elif config.waits_for_evaluations and not cluster.has_evaluator:
         _log.warning(
             "%s does nothing unless an evaluator runs beside this process (TF_CONFIG with task "

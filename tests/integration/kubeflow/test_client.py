@@ -14,7 +14,6 @@ from kfp_server import KfpServer
 from kubeflow_facts import NEWEST, VERSIONS
 
 from yt8m.cli.kubeflow_upload import upload
-from yt8m.kubeflow.parameter_text import restored
 from yt8m.kubeflow.server.client import KfpClient, Launch, Timing, connect
 from yt8m.kubeflow.server.connection import Connection
 from yt8m.kubeflow.server.http import HttpTransport, RefusedError, RetryPolicy, ServerError
@@ -626,11 +625,8 @@ def test_a_root_that_no_launcher_writes_to_is_refused(client, server, spec_file,
 def test_what_was_compiled_in_need_not_be_given_again(client, tmp_path):
     """The documented path: `compile --set data.root=... --set pusher.push_dir=...`, then `run`."""
     spec = yaml.safe_load(COMPILED.read_text())
-    tasks = spec["root"]["dag"]["tasks"]
-    for component, field in (("ExampleGen", "root"), ("Pusher", "push_dir")):
-        node = tasks[component]["inputs"]["parameters"]["config"]["runtimeValue"]
-        config = json.loads(restored(node["constant"]))
-        node["constant"] = json.dumps({**config, field: "/mnt/yt8m"})
+    for parameter in ("data_root", "push_dir"):
+        spec["root"]["inputDefinitions"]["parameters"][parameter]["defaultValue"] = "/mnt/yt8m"
     file = tmp_path / "pipeline.yaml"
     file.write_text(yaml.safe_dump(spec))
     upload(client, str(file))

@@ -89,7 +89,8 @@ def test_a_volume_that_the_pod_may_not_write_to_stops_the_first_task_with_the_re
 def test_a_registry_that_refuses_objects_stops_the_first_tasks(fault):
     with faulty_s3_server() as (bucket, proxy):
         check_volumes_writable({"push_dir": f"{bucket}/models"}, {})
-        assert storage.list_dir(bucket) == []  # nothing is left of the trial
+        with pytest.raises(FileNotFoundError):  # nothing is left of the trial
+            storage.list_dir(bucket)
         proxy.choose = lambda method, path: fault if method == "PUT" else ""
         with pytest.raises(UserError, match=r"push_dir .*/models: nothing can be written there"):
             check_volumes_writable({"push_dir": f"{bucket}/models"}, {})

@@ -396,6 +396,7 @@ def test_run_fn_trains_from_what_tfx_hands_over(tmp_path, data):
     make_manifest(tmp_path / "examples", data, level="video")
     fn_args = SimpleNamespace(
         train_files=[str(tmp_path / "examples/Split-train/*")],
+        eval_files=[],
         transform_output=None,
         base_model=str(tmp_path / "no-baseline-yet"),
         hyperparameters=None,
@@ -436,6 +437,7 @@ def test_another_line_of_an_own_network_is_another_training(tmp_path, data, monk
         config = to_dict(from_dict(TrainerConfig, {"network": "mine.Net", **trainer}))
         fn_args = SimpleNamespace(
             train_files=[str(tmp_path / "examples/Split-train/*")],
+            eval_files=[],
             transform_output=None,
             base_model=None,
             hyperparameters=None,

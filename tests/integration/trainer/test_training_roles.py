@@ -49,7 +49,9 @@ def changed_values(*roles: type[KeyRole]) -> dict[str, Any]:
                 value = {name: value}
             changed = overlay(TrainerConfig, changed, value)
     # Exporters need it, and in `training.TRAINER` it is off.
-    return overlay(TrainerConfig, changed, {"evaluation": {"enabled": True}})
+    return overlay(
+        TrainerConfig, changed, {"evaluation": {"enabled": True, "other_splits": ["train"]}}
+    )
 
 
 def test_all_that_changes_nothing_of_the_result_changed_at_once_changes_no_bit(
@@ -81,6 +83,7 @@ def arguments(tmp_path, data):
             make_manifest(root / "examples", data, level="video")
         return SimpleNamespace(
             train_files=[str(root / "examples/Split-train/*")],
+            eval_files=[],
             transform_output=None,
             base_model="",
             hyperparameters=None,

@@ -91,7 +91,9 @@ def test_a_file_changes_the_preset_or_the_file_that_it_builds_on(tmp_path):
     (tmp_path / "site" / "wide.yaml").write_text("base: video_mlp\ntrainer: {model: {width: 64}}\n")
     (tmp_path / "mine.yaml").write_text("base: site/wide.yaml\nname: mine\n")
     config = load_config(str(tmp_path / "mine.yaml"), ["trainer.seed=6"])
-    assert config == load_config("video_mlp", ["trainer.model.width=64", "name=mine", "trainer.seed=6"])
+    assert config == load_config(
+        "video_mlp", ["trainer.model.width=64", "name=mine", "trainer.seed=6"]
+    )
 
 
 def test_each_further_layer_is_on_top_of_the_one_before(tmp_path):
