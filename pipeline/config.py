@@ -32,6 +32,7 @@ from yt8m.schemas.limits import (
     matches,
     not_empty,
 )
+from yt8m.schemas.own_code import fault_of
 from yt8m.schemas.roles import (
     AfterGate,
     Bookkeeping,
@@ -255,6 +256,15 @@ class PipelineConfig(ConfigNode):
             (code.path, module)
             for code in fields_with(self, OwnCode)
             for module in code.role.modules(code.value)
+        ]
+
+    def own_code_problems(self) -> list[str]:
+        """Say what is wrong with the names of the user's own code, which is read, not imported."""
+        return [
+            f"{code.path}: {problem}"
+            for code in fields_with(self, OwnCode)
+            for path in code.role.paths(code.value)
+            if (problem := fault_of(path, code.role.called_with))
         ]
 
     def _require_predicted_split(self) -> None:

@@ -12,7 +12,7 @@ from yt8m.components.artifacts.read import read_file
 from yt8m.components.artifacts.run_record import FILE_NAME, RunRecord, State, Verdict
 from yt8m.components.storage.lock import is_held
 from yt8m.pipeline.workspace import Layout
-from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.errors import ConfigError, UserError
 
 _RUN_ID = "%Y%m%d-%H%M%S-%f"
 
@@ -93,6 +93,16 @@ def list_runs(layout: Layout) -> list[RunRecord]:
     records = list(read_run_records(layout))
     held = held or is_held(layout.lock)  # one may have begun meanwhile
     return records if held else [mark_killed(record) for record in records]
+
+
+def record_named(layout: Layout, run_id: str) -> RunRecord:
+    """The record of a run; of the newest one where no id is given."""
+    records = list_runs(layout)
+    for record in records:
+        if run_id in ("", record.run_id):
+            return record
+    known = ", ".join(record.run_id for record in records[:5]) or "none"
+    raise UserError(f"no run {run_id} in {layout.root}; the newest are {known}")
 
 
 def mark_killed(record: RunRecord) -> RunRecord:

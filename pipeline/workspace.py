@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from yt8m.components.storage.lock import LockedError, file_lock
-from yt8m.schemas.errors import Yt8mError
+from yt8m.schemas.errors import UserError, Yt8mError
 
 ARTIFACTS = "artifacts"
 CHECKPOINTS = "checkpoints"
@@ -48,6 +48,14 @@ class Layout:
 
     def log(self, run_id: str, node: str) -> Path:
         return self.logs(run_id) / f"{node}.log"
+
+
+def layout_of(root: str | Path) -> Layout:
+    """The layout of a root that runs were started on."""
+    layout = Layout(Path(root).absolute())
+    if not layout.runs.is_dir():
+        raise UserError(f"{layout.root}: no run was started there; give the --root of `yt8m run`")
+    return layout
 
 
 _ADVICE = "wait for it (--wait SECONDS), stop it, or use another --root"

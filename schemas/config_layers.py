@@ -96,6 +96,18 @@ def parse_overrides(settings: Iterable[str]) -> dict[str, Any]:
     return tree
 
 
+def has_closed_brackets(setting: str) -> bool:
+    """Whether the value of `a.b=value` is whole, and not what the shell has left of it."""
+    text = setting.partition("=")[2]
+    if sum(map(text.count, "[{")) <= sum(map(text.count, "]}")):
+        return True
+    try:
+        yaml.load(text, Loader=_NoDoubles)
+    except yaml.YAMLError:
+        return False
+    return True  # a bracket within quotes
+
+
 def overrides_of(values: Mapping[str, Any]) -> list[str]:
     """The texts for `parse_overrides` that set these values, by path; JSON is YAML."""
     return [f"{path}={json.dumps(value)}" for path, value in values.items()]

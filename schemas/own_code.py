@@ -7,7 +7,10 @@ command, and on Kubeflow in the image. Its content is part of the cache keys as 
 
 from __future__ import annotations
 
+import ast
+import difflib
 import importlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from yt8m.schemas.code_digest import find_source
@@ -17,6 +20,7 @@ _WHERE = (
     "it must be installed, or lie in the directory that the command is given in; on Kubeflow it "
     "must be in the image"
 )
+_ANY = "*"  # `module.*`: code of the module that is named elsewhere
 
 
 def load_named(path: str, where: str) -> Any:
@@ -33,3 +37,71 @@ def load_named(path: str, where: str) -> Any:
 def missing_module(module: str) -> str:
     """Say why `module` cannot be found; "" where it can."""
     return "" if not module or find_source(module) else f"there is no module {module}; {_WHERE}"
+
+
+def fault_of(path: str, called_with: Sequence[str] | None = None) -> str:
+    """Say why the class or function at a dotted path cannot be used; "" where nothing is wrong.
+
+    Its source is read and not imported, so a name that the module computes passes here.
+    """
+    module, _, name = path.rpartition(".")
+    file = find_source(module)
+    if file is None:
+        return missing_module(module)
+    if file.suffix != ".py" or name == _ANY or find_source(path):
+        return ""
+    try:
+        defined = dict(_definitions(ast.parse(file.read_bytes()).body))
+    except SyntaxError as error:
+        return f"{file}, line {error.lineno}: {error.msg}"
+    if name in defined:
+        problem = "" if called_with is None else _signature_fault(defined[name], called_with)
+        return f"{file}, line {defined[name].lineno}: {problem}" if problem else ""
+    if {_ANY, "__getattr__"} & set(defined):
+        return ""
+    close = difflib.get_close_matches(name, defined, n=1, cutoff=0.5)
+    hint = f"; did you mean {module}.{close[0]}?" if close else ""
+    return f"{file} defines no {name}{hint}"
+
+
+def _definitions(statements: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.stmt]]:
+    """The names that statements of a module bind, also below `if` and `try`."""
+    for statement in statements:
+        match statement:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name, statement
+            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                yield from ((a.asname or a.name.partition(".")[0], statement) for a in aliases)
+            case _:
+                nodes = list(ast.walk(statement))
+                names = [
+                    n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+                ]
+                yield from ((name, statement) for name in names)
+                yield from _definitions(
+                    [n for n in nodes if isinstance(n, ast.stmt) and n is not statement]
+                )
+
+
+def _signature_fault(definition: ast.stmt, called_with: Sequence[str]) -> str:
+    """Say why a call with these arguments would fail; "" where nothing shows that it would."""
+    if getattr(definition, "decorator_list", ()):  # which may change it
+        return ""
+    match definition:
+        case ast.FunctionDef(name=name, args=args):
+            bound = 0
+        case ast.ClassDef(name=name, body=body):
+            found = [f for f in body if isinstance(f, ast.FunctionDef) and f.name == "__init__"]
+            if not found:
+                return ""
+            args, bound = found[-1].args, 1  # self
+        case _:
+            return ""
+    given = len(called_with) + bound
+    taken = len(args.posonlyargs) + len(args.args)
+    required = taken - len(args.defaults)
+    is_free = all(default is not None for default in args.kw_defaults)
+    if required <= given and (given <= taken or args.vararg) and is_free:
+        return ""
+    call = f"with {', '.join(called_with)}" if called_with else "without arguments"
+    return f"{name}({ast.unparse(args)}) cannot be called {call}"

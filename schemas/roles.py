@@ -67,17 +67,26 @@ class KeyFile(FilePath):
     label = "key file"
 
 
-def _module(path: str) -> tuple[str, ...]:
-    return (module_of(path),) if path else ()
+def _path(path: str) -> tuple[str, ...]:
+    return (path,) if path else ()
 
 
 @dataclass(frozen=True)
 class OwnCode(KeyRole):
-    """Names of code of the user's own: the code counts too. `modules` finds them in the value."""
+    """Dotted paths of the user's own code: the code counts too.
+
+    `paths` finds them in the value; `module.*` is any code of a module. `called_with` names the
+    arguments of the function; None where it is no function or may be any.
+    """
 
     label = "own code"
 
-    modules: Callable[[Any], tuple[str, ...]] = _module
+    paths: Callable[[Any], tuple[str, ...]] = _path
+    called_with: tuple[str, ...] | None = None
+
+    def modules(self, value: Any) -> tuple[str, ...]:
+        """List the modules of the paths."""
+        return tuple(map(module_of, self.paths(value)))
 
 
 @dataclass(frozen=True)

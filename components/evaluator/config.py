@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from yt8m.components.artifacts.decision import GateMode
-from yt8m.schemas.code_digest import module_of
 from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.features import SegmentScoring
 from yt8m.schemas.limits import (
@@ -85,14 +84,14 @@ class EvaluatedSpans(enum.Enum):
     ALL = "all"
 
 
-def _own_modules(metrics: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(map(module_of, metrics))
+def _metric_code(eval_config: str) -> tuple[str, ...]:
+    """The code that a tfma.EvalConfig takes metrics from, apart from TFMA's own.
 
-
-def _metric_modules(eval_config: str) -> tuple[str, ...]:
-    """The modules that a tfma.EvalConfig takes metrics from, TFMA's own apart."""
+    TFMA itself looks for the classes (`check_user_metrics`).
+    """
     named = re.findall(r"""\bmodule\s*:\s*["']([\w.]+)["']""", eval_config)
-    return tuple(name for name in named if not name.startswith("tensorflow_model_analysis"))
+    own = [name for name in named if not name.startswith("tensorflow_model_analysis")]
+    return tuple(f"{name}.*" for name in own)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,10 +111,10 @@ class EvaluatorConfig(ConfigNode):
     vocabulary: Annotated[str, SourcePath(Content.FILE)] = ""
     bootstrap: BootstrapConfig = field(default_factory=BootstrapConfig)
     # Your own metrics beside ours, each a dotted path.
-    metrics: Annotated[tuple[str, ...], OwnCode(_own_modules)] = ()
+    metrics: Annotated[tuple[str, ...], OwnCode(tuple)] = ()
     # A tfma.EvalConfig as protobuf text: its metrics are computed beside ours, by TFMA itself,
     # and its thresholds count. Slower: TFMA looks at every example on its own.
-    eval_config: Annotated[str, OwnCode(_metric_modules)] = ""
+    eval_config: Annotated[str, OwnCode(_metric_code)] = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -83,7 +83,7 @@ class RewriteConfig(ConfigNode):
     compression: Compression = Compression.NONE
     shuffle_seed: int = 0  # of the order in which records are written
     # Dotted path of a function from a serialized record to bool; false leaves the record out.
-    keep: Annotated[OptionalDottedPath, OwnCode()] = ""
+    keep: Annotated[OptionalDottedPath, OwnCode(called_with=("record",))] = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,7 +32,6 @@ from yt8m.components.trainer.learning_rate import (
 )
 from yt8m.components.trainer.optimizers import NamedOptimizer, default_optimizer
 from yt8m.components.trainer.tf_config import find_processes_problem
-from yt8m.schemas.code_digest import module_of
 from yt8m.schemas.config_tree import ConfigNode, members_by_tag, require
 from yt8m.schemas.features import SegmentScoring
 from yt8m.schemas.limits import (
@@ -107,10 +106,6 @@ class DevicePlacement(enum.Enum):
     AUTO = "auto"  # mirrored where there are several GPUs
     ONE_DEVICE = "one_device"
     MIRRORED = "mirrored"
-
-
-def _modules(paths: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(module_of(path) for path in paths)
 
 
 def _is_metric(name: str) -> bool:
@@ -195,7 +190,7 @@ class OwnStop(ConfigNode):
 
     name: Literal["own"] = "own"
     # Dotted path of a function of the evaluations so far, [(step, metrics)]: whether to stop.
-    policy: Annotated[DottedPath, OwnCode()]
+    policy: Annotated[DottedPath, OwnCode(called_with=("evaluations",))]
     metric: OwnOrSteeringMetric = GAP  # name of the metric whose best weights are exported
 
 
@@ -236,7 +231,7 @@ class OwnExporterConfig(ConfigNode):
     name: Literal["own"] = "own"
     directory: DirectoryName = "own"  # the export's name
     # Dotted path of a function of (step, metrics, steps exported so far, final): whether to export.
-    exporter: Annotated[DottedPath, OwnCode()]
+    exporter: Annotated[DottedPath, OwnCode(called_with=("step", "metrics", "exported", "final"))]
     keep: PositiveInt = 5  # exports that stay
 
 
@@ -356,14 +351,14 @@ class TrainerConfig(ConfigNode):
     # Dotted path of a subclass of yt8m.components.models.network.Network, for losses of one's own.
     network: Annotated[OptionalDottedPath, OwnCode()] = ""
     # Dotted paths of your own metrics, which validations and evaluations compute beside ours.
-    metrics: Annotated[tuple[DottedPath, ...], OwnCode(_modules)] = ()
+    metrics: Annotated[tuple[DottedPath, ...], OwnCode(tuple)] = ()
     # Dotted paths of subclasses of yt8m.components.trainer.loop.hook.Hook: what is done beside
     # the steps.
-    hooks: Annotated[tuple[DottedPath, ...], OwnCode(_modules)] = ()
+    hooks: Annotated[tuple[DottedPath, ...], OwnCode(tuple, called_with=())] = ()
     # Dotted path of a function of (batches, rows), which returns the tf.data.Dataset to learn from:
     # the reader's `batches`, changed, or others of the same columns. `rows` says which part of the
     # data this process reads, and from which step on.
-    input: Annotated[OptionalDottedPath, OwnCode()] = ""
+    input: Annotated[OptionalDottedPath, OwnCode(called_with=("batches", "rows"))] = ""
     heads: tuple[HeadConfig, ...] = ()  # empty: the level's own head
     sharing: Sharing = Sharing.TRUNK
     batch_size: PositiveInt = 1024  # rows a replica takes at once

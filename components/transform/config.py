@@ -16,7 +16,7 @@ class TransformConfig(ConfigNode):
 
     # Dotted path of a function from features by name, [..., size] float32, to one vector
     # [..., any size] of each row; empty: concatenated and L2-normalised.
-    function: Annotated[OptionalDottedPath, OwnCode()] = ""
+    function: Annotated[OptionalDottedPath, OwnCode(called_with=("features",))] = ""
     # Transform of all examples, which Trainer then reads, in a pass over the data on Beam. At video
     # level alone: frames would take half a megabyte a video.
     materialize: bool = False

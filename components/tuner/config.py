@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from yt8m.components.trainer.config import SteeringMetric, TrainerConfig
-from yt8m.schemas.code_digest import module_of
 from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.limits import PositiveInt, at_least, not_empty
 from yt8m.schemas.metric_names import GAP
@@ -79,13 +78,13 @@ SearchConfig = RandomSearchConfig | HyperbandConfig
 
 
 def _searched_code(space: Mapping[str, RangeConfig]) -> tuple[str, ...]:
-    """The modules that trials may take a network from, one of which the Trainer then takes."""
+    """The networks that trials may take, one of which the Trainer then takes."""
     values = [value for path in _CODE if path in space for value in space[path].extremes]
-    return tuple(module_of(str(value)) for value in values if value)
+    return tuple(str(value) for value in values if value)
 
 
 def _trial_code(trial: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(module_of(str(trial[path])) for path in _CODE if trial.get(path))
+    return tuple(str(trial[path]) for path in _CODE if trial.get(path))
 
 
 @dataclass(frozen=True, kw_only=True)

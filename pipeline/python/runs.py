@@ -31,7 +31,7 @@ from yt8m.pipeline.results.comparison import compare as compare_results
 from yt8m.pipeline.results.comparison_views import as_section, as_text
 from yt8m.pipeline.results.model_results import ModelResults, executions_of, results_of_run
 from yt8m.pipeline.run_record import display_status, list_runs, read_record
-from yt8m.pipeline.workspace import Layout
+from yt8m.pipeline.workspace import Layout, layout_of
 from yt8m.schemas.config_layers import overrides_of
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import EXIT_DONE, EXIT_HELD_BACK, EXIT_USER, UserError, Yt8mError
@@ -103,9 +103,7 @@ def _follow(command: Sequence[str]) -> tuple[str, int]:
 
 def runs(root: str | Path) -> Runs:
     """The runs of a root, the newest first."""
-    layout = Layout(Path(root).absolute())
-    if not layout.runs.is_dir():
-        raise UserError(f"{layout.root}: no run was started there; give the root of a run")
+    layout = layout_of(root)
     return Runs(layout, [Run(layout, record) for record in list_runs(layout)])
 
 

@@ -7,8 +7,7 @@ into a registry of the sweep's own. What has run is found again by its run key.
 from __future__ import annotations
 
 import dataclasses
-import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,45 +15,12 @@ from yt8m.components.artifacts.run_record import RunRecord
 from yt8m.components.baseline.config import BaselineChoice
 from yt8m.pipeline.cache_keys import resolve_external_inputs
 from yt8m.pipeline.config import PipelineConfig
+from yt8m.pipeline.retraining.points import Point
 from yt8m.pipeline.run_record import read_run_records
 from yt8m.pipeline.workspace import Layout
-from yt8m.schemas.errors import UserError, Yt8mError
+from yt8m.schemas.errors import Yt8mError
 
 MODELS = "models"  # below the root
-_OPEN, _CLOSE = "[{", "]}"
-
-Point = Mapping[str, str]  # one combination: the values as text, by dotted path
-
-
-def points_of(settings: Sequence[str]) -> tuple[list[str], list[Point]]:
-    """The settings of one value, and every combination of the others'."""
-    fixed, swept = [], {}
-    for setting in settings:
-        path, _, text = setting.partition("=")
-        values = _values(text)
-        if len(values) > 1:
-            swept[path] = values
-        else:
-            fixed.append(setting)
-    if not swept:
-        raise UserError(
-            "nothing to sweep over: give several values to a setting, such as "
-            "--set trainer.optimizer.learning_rate=0.001,0.003"
-        )
-    combinations = itertools.product(*swept.values())
-    return fixed, [dict(zip(swept, values, strict=True)) for values in combinations]
-
-
-def _values(text: str) -> list[str]:
-    """Split at the commas that are in no list or mapping."""
-    values, depth = [""], 0
-    for letter in text:
-        depth += (letter in _OPEN) - (letter in _CLOSE)
-        if letter == "," and not depth:
-            values.append("")
-        else:
-            values[-1] += letter
-    return [value.strip() for value in values]
 
 
 def prepared(config: PipelineConfig) -> PipelineConfig:

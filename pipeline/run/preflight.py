@@ -207,10 +207,8 @@ def _classes(record: Record) -> Iterable[Any]:
 
 
 def _own_code(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
-    """Whether the user's own modules are there, without importing them."""
-    for where, module in config.own_modules:
-        if problem := missing_module(module):
-            yield f"{where}: {problem}"
+    """Whether the user's own code is there, without importing it."""
+    yield from config.own_code_problems()
 
 
 def _notify(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from yt8m.cli.arguments.runs import CompareArguments
-from yt8m.cli.selection import layout_of, record_named
 from yt8m.components import storage
 from yt8m.components.artifacts.run_record import FILE_NAME
 from yt8m.components.console.console import Console
@@ -13,6 +12,8 @@ from yt8m.components.registry.versions import require_version
 from yt8m.pipeline.results.comparison import compare
 from yt8m.pipeline.results.comparison_views import as_page, as_text
 from yt8m.pipeline.results.model_results import ModelResults, results_of_run, results_of_version
+from yt8m.pipeline.run_record import record_named
+from yt8m.pipeline.workspace import layout_of
 from yt8m.schemas.errors import UserError
 
 

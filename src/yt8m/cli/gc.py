@@ -6,13 +6,12 @@ import time
 from typing import Any
 
 from yt8m.cli.arguments.runs import GcArguments
-from yt8m.cli.selection import layout_of
 from yt8m.components.console.console import Console
 from yt8m.pipeline.config import RetentionConfig
 from yt8m.pipeline.results.model_results import lineage_of
 from yt8m.pipeline.run.garbage_collection import find_waste, remove
 from yt8m.pipeline.run_record import read_run_records
-from yt8m.pipeline.workspace import run_lock
+from yt8m.pipeline.workspace import layout_of, run_lock
 from yt8m.schemas.config_tree import from_dict
 
 _NOTHING = "nothing to remove: each run is new enough, the newest, or has its model in the registry"

@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from yt8m.cli.arguments.runs import HistoryArguments
-from yt8m.cli.selection import layout_of
 from yt8m.components.artifacts.run_record import RunRecord
 from yt8m.components.console.console import Console
 from yt8m.components.metrics.catalogue import info_of
 from yt8m.pipeline.results.model_results import lineage_of
 from yt8m.pipeline.run_record import display_status, list_runs
-from yt8m.pipeline.workspace import Layout
+from yt8m.pipeline.workspace import Layout, layout_of
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.metric_names import GAP
 from yt8m.schemas.plain_text import csv_cell

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from yt8m.cli.arguments.kubeflow import CompileArguments
-from yt8m.cli.selection import config_of
 from yt8m.components.console.console import Console
 from yt8m.kubeflow.config import load_platform
 from yt8m.kubeflow.spec.compile import Target, compile_config, write_spec
@@ -13,7 +12,7 @@ from yt8m.kubeflow.spec_file import Spec
 
 
 def run(args: CompileArguments, console: Console) -> None:
-    config = config_of(args)
+    config = args.load()
     platform = load_platform(args.platform)
 
     image = args.image or platform.image

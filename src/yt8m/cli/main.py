@@ -72,6 +72,7 @@ def _run(argv: Sequence[str]) -> int | None:
     arguments = parse(words, rest)
     if isinstance(arguments, HelpArguments):
         return _run([*arguments.command, "--help"])
+    arguments.check()
     with contextlib.ExitStack() as around:
         if arguments.LOADS_TENSORFLOW:  # from before it is imported
             around.enter_context(own_temporary_directory())

@@ -6,9 +6,10 @@ import webbrowser
 from pathlib import Path
 
 from yt8m.cli.arguments.runs import ReportArguments
-from yt8m.cli.selection import layout_of, record_named
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.console.console import Console
+from yt8m.pipeline.run_record import record_named
+from yt8m.pipeline.workspace import layout_of
 from yt8m.schemas.errors import UserError, Yt8mError
 
 

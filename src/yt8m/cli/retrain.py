@@ -10,7 +10,6 @@ from typing import Any
 
 from yt8m.cli.arguments.options import words_of
 from yt8m.cli.arguments.runs import RetrainArguments
-from yt8m.cli.selection import config_of
 from yt8m.components.console.console import Console
 from yt8m.components.console.quiet import quiet_tensorflow
 from yt8m.pipeline.config import PipelineConfig
@@ -57,7 +56,7 @@ def run(args: RetrainArguments, console: Console) -> int:
 
 def _counted(args: RetrainArguments, console: Console) -> int:
     """The exit code of one retraining, which counts unless a schedule counts it."""
-    config = with_absolute_paths(config_of(args))
+    config = with_absolute_paths(args.load())
     layout = Layout(Path(config.root))
     if is_scheduled(layout):
         return _run_once(args, console)
@@ -83,7 +82,7 @@ def _counted(args: RetrainArguments, console: Console) -> int:
 
 
 def _run_once(args: RetrainArguments, console: Console) -> int:
-    config = retraining_config(with_absolute_paths(config_of(args)))
+    config = retraining_config(with_absolute_paths(args.load()))
     try:
         news = find_new_data(config)
     except UserError:
@@ -128,7 +127,7 @@ def _check_service(config: PipelineConfig, console: Console, *, hook: bool) -> d
 
 def _run_forever(args: RetrainArguments, expression: str, console: Console) -> int:
     """What is wrong is found now, not at three in the night."""
-    config = with_absolute_paths(config_of(args))
+    config = with_absolute_paths(args.load())
     zone = config.retrain.timezone
     cron = parse_cron(expression, zone=zone, cluster_zone=zone)  # this process counts in any zone
     preflight(retraining_config(config), os.environ)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from yt8m.cli.arguments.runs import RunArguments
-from yt8m.cli.selection import config_of
 from yt8m.components.console.console import Console
 from yt8m.pipeline.run import runner
 from yt8m.pipeline.run.finish import finish_run
@@ -11,7 +10,7 @@ from yt8m.pipeline.run.progress import TIMINGS, timings
 
 
 def run(args: RunArguments, console: Console) -> int:
-    config = config_of(args)
+    config = args.load()
     options = runner.RunOptions(engine=args.runner, wait_s=args.wait)
     result = runner.run(config, options, console)
     if args.timings and (rows := timings(result.record)):

@@ -10,15 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from yt8m.cli.arguments.runs import StatusArguments
-from yt8m.cli.selection import layout_of, record_named
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
 from yt8m.components.console.console import Console
 from yt8m.components.console.listener import is_gone
 from yt8m.pipeline.lineage import ExecutionFacts
 from yt8m.pipeline.results.model_results import executions_of
 from yt8m.pipeline.run.retrain_status import is_scheduled, read_status
-from yt8m.pipeline.run_record import display_status
-from yt8m.pipeline.workspace import Layout
+from yt8m.pipeline.run_record import display_status, record_named
+from yt8m.pipeline.workspace import Layout, layout_of
 from yt8m.schemas.config_tree import to_dict
 
 _COLUMNS = ("component", "state", "execution", "time", "CPU", "peak", "key metric")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from yt8m.cli.arguments.runs import SweepArguments
-from yt8m.cli.selection import config_of
 from yt8m.components.artifacts.estimate import Estimate, estimate_columns
 from yt8m.components.console.console import Console
 from yt8m.pipeline.python.runs import run as run_pipeline
 from yt8m.pipeline.results.model_results import results_of_run
-from yt8m.pipeline.retraining.sweep import Trial, points_of, prepared, sweep
+from yt8m.pipeline.retraining.sweep import Trial, prepared, sweep
 from yt8m.pipeline.run.runner import with_absolute_paths
 from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import EXIT_DONE, EXIT_FAILED
@@ -21,12 +19,7 @@ from yt8m.schemas.metric_names import GAP
 
 
 def run(args: SweepArguments, console: Console) -> int:
-    fixed, points = points_of(args.set)
-    configs = []
-    for point in points:  # all are read before the first is run: a wrong value is found now
-        settings = [*fixed, *(f"{path}={value}" for path, value in point.items())]
-        config = config_of(replace(args, set=tuple(settings)))
-        configs.append((point, with_absolute_paths(prepared(config))))
+    configs = [(point, with_absolute_paths(prepared(config))) for point, config in args.configs()]
     layout = Layout(Path(configs[0][1].root))
     found: list[tuple[Trial, Mapping[str, Estimate]]] = []
     for trial in sweep(

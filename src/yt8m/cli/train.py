@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from yt8m.cli.arguments.runs import TrainArguments
-from yt8m.cli.selection import config_of
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import FILE_NAME, Manifest
 from yt8m.components.artifacts.record_index import FILE_NAME as INDEX_FILE
@@ -51,8 +50,6 @@ def run(args: TrainArguments, console: Console) -> int | None:
         if not console.quiet:
             # Before standard error is filtered, so that what is logged is written above the bar.
             logging.basicConfig(level=logging.INFO, format="%(message)s")
-    else:
-        check_processes(args.processes)
     with own_temporary_directory() as temporary, quiet_tensorflow(but_errors=not alone):
         config = _config(args)
         out = Path(args.out).absolute()
@@ -97,7 +94,7 @@ def _config(args: TrainArguments) -> PipelineConfig:
     values = _records(args.data)
     if args.validation:
         values["data.splits.eval"] = [storage.absolute(args.validation)]
-    config = config_of(dataclasses.replace(args, set=(*args.set, *overrides_of(values))))
+    config = dataclasses.replace(args, set=(*args.set, *overrides_of(values))).load()
     if args.processes is not None:
         check_processes(args.processes, waiting=config.trainer.waits_for_evaluations)
     return replaced(config, FilePath, storage.absolute)

@@ -1,7 +1,6 @@
 """Whatever a page shows can be typed: options exist, values are right, pages are reachable."""
 
 import ast
-import dataclasses
 import importlib
 import itertools
 import re
@@ -11,12 +10,10 @@ import yaml
 from docs_blocks import PAGES, ROOT, SHELL, Block, blocks
 
 from yt8m.cli.main import find, parse
-from yt8m.cli.selection import config_of
 from yt8m.components.evaluator.thresholds import check_gate
 from yt8m.kubeflow.config import load_platform
 from yt8m.kubeflow.server.connection import load_connection
 from yt8m.pipeline.presets import load_config
-from yt8m.pipeline.retraining.sweep import points_of
 
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 _SEPARATORS = ("|", ">", ">>", "&", "&&", "||", ";")
@@ -40,11 +37,8 @@ def test_every_shown_command_is_understood_and_its_configuration_is_right(block:
             preset = getattr(args, "config", None)
             if preset is None or preset.endswith(".yaml"):  # a file that the page tells to write
                 continue
-            if command == "sweep":  # one of its combinations stands for all
-                fixed, (*_, point) = points_of(args.set)
-                point_settings = [f"{path}={value}" for path, value in point.items()]
-                args = dataclasses.replace(args, set=(*fixed, *point_settings))
-            config = config_of(args)
+            # Of a sweep one of its combinations stands for all.
+            config = args.configs()[-1][1] if command == "sweep" else args.load()
             if command in SHIPPING:
                 assert check_gate(config.gate, config.evaluator) == []
         if words[0] == "make":

@@ -8,7 +8,6 @@ import yaml
 from docs_blocks import PAGES, SHELL, blocks
 
 from yt8m.cli.main import find, parse
-from yt8m.cli.selection import config_of
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.evaluation import Evaluation, SliceMetrics
 from yt8m.components.evaluator.config import GateConfig
@@ -84,7 +83,7 @@ def test_a_shown_run_holds_a_worse_model_back(words):
     args = parse(*command)
     if args.config.endswith(".yaml"):  # a file that the page shows
         return
-    assert_held_back_by_its_change(config_of(args).gate)
+    assert_held_back_by_its_change(args.load().gate)
 
 
 @pytest.mark.parametrize("preset", list_presets(), ids=lambda preset: preset.name)

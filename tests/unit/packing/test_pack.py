@@ -164,6 +164,7 @@ def test_what_is_wrong_is_named_and_nothing_is_left(tmp_path, arrays, words, why
 def test_files_that_cannot_be_read_are_named(tmp_path, capsys):
     (tmp_path / "in.npz").write_bytes(b"no")
     (tmp_path / "in.parquet").write_bytes(b"no")
+    (tmp_path / "in.csv").write_bytes(b"no")
     codes = [
         pack("video", tmp_path / name, tmp_path / "out")
         for name in ("in.npz", "in.parquet", "in.csv", "none.npz", "none.parquet")

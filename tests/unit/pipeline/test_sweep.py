@@ -8,7 +8,8 @@ from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.pipeline.cache_keys import ExternalInputs
 from yt8m.pipeline.presets import load_config
 from yt8m.pipeline.retraining import sweep as module
-from yt8m.pipeline.retraining.sweep import points_of, prepared, sweep
+from yt8m.pipeline.retraining.points import points_of
+from yt8m.pipeline.retraining.sweep import prepared, sweep
 from yt8m.pipeline.run_record import write_record
 from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import UserError, Yt8mError

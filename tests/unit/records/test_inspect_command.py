@@ -108,4 +108,4 @@ def test_wrong_vocabulary_is_the_users_mistake(data, capsys):
     assert run(["data", "inspect", str(data), "--vocabulary", str(data / "dataset.json")]) == 2
     assert "dataset.json, line 1: no column Index" in capsys.readouterr().err
     assert run(["data", "inspect", str(data), "--vocabulary", "/nowhere.csv"]) == 2
-    assert "/nowhere.csv: cannot be read" in capsys.readouterr().err
+    assert "/nowhere.csv: no such file" in capsys.readouterr().err

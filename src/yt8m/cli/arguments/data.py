@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from yt8m.cli.arguments.options import Arguments, Written, positional
-from yt8m.cli.arguments.shared import Count, Directory, File
+from yt8m.cli.arguments.paths import missing, missing_records
+from yt8m.cli.arguments.shared import Count, InputFile, OutputDirectory
 from yt8m.components.extras.published.plan import MIRRORS, SERVER, VERSIONS
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import NUM_CLASSES, QUANTISED_MAX, QUANTISED_MIN, Level
@@ -63,7 +64,7 @@ class GenerateArguments(Arguments):
     """
 
     level: Level  # kind of record
-    out: Directory  # a new directory
+    out: OutputDirectory  # a new directory
     train: Number  # training records
     eval: Number  # validate* records
     test: Number = 0  # test* records
@@ -97,7 +98,7 @@ class DownloadArguments(Arguments):
     version: Annotated[int, Written(choices=VERSIONS)] = 2  # version of the dataset
     level: Literal[Level.VIDEO, Level.FRAME]  # level of the records
     split: Split  # the part of the dataset
-    out: Directory  # a folder on this machine
+    out: OutputDirectory  # a folder on this machine
     # part X of Y of the files (default: 1/1)
     shard: Annotated[tuple[int, int], Written("X/Y", parse=_part)] = (1, 1)
     mirror: Annotated[str, Written(choices=MIRRORS)] = MIRRORS[0]  # region of the server
@@ -130,8 +131,8 @@ class PackArguments(Arguments):
     """
 
     level: Level  # kind of record
-    input: Annotated[str, Written("FILE|DIR")]  # the features
-    out: Directory  # where the shards go
+    input: Annotated[str, Written("FILE|DIR", problem=missing)]  # the features
+    out: OutputDirectory  # where the shards go
     split: Split  # the beginning of the shards' names
     shards: Count = 1  # files
     # a feature of zeros to add, e.g. audio=128 for a model of rgb and audio; may be repeated
@@ -173,6 +174,8 @@ class InspectArguments(Arguments):
       yt8m data inspect data --json
     """
 
-    patterns: Annotated[tuple[str, ...], positional("PATTERN")]  # files, or a directory
-    vocabulary: File | None = None  # vocabulary.csv, which names the classes
+    patterns: Annotated[
+        tuple[str, ...], positional("PATTERN", missing_records)
+    ]  # files, or a directory
+    vocabulary: InputFile | None = None  # vocabulary.csv, which names the classes
     top: Number = 10  # classes to list

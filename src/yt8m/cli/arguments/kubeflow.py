@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from yt8m.cli.arguments.options import Arguments, Written
-from yt8m.cli.arguments.shared import File, Name, NamedConfigArguments
+from yt8m.cli.arguments.shared import File, InputFile, Name, NamedConfigArguments, OutputFile
 
 Account = Annotated[str, Written("ACCOUNT")]
 Uri = Annotated[str, Written("URI")]
@@ -86,8 +86,8 @@ class CompileArguments(NamedConfigArguments):
 
     image: str = ""  # container image, pinned by tag or digest
     root: Uri  # where artifacts go: s3:// gs:// minio://
-    out: str = "pipeline.yaml"  # file to write
-    platform: File = ""  # a file that says what the pods get
+    out: OutputFile = "pipeline.yaml"  # file to write
+    platform: InputFile = ""  # a file that says what the pods get
     one_document: bool = False  # leave the platform's document out, as Vertex AI's client needs it
     dry_run: bool = False  # compile and check, write nothing
 

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from yt8m.cli.arguments.options import Arguments, Written, positional
+from yt8m.cli.arguments.paths import missing
 from yt8m.cli.arguments.shared import (
     Count,
-    Directory,
-    File,
+    InputFile,
     Model,
     Name,
+    OutputDirectory,
+    OutputFile,
     Pattern,
     Records,
     RegistryArguments,
@@ -21,7 +23,7 @@ from yt8m.cli.arguments.shared import (
 from yt8m.schemas.features import Level
 from yt8m.schemas.limits import NonNegativeInt
 
-Key = Annotated[str, Written("FILE")]
+Key = InputFile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +110,7 @@ class ModelsShadowArguments(ScoringArguments, RegistryArguments):
       yt8m models shadow /srv/models/4 --push /srv/models --data 'logged/*.tfrecord' --json
     """
 
-    model: Annotated[str, positional("DIR")]  # the candidate, a SavedModel
+    model: Annotated[str, positional("DIR", missing)]  # the candidate, a SavedModel
     shown: Count = 10  # rows and classes that are shown
 
 
@@ -191,7 +193,7 @@ class ModelsExtendArguments(Arguments):
 
     model: Model  # an export or a push directory
     data: Records  # the records: a directory, or files, e.g. 'new/videos*'
-    out: Directory  # the SavedModel to write
+    out: OutputDirectory  # the SavedModel to write
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,7 +218,7 @@ class ModelsManifestArguments(RegistryArguments):
     serving_version: Annotated[str, Written("TAG")] = ""  # tag of TensorFlow Serving's image
     # replicas that stay without requests; 0 scales to none
     min_replicas: Annotated[NonNegativeInt, Written("N")] = 1
-    out: File = ""  # the file to write, instead of printing it
+    out: OutputFile = ""  # the file to write, instead of printing it
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from yt8m.schemas.config_docs import comments
 from yt8m.schemas.config_tree import type_hints
+from yt8m.schemas.errors import UserError
 from yt8m.schemas.limits import Limit
 
 _CONFIG = "config"  # the argument that names the configuration of which others set values
@@ -34,6 +35,8 @@ class Written:
     is_positional: bool = False
     is_list: bool = False  # `--models A B`, not `--set A --set B`
     option: str = ""  # name of the option, where it is not the field's
+    # Says why a text of the right form is no use here, e.g. a file that is missing; "" where it is.
+    problem: Callable[[str], str] | None = None
 
 
 @dataclass(frozen=True)
@@ -43,8 +46,8 @@ class Sets:
     path: str
 
 
-def positional(metavar: str) -> Written:
-    return Written(metavar, is_positional=True)
+def positional(metavar: str, problem: Callable[[str], str] | None = None) -> Written:
+    return Written(metavar, is_positional=True, problem=problem)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +60,18 @@ class Arguments:
     quiet: bool = False  # print only errors and the result
     json: bool = False  # print the result as one JSON object
     debug: bool = False  # print a traceback with every error
+
+    def check(self) -> None:
+        """Raise UserError for values that are no use, before the command's module is loaded."""
+        problems = [
+            f"{'' if option.written.is_positional else option.flag + ' '}{text}: {problem}"
+            for option in _options(type(self))
+            if (problem_of := option.written.problem) and (value := getattr(self, option.name))
+            for text in (value if option.is_several else (value,))
+            if (problem := problem_of(text))
+        ]
+        if problems:
+            raise UserError("\n".join(problems))
 
 
 _A = TypeVar("_A", bound=Arguments)

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Annotated
 
 from yt8m.cli.arguments.options import Arguments, Sets, Written, positional
+from yt8m.cli.arguments.paths import missing_file
 from yt8m.cli.arguments.shared import (
     ConfigArguments,
     Directory,
-    File,
+    InputDirectory,
     Name,
     OneRunArguments,
+    OutputDirectory,
+    OutputFile,
     Pattern,
     Patterns,
     PipelineArguments,
     PushingArguments,
     RootArguments,
+    require_own_code,
 )
-from yt8m.pipeline.config import EngineName
+from yt8m.components.trainer.tf_config import check_processes
+from yt8m.pipeline.config import EngineName, PipelineConfig
+from yt8m.pipeline.retraining.points import Point, points_of
 from yt8m.schemas.errors import UserError
 
 
@@ -105,6 +112,19 @@ class SweepArguments(PipelineArguments):
       yt8m sweep my.yaml --root sweep --set trainer.seed=1,2 --set trainer.model.width=256,512
     """
 
+    def configs(self) -> list[tuple[Point, PipelineConfig]]:
+        """Each combination of the swept values, with its configuration."""
+        fixed, points = points_of(self.set)
+        return [
+            (point, dataclasses.replace(self, set=(*fixed, *settings)).load())
+            for point in points
+            if (settings := [f"{path}={value}" for path, value in point.items()])
+        ]
+
+    def check(self) -> None:
+        Arguments.check(self)
+        require_own_code(self.configs()[0][1])
+
 
 @dataclass(frozen=True, kw_only=True)
 class HistoryArguments(RootArguments):
@@ -170,10 +190,10 @@ class CompareArguments(Arguments):
 
     a: Annotated[str, positional("A")]  # a run or a version, the one to compare with
     b: Annotated[str, positional("B")]  # another of the same kind
-    root: Directory | None = None  # the root of the runs, as given to `yt8m run`
+    root: InputDirectory | None = None  # the root of the runs, as given to `yt8m run`
     push: Directory | None = None  # the registry of the versions
     support: Annotated[int, Written("N")] = 10  # videos that a class must have
-    html: File | None = None  # a page to write, with plots and all classes
+    html: OutputFile | None = None  # a page to write, with plots and all classes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,10 +251,20 @@ class TrainArguments(ConfigArguments):
     data: Patterns
     # shards to validate on; default: the configured ones beside the training shards
     validation: Pattern | None = None
-    out: Directory  # where model, logs and checkpoints go
+    out: OutputDirectory  # where model, logs and checkpoints go
     # a local cluster, e.g. chief=1,worker=2,ps=1,evaluator=1
     processes: Annotated[str | None, Written("ROLE=N,...")] = None
     # names of the classes
-    vocabulary: Annotated[str | None, Written("CSV"), Sets("evaluator.vocabulary")] = None
+    vocabulary: Annotated[
+        str | None, Written("CSV", problem=missing_file), Sets("evaluator.vocabulary")
+    ] = None
     # an export or a checkpoint to take weights from
     warm_start: Annotated[Directory | None, Sets("trainer.warm_start")] = None
+
+    def __post_init__(self) -> None:
+        if self.processes is not None:
+            check_processes(self.processes)
+
+    def check(self) -> None:
+        super().check()
+        require_own_code(self.load())

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from yt8m.cli.arguments.options import Arguments, Written, positional
+from yt8m.cli.arguments.paths import missing, missing_file, missing_records, unwritable
 from yt8m.cli.arguments.shared import (
     BeamArguments,
     Count,
-    Directory,
-    File,
+    InputFile,
     Model,
+    OutputDirectory,
+    OutputFile,
     Pattern,
     Patterns,
     ScoringArguments,
@@ -54,10 +56,11 @@ class EvaluateArguments(SegmentArguments, ScoringArguments):
       yt8m evaluate --model push/4 --baseline push/3 --data 'data/validate*.tfrecord' --json
     """
 
-    model: Directory  # a SavedModel
-    baseline: Directory | None = None  # a SavedModel to compare with
+    model: Annotated[str, Written("DIR", problem=missing)]  # a SavedModel
+    # a SavedModel to compare with
+    baseline: Annotated[str | None, Written("DIR", problem=missing)] = None
     # write metrics, pace and histograms of each batch there, for TensorBoard
-    log_dir: Directory | None = None
+    log_dir: OutputDirectory | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +93,7 @@ class PredictArguments(SegmentArguments, BeamArguments):
 
     model: Model  # a SavedModel or a push directory
     data: Patterns  # TFRecord files, e.g. 'test*.tfrecord'; may be repeated
-    out: File  # the file to write, here or in an object store
+    out: OutputFile  # the file to write, here or in an object store
     format: Format  # form of the file
     # classes of each row (default: 20; all with format segment)
     top_k: Count | None = None
@@ -124,11 +127,11 @@ class ScoreArguments(Arguments):
 
     LOADS_TENSORFLOW: ClassVar[bool] = True
 
-    submission: File  # the competition's file, here or in an object store
+    submission: InputFile  # the competition's file, here or in an object store
     data: Patterns  # labelled records, e.g. 'validate*'; may be repeated
     top_n: Count = MAX_SEGMENTS  # segments of each class that count
     # a file to keep the labels in: written the first time, read from then on
-    label_cache: File | None = None
+    label_cache: OutputFile | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,8 +146,9 @@ class ConvertArguments(Arguments):
       yt8m convert --predictions 'results/prediction.results-*' --out submission.csv
     """
 
-    predictions: Annotated[tuple[str, ...], Written("PATTERN")]  # files; may be repeated
-    out: File  # the file to write, VideoId,LabelConfidencePairs
+    # files; may be repeated
+    predictions: Annotated[tuple[str, ...], Written("PATTERN", problem=missing_records)]
+    out: OutputFile  # the file to write, VideoId,LabelConfidencePairs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,12 +169,13 @@ class EnsembleArguments(Arguments):
     LOADS_TENSORFLOW: ClassVar[bool] = True
 
     # SavedModels, or push directories, whose version in service is taken
-    models: Annotated[tuple[str, ...], Written("DIR|REGISTRY", is_list=True)]
-    out: Directory  # the ensemble's SavedModel
+    models: Annotated[tuple[str, ...], Written("DIR|REGISTRY", is_list=True, problem=missing)]
+    out: OutputDirectory  # the ensemble's SavedModel
     # weights of the members, in their order
     weights: Annotated[str, Written(f"{EQUAL}|{FIT}|W,W,...")] = EQUAL
     data: Pattern | None = None  # labelled records, for --weights fit
-    vocabulary: Annotated[str | None, Written("CSV")] = None  # names of the classes
+    # names of the classes
+    vocabulary: Annotated[str | None, Written("CSV", problem=missing_file)] = None
 
     def __post_init__(self) -> None:
         if self.weights == FIT and not self.data:
@@ -218,7 +223,7 @@ class ExportArguments(Arguments):
     model: Model  # an export or a push directory
     format: Literal["mediapipe", "tgz"]  # the form of it
     # the SavedModel's directory, or the file, to write
-    out: Annotated[str, Written("DIR|FILE")]
+    out: Annotated[str, Written("DIR|FILE", problem=unwritable)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,6 +240,6 @@ class MetricsArguments(Arguments):
       yt8m metrics predictions.npz --top-k 5 --json
     """
 
-    file: Annotated[str, positional("FILE.npz")]  # the file with both arrays
+    file: Annotated[str, positional("FILE.npz", missing_file)]  # the file with both arrays
     top_k: Count = 20  # classes of each video that count
     top_n: Count | None = None  # predictions of each class that count in MAP (default: all)

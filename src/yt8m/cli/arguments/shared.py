@@ -5,19 +5,34 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from yt8m.cli.arguments.options import Arguments, Sets, Written, positional
-from yt8m.pipeline.config import BeamRunner
-from yt8m.schemas.limits import NonNegativeInt, PositiveInt
+from yt8m.cli.arguments import paths
+from yt8m.cli.arguments.options import Arguments, Sets, Written, positional, settings_of
+from yt8m.pipeline.config import BeamRunner, PipelineConfig
+from yt8m.pipeline.presets import load_config
+from yt8m.pipeline.run_record import record_named
+from yt8m.pipeline.workspace import layout_of
+from yt8m.schemas.config_layers import has_closed_brackets, overrides_of
+from yt8m.schemas.errors import ConfigError
+from yt8m.schemas.limits import Limit, NonNegativeInt, PositiveInt
 
 DEFAULT_CONFIG = "smoke"
 
-Directory = Annotated[str, Written("DIR")]
-File = Annotated[str, Written("FILE")]
+# What is read must be there; what is written must be writable.
+InputDirectory = Annotated[str, Written("DIR", problem=paths.missing_directory)]
+InputFile = Annotated[str, Written("FILE", problem=paths.missing_file)]
+OutputDirectory = Annotated[str, Written("DIR", problem=paths.unwritable_directory)]
+OutputFile = Annotated[str, Written("FILE", problem=paths.unwritable_file)]
+Directory = Annotated[str, Written("DIR", problem=paths.not_a_directory)]  # read or written
+File = Annotated[str, Written("FILE")]  # likewise
+# The shell splits what is not quoted, and a value is a part of what was meant.
+Setting = Annotated[
+    str, Limit("with each bracket closed; quote it: --set 'a.b=[1, 2]'", has_closed_brackets)
+]
 Name = Annotated[str, Written("NAME")]
-Pattern = Annotated[str, Written("PATTERN")]
-Records = Annotated[str, Written("DIR|PATTERN")]
-Patterns = Annotated[tuple[str, ...], Written("DIR|PATTERN")]
-Model = Annotated[str, Written("DIR|REGISTRY")]
+Pattern = Annotated[str, Written("PATTERN", problem=paths.missing_records)]
+Records = Annotated[str, Written("DIR|PATTERN", problem=paths.missing_records)]
+Patterns = Annotated[tuple[str, ...], Written("DIR|PATTERN", problem=paths.missing_records)]
+Model = Annotated[str, Written("DIR|REGISTRY", problem=paths.missing)]
 Count = Annotated[PositiveInt, Written("N")]
 VersionNumber = Annotated[int, positional("V")]
 
@@ -30,7 +45,22 @@ class NamedConfigArguments(Arguments):
     # another one on top of it, e.g. a file of your site's paths; may be repeated
     layers: Annotated[tuple[str, ...], Written("PRESET|FILE", option="config")] = ()
     # any value of the configuration, e.g. trainer.max_steps=200; may be repeated
-    set: Annotated[tuple[str, ...], Written("PATH=VALUE")] = ()
+    set: Annotated[tuple[Setting, ...], Written("PATH=VALUE")] = ()
+
+    def load(self) -> PipelineConfig:
+        """The configuration that the arguments mean; an option of its own is above --set."""
+        settings = [*self.set, *overrides_of(settings_of(self))]
+        return load_config([self.config, *self.layers], settings)
+
+    def check(self) -> None:
+        super().check()
+        self.load()
+
+
+def require_own_code(config: PipelineConfig) -> None:
+    """Raise ConfigError where the configuration names code of the user's that is not there."""
+    if problems := config.own_code_problems():
+        raise ConfigError(problems)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +87,10 @@ class PipelineArguments(BeamArguments, ConfigArguments):
     data: Annotated[Directory | None, Sets("data.root")] = None  # the records
     root: Annotated[Directory | None, Sets("root")] = None  # artifacts, metadata, logs
 
+    def check(self) -> None:
+        super().check()
+        require_own_code(self.load())
+
 
 @dataclass(frozen=True, kw_only=True)
 class PushingArguments(PipelineArguments):
@@ -69,7 +103,11 @@ class PushingArguments(PipelineArguments):
 class RootArguments(Arguments):
     """A root that runs were made on."""
 
-    root: Directory  # the root of the runs, as given to `yt8m run`
+    root: InputDirectory  # the root of the runs, as given to `yt8m run`
+
+    def check(self) -> None:
+        super().check()
+        layout_of(self.root)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +115,10 @@ class OneRunArguments(RootArguments):
     """One run of a root."""
 
     run: Annotated[str, positional("RUN")] = ""  # id of the run; default: the newest
+
+    def check(self) -> None:
+        super().check()
+        record_named(layout_of(self.root), self.run)
 
 
 @dataclass(frozen=True, kw_only=True)
