@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
+import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from yt8m.components.console.progress import Progress
 from yt8m.schemas.plain_text import plain
+
+_NARROWEST = 16  # characters of a column that is wrapped
 
 
 class Console:
@@ -57,10 +62,50 @@ class Console:
         print(f"{stamp}{plain(message)}", file=sys.stderr, flush=True)
 
 
-def text_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Columns as wide as their longest cell."""
+def text_table(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], width: int | None = None
+) -> str:
+    """Columns as wide as their longest cell, as far as `width` goes (default: the terminal's).
+
+    Where they are wider, the widest column is wrapped. Where that is not enough, each row becomes
+    a block with a line for each cell.
+    """
     texts = [[str(cell) for cell in row] for row in [columns, *rows]]
     widths = [max(len(row[i]) for row in texts) for i in range(len(columns))]
-    lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) for row in texts]
-    lines.insert(1, "  ".join("-" * width for width in widths))
-    return "\n".join(line.rstrip() for line in lines)
+    excess = sum(widths) + 2 * len(widths) - 2 - (width or _terminal_width())
+    groups = [[row] for row in texts]  # the lines of each row
+    if excess > 0:
+        widest = widths.index(max(widths))
+        widths[widest] -= int(excess)
+        if widths[widest] < _NARROWEST:
+            return _blocks(texts[0], texts[1:])
+        groups = [_wrapped(row, widest, widths[widest]) for row in texts]
+    groups.insert(1, [["-" * width for width in widths]])
+    lines = [line for group in groups for line in group]
+    padded = ([cell.ljust(w) for cell, w in zip(line, widths, strict=True)] for line in lines)
+    return "\n".join("  ".join(line).rstrip() for line in padded)
+
+
+def _terminal_width() -> float:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else math.inf
+
+
+def _wrapped(row: Sequence[str], column: int, width: int) -> list[list[str]]:
+    """The lines of a row, one of whose cells is wrapped."""
+    parts = textwrap.wrap(row[column], width, break_on_hyphens=False) or [""]
+    lines = [[""] * len(row) for _ in parts]
+    lines[0] = list(row)
+    for line, part in zip(lines, parts, strict=True):
+        line[column] = part
+    return lines
+
+
+def _blocks(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    width = max(map(len, columns))
+    blocks = [
+        "\n".join(
+            f"{name:<{width}}  {cell}".rstrip() for name, cell in zip(columns, row, strict=True)
+        )
+        for row in rows
+    ]
+    return "\n\n".join(blocks)

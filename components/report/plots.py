@@ -27,6 +27,7 @@ _TRAINING = {
     **{metric.name: metric.title for metric in METRICS if metric.name != LOSS},
     "examples_per_s": "Examples per second",
 }
+_NOT_OF_BATCH = ("learning_rate", "examples_per_s")
 _MOST_ROWS = 8  # of one plot
 
 
@@ -99,7 +100,9 @@ def labels(histogram: Curve) -> Markup:
 def _training_plot(name: str, curves: TrainingCurves, evaluated: Estimate | None) -> Markup:
     series = []
     if name in curves.training:
-        series.append(Series(name="training", style="candidate", curve=curves.training[name]))
+        # A metric of the batch, which a reader must not take for that of the evaluation data.
+        label = "training" if name in _NOT_OF_BATCH else "training batch"
+        series.append(Series(name=label, style="candidate", curve=curves.training[name]))
     if name in curves.validation:
         series.append(
             Series(name="validation", style="validation", curve=curves.validation[name], dots=True)
@@ -108,6 +111,8 @@ def _training_plot(name: str, curves: TrainingCurves, evaluated: Estimate | None
         end = Curve(x=(float(curves.steps),), y=(evaluated.value,))
         series.append(Series(name="evaluation", style="baseline", curve=end, dots=True))
     title = _TRAINING[name]
+    if len(series) == 1 and series[0].name == "training batch":
+        title += " of the training batch"  # one line has no legend
     y = Axis(label=title.lower(), low=None if name == LOSS else 0.0)
     return line_chart(title, series, x=Axis(label="step"), y=y)
 

@@ -6,11 +6,14 @@ root: so also what one that failed left, and in a root that was moved or copied.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISDIR
 
 from yt8m.components import storage
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
@@ -200,10 +203,20 @@ def _finished_checkpoints(
 
 
 def _newest_change(path: Path) -> float:
-    return max((p.lstat().st_mtime for p in (path, *path.rglob("*"))), default=time.time())
+    return max((status.st_mtime for status in _statuses(path)), default=time.time())
 
 
 def _size(path: Path) -> int:
-    files = (path, *path.rglob("*"))
-    sizes = (p.lstat() for p in files if p.is_symlink() or p.is_file())
-    return sum(status.st_size for status in sizes if status.st_nlink == 1)
+    return sum(s.st_size for s in _statuses(path) if s.st_nlink == 1 and not S_ISDIR(s.st_mode))
+
+
+def _statuses(path: Path) -> Iterator[os.stat_result]:
+    """Of the path and all below it, but for what a run removes meanwhile; follows no link."""
+    below = (
+        Path(folder, name)
+        for folder, folders, files in os.walk(path)
+        for name in (*folders, *files)
+    )
+    for place in (path, *below):
+        with contextlib.suppress(FileNotFoundError):
+            yield place.lstat()

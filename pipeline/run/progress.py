@@ -104,7 +104,11 @@ class ProgressTable:
             return _BEFORE
         table = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0))
         for column in ("component", "state", "time", "peak", "key metric"):
-            table.add_column(column, justify="right" if column in ("time", "peak") else "left")
+            table.add_column(
+                column,
+                justify="right" if column in ("time", "peak") else "left",
+                no_wrap=column != "key metric",  # on a narrow terminal
+            )
         for node in self._record.nodes:
             colour = _COLOURS[node.state]
             table.add_row(
@@ -162,7 +166,7 @@ def _shown(form: str, properties: dict[str, Any], name: str) -> str:
 
 def _last_loss(curve: Iterable[Mapping[str, Any]]) -> str:
     losses = [row["loss"] for row in curve if row.get("kind") == "train"]
-    return f"loss {losses[-1]:.4f}" if losses else ""
+    return f"loss {losses[-1]:.4f} (last batch)" if losses else ""
 
 
 _STATUS = Path("/proc/self/status")

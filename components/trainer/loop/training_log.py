@@ -110,7 +110,8 @@ class TrainingLog(Hook):
         }
         self._curve.add("train", training.step, row)
         self.scalars(training.step, row)
-        note = f"loss {loss:.3f} {speed:,.0f} examples/s"
+        # These are the training batch's; the Evaluator's metrics have the same names.
+        note = f"{speed:,.0f} examples/s, batch: loss {loss:.3f}"
         if metrics is not None:
             note += "".join(f" {m.title} {metrics[m.name] or 0:.3f}" for m in _SHOWN)
         self._bar.advance(0, note=note)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import Any
 
@@ -19,7 +20,8 @@ _NOTHING = "nothing to remove: each run is new enough, the newest, or has its mo
 
 def run(args: GcArguments, console: Console) -> None:
     layout = layout_of(args.root)
-    with run_lock(layout.lock):
+    # A dry run only reads, so it may be beside a run.
+    with contextlib.nullcontext() if args.dry_run else run_lock(layout.lock):
         newest = next(read_run_records(layout), None)
         lineage = lineage_of(layout, newest) if newest else None
         if newest is None or lineage is None:

@@ -30,7 +30,7 @@ def test_a_line_of_the_log_tells_what_a_person_looks_for(tmp_path, capsys, monke
     run_job(make_job(tmp_path, max_steps=4, log={"every_steps": 2}), {})
     lines = [line for line in capsys.readouterr().err.splitlines() if " train: " in line]
     metrics = " ".join(rf"{name} [01]\.\d{{3}}" for name in ("GAP", "Hit@1", "PERR"))
-    figures = rf"loss \d+\.\d{{3}} [\d,]+ examples/s {metrics}"
+    figures = rf"[\d,]+ examples/s, batch: loss \d+\.\d{{3}} {metrics}"
     assert re.search(
         rf" train: 2/4 steps in \d+\.\d s, [\d.]+/s, (?:[\d,]+ s left, )?{figures}$", lines[1]
     )

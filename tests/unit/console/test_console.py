@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from yt8m.components.console.console import Console
+from yt8m.components.console.console import Console, text_table
 from yt8m.components.console.progress import Progress, progress_heard_by
 
 
@@ -51,6 +51,40 @@ def test_json_is_the_only_thing_on_stdout(capsys):
 def test_json_refuses_what_is_not_json(capsys):
     with pytest.raises(ValueError, match="Out of range float"):
         Console(as_json=True).result({"a": float("nan")}, "one")
+
+
+HISTORY = ("run", "started", "GAP", "outcome")
+RUNS = [
+    ("20260301-030000-000000", "2026-03-01 03:00", "0.7012", "pushed version 12"),
+    ("20260302-030000-000000", "2026-03-02 03:00", "", "failed: ExampleGen found a damaged shard"),
+]
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_a_table_stays_within_the_terminal_and_loses_no_cell(width):
+    table = text_table(HISTORY, RUNS, width)
+    assert max(map(len, table.splitlines())) <= width
+    words = table.split()
+    for row in [HISTORY, *RUNS]:
+        assert set(" ".join(row).split()) <= set(words)
+
+
+def test_on_a_narrow_terminal_the_widest_column_is_wrapped_or_rows_become_blocks():
+    wrapped = text_table(("key", "meaning"), [("a", "one two three four five six")], width=25)
+    assert wrapped.splitlines() == [
+        "key  meaning",
+        "---  --------------------",
+        "a    one two three four",
+        "     five six",
+    ]
+    blocks = text_table(HISTORY, RUNS, width=30)
+    assert blocks.splitlines()[:5] == [
+        "run      20260301-030000-000000",
+        "started  2026-03-01 03:00",
+        "GAP      0.7012",
+        "outcome  pushed version 12",
+        "",
+    ]
 
 
 def test_table_is_aligned():

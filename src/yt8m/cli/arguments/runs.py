@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 from yt8m.cli.arguments.options import Arguments, Sets, Written, positional
@@ -26,6 +27,8 @@ from yt8m.cli.arguments.shared import (
 from yt8m.components.trainer.tf_config import check_processes
 from yt8m.pipeline.config import EngineName, PipelineConfig
 from yt8m.pipeline.retraining.points import Point, points_of
+from yt8m.pipeline.run_record import record_named
+from yt8m.pipeline.workspace import Layout, layout_of
 from yt8m.schemas.errors import UserError
 
 
@@ -172,6 +175,12 @@ class StatusArguments(OneRunArguments):
     # print it again whenever it changes, to the end of the run, or of the root's schedule
     watch: bool = False
 
+    def check(self) -> None:
+        Arguments.check(self)
+        layout = Layout(Path(self.root).absolute())
+        if not layout.schedule_status.exists():  # else its schedule is worth showing by itself
+            record_named(layout_of(self.root), self.run)
+
 
 @dataclass(frozen=True, kw_only=True)
 class CompareArguments(Arguments):
@@ -226,7 +235,7 @@ class GcArguments(RootArguments):
     keep_runs: Annotated[int | None, Written("N")] = None
     # age up to which runs are kept; default: retention.keep_days
     keep_days: Annotated[float | None, Written("DAYS")] = None
-    dry_run: bool = False  # list what would go, and remove nothing
+    dry_run: bool = False  # list what would go, and remove nothing; works during a run
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ import os
 import select
 
 import pytest
+from rich.console import Console
 
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State
 from yt8m.pipeline.metadata import ArtifactFacts
@@ -44,7 +45,26 @@ def test_the_figure_of_a_component_comes_from_its_properties(properties, figure)
 def test_the_trainers_figure_is_the_last_loss_of_its_log(tmp_path):
     rows = [{"kind": "train", "loss": 3.0}, {"kind": "train", "loss": 1.5}, {"kind": "checkpoint"}]
     (tmp_path / "training.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert key_metric([artifact("model_run", str(tmp_path))]) == "loss 1.5000"
+    assert key_metric([artifact("model_run", str(tmp_path))]) == "loss 1.5000 (last batch)"
+
+
+def test_at_sixty_columns_only_the_key_metric_is_wrapped(monkeypatch):
+    nodes = [
+        NodeRecord(name=name, state=State.DONE, seconds=1234.5, peak_mib=20480.0, figure=figure)
+        for name, figure in [
+            ("ExampleValidator", "no anomalies"),
+            ("Evaluator", "GAP 0.7012, baseline 0.6990"),
+        ]
+    ]
+    terminal = io.StringIO()
+    table = ProgressTable(terminal)
+    table.show(RunRecord(run_id="1", started=1.0, nodes=tuple(nodes)))
+    Console(file=terminal, width=60).print(table._render())
+    lines = terminal.getvalue().splitlines()
+    drawn = [line for line in lines if "1234.5 s" in line]
+    assert [line.split()[0] for line in drawn] == ["ExampleValidator", "Evaluator"]
+    assert all("done" in line and "20.0 GB" in line for line in drawn)
+    assert max(map(len, lines[-5:])) <= 60
 
 
 def test_in_a_log_each_event_is_one_line_once():
