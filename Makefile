@@ -13,15 +13,18 @@ UV := .venv/uv/bin/uv
 WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --max-worker-restart 1 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-unit test-arithmetic test-slow test-distributed test-real chaos lane-b test-lane-b check check-types format \
+.PHONY: help install install-dev demo test test-unit test-arithmetic test-slow test-distributed test-real chaos lane-b test-lane-b check check-types format \
 	bench golden golden-lanes reference measures mlflow readers sign size lock audit sbom image fake-gcs-server control-plane \
 	test-control-plane test-kubeflow flink spark prism test-engines clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-install:  ## the environment in .venv, from the lock (nothing to do: under 2 s)
+install:  ## the environment in .venv, from the lock (nothing to do if the lock is unchanged)
 	@bash lock/install.sh
+
+install-dev:  ## the same with the developers' tools; every target that needs them calls it
+	@bash lock/install.sh dev
 
 DEMO_SETTINGS := --data demo/data --root demo/run --push demo/models \
   --set 'data.splits={train: ["span-{SPAN}/train*"], eval: ["span-{SPAN}/validate*"], test: []}' \
@@ -36,16 +39,16 @@ demo: install  ## a first model is pushed, a second, on newer data, is gated aga
 	$(BIN)/yt8m history --root demo/run
 	@echo "the report: $$($(BIN)/yt8m report --root demo/run)"
 
-test: install  ## unit, integration, distributed and end-to-end tests (about 15 minutes on two cores)
+test: install-dev  ## unit, integration, distributed and end-to-end tests (about 15 minutes on two cores)
 	$(PYTEST) -m "not slow and not real and not lane_b and not control_plane and not engines and not many_runs"
 
-test-unit: install  ## unit tests alone (one minute)
+test-unit: install-dev  ## unit tests alone (one minute)
 	$(PYTEST) --dist load -m "not real and not slow" tests/unit
 
-test-slow: install  ## endurance tests: more kill points, longer runs
+test-slow: install-dev  ## endurance tests: more kill points, longer runs
 	$(PYTEST) --dist load -m "slow and not real"
 
-test-distributed: install  ## disagreements, pauses and restarts of clusters by the hundred, sixty nights (up to 2 hours)
+test-distributed: install-dev  ## disagreements, pauses and restarts of clusters by the hundred, sixty nights (up to 2 hours)
 	$(PYTEST) --dist load -m many_runs tests/distributed tests/e2e
 
 # As on processors without AVX-512, and without oneDNN's kernels: sums come in other orders there.
@@ -55,7 +58,7 @@ OLDER_PROCESSOR := ONEDNN_MAX_CPU_ISA=AVX2 OPENBLAS_CORETYPE=Haswell \
 ARITHMETIC := tests/unit/models tests/unit/trainer tests/unit/metrics tests/unit/synthetic \
   tests/integration/models tests/integration/trainer
 
-test-arithmetic: install  ## tests of models and trainer with other kernels' rounding (5 min)
+test-arithmetic: install-dev  ## tests of models and trainer with other kernels' rounding (5 min)
 	TF_ENABLE_ONEDNN_OPTS=0 $(PYTEST) -q -m "not slow and not real" $(ARITHMETIC)
 	TF_ENABLE_ONEDNN_OPTS=1 $(OLDER_PROCESSOR) $(PYTEST) -q -m "not slow and not real" -k "not bfloat16" $(ARITHMETIC)
 
@@ -63,29 +66,29 @@ test-arithmetic: install  ## tests of models and trainer with other kernels' rou
 ROOMS := $(filter-out %/chaos %/__pycache__,$(patsubst %/,%,$(wildcard tests/testbed/*/)))
 TESTBED := $(subst $(subst ,, ),:,tests/support tests/testbed $(ROOMS))
 
-chaos: install  ## kill, cut, fill, corrupt: all of it (hours); the table goes to docs/reliability.md
+chaos: install-dev  ## kill, cut, fill, corrupt: all of it (hours); the table goes to docs/reliability.md
 	PYTHONPATH=$(TESTBED) $(BIN)/python -W ignore -m chaos $(or $(CHAOS),--write)
 
-test-real: install  ## opt-in: against real YouTube-8M shards and golden metric values
+test-real: install-dev  ## opt-in: against real YouTube-8M shards and golden metric values
 	$(BIN)/pytest -m real -rs
 
 # A Debian 13 root where this machine's glibc is too old for TFX 1.21's wheels; root makes it.
 LANE_B := PYTHONPATH=$(TESTBED) $(BIN)/python tests/testbed/lanes/lane_b.py
 
-lane-b: install  ## on TFX 1.21 and Python 3.13: demo, unit tests, the other lane's files, the gate, Prism (5 min)
+lane-b: install-dev  ## on TFX 1.21 and Python 3.13: demo, unit tests, the other lane's files, the gate, Prism (5 min)
 	-$(MAKE) --no-print-directory prism
 	mkdir -p $(CACHE)/bin
-	$(LANE_B) --share $(CACHE)/bin sh -c 'make demo && .venv/bin/pytest -q -n $(WORKERS) -m "not real" \
+	$(LANE_B) --share $(CACHE)/bin sh -c 'make install-dev demo && .venv/bin/pytest -q -n $(WORKERS) -m "not real" \
 	  tests/unit tests/integration/packaging tests/integration/engines \
 	  tests/integration/trainer/test_tensorboard.py \
 	  tests/integration/kubeflow/test_golden.py tests/e2e/test_gate.py tests/e2e/test_gate_runner.py && \
 	  XDG_CACHE_HOME=$(dir $(CACHE)) .venv/bin/pytest -q -rs -m engines tests/e2e/test_spark_and_prism.py'
 
-test-lane-b: install  ## both lanes by turns in one root; on TFX 1.21 every test of `make test`
+test-lane-b: install-dev  ## both lanes by turns in one root; on TFX 1.21 every test of `make test`
 	$(BIN)/pytest -m lane_b tests/e2e/test_lanes.py
 	$(LANE_B) make test WORKERS=$(WORKERS)
 
-check: install  ## format, lint, types (mypy and pyright), import rules
+check: install-dev  ## format, lint, types (mypy and pyright), import rules
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -99,31 +102,31 @@ SOURCES := $(shell find -L src/yt8m .typings -name '*.py' -o -name '*.pyi')
 
 check-types: .venv/pyright.checked  ## pyright (20 s; nothing to do where no source changed)
 
-.venv/pyright.checked: $(PYRIGHT) pyproject.toml $(SOURCES) | install
+.venv/pyright.checked: $(PYRIGHT) pyproject.toml $(SOURCES) | install-dev
 	$(PYRIGHT)
 	@touch $@
 
-$(PYRIGHT): lock/pyright.txt | install
+$(PYRIGHT): lock/pyright.txt | install-dev
 	$(BIN)/python -m venv --without-pip --clear .venv/pyright
 	VIRTUAL_ENV=.venv/pyright UV_CONFIG_FILE=lock/uv.toml $(UV) pip sync --quiet --require-hashes $<
 	@touch $@
 
-format: install  ## rewrite what ruff can
+format: install-dev  ## rewrite what ruff can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-golden: install  ## write the expected Kubeflow specs anew; look at the diff before committing it
+golden: install-dev  ## write the expected Kubeflow specs anew; look at the diff before committing it
 	PYTHONPATH=tests/support $(BIN)/python tests/support/golden_specs.py
 
-golden-lanes: install  ## write what this lane and lane B leave behind anew, for each other's tests
+golden-lanes: install-dev  ## write what this lane and lane B leave behind anew, for each other's tests
 	PYTHONPATH=$(TESTBED) $(BIN)/python tests/testbed/lanes/golden_lanes.py tests/golden/lanes
 	$(LANE_B) --share $(CURDIR)/tests/golden/lanes env PYTHONPATH=$(TESTBED) \
 	  python tests/testbed/lanes/golden_lanes.py $(CURDIR)/tests/golden/lanes
 
-reference: install  ## write the reference in docs/configuration.md anew, from the code
+reference: install-dev  ## write the reference in docs/configuration.md anew, from the code
 	PYTHONPATH=tests/support $(BIN)/python tests/support/config_reference.py
 
-measures: install  ## sizes of the code, as docs/architecture.md has them
+measures: install-dev  ## sizes of the code, as docs/architecture.md has them
 	$(BIN)/python .ci/measures.py
 
 # Beside what is installed, of which nothing changes: TFX holds back what MLflow shares with it.
@@ -170,7 +173,7 @@ lock: install  ## resolve the lock anew, from setup.py and lock/
 	bash lock/resolve.sh
 
 # One is a part of another, and one needs records that only the user has.
-bench: install  ## one table of every benchmark, in build/benchmarks (quiet machine; QUICK=1: ten minutes)
+bench: install-dev  ## one table of every benchmark, in build/benchmarks (quiet machine; QUICK=1: ten minutes)
 	$(BIN)/python -W ignore benchmarks/table.py $(if $(QUICK),--quick)
 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/yt8m
@@ -196,10 +199,10 @@ control-plane:  ## etcd, Kubernetes' API server and controllers, JobSet, two def
 	    $$kserve/config/crd/full/serving.kserve.io_inferenceservices.yaml \
 	    $$operator/manifests/base/crds/kubeflow.org_tfjobs.yaml
 
-test-control-plane: install control-plane  ## training jobs and manifests on that control plane (as root; about 5 min)
+test-control-plane: install-dev control-plane  ## training jobs and manifests on that control plane (as root; about 5 min)
 	$(BIN)/pytest -rs tests/integration/kubeflow/test_control_plane.py
 
-test-kubeflow: install $(if $(KFP_DRIVER),control-plane)  ## against your KFP_DRIVER= and KFP_LAUNCHER= (programs), KFP_ENDPOINT= (a server)
+test-kubeflow: install-dev $(if $(KFP_DRIVER),control-plane)  ## against your KFP_DRIVER= and KFP_LAUNCHER= (programs), KFP_ENDPOINT= (a server)
 	KFP_DRIVER=$(KFP_DRIVER) KFP_LAUNCHER=$(KFP_LAUNCHER) KFP_ENDPOINT=$(KFP_ENDPOINT) \
 	  $(BIN)/pytest -m real -rs -o faulthandler_timeout=0 tests/e2e/test_kubeflow_programs.py \
 	  tests/integration/kubeflow/test_endpoint.py
@@ -229,7 +232,7 @@ prism:  ## Beam's own engine, for tests on lane B (Go; two minutes)
 
 # A process and what it starts stay in the first network that they are in: each file has one.
 # Where an engine cannot be had, the tests say what is missing, and are skipped or fail.
-test-engines: install  ## every Beam stage on a Flink cluster and on Spark, and their faults (as root; about 4 min)
+test-engines: install-dev  ## every Beam stage on a Flink cluster and on Spark, and their faults (as root; about 4 min)
 	-$(MAKE) --no-print-directory flink spark
 	$(BIN)/pytest -rs -m engines tests/e2e/test_engines.py
 	$(BIN)/pytest -rs -m engines tests/e2e/test_spark_and_prism.py

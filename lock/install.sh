@@ -1,16 +1,21 @@
 #!/usr/bin/env bash
 # Make or refresh .venv from a lock. Does nothing, quickly, when nothing changed; safe to interrupt.
+# `install.sh` installs what users need, `install.sh dev` the developers' tools too, which then stay.
 # Everything goes into .venv: uv into .venv/uv, a Python that uv had to fetch into .venv/python.
 # PYTHON=/path/to/python chooses the interpreter, and with it the lock (lock/choose.py).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=.venv
-stamp=$venv/.installed # what was installed, and for which PYTHON
+tools=${1:-}
+stamp=$venv/.installed # what was installed, for which PYTHON, and "dev" where with tools
 wanted=$(cat lock/*.txt lock/uv.toml lock/install.sh setup.py | sha256sum | cut -d' ' -f1)-$PWD
 
-if { read -r was && read -r was_python; } 2>/dev/null <$stamp && [ "$was" = "$wanted" ] &&
-  [ "${PYTHON:-$was_python}" = "$was_python" ] && $venv/bin/python -c '' 2>/dev/null; then
-  exit 0
+if { read -r was && read -r was_python && read -r was_tools; } 2>/dev/null <$stamp; then
+  tools=${tools:-$was_tools}
+  if [ "$was $was_tools" = "$wanted $tools" ] && [ "${PYTHON:-$was_python}" = "$was_python" ] &&
+    $venv/bin/python -c '' 2>/dev/null; then
+    exit 0
+  fi
 fi
 rm -f $stamp
 # Also for a new lock the choice of before stays, as long as it runs.
@@ -70,13 +75,14 @@ if [ "$($venv/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])' 
   rm -rf $venv/bin $venv/lib $venv/lib64 $venv/pyvenv.cfg
   "$uv" venv --quiet --allow-existing --python "$python" $venv
 fi
-say "packages from lock/$lock-dev.txt (3 GB in .venv; what uv's cache has is not downloaded)"
-"$uv" pip sync --require-hashes "lock/$lock-dev.txt" 2>&1 | without_list
+lock=lock/$lock${tools:+-$tools}.txt
+say "packages from $lock (3 GB in .venv; what uv's cache has is not downloaded)"
+"$uv" pip sync --require-hashes "$lock" 2>&1 | without_list
 "$uv" pip install --quiet --no-deps --no-build-isolation --editable .
 # Compiled once here, a process that imports TFX starts in a third of the time. Packages' own tests
 # and the largest test tools, a third of all, are compiled by whoever imports them first.
 say "bytecode, once (half a minute)"
 $venv/bin/python -m compileall -q -j 0 -x '/(tests|sympy|moto|networkx|selenium|mypy)/' $venv/lib \
   >/dev/null 2>&1 || true
-printf '%s\n' "$wanted" "${PYTHON:-}" >$stamp
+printf '%s\n' "$wanted" "${PYTHON:-}" "$tools" >$stamp
 say "done"

@@ -102,10 +102,7 @@ def _wrapped(row: Sequence[str], column: int, width: int) -> list[list[str]]:
 
 def _blocks(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     width = max(map(len, columns))
-    blocks = [
-        "\n".join(
-            f"{name:<{width}}  {cell}".rstrip() for name, cell in zip(columns, row, strict=True)
-        )
+    return "\n\n".join(
+        "\n".join(f"{c:<{width}}  {cell}".rstrip() for c, cell in zip(columns, row, strict=True))
         for row in rows
-    ]
-    return "\n\n".join(blocks)
+    )

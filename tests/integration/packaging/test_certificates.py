@@ -108,7 +108,7 @@ def checkout(tmp_path: Path) -> Path:
     site = ROOT / ".venv" / "lib" / version / "site-packages"
     (checkout / "lock" / "uv.txt").write_text(wheel_of("uv", uv_site, wheels))
     line = wheel_of("setuptools", site, wheels)
-    for lock in (checkout / "lock").glob("tfx-*-dev.txt"):
+    for lock in (checkout / "lock").glob("tfx-*-py*.txt"):
         lock.write_text(line)
     return checkout
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-TOOLS = ("bash", "cat", "sha256sum", "cut", "dirname", "rm", "mkdir")
+TOOLS = ("bash", "cat", "sha256sum", "cut", "dirname", "rm", "mkdir", "sed", "sh")
 
 
 @pytest.fixture
@@ -29,10 +29,10 @@ def checkout(tmp_path: Path) -> Path:
     return checkout
 
 
-def install(checkout: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+def install(checkout: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
     home = checkout.parent
     return subprocess.run(
-        ["bash", str(checkout / "lock" / "install.sh")],
+        ["bash", str(checkout / "lock" / "install.sh"), *words],
         env={"HOME": str(home), "PATH": str(home / "bin"), **environ},
         capture_output=True,
         text=True,
@@ -82,6 +82,43 @@ def test_a_python_that_was_chosen_stays_when_the_lock_changes(checkout: Path) ->
     (checkout / ".venv" / ".installed").write_text(f"of another lock\n{python}\n")
     install(checkout)
     assert "lock/choose.py" in asked.read_text()
+
+
+@pytest.mark.parametrize(
+    ("before", "words", "lock"),
+    [
+        (None, (), ""),  # users have no tools
+        (None, ("dev",), "-dev"),
+        ("", (), ""),
+        ("", ("dev",), "-dev"),
+        ("dev", (), "-dev"),  # they stay where they are
+    ],
+)
+def test_tools_of_developers_come_with_their_targets_and_stay(
+    checkout: Path, before: str | None, words: tuple[str, ...], lock: str
+) -> None:
+    """With a Python and a uv that only write down what they are asked."""
+    asked, python = checkout.parent / "asked", checkout.parent / "mine"
+    answers = "tfx-1.16-py311\\n3.11\\n/nowhere\\n/nowhere\\n"
+    python.write_text(f'#!/bin/sh\ncase "$1" in lock/choose.py) printf "{answers}" ;; esac\n')
+    for name, text in {
+        "uv/bin/uv": f'#!/bin/sh\necho "$@" >> {asked}\n',
+        "bin/python": '#!/bin/sh\ncase "$2" in *version_info*) echo 3.11 ;; esac\n',
+    }.items():
+        tool = checkout / ".venv" / name
+        tool.parent.mkdir(parents=True, exist_ok=True)
+        tool.write_text(text)
+        tool.chmod(0o755)
+    python.chmod(0o755)
+    stamp = checkout / ".venv" / ".installed"
+    if before is not None:
+        stamp.write_text(f"of another lock\n{python}\n{before}\n")
+    install(checkout, *words, PYTHON=str(python))
+    assert f"pip sync --require-hashes lock/tfx-1.16-py311{lock}.txt" in asked.read_text()
+    assert stamp.read_text().splitlines()[2] == lock.removeprefix("-")
+    asked.write_text("")
+    install(checkout, PYTHON=str(python))
+    assert asked.read_text() == ""  # nothing changed
 
 
 def test_where_nothing_changed_it_does_nothing() -> None:

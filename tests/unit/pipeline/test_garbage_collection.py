@@ -1,6 +1,7 @@
 """What may go and what stays, on a root with real metadata and real files."""
 
 import dataclasses
+import json
 import os
 import shutil
 
@@ -9,6 +10,7 @@ from ml_metadata import MetadataStore
 from ml_metadata.proto import metadata_store_pb2 as mlmd
 from registry_models import blessed_record, fake_model
 
+from yt8m.cli.main import run
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.registry.push import push
 from yt8m.components.trainer.state.done_marker import Done, mark_done
@@ -16,7 +18,7 @@ from yt8m.pipeline.config import MetadataConfig, RetentionConfig
 from yt8m.pipeline.metadata import RUN_CONTEXT, MlmdLineage, connection_config
 from yt8m.pipeline.run.garbage_collection import find_waste, remove
 from yt8m.pipeline.run_record import begin_record
-from yt8m.pipeline.workspace import Layout
+from yt8m.pipeline.workspace import Layout, run_lock
 
 DAY = 86400.0
 NOW = 100 * DAY
@@ -277,3 +279,15 @@ def test_a_second_name_of_a_file_takes_no_space(root, tmp_path):
     assert 1000 <= waste.bytes < 100_000
     remove(waste, root.lineage)
     assert version.read_bytes() == b"v" * 100_000
+
+
+def test_during_a_run_only_a_dry_run_is_possible(root, capsys):
+    root.run("1-old", days_old=20)
+    root.run("2-now", days_old=0, verdict=Verdict.RUNNING)
+    words = ["gc", "--root", str(root.layout.root), "--keep-runs=1", "--keep-days=0"]
+    with run_lock(root.layout.lock):
+        assert run([*words, "--dry-run", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["runs"] == ["1-old"]
+        assert run(words) == 1
+    assert "is in use" in capsys.readouterr().err
+    assert root.layout.run("1-old").is_dir()
