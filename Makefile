@@ -78,7 +78,7 @@ LANE_B := PYTHONPATH=$(TESTBED) $(BIN)/python tests/testbed/lanes/lane_b.py
 lane-b: install-dev  ## on TFX 1.21 and Python 3.13: demo, unit tests, the other lane's files, the gate, Prism (5 min)
 	-$(MAKE) --no-print-directory prism
 	mkdir -p $(CACHE)/bin
-	$(LANE_B) --share $(CACHE)/bin sh -c 'make install-dev demo && .venv/bin/pytest -q -n $(WORKERS) -m "not real" \
+	$(LANE_B) --share $(CACHE)/bin sh -c 'make demo && .venv/bin/pytest -q -n $(WORKERS) -m "not real" \
 	  tests/unit tests/integration/packaging tests/integration/engines \
 	  tests/integration/trainer/test_tensorboard.py \
 	  tests/integration/kubeflow/test_golden.py tests/e2e/test_gate.py tests/e2e/test_gate_runner.py && \

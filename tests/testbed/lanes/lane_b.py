@@ -3,7 +3,7 @@
     python tests/testbed/lanes/lane_b.py make demo test-unit
     python tests/testbed/lanes/lane_b.py --share /some/folder yt8m history --root /some/folder/run
 
-The command runs in a Debian 13 root, in a copy of this checkout, with `make install` done there.
+The command runs in a Debian 13 root, in a copy of this checkout, with `make install-dev` done there.
 The root is made once, by debootstrap from the mirror that this machine's own apt uses, and is kept
 in the cache. Everything is mounted in a namespace of the command's own, and its processes are in
 another: when this program ends, or is killed, they are gone.
@@ -140,7 +140,7 @@ def run(
     places += [str(path) for path in shared]
     handed = {name: value for name, value in environ.items() if name.startswith(HANDED_DOWN)}
     handed |= {"HOME": "/root", "LANG": "C.UTF-8", "PATH": f"{INSIDE}/.venv/bin:/usr/bin:/usr/sbin"}
-    script = f'cd {INSIDE} && make --silent install && exec "$@"'
+    script = f'cd {INSIDE} && make --silent install-dev && exec "$@"'
     inside = ["sh", "-c", script, "sh", *command]
     return subprocess.run(
         [*ENTER, "sh", "-c", MOUNTS, "sh", str(root), *places, "--", *inside],
