@@ -29,6 +29,7 @@ class Layout:
         self.database = root / "metadata.db"
         self.lock = root / "run.lock"
         self.runs = root / "runs"
+        self.all_runs = root / "runs.html"  # of `yt8m report --all`
         # A link to the newest run's folder, for components, whose parameters must not vary.
         self.newest = root / "newest-run"
         self.schedule_lock = root / "retrain.lock"  # of the one `yt8m retrain --cron` of the root

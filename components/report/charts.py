@@ -7,6 +7,7 @@ whole plot, and on a wide screen several plots are side by side.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -21,19 +22,31 @@ WIDTH = 360
 _HEIGHT = 230
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 20, 10, 38
 _ROW = 40
+# One for each of several runs; their colours and dashes are in the style sheet.
+RUN_STYLES = tuple(f"run-{number}" for number in range(1, 9))
 _INSET = 16
 _MAX_POINTS = 400
+_DAY_S = 86400.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """One line or cloud of points; `style` is candidate, baseline, validation or plain."""
+    """One line or cloud of points; `style` is candidate, baseline, validation, plain or a run's."""
 
     name: str
     style: str
     curve: Curve
     line: bool = True
     dots: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Period:
+    """Something that lasted; both ends are seconds since 1970."""
+
+    name: str
+    start: float
+    end: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +113,46 @@ def interval_chart(
     styles = ["candidate", *(["baseline"] if any(row.baseline for row in rows) else [])]
     legend = _legend_of([(style, style, True) for style in styles])
     return _figure(title, described, height, parts, legend)
+
+
+def timeline(title: str, periods: Sequence[Period]) -> Markup:
+    """A bar for each period over the dates, the newest at the top."""
+    first, last = min(p.start for p in periods), max(p.end for p in periods)
+    length = max(last - first, 1.0)
+    form = "%H:%M" if length < 2 * _DAY_S else "%m-%d" if length < 300 * _DAY_S else "%Y-%m"
+    height = _ROW * len(periods) + 34
+
+    def at(moment: float) -> float:
+        return _INSET + (moment - first) / length * (WIDTH - 2 * _INSET)
+
+    parts: list[Markup] = []
+    for place, style in ((0.0, ""), (0.5, " middle"), (1.0, " end")):
+        moment = first + place * length
+        label = time.strftime(form, time.localtime(moment))
+        parts += [
+            element("line", x1=at(moment), y1=6, x2=at(moment), y2=height - 24, class_="grid"),
+            element("text", label, x=at(moment), y=height - 9, class_=f"tick{style}"),
+        ]
+    for row, period in enumerate(reversed(periods)):
+        top, start, end = row * _ROW + 16, at(period.start), at(period.end)
+        said = " to ".join(
+            time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
+            for moment in (period.start, period.end)
+        )
+        bar = element(
+            "rect",
+            x=_px(start),
+            y=top + 6,
+            width=_px(max(end - start, 1.5)),
+            height=10,
+            class_="bar",
+        )
+        parts += [
+            element("text", _clipped(period.name, 44), x=_INSET, y=top, class_="row-label"),
+            element("g", element("title", f"{period.name}: {said}"), bar),
+        ]
+    described = f"{title}: " + "; ".join(period.name for period in reversed(periods))
+    return _figure(title, described, height, parts, None)
 
 
 class _Scale:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup, escape
 
-_VOID = frozenset({"circle", "line", "polyline", "polygon"})
+_VOID = frozenset({"circle", "line", "polyline", "polygon", "rect"})
 
 
 def element(name: str, /, *children: object, **attributes: object) -> Markup:

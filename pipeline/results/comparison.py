@@ -98,14 +98,15 @@ def compare(a: ModelResults, b: ModelResults, *, support: int = 1) -> ResultsCom
     return ResultsComparison(
         a=a,
         b=b,
-        settings=_settings(a.configuration, b.configuration),
+        settings=changed_settings(a.configuration, b.configuration),
         metrics=tuple(_metrics(a, b)),
         classes=_classes(a, b, support),
         notes=tuple(_notes(a, b)),
     )
 
 
-def _settings(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+def changed_settings(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """The values that make the model and differ, by dotted path."""
     then, now = flatten(a), flatten(b)
     changed = [key for key in dict.fromkeys([*then, *now]) if then.get(key) != now.get(key)]
     neutral = [key for role in _SAME_MODEL for key, _ in declared_with(PipelineConfig, role)]

@@ -36,11 +36,14 @@ class ModelResults:
         return decision.metrics if (decision := self.outputs.decision) else self.recorded
 
 
-def results_of_run(layout: Layout, record: RunRecord) -> ModelResults:
-    """What a run of this root came to."""
+def results_of_run(
+    layout: Layout, record: RunRecord, lineage: Lineage | None = None
+) -> ModelResults:
+    """What a run of this root came to; `lineage` where it is open already."""
+    executions = lineage.executions(record.run_id) if lineage else executions_of(layout, record)
     uris = {
         (execution.node, output.key): output.uri
-        for execution in executions_of(layout, record)
+        for execution in executions
         for output in execution.outputs
     }
     return ModelResults(

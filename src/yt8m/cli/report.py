@@ -6,21 +6,34 @@ import webbrowser
 from pathlib import Path
 
 from yt8m.cli.arguments.runs import ReportArguments
+from yt8m.components import storage
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.console.console import Console
+from yt8m.pipeline.results.all_runs import all_runs_page
 from yt8m.pipeline.run_record import record_named
 from yt8m.pipeline.workspace import layout_of
 from yt8m.schemas.errors import UserError, Yt8mError
 
 
 def run(args: ReportArguments, console: Console) -> None:
-    record = record_named(layout_of(args.root), args.run)
+    layout = layout_of(args.root)
+    if args.all:
+        page = str(layout.all_runs)
+        storage.write_text(page, all_runs_page(layout))
+        console.result({"report": page}, page)
+        _open(args, Path(page))
+        return
+    record = record_named(layout, args.run)
     path = Path(record.report)
     if not record.report or not path.is_file():
         raise UserError(f"run {record.run_id} has no report: {_why(record)}")
     console.result({"run_id": record.run_id, "report": str(path)}, str(path))
-    if args.open and not webbrowser.open(path.as_uri()):
-        raise Yt8mError(f"no browser could be started; the report is {path}")
+    _open(args, path)
+
+
+def _open(args: ReportArguments, page: Path) -> None:
+    if args.open and not webbrowser.open(page.as_uri()):
+        raise Yt8mError(f"no browser could be started; the report is {page}")
 
 
 def _why(record: RunRecord) -> str:

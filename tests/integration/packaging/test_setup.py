@@ -99,7 +99,7 @@ def test_tools_of_developers_come_with_their_targets_and_stay(
 ) -> None:
     """With a Python and a uv that only write down what they are asked."""
     asked, python = checkout.parent / "asked", checkout.parent / "mine"
-    answers = "tfx-1.16-py311\\n3.11\\n/nowhere\\n/nowhere\\n"
+    answers = f"tfx-1.16-py311\\n3.11\\n{python}\\n{python}\\n"
     python.write_text(f'#!/bin/sh\ncase "$1" in lock/choose.py) printf "{answers}" ;; esac\n')
     for name, text in {
         "uv/bin/uv": f'#!/bin/sh\necho "$@" >> {asked}\n',

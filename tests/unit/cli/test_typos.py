@@ -152,7 +152,7 @@ OWN_CODE = {
 }
 PATHS = {
     "evaluate --model modles --data data": "did you mean",
-    "evaluate --model models --data dta/train*": "dta: no such file or directory; did you mean",
+    "evaluate --model models --data dta/train*": "no such file or directory; did you mean",
     "evaluate --model models --data data --log-dir file.txt": "is a file, not a directory",
     "predict --model models/3/x --data data --out o --format jsonl": "no such file or directory",
     "predict --model models --data data --out data --format jsonl": "is a directory, not a file",

@@ -209,12 +209,22 @@ class CompareArguments(Arguments):
 class ReportArguments(OneRunArguments):
     """Print where a run's report is; --open shows it.
 
+    With --all it writes one page over all runs of the root, <root>/runs.html: the runs with what
+    was changed between them, their curves over one another, the versions in service over time, and
+    what the gate observed beside its limits.
+
     examples:
       yt8m report --root demo/run
       yt8m report --root demo/run --open
+      yt8m report --root demo/run --all --open
     """
 
     open: bool = False  # show it in the browser
+    all: bool = False  # write a page over all runs of the root
+
+    def __post_init__(self) -> None:
+        if self.all and self.run:
+            raise UserError(f"{self.run}: one run, and --all means all of them; leave one out")
 
 
 @dataclass(frozen=True, kw_only=True)

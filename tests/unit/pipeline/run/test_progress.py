@@ -48,7 +48,7 @@ def test_the_trainers_figure_is_the_last_loss_of_its_log(tmp_path):
     assert key_metric([artifact("model_run", str(tmp_path))]) == "loss 1.5000 (last batch)"
 
 
-def test_at_sixty_columns_only_the_key_metric_is_wrapped(monkeypatch):
+def test_at_sixty_columns_only_the_key_metric_is_wrapped():
     nodes = [
         NodeRecord(name=name, state=State.DONE, seconds=1234.5, peak_mib=20480.0, figure=figure)
         for name, figure in [
@@ -57,7 +57,7 @@ def test_at_sixty_columns_only_the_key_metric_is_wrapped(monkeypatch):
         ]
     ]
     terminal = io.StringIO()
-    table = ProgressTable(terminal)
+    table = ProgressTable(terminal, hidden=True)
     table.show(RunRecord(run_id="1", started=1.0, nodes=tuple(nodes)))
     Console(file=terminal, width=60).print(table._render())
     lines = terminal.getvalue().splitlines()

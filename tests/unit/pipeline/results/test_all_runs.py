@@ -1,0 +1,76 @@
+"""The page over all runs: every run, its curves, its versions and what the gate observed."""
+
+import html
+import re
+
+import pytest
+from all_runs import LAST, some_runs
+
+from yt8m.cli.main import run
+from yt8m.components.artifacts.run_record import RunRecord, Verdict
+from yt8m.pipeline.run_record import begin_record
+from yt8m.pipeline.workspace import Layout
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    return some_runs(tmp_path_factory.mktemp("root"))
+
+
+def section(page, name):
+    return re.search(rf'<section id="{name}">(.*?)</section>', page, re.DOTALL)[1]
+
+
+def described(page, name):
+    """What a screen reader says of each plot of a section."""
+    return [html.unescape(text) for text in re.findall(r"<desc>(.*?)</desc>", section(page, name))]
+
+
+def test_every_run_has_a_row_with_its_outcome_and_what_was_changed(page):
+    rows = re.findall(r'<tr><th scope="row">.*?</tr>', section(page, "runs"), re.DOTALL)
+    assert len(rows) == LAST
+    assert "20260111-030000" in rows[1]
+    assert "pushed version 11" in rows[1]
+    assert "trainer.seed = 11" in rows[1]
+    assert "max_steps" not in rows[1]
+    assert "0.7600" in rows[1]
+    assert "0.7500 to 0.7700" in rows[1]
+    assert "held back: GAP is below the baseline&#39;s" in rows[5]
+    assert "<b>train-3" not in rows[8]
+    assert "&lt;b&gt;train-3.tfrecord" in rows[8]
+
+
+def test_curves_of_the_newest_eight_trainings_are_in_one_plot(page):
+    plots = described(page, "curves")
+    assert [text.partition(":")[0] for text in plots] == [
+        "GAP, validation",
+        "Loss, validation",
+        "GAP, training batch",
+        "Loss, training batch",
+    ]
+    numbers = [11, 10, 9, 8, 7, 6, 5, 3]  # the newest has no curve yet, the fourth failed
+    for text in plots:
+        assert re.findall(r"202601(\d\d)-030000", text) == [f"{number:02}" for number in numbers]
+
+
+def test_versions_in_service_are_those_of_the_registry_the_newest_at_the_top(page):
+    (text,) = described(page, "versions")
+    assert re.findall(r"version (\d+), push", text) == [str(number) for number in range(9, 0, -1)]
+
+
+def test_a_limit_of_the_gate_has_a_plot_of_what_every_run_observed(page):
+    value, change = described(page, "margins")  # that of MAP did not apply
+    assert value.startswith("Gap: gap over run, the oldest is 1; observed, 10 points, last 0.76")
+    assert "limit (at least), 10 points, last 0.66" in value
+    assert change.startswith("Change of gap against the baseline: ")
+
+
+def test_the_command_writes_the_page_also_where_a_run_has_left_nothing(tmp_path, capsys):
+    record = RunRecord(run_id="20260101-030000-000000", started=1.0, verdict=Verdict.FAILED)
+    begin_record(Layout(tmp_path), record)
+    assert run(["report", "--root", str(tmp_path), "--all"]) == 0
+    written = tmp_path / "runs.html"
+    assert capsys.readouterr().out == f"{written}\n"
+    assert "20260101-030000" in written.read_text()
+    assert "<figure" not in written.read_text()
+    assert run(["report", "20260101-030000-000000", "--root", str(tmp_path), "--all"]) == 2
