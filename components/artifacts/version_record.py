@@ -75,6 +75,7 @@ class VersionRecord(JsonFile):
     blessed: bool = False
     reason: str = ""  # the gate's, or who said so
     baseline_version: int = 0  # what it was compared with; 0 is none
+    baseline_digest: str = ""  # of that version's model: SHA-256, as `model_digest`
     # Of the best model so far, this one included, when it was pushed: SHA-256, as `model_digest`.
     champion_digest: str = ""
     metrics: dict[str, Estimate] = field(default_factory=dict)

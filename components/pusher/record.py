@@ -40,6 +40,7 @@ def create_record(
         blessed=blessed,
         reason=judge.reason if judge else "",
         baseline_version=baseline.version if baseline else 0,
+        baseline_digest=baseline.model_digest if baseline else "",
         champion_digest=decision.champion_digest if decision else "",
         metrics=decision.metrics if decision else {},
         slices=_slices(outputs.evaluation) if outputs.evaluation else {},

@@ -80,10 +80,12 @@ def _head(record: VersionRecord, title: str) -> dict[str, Any]:
 
 
 def _name(record: VersionRecord) -> str:
-    trainer = record.configuration.get("trainer")
-    model = trainer.get("model") if isinstance(trainer, Mapping) else None
-    name = model.get("name") if isinstance(model, Mapping) else None
-    return f"YouTube-8M {name}" if name else "YouTube-8M model"
+    match record.configuration.get("trainer"):
+        case {"model": {"name": str(name)}} | {"starter_code": {"model": str(name)}}:
+            return f"YouTube-8M {name}"
+        case {"ensemble": [*members]}:
+            return f"YouTube-8M ensemble of {len(members)} models"
+    return "YouTube-8M model"
 
 
 def _part(cls: Any, fields: Mapping[str, Any]) -> Any:

@@ -13,6 +13,7 @@ from yt8m.schemas.json_file import own_version
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "https://slsa.dev/provenance/v1"
 _BUILD_TYPE = "urn:yt8m:pipeline:v1"
+_MODEL_DIGEST = "yt8mModel"  # of all files of a model, so that it is no SHA-256 in in-toto's sense
 _BUILDER = "urn:yt8m:registry"
 
 
@@ -64,15 +65,16 @@ def _dependencies(record: VersionRecord) -> Iterator[dict[str, Any]]:
                 "examples": dict(data.examples),
             },
         }
-    for name, number in (
-        ("baseline", record.baseline_version),
-        ("origin", record.origin_version),
+    for name, number, digest in (
+        ("baseline", record.baseline_version, record.baseline_digest),
+        ("origin", record.origin_version, record.model_digest),
     ):
         if number:
-            yield {"name": name, "uri": f"urn:yt8m:version:{number}"}
+            of_model = {"digest": {_MODEL_DIGEST: digest}} if digest else {}
+            yield {"name": name, "uri": f"urn:yt8m:version:{number}", **of_model}
     champion = record.decision.get("champion") or {}
     if champion.get("digest"):
-        yield {"name": "champion", "digest": {"sha256": champion["digest"]}}
+        yield {"name": "champion", "digest": {_MODEL_DIGEST: champion["digest"]}}
 
 
 def _byproduct(name: str, content: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from yt8m.components import storage
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.version_record import (
-    SIGNATURE_FILE,
     STATISTICS_DIR,
     WRITTEN_FILES,
     FileRecord,
@@ -96,7 +95,7 @@ def push(
                     storage.join(push_dir, name),
                     what,
                 )
-            version = _held_already(push_dir, record, served=served, signed=signer is not None)
+            version = _held_already(push_dir, record, served=served, signer=signer)
             if version is not None:
                 _log.info("version %d holds these files already: nothing to push", version.number)
             else:
@@ -276,11 +275,11 @@ def _check_champion(push_dir: str, record: VersionRecord) -> None:
 
 
 def _held_already(
-    push_dir: str, record: VersionRecord, *, served: bool, signed: bool
+    push_dir: str, record: VersionRecord, *, served: bool, signer: Signer | None
 ) -> Version | None:
     """The newest version (or baseline that is not served), when it has these very files.
 
-    One that was pushed without a signature is not it where this push signs.
+    Where this push signs, one that another key has signed, or none, is not it.
     """
     numbers = list_versions(push_dir) if served else list_baselines(push_dir)
     try:
@@ -289,7 +288,7 @@ def _held_already(
         return None
     if version is None or version.record.given_files != record.given_files:
         return None
-    if signed and not storage.exists(storage.join(version.path, SIGNATURE_FILE)):
+    if signer is not None and not signer.has_signed(version.path):
         return None
     return version if version.record.blessed or not record.blessed else None
 

@@ -78,6 +78,22 @@ class Signer:
             config.sign(place, file)
             return file.read_text()
 
+    def has_signed(self, path: str) -> bool:
+        """Whether the version at `path` has a valid signature of this very key."""
+        if self.certificates:
+            return not any(signature_problems(path, Trust(key=self.certificates)))
+        from cryptography.hazmat.primitives import serialization
+
+        password = self.password.encode() or None
+        key = serialization.load_pem_private_key(Path(self.key).read_bytes(), password)
+        public = key.public_key().public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+        with tempfile.NamedTemporaryFile(prefix="yt8m-public-key-") as file:
+            file.write(public)
+            file.flush()
+            return not any(signature_problems(path, Trust(key=file.name)))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Trust:
@@ -176,8 +192,9 @@ def require_signed(version: Version, trust: Trust | None) -> None:
     if problems:
         raise UnsignedVersionError(
             f"version {version.number} at {version.path} is not trusted: {'; '.join(problems)}. "
-            "registry.require_signature demands a valid signature: sign it by a push with "
-            "registry.signing_key, or do not demand one"
+            "registry.require_signature demands a valid signature. If you trust its files, sign "
+            f"them again: yt8m models rollback {version.number} --push "
+            f"{version.path.rpartition('/')[0]} --signing-key KEY.pem"
         )
 
 

@@ -188,11 +188,12 @@ class RetrainScheduler:
         self._layout = Layout(Path(config.root))
         self._now, self._sleep = now, sleep
         times = cron.next_times(now(), _TIMES_OF_PERIOD)
+        self._period = max((b - a).total_seconds() for a, b in itertools.pairwise(times))
         self._status = dataclasses.replace(
             read_status(self._layout) or RetrainStatus(),
             cron=cron.label(),
             started=now().timestamp(),
-            period=max((b - a).total_seconds() for a, b in itertools.pairwise(times)),
+            period=self._period,
         )
         self._served: ServedModel | None = None  # as of the last look
 
@@ -214,6 +215,9 @@ class RetrainScheduler:
             due = self._cron.next_times(after, 1)[0]
             self._update(next_run=due.timestamp())
             while (left := (due - self._now()).total_seconds()) > 0:
+                if left > 2 * self._period:  # the clock was ahead, and was set right
+                    due = self._cron.next_times(self._now(), 1)[0]
+                    self._update(next_run=due.timestamp())
                 self._sleep(min(left, _CLOCK_CHECK_S))
                 self._beat()
             after = max(self._now(), due)  # all times until now are answered by this run

@@ -7,6 +7,7 @@ older version that passes on the same records is put in its place; where none do
 from __future__ import annotations
 
 import contextlib
+import logging
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -21,7 +22,12 @@ from yt8m.components.example_gen.sources import UNDIVIDED, resolve_sources
 from yt8m.components.records.find import find_shards
 from yt8m.components.records.tfrecord import write_records
 from yt8m.components.registry.push import rollback
-from yt8m.components.registry.signature import required_trust, signer_of
+from yt8m.components.registry.signature import (
+    UnsignedVersionError,
+    require_signed,
+    required_trust,
+    signer_of,
+)
 from yt8m.components.registry.versions import (
     InService,
     UnusableVersionError,
@@ -35,6 +41,8 @@ from yt8m.schemas.errors import UserError
 
 if TYPE_CHECKING:
     from yt8m.components.evaluator.served_model_gate import ServedModelDecision
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +81,7 @@ def _check(
     if decision.blessed:
         return ServiceCheck(version=current.number, text=f"{served} passes its gate on {where}")
     why = f"version {current.number} fell below its gate on {where}: {decision.reason}"
-    for older in _older(config.pusher.push_dir, served):
+    for older in _older(config, served):
         if _decide(config, older, shards).decision.blessed:
             return _go_back(config, served, older, why)
     return ServiceCheck(
@@ -148,14 +156,21 @@ def _decide(config: PipelineConfig, version: Version, shards: list[Shard]) -> Se
     )
 
 
-def _older(push_dir: str, served: InService) -> Iterator[Version]:
-    """Sound and blessed versions before the one in service, the newest first, each model once."""
-    seen = {served.digest}
+def _older(config: PipelineConfig, served: InService) -> Iterator[Version]:
+    """Sound and blessed versions before the one in service, the newest first, each model once.
+
+    Where signatures are demanded, a version without a valid one is left out with a warning.
+    """
+    push_dir, trust, seen = config.pusher.push_dir, required_trust(config.registry), {served.digest}
     for number in reversed(list_versions(push_dir)):
         if number >= served.version:
             continue
         try:
             version = load_version(push_dir, number, verify=True)
+            require_signed(version, trust)
+        except UnsignedVersionError as error:
+            _log.warning("%s", error)
+            continue
         except UnusableVersionError:
             continue
         if version.record.blessed and version.record.model_digest not in seen:

@@ -33,6 +33,7 @@ from yt8m.pipeline.cache_keys import digest_of
 from yt8m.pipeline.config import BeamRunner, PipelineConfig
 from yt8m.pipeline.metadata import check_metadata
 from yt8m.pipeline.run.memory_estimate import available_bytes, training_bytes
+from yt8m.pipeline.run.prometheus import other_root
 from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import ConfigError, UserError
 from yt8m.schemas.features import LABELS, SEGMENT_LABELS, Level
@@ -217,6 +218,20 @@ def _notify(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
         yield f"notify.command {command[0]}: no such program, or it may not be executed"
 
 
+def _metrics_file(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
+    """Two roots would replace each other's file by turns, and alerts would come and go."""
+    try:
+        other = other_root(config)
+    except (OSError, UnicodeDecodeError) as error:
+        yield f"retrain.metrics_file {config.retrain.metrics_file}: cannot be read ({error})"
+        return
+    if other:
+        yield (
+            f"retrain.metrics_file {config.retrain.metrics_file}: it is the file of root {other}; "
+            "give each root a file of its own, or remove this one if that root is gone"
+        )
+
+
 def _disk(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     needed = _BASE_DISK_BYTES
     with contextlib.suppress(UserError):  # _data says what is wrong there
@@ -341,4 +356,5 @@ _CHECKS: tuple[Check, ...] = (
     _beam,
     _metadata,
     _notify,
+    _metrics_file,
 )

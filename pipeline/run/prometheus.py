@@ -23,6 +23,7 @@ from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import Yt8mError
 
 _ESCAPED = {"\\": r"\\", '"': r"\"", "\n": r"\n"}
+_ROOT_LABEL = re.compile(r'[{,]root="((?:[^"\\]|\\.)*)"')
 Samples = Iterator[tuple[Mapping[str, str], float | None]]  # further labels, and the value
 
 
@@ -56,7 +57,7 @@ def write_metrics(
     served: ServedModel | None = None,
 ) -> None:
     """Replace the file. What is not given is read from the root, and from the registry."""
-    layout = Layout(Path(config.root).absolute())
+    layout = Layout(_root_of(config))
     text = metrics_text(
         {"pipeline": config.name, "root": str(layout.root)},
         status or read_status(layout),
@@ -64,6 +65,20 @@ def write_metrics(
         served or find_served(config.pusher.push_dir),
     )
     storage.write_text(config.retrain.metrics_file or str(layout.schedule_metrics), text)
+
+
+def other_root(config: PipelineConfig) -> str:
+    """The other root that `retrain.metrics_file` belongs to; empty where there is none."""
+    try:
+        text = storage.read_text(config.retrain.metrics_file) if config.retrain.metrics_file else ""
+    except FileNotFoundError:
+        return ""
+    own = _escaped(str(_root_of(config)))
+    return next((root for root in _ROOT_LABEL.findall(text) if root != own), "")
+
+
+def _root_of(config: PipelineConfig) -> Path:
+    return Path(config.root).absolute()
 
 
 def metrics_text(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -13,6 +14,7 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 
+from yt8m.components.artifacts.version_record import SIGNATURE_FILE
 from yt8m.components.registry.signature import Signer, Trust
 
 
@@ -33,3 +35,12 @@ class KeyPair:
         )
         self.signer = Signer(key=str(self.secret), password=password)
         self.trust = Trust(key=str(self.public))
+
+    def sign(self, version: Path) -> None:
+        """Replace the signature of all files of the version that is there."""
+        digests = {
+            str(file.relative_to(version)): hashlib.sha256(file.read_bytes()).hexdigest()
+            for file in version.rglob("*")
+            if file.is_file() and file.name != SIGNATURE_FILE
+        }
+        (version / SIGNATURE_FILE).write_text(self.signer.sign(version.name, digests))

@@ -12,7 +12,7 @@ from yt8m.components.artifacts.estimate import Estimate, estimate_text
 from yt8m.components.artifacts.evaluation import Evaluation
 from yt8m.components.artifacts.export_info import FILE_NAME, ExportInfo, foreign_info
 from yt8m.components.artifacts.saved_model import MODEL_FILE
-from yt8m.components.artifacts.version_record import Origin, VersionRecord
+from yt8m.components.artifacts.version_record import DataRecord, Origin, VersionRecord
 from yt8m.components.console.console import Console
 from yt8m.components.evaluator.model_evaluation import evaluate_files
 from yt8m.components.export.load import LoadedModel, check_self_contained, load_model
@@ -49,14 +49,17 @@ def _import(args: ModelsImportArguments, export: str, said: Level | None, consol
     level = _level(model, said, found)
     with _described(model, level) as (directory, info):
         metrics = found.overall.candidate if found else {}
+        is_compared = found is not None and bool(found.overall.baseline)
         record = VersionRecord(
             origin=Origin.IMPORT,
             origin_path=args.model,
             blessed=True,  # by whoever imports it
             reason=_reason(found, args.data, served),
-            baseline_version=served.version if found and found.overall.baseline else 0,
+            baseline_version=served.version if is_compared else 0,
+            baseline_digest=served.digest if is_compared else "",
             metrics=dict(metrics),
-            configuration=info.config,
+            data=DataRecord(level=info.level.value),
+            configuration={"trainer": info.config, "features": to_dict(info.features)},
         )
         version = push(
             directory,

@@ -251,3 +251,36 @@ def test_the_alerts_fire_on_the_nights_that_they_are_for(tmp_path: Path) -> None
         assert len({line for line in lines if line.startswith("# TYPE")}) == scrape.count("# TYPE")
     for text in (schedule.scrapes[0], schedule.scrapes[7 * DAY_S // STEP_S], schedule.scrapes[-1]):
         assert promtool("check", "metrics", text=text) == ""
+
+
+def test_a_time_in_the_future_silences_no_alert(tmp_path: Path) -> None:
+    """The clock was a year ahead while a retraining succeeded, or of the schedule's machine is."""
+    shutil.copy(RULES, tmp_path / "alerts.yaml")
+    values = {"last_success_timestamp_seconds": 365 * DAY_S, "period_seconds": DAY_S}
+    values["heartbeat_timestamp_seconds"] = 365 * DAY_S
+    tests = {
+        "rule_files": ["alerts.yaml"],
+        "evaluation_interval": "10m",
+        "tests": [
+            {
+                "interval": "10m",
+                "input_series": [
+                    {"series": f'yt8m_retrain_{name}{{root="/r"}}', "values": f"{value}x9"}
+                    for name, value in values.items()
+                ],
+                "promql_expr_test": [
+                    {
+                        "expr": 'count by (alertname) (ALERTS{alertstate="firing"})',
+                        "eval_time": "1h",
+                        "exp_samples": [
+                            {"labels": f'{{alertname="{alert}"}}', "value": 1}
+                            for alert in ("Yt8mNothingSucceeded", "Yt8mScheduleGone")
+                        ],
+                    }
+                ],
+            }
+        ],
+    }
+    (tmp_path / "future.yaml").write_text(yaml.safe_dump(tests))
+
+    promtool("test", "rules", tmp_path / "future.yaml")

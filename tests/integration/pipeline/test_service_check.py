@@ -6,11 +6,13 @@ import time
 
 import pytest
 from exported_models import SIZES, fitted_weights, write_model
+from key_pairs import KeyPair
 from records import make_dataset
 
 from yt8m.cli.main import run as yt8m
 from yt8m.components.artifacts.version_record import Origin, VersionRecord
 from yt8m.components.registry.push import push
+from yt8m.components.registry.verify import verify_version
 from yt8m.components.registry.versions import list_versions, load_record
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.retraining.service_check import check_service
@@ -74,6 +76,25 @@ def test_a_regression_in_service_is_rolled_back_with_a_record_why(
     again = check_service(config(data, push_dir))
     assert not again.is_below
     assert list_versions(str(push_dir)) == (1, 2, 3, 4, 5)
+
+
+@pytest.mark.needs("model_signing")
+def test_where_signatures_are_demanded_it_goes_back_past_an_unsigned_version(
+    tmp_path, data, weights, caplog
+):
+    push_dir, keys = tmp_path / "push", KeyPair(tmp_path, "ours")
+    for name, noise, signer in (("a", 0.0, keys.signer), ("b", 0.5, None), ("c", 20.0, None)):
+        model = write_model(tmp_path / name, weights, noise=noise)
+        push(str(model), str(push_dir), VersionRecord(blessed=True), signer=signer)
+    signed = {
+        "signing_key": str(keys.secret),
+        "trusted_key": str(keys.public),
+        "require_signature": True,
+    }
+    found = check_service(config(data, push_dir, registry=signed))
+    assert (found.version, found.rolled_back_to, found.new_version) == (3, 1, 4)
+    assert "version 2 at" in caplog.text
+    assert verify_version(str(push_dir), 4, keys.trust).signed
 
 
 def test_what_passes_or_cannot_be_told_stays(tmp_path, data, weights):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from chaos.rivals import push_judged
 from gcs_server import gcs_server
+from key_pairs import KeyPair
 from registry_models import blessed_record, fake_model
 from s3_server import s3_server
 
@@ -16,6 +18,7 @@ from yt8m.components import storage
 from yt8m.components.registry.object_store import HEAD_FILE, ObjectStore
 from yt8m.components.registry.outcomes import StaleBaselineError
 from yt8m.components.registry.push import push
+from yt8m.components.registry.verify import verify_version
 from yt8m.components.registry.versions import (
     UPLOADS_DIR,
     Version,
@@ -65,6 +68,24 @@ def test_of_pushers_that_saw_the_same_version_one_replaces_it(
     assert said[1:] == ["held"] * (PUSHERS - 1)
     assert list_versions(registry) == (*before, int(said[0]))
     load_version(registry, int(said[0]), verify=True)
+
+
+@pytest.mark.needs("model_signing")
+def test_versions_that_several_pushers_sign_at_once_are_all_valid(
+    tmp_path: Path, registry: str
+) -> None:
+    pair = KeyPair(tmp_path, "ours")
+    models = [fake_model(tmp_path / f"model-{i}") for i in range(PUSHERS)]
+
+    def push_signed(model: str) -> int:
+        return push(model, registry, blessed_record(), signer=pair.signer).number
+
+    with ThreadPoolExecutor(PUSHERS) as pool:
+        numbers = [*pool.map(push_signed, models)]
+
+    assert list_versions(registry) == tuple(sorted(numbers))
+    for number in numbers:
+        assert verify_version(registry, number, pair.trust).signed
 
 
 def test_a_model_is_not_pushed_over_one_that_it_was_never_compared_with(

@@ -127,6 +127,9 @@ def test_an_imported_model_is_scored_and_serves_as_before(
     )
     np.testing.assert_array_equal(before, after)
     assert said(capsys, "list", "--push", registry)["baseline"] == 1
+    card = (registry / "1" / "README.md").read_text()
+    assert "classes of video-level YouTube-8M records" in card
+    assert f"It knows {CLASSES} classes" in card
     info = json.loads((registry / "1" / "assets.extra" / "yt8m_export.json").read_text())
     assert (info["level"], info["heads"]) == ("video", {"entities": CLASSES})
     assert not (saved_model / "assets.extra").exists()  # the source stays as it was

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from gcs_server import gcs_server
+from key_pairs import KeyPair
 from registry_models import best_record, blessed_record, fake_model
 from s3_server import s3_server
 
 from yt8m.components import storage
 from yt8m.components.artifacts.run_outputs import RunOutputs
+from yt8m.components.artifacts.version_record import CARD_FILE, SIGNATURE_FILE
 from yt8m.components.baseline.select import copy_to_artifact
 from yt8m.components.registry import object_store
 from yt8m.components.registry.baseline_artifact import (
@@ -21,6 +25,8 @@ from yt8m.components.registry.baseline_artifact import (
     baseline_statistics,
 )
 from yt8m.components.registry.push import push, rollback
+from yt8m.components.registry.signature import UnsignedVersionError
+from yt8m.components.registry.verify import verify_version
 from yt8m.components.registry.versions import Version, list_versions, load_version, newest
 
 ON_GCS = pytest.param(gcs_server, marks=pytest.mark.needs("fake-gcs-server"), id="gs")
@@ -141,3 +147,51 @@ def test_no_baseline_is_an_empty_artifact(tmp_path: Path) -> None:
     assert baseline_model(str(tmp_path / "artifact")) is None
     assert baseline_statistics(str(tmp_path / "artifact")) is None
     assert RunOutputs({"baseline": str(tmp_path / "artifact")}).baseline is None
+
+
+@pytest.mark.needs("model_signing")
+def test_a_signed_version_is_verified_in_the_store_and_where_it_is_copied(
+    tmp_path: Path, registry: str
+) -> None:
+    pair, model = KeyPair(tmp_path, "ours"), fake_model(tmp_path / "model")
+    first = push(model, registry, blessed_record(), signer=pair.signer)
+    second = rollback(registry, push_fake(tmp_path, registry).number, signer=pair.signer)
+    third = rollback(registry, first.number, signer=pair.signer, trust=pair.trust)
+
+    for version in (first, second, third):
+        assert verify_version(registry, version.number, pair.trust).signed
+        assert f"version {version.number}" in storage.read_text(f"{version.path}/{CARD_FILE}")
+    copy = tmp_path / str(third.number)
+    storage.copy_tree(third.path, str(copy))
+    foreign = [sys.executable, "-m", "model_signing", "verify", "key", "--public_key", pair.public]
+    subprocess.run([*foreign, "--signature", copy / SIGNATURE_FILE, copy], check=True)
+
+    storage.copy(f"{first.path}/{SIGNATURE_FILE}", f"{third.path}/{SIGNATURE_FILE}")
+    assert (
+        "signature is not valid" in verify_version(registry, third.number, pair.trust).problems[0]
+    )
+    storage.remove(f"{third.path}/{SIGNATURE_FILE}")
+    with pytest.raises(UnsignedVersionError, match="no signature"):
+        rollback(registry, third.number, trust=pair.trust)
+
+
+@pytest.mark.needs("model_signing")
+def test_a_pusher_that_another_one_overtakes_signs_its_next_number(
+    tmp_path: Path, registry: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair, model = KeyPair(tmp_path, "ours"), fake_model(tmp_path / "model")
+    overtaken = []
+    real = object_store.ObjectStore._publish
+
+    def publish(store: object_store.ObjectStore, number: int, check: Callable[[], None]) -> bool:
+        if not overtaken:
+            overtaken.append(number)
+            push_fake(tmp_path, registry)
+        return real(store, number, check)
+
+    monkeypatch.setattr(object_store.ObjectStore, "_publish", publish)
+    version = push(model, registry, blessed_record(), signer=pair.signer)
+
+    assert version.number > list_versions(registry)[0] > overtaken[0]
+    assert verify_version(registry, version.number, pair.trust).signed
+    assert not storage.exists(f"{registry}/{overtaken[0]}/{SIGNATURE_FILE}")

@@ -122,6 +122,15 @@ def test_a_clock_set_back_does_not_repeat_a_run(scheduler_on):
     assert started == ["01 03:00", "02 03:00"]
 
 
+def test_a_clock_that_was_a_year_ahead_delays_no_run_by_a_year(scheduler_on):
+    clock = Clock()
+    scheduler = scheduler_on("0 3 * * *", clock)
+    jumps = iter([{"days": 365}])
+    scheduler._sleep = lambda s: clock.advance(**next(jumps, {"seconds": s}))
+    started = starts(scheduler, clock, takes={"days": -365}, times=2)
+    assert started == ["01 01:30", "01 03:00"]
+
+
 def test_a_machine_that_slept_past_the_time_runs_once_when_it_wakes(scheduler_on):
     clock = Clock()
     scheduler = scheduler_on("0 3 * * *", clock)

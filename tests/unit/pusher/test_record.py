@@ -45,7 +45,7 @@ def test_everything_known_goes_on_record(tmp_path: Path) -> None:
     manifest = Manifest(level=Level.FRAME, shards=shards)
     (tmp_path / "examples").mkdir()
     (tmp_path / "examples" / "manifest.json").write_text(manifest.to_json())
-    push_fake(tmp_path, tmp_path / "push")
+    baseline = push_fake(tmp_path, tmp_path / "push")
     shutil.copytree(tmp_path / "push" / "1", tmp_path / "baseline" / "Format-Serving")
 
     record = record_of(
@@ -60,6 +60,7 @@ def test_everything_known_goes_on_record(tmp_path: Path) -> None:
     assert record.metrics == metrics
     assert record.decision["model_digest"] == "d"
     assert record.baseline_version == 1
+    assert record.baseline_digest == baseline.record.model_digest
     assert record.data.level == "frame"
     assert record.data.spans == (3, 4)
     assert record.data.examples == {"train": 12, "eval": 2}

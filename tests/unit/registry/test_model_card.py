@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import pytest
 from registry_models import blessed_record, fake_model
@@ -88,6 +89,23 @@ def test_a_card_is_read_whatever_its_record_lacks_or_says(record: VersionRecord)
 
     assert card.data.license == (record.license or None)
     assert card.text.count("\n# ") <= 1
+
+
+@pytest.mark.parametrize(
+    ("trainer", "name"),
+    [
+        ({"model": {"name": "dbof"}}, "YouTube-8M dbof"),
+        ({"ensemble": [{"model": "one", "weight": 0.5}] * 2}, "YouTube-8M ensemble of 2 models"),
+        ({"starter_code": {"checkpoint": "/old", "model": "moe"}}, "YouTube-8M moe"),
+        ({"starter_code": {"saved_model": "/old"}}, "YouTube-8M model"),
+        ({}, "YouTube-8M model"),
+    ],
+)
+def test_the_title_names_what_was_trained_averaged_or_imported(
+    trainer: dict[str, Any], name: str
+) -> None:
+    record = VersionRecord(version=4, configuration={"trainer": trainer})
+    assert f"# {name}, version 4" in model_card(record).splitlines()
 
 
 def test_people_read_intervals_thresholds_serving_and_limits() -> None:

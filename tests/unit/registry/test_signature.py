@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import datetime
 import json
 import random
@@ -59,9 +60,13 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> KeyPair:
 def signed(tmp_path_factory: pytest.TempPathFactory, keys: KeyPair) -> Path:
     """A registry of two signed versions. Nobody changes it."""
     place = tmp_path_factory.mktemp("signed")
+    digest = ""
     for number in (1, 2):
         model = fake_model(place / f"model-{number}", content=f"model {number}".encode())
-        push(model, str(place / "push"), blessed_record(run_key=f"{number}"), signer=keys.signer)
+        record = blessed_record(run_key=f"{number}", baseline=number - 1)
+        record = dataclasses.replace(record, baseline_digest=digest)
+        version = push(model, str(place / "push"), record, signer=keys.signer)
+        digest = version.record.model_digest
     return place / "push"
 
 
@@ -147,6 +152,8 @@ def test_a_certificate_of_a_trusted_issuer_signs_too(tmp_path: Path) -> None:
         fake_model(tmp_path / "model"), str(tmp_path / "push"), blessed_record(), signer=signer
     )
 
+    again = push(str(tmp_path / "model"), str(tmp_path / "push"), blessed_record(), signer=signer)
+    assert again.number == version.number
     assert not [*signature_problems(version.path, Trust(key=str(roots)))]
     assert [*signature_problems(version.path, Trust(key=str(other_roots)))]
 
@@ -166,8 +173,10 @@ def test_the_statement_is_in_toto_with_slsa_provenance(signed: Path) -> None:
     assert {s.name: s.digest["sha256"] for s in statement.pb.subject} == {
         name: file.sha256 for name, file in record.given_files.items()
     }
-    (data,) = provenance.build_definition.resolved_dependencies
+    data, parent = provenance.build_definition.resolved_dependencies
     assert data.digest["yt8mManifest"] == record.data.manifest_digest
+    assert (parent.name, parent.uri) == ("baseline", "urn:yt8m:version:1")
+    assert parent.digest["yt8mModel"] == load_version(str(signed), 1).record.model_digest
     assert provenance.build_definition.external_parameters["version"] == 2
     assert provenance.run_details.metadata.invocation_id == "2"
     assert [b.name for b in provenance.run_details.byproducts] == ["gate decision", "infra check"]
@@ -250,8 +259,6 @@ def become_another_version(version: Path, draw: random.Random) -> None:
 
 def write_another_record(version: Path, draw: random.Random) -> None:
     """A sound record, with a checksum of its own, that says something better."""
-    import dataclasses
-
     from yt8m.components.artifacts.version_record import parse_record
 
     record = parse_record((version / RECORD_FILE).read_text())
@@ -293,10 +300,7 @@ def flip_a_bit_of_the_signature(version: Path, draw: random.Random) -> None:
 
 
 def sign_with_another_key(version: Path, draw: random.Random) -> None:
-    record = load_version(str(version.parent), 2).record
-    digests = {name: file.sha256 for name, file in record.files.items()}
-    other = KeyPair(version.parent, f"other-{draw.randrange(10**9)}")
-    (version / SIGNATURE_FILE).write_text(other.signer.sign("2", digests))
+    KeyPair(version.parent, f"other-{draw.randrange(10**9)}").sign(version)
 
 
 TAMPERINGS_BY_NAME: dict[str, Tampering] = {
@@ -377,6 +381,23 @@ def test_a_rollback_to_the_newest_version_signs_it_and_one_to_a_signed_one_signs
     assert rollback(registry, 4, signer=keys.signer).number == 4  # signed already
     (Path(again.path) / SIGNATURE_FILE).unlink()
     assert rollback(registry, 4, signer=keys.signer).number == 5
+
+
+def test_a_version_that_another_key_has_signed_is_none_of_ours(
+    tmp_path: Path, keys: KeyPair
+) -> None:
+    registry, other = str(tmp_path / "push"), KeyPair(tmp_path, "other", password=PASSWORD)
+    model = fake_model(tmp_path / "model")
+    first = push(model, registry, blessed_record(), signer=other.signer)
+
+    with pytest.raises(UnsignedVersionError, match=r"not valid.*rollback 1 --push .*/push --sign"):
+        rollback(registry, 1, signer=keys.signer, trust=keys.trust)
+    assert push(model, registry, blessed_record(), signer=other.signer).number == first.number
+    again = push(model, registry, blessed_record(), signer=keys.signer)
+    assert again.number == 2
+    assert push(model, registry, blessed_record(), signer=keys.signer).number == 2
+    assert [verify_version(registry, n, keys.trust).signed for n in (1, 2)] == [False, True]
+    assert [verify_version(registry, n, other.trust).signed for n in (1, 2)] == [True, False]
 
 
 def test_another_key_and_another_password_are_named_before_a_run(

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import ValidationError
+from openlineage_schema import check_event
 
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
 from yt8m.pipeline.config import PipelineConfig
@@ -121,6 +123,22 @@ def without_empty(value: Any) -> Any:
 @pytest.mark.parametrize("name", EVENTS)
 def test_an_event_is_what_openlineages_own_client_would_have_written(name: str) -> None:
     assert without_empty(through_their_classes(EVENTS[name])) == without_empty(EVENTS[name])
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_an_event_and_its_facets_are_as_openlineages_schemas_say(name: str) -> None:
+    assert check_event(EVENTS[name]) >= 2
+
+
+def test_the_schemas_refuse_an_event_and_a_facet_that_are_not_theirs() -> None:
+    event = EVENTS["step done"]
+    for wrong in (
+        {**event, "eventType": "ENDED"},
+        {**event, "run": {**event["run"], "runId": "no UUID"}},
+        {**event, "job": {**event["job"], "facets": {"tags": {"_schemaURL": event["schemaURL"]}}}},
+    ):
+        with pytest.raises(ValidationError):
+            check_event(wrong)
 
 
 def test_every_end_of_a_run_and_of_a_step_has_its_kind_of_event() -> None:

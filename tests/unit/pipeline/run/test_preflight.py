@@ -13,6 +13,8 @@ from yt8m.pipeline.presets import list_presets, load_config
 from yt8m.pipeline.run import preflight as subject
 from yt8m.pipeline.run.memory_estimate import available_bytes, training_bytes
 from yt8m.pipeline.run.preflight import preflight
+from yt8m.pipeline.run.prometheus import write_metrics
+from yt8m.pipeline.run.retrain_status import RetrainStatus
 from yt8m.schemas.errors import ConfigError
 
 
@@ -309,3 +311,16 @@ def test_a_root_that_dataflows_workers_cannot_reach_is_named(configured):
     assert f"Google's machines write there too, and {config.root} is on this one" in problems(
         config
     )
+
+
+def test_a_file_for_prometheus_is_of_one_root(configured, tmp_path):
+    mine = tmp_path / "nightly.prom"
+    config = configured(f"retrain.metrics_file={mine}")
+    preflight(config, {})
+    write_metrics(config, status=RetrainStatus())
+    preflight(config, {})
+    other = configured(f"retrain.metrics_file={mine}", f"root={tmp_path / 'other'}")
+    said = problems(other)
+    assert f"retrain.metrics_file {mine}: it is the file of root {tmp_path / 'root'}" in said
+    preflight(configured(f"root={tmp_path / 'other'}"), {})
+    assert "cannot be read" in problems(configured(f"retrain.metrics_file={tmp_path}"))
