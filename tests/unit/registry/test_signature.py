@@ -42,7 +42,7 @@ from yt8m.components.registry.signature import (
     signer_of,
 )
 from yt8m.components.registry.verify import verify_version
-from yt8m.components.registry.versions import load_version
+from yt8m.components.registry.versions import UnusableVersionError, load_version
 from yt8m.schemas.errors import ConfigError, UserError
 
 pytestmark = pytest.mark.needs("model_signing")
@@ -340,6 +340,8 @@ def test_no_change_of_a_signed_version_is_accepted(
     for seed in range(per_kind):
         TAMPERINGS_BY_NAME[name](registry / "2", random.Random(f"{name} {seed}"))
         assert verify_version(str(registry), 2, keys.trust).problems, f"{name}, seed {seed}"
+        with pytest.raises(UnusableVersionError):  # as a baseline and a rollback ask
+            require_signed(load_version(str(registry), 2, verify=True), keys.trust)
         shutil.rmtree(registry / "2")
         shutil.copytree(signed / "2", registry / "2")
     assert not verify_version(str(registry), 2, keys.trust).problems
@@ -398,6 +400,22 @@ def test_a_version_that_another_key_has_signed_is_none_of_ours(
     assert push(model, registry, blessed_record(), signer=keys.signer).number == 2
     assert [verify_version(registry, n, keys.trust).signed for n in (1, 2)] == [False, True]
     assert [verify_version(registry, n, other.trust).signed for n in (1, 2)] == [True, False]
+
+
+def test_a_signed_version_that_is_imported_elsewhere_loses_its_papers(
+    tmp_path: Path, signed: Path, keys: KeyPair
+) -> None:
+    for signer in (None, KeyPair(tmp_path, "theirs").signer):
+        registry = str(tmp_path / f"push-{signer is None}")
+        version = push(str(signed / "2"), registry, blessed_record(), signer=signer)
+        there = {
+            name for name in (STATEMENT_FILE, SIGNATURE_FILE) if Path(version.path, name).exists()
+        }
+
+        assert there == ({STATEMENT_FILE, SIGNATURE_FILE} if signer else set())
+        assert "version 1" in Path(version.path, CARD_FILE).read_text()
+        assert verify_version(registry, 1).problems == ()
+        assert verify_version(registry, 1, keys.trust).problems
 
 
 def test_another_key_and_another_password_are_named_before_a_run(
