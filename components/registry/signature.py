@@ -18,6 +18,7 @@ from yt8m.components import storage
 from yt8m.components.artifacts.version_record import SIGNATURE_FILE
 from yt8m.components.registry.config import PASSWORD_ENV, RegistryConfig
 from yt8m.components.registry.digests import file_sha256
+from yt8m.components.registry.readings import pause
 from yt8m.components.registry.versions import (
     UnreadableVersionError,
     UnusableVersionError,
@@ -81,7 +82,7 @@ class Signer:
     def has_signed(self, path: str) -> bool:
         """Whether the version at `path` has a valid signature of this very key."""
         if self.certificates:
-            return not any(signature_problems(path, Trust(key=self.certificates)))
+            return not signature_problems(path, Trust(key=self.certificates))
         from cryptography.hazmat.primitives import serialization
 
         password = self.password.encode() or None
@@ -92,7 +93,7 @@ class Signer:
         with tempfile.NamedTemporaryFile(prefix="yt8m-public-key-") as file:
             file.write(public)
             file.flush()
-            return not any(signature_problems(path, Trust(key=file.name)))
+            return not signature_problems(path, Trust(key=file.name))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,8 +161,16 @@ def check_keys(config: RegistryConfig) -> None:
         ) from error
 
 
-def signature_problems(path: str, trust: Trust) -> Iterator[str]:
+def signature_problems(path: str, trust: Trust) -> list[str]:
     """What keeps the version at `path` from being trusted. Every file is read."""
+    problems = [*_signature_problems(path, trust)]
+    if problems and storage.local_path(path) is None:
+        pause(path)  # one answer of an object store may be wrong; a valid signature cannot be
+        problems = [*_signature_problems(path, trust)]
+    return problems
+
+
+def _signature_problems(path: str, trust: Trust) -> Iterator[str]:
     local = storage.local_path(path)
     if local is not None:
         links = [file for file in (local, *sorted(local.rglob("*"))) if file.is_symlink()]
@@ -188,7 +197,7 @@ def signature_problems(path: str, trust: Trust) -> Iterator[str]:
 
 def require_signed(version: Version, trust: Trust | None) -> None:
     """UnsignedVersionError where `trust` is demanded and the version has it not."""
-    problems = [*signature_problems(version.path, trust)] if trust else []
+    problems = signature_problems(version.path, trust) if trust else []
     if problems:
         raise UnsignedVersionError(
             f"version {version.number} at {version.path} is not trusted: {'; '.join(problems)}. "

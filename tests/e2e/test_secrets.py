@@ -110,7 +110,7 @@ def test_no_planted_secret_is_in_a_file_a_line_or_a_process_of_a_run(
     assert json.loads(told.read_text())["verdict"] == "pushed"
     assert found_in((ended.stdout + ended.stderr).encode(), secrets) == []
     assert seen == []
-    assert not any(signature_problems(str(push / "1"), keys.trust))
+    assert not signature_problems(str(push / "1"), keys.trust)
     files = [path for place in (root, push) for path in place.rglob("*") if path.is_file()]
     assert len(files) > 50  # the metadata store is one of them
     contents = {str(path): path.read_bytes() for path in (events, *files)}

@@ -25,7 +25,7 @@ from yt8m.components.registry.baseline_artifact import (
     baseline_statistics,
 )
 from yt8m.components.registry.push import push, rollback
-from yt8m.components.registry.signature import UnsignedVersionError
+from yt8m.components.registry.signature import UnsignedVersionError, signature_problems
 from yt8m.components.registry.verify import verify_version
 from yt8m.components.registry.versions import Version, list_versions, load_version, newest
 
@@ -151,7 +151,7 @@ def test_no_baseline_is_an_empty_artifact(tmp_path: Path) -> None:
 
 @pytest.mark.needs("model_signing")
 def test_a_signed_version_is_verified_in_the_store_and_where_it_is_copied(
-    tmp_path: Path, registry: str
+    tmp_path: Path, registry: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pair, model = KeyPair(tmp_path, "ours"), fake_model(tmp_path / "model")
     first = push(model, registry, blessed_record(), signer=pair.signer)
@@ -166,6 +166,11 @@ def test_a_signed_version_is_verified_in_the_store_and_where_it_is_copied(
     foreign = [sys.executable, "-m", "model_signing", "verify", "key", "--public_key", pair.public]
     subprocess.run([*foreign, "--signature", copy / SIGNATURE_FILE, copy], check=True)
 
+    with monkeypatch.context() as patched:
+        answers = iter(["<html>try again</html>"])
+        real = storage.read_text
+        patched.setattr(storage, "read_text", lambda uri: next(answers, None) or real(uri))
+        assert signature_problems(third.path, pair.trust) == []
     storage.copy(f"{first.path}/{SIGNATURE_FILE}", f"{third.path}/{SIGNATURE_FILE}")
     assert (
         "signature is not valid" in verify_version(registry, third.number, pair.trust).problems[0]
