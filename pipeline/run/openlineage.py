@@ -316,8 +316,16 @@ def to_file(path: str) -> Deliver:
     return deliver
 
 
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Makes errors of redirects: a followed one loses the event, and gives others the token."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
 def to_server(url: str, *, token: str, timeout_s: float) -> Deliver:
     """Post each event; the deadline is for connecting and for each answer."""
+    opener = urllib.request.build_opener(_NoRedirects)
     headers = {"Content-Type": "application/json"}
     if token:
         headers["Authorization"] = f"Bearer {token}"
@@ -325,7 +333,7 @@ def to_server(url: str, *, token: str, timeout_s: float) -> Deliver:
     def deliver(text: str) -> None:
         request = urllib.request.Request(url, text.encode(), headers)
         try:
-            with urllib.request.urlopen(request, timeout=timeout_s) as answer:
+            with opener.open(request, timeout=timeout_s) as answer:
                 answer.read()
         except http.client.HTTPException as error:
             raise OSError(f"no HTTP answer ({type(error).__name__})") from error

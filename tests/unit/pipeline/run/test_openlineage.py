@@ -198,6 +198,7 @@ def server(status: int = 200) -> Iterator[tuple[str, list[tuple[str, dict[str, A
             body = self.rfile.read(int(self.headers["Content-Length"]))
             requests.append((self.headers.get("Authorization", ""), json.loads(body)))
             self.send_response(status)
+            self.send_header("Location", "/elsewhere")  # heard with a status of 3xx alone
             self.end_headers()
 
         def log_message(self, *args: object) -> None:
@@ -243,7 +244,15 @@ def refusing_address() -> Iterator[str]:
         yield url
 
 
-@pytest.mark.parametrize("address", [silent_address, closed_address, refusing_address])
+@contextlib.contextmanager
+def redirecting_address() -> Iterator[str]:
+    with server(status=302) as (url, _):
+        yield url
+
+
+@pytest.mark.parametrize(
+    "address", [silent_address, closed_address, refusing_address, redirecting_address]
+)
 def test_a_dead_address_costs_its_timeout_at_most_and_a_warning(
     address: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
