@@ -201,6 +201,10 @@ def server(status: int = 200) -> Iterator[tuple[str, list[tuple[str, dict[str, A
             self.send_header("Location", "/elsewhere")  # heard with a status of 3xx alone
             self.end_headers()
 
+        def do_GET(self) -> None:  # what a followed redirect would ask for
+            self.send_response(200)
+            self.end_headers()
+
         def log_message(self, *args: object) -> None:
             pass
 
