@@ -125,7 +125,7 @@ class Trust:
                 config.verify(place, file)
             except Exception as error:  # of four libraries, all about this signature
                 text = str(error).strip() or type(error).__name__
-                raise ValueError(text.splitlines()[0]) from error
+                raise ValueError(text.splitlines()[0].rstrip(". ")) from error
 
 
 def signer_of(config: RegistryConfig) -> Signer | None:
