@@ -32,6 +32,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, keys: KeyPair) -> Iterator[P
     with socket.create_server(("127.0.0.1", 0)) as silent:
         settings = (
             *QUICK,
+            "infra_check.enabled=true",
             f"registry.signing_key={keys.secret}",
             f"registry.trusted_key={keys.public}",
             "registry.require_signature=true",
@@ -76,7 +77,8 @@ def test_events_tell_what_each_step_read_of_what_steps_before_it_wrote(place: Pl
     assert (first["eventType"], last["eventType"]) == ("START", "COMPLETE")
     assert first["run"]["runId"] == last["run"]["runId"]
     names = [event["job"]["name"].partition(".")[2] for event in of_steps]
-    assert names[::2] == names[1::2] == list(place.states())
+    assert names[::2] == names[1::2]
+    assert sorted(names[::2]) == sorted(place.states())
     written: set[str] = set()
     read: dict[str, set[str]] = {}
     for name, event in zip(names, of_steps, strict=True):
@@ -100,6 +102,5 @@ def test_a_run_takes_no_baseline_that_another_key_has_signed(place: Place, tmp_p
     done = place.run("--set=trainer.max_steps=31")
 
     assert done.returncode == 2, done.stderr
-    assert "version 1 at" in done.stderr
-    assert "is not trusted: its signature is not valid" in done.stderr
+    assert f"version 1 at {place.push}/1 is not trusted: its signature is not valid" in done.stdout
     assert place.versions() == [1]

@@ -25,8 +25,7 @@ from yt8m.components.pusher.record import create_record
 from yt8m.components.registry.config import RegistryConfig
 from yt8m.components.registry.digests import model_digest
 from yt8m.components.registry.registry_digest import registry_digest
-from yt8m.components.registry.signature import Trust, UnsignedVersionError
-from yt8m.components.registry.verify import verify_version
+from yt8m.components.registry.signature import UnsignedVersionError, signature_problems
 from yt8m.components.registry.versions import (
     DamagedVersionError,
     list_versions,
@@ -218,10 +217,10 @@ def test_a_push_signs_a_baseline_must_be_signed_and_the_keys_secrets_are_nowhere
         signing_key=str(pair.secret), trusted_key=str(pair.public), require_signature=True
     )
     world.run(blessed=True)
-    assert verify_version(str(world.push_dir), 1, Trust(key=str(pair.public))).signed
+    assert signature_problems(str(world.push_dir / "1"), pair.trust) == []
     (world.root / "model" / "Format-Serving" / "saved_model.pb").write_bytes(b"another")
     world.run(blessed=True)
-    assert verify_version(str(world.push_dir), 2, Trust(key=str(pair.public))).signed
+    assert signature_problems(str(world.push_dir / "2"), pair.trust) == []
 
     push_fake(world.root, world.push_dir)
     with pytest.raises(UnsignedVersionError, match=r"version 3 .* no signature"):

@@ -185,7 +185,7 @@ def test_a_pusher_that_another_one_overtakes_signs_its_next_number(
     tmp_path: Path, registry: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pair, model = KeyPair(tmp_path, "ours"), fake_model(tmp_path / "model")
-    overtaken = []
+    overtaken: list[int] = []
     real = object_store.ObjectStore._publish
 
     def publish(store: object_store.ObjectStore, number: int, check: Callable[[], None]) -> bool:
