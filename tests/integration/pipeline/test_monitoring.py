@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 import re
 import shutil
 import subprocess
@@ -203,7 +204,10 @@ def expression_tests(root: Path) -> Iterator[dict[str, object]]:
     }
 
 
-def test_the_alerts_fire_on_the_nights_that_they_are_for(tmp_path: Path) -> None:
+def test_the_alerts_fire_on_the_nights_that_they_are_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # of thousands of files that nobody keeps
     schedule = Schedule(tmp_path)
     schedule.run(until=KILLED_S)
     schedule.pass_time(until=BACK_S)
