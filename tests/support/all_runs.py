@@ -1,4 +1,4 @@
-"""Twelve runs of a root, with what each left: nine trained, one was held back, two came to little."""
+"""Twelve runs of a root, with what each left: nine trained, one was held back, two did little."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
     python tests/testbed/lanes/lane_b.py make demo test-unit
     python tests/testbed/lanes/lane_b.py --share /some/folder yt8m history --root /some/folder/run
 
-The command runs in a Debian 13 root, in a copy of this checkout, with `make install-dev` done there.
+The command runs in a Debian 13 root, in a copy of this checkout, after `make install-dev` there.
 The root is made once, by debootstrap from the mirror that this machine's own apt uses, and is kept
 in the cache. Everything is mounted in a namespace of the command's own, and its processes are in
 another: when this program ends, or is killed, they are gone.
