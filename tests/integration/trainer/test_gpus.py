@@ -4,13 +4,12 @@ import json
 
 import pytest
 import tensorflow as tf
-from training import make_job, rows
+from records import make_dataset
+from training import CLASSES, make_job, rows
 
 from yt8m.components.artifacts.training_curve import EVALUATION
 from yt8m.components.trainer.backends.in_process import run_job
 from yt8m.schemas.errors import UserError
-
-TASK = {"type": "evaluator", "index": 0}
 
 
 def test_a_training_that_asked_for_gpus_and_sees_none_stops_before_it_begins(tmp_path):
@@ -20,18 +19,35 @@ def test_a_training_that_asked_for_gpus_and_sees_none_stops_before_it_begins(tmp
     assert not list(tmp_path.rglob("checkpoint"))
 
 
+def environ(role):
+    task = {"type": role, "index": 0}
+    return {"TF_CONFIG": json.dumps({"cluster": {"chief": ["127.0.0.1:1"]}, "task": task})}
+
+
+def evaluated(root, data, **values):
+    """A job that its evaluator role evaluates."""
+    evaluation = {"enabled": True, "start_delay_s": 0, "throttle_s": 0, **values}
+    return make_job(root, data=data, max_steps=1, evaluation=evaluation)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """Where a training is done, which nobody has evaluated, and its data."""
+    root = tmp_path_factory.mktemp("trained")
+    data = make_dataset(root / "data", classes=CLASSES)
+    run_job(evaluated(root, data), environ("chief"))
+    return root, data
+
+
 @pytest.mark.parametrize(("uses_gpu", "hidden"), [(False, [("GPU", [])]), (True, [])])
 def test_the_evaluator_leaves_the_gpus_to_the_training_unless_told_otherwise(
-    tmp_path, monkeypatch, uses_gpu, hidden
+    trained, monkeypatch, uses_gpu, hidden
 ):
-    evaluation = {"enabled": True, "start_delay_s": 0, "throttle_s": 0, "uses_gpu": uses_gpu}
-    job = make_job(tmp_path, max_steps=1, evaluation=evaluation)
-    cluster = {"chief": ["127.0.0.1:1"]}
-    run_job(job, {"TF_CONFIG": json.dumps({"cluster": cluster, "task": TASK | {"type": "chief"}})})
+    job = evaluated(*trained, uses_gpu=uses_gpu)
     shown = []
     monkeypatch.setattr(
         tf.config, "set_visible_devices", lambda devices, kind: shown.append((kind, devices))
     )
-    run_job(job, {"TF_CONFIG": json.dumps({"cluster": cluster, "task": TASK})})
+    run_job(job, environ("evaluator"))
     assert shown == hidden
     assert [row["step"] for row in rows(job, "evaluation", EVALUATION)] == [1]
