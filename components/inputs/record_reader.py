@@ -100,10 +100,13 @@ class RecordReader:
         """Have the system fetch what is read one by one soon; `numbers` ascend."""
         if self._is_remote or not hasattr(os, "posix_fadvise"):  # as on macOS
             return
-        for stretch in self._stretches(numbers):
-            file = self._file(_path(stretch.shard))
-            length = stretch.end - stretch.start
-            os.posix_fadvise(file.number, stretch.start, length, os.POSIX_FADV_WILLNEED)
+        begins, ends, shards = self._cuts(numbers)
+        offsets, last = self._index.offsets[numbers[begins]], numbers[ends - 1]
+        lengths = self._index.offsets[last] + self._index.lengths[last] + FRAMING_BYTES - offsets
+        places = zip(shards.tolist(), offsets.tolist(), lengths.tolist(), strict=True)
+        for shard, offset, length in places:
+            file = self._file(_path(self._shards[shard]))
+            os.posix_fadvise(file.number, offset, length, os.POSIX_FADV_WILLNEED)
 
     def read_one_by_one(self, numbers: np.ndarray) -> Iterator[memoryview]:
         """The records of these numbers [any] int64, each read when it is asked for.
@@ -159,17 +162,19 @@ class RecordReader:
             yield from pool.map(read, stretches)
 
     def _stretches(self, numbers: np.ndarray) -> Iterator[_Stretch]:
-        if not len(numbers):
-            return
         index = self._index
-        shard_of = np.searchsorted(index.first, numbers, side="right") - 1
+        for begin, end, shard in zip(*map(np.ndarray.tolist, self._cuts(numbers)), strict=True):
+            chosen = numbers[begin:end]
+            yield _Stretch(self._shards[shard], index.offsets[chosen], index.lengths[chosen])
+
+    def _cuts(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where stretches begin and end in `numbers`, which ascend, and the shard of each."""
+        shard_of = np.searchsorted(self._index.first, numbers, side="right") - 1
         is_gap = (np.diff(numbers) > 1) & ~self._is_packed[shard_of[1:]]
-        breaks = np.flatnonzero((np.diff(shard_of) > 0) | is_gap) + 1
-        edges = [0, *breaks.tolist(), len(numbers)]
-        for start, end in itertools.pairwise(edges):
-            chosen = numbers[start:end]
-            shard = self._shards[shard_of[start]]
-            yield _Stretch(shard, index.offsets[chosen], index.lengths[chosen])
+        is_end = np.append((np.diff(shard_of) > 0) | is_gap, True)[: len(numbers)]
+        ends = np.flatnonzero(is_end) + 1
+        begins = np.concatenate([[0], ends[:-1]])[: len(ends)]
+        return begins, ends, shard_of[begins]
 
     def _records(self, stretch: _Stretch) -> list[bytes]:
         data = self._bytes(stretch)

@@ -182,6 +182,7 @@ class StepReader:
             source.shards, rows, taken, shuffle_mb=shuffle_mb, fraction=source.fraction
         )
         self._is_over_epoch = shuffle_mb is None
+        self._announced = -1  # the last step whose records were
         self._groups: _Groups = (
             _Windows(order=order, taken=taken, config=config, index=self._index)
             if by_length
@@ -217,9 +218,16 @@ class StepReader:
                 return {**batch, **stack_segments(list(rows), features)}
 
     def _announce(self, group: _Loaded, step: int) -> None:
-        ahead = group.share.of_step.get(step + _STEPS_AHEAD)
-        if ahead is not None and isinstance(group.rows, _Unread):
-            group.rows.announce(ahead)
+        """Have the records of `step` and of those after it fetched, as far as `group` has them.
+
+        Of what nobody has announced the system reads more, up to the end of a small shard.
+        """
+        for number in range(max(step, self._announced + 1), step + _STEPS_AHEAD + 1):
+            chosen = group.share.of_step.get(number)
+            if chosen is None or not isinstance(group.rows, _Unread):
+                return
+            group.rows.announce(chosen)
+            self._announced = number
 
     def _of(self, step: int) -> list[_Loaded]:
         return [self._group(number) for number in self._groups.numbers(step)]

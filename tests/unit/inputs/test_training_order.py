@@ -433,6 +433,36 @@ def test_frames_are_shuffled_over_the_epoch_however_large_their_shards(tmp_path:
     assert max(shards_of_batches(InputConfig(shuffle_mb=64))) <= 2
 
 
+@pytest.mark.parametrize("config", [InputConfig(), BUCKETS], ids=["rows", "buckets"])
+def test_over_the_epoch_each_record_is_announced_once_before_it_is_read(
+    config: InputConfig, sources: dict[Level, Source], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    announced: list[tuple[int, int, int]] = []  # file, and the bytes from which and up to which
+    reads = 0
+    real_pread = os.pread
+
+    def fadvise(file: int, start: int, length: int, advice: int) -> None:
+        assert advice == os.POSIX_FADV_WILLNEED
+        announced.append((os.fstat(file).st_ino, start, start + length))
+
+    def pread(file: int, length: int, start: int) -> bytes:
+        nonlocal reads
+        reads += 1
+        inode, end = os.fstat(file).st_ino, start + length
+        assert any(inode == one and a <= start and end <= b for one, a, b in announced)
+        return real_pread(file, length, start)
+
+    monkeypatch.setattr(os, "posix_fadvise", fadvise, raising=False)
+    monkeypatch.setattr(os, "pread", pread)
+    taken = BatchSlice(global_batch_size=4, start_step=3)
+    reader = create_step_reader(sources[Level.FRAME], taken, sampling=None, config=config)
+    for step in range(3, 9):
+        reader.arrays(step)
+    assert reads == 6 * 4
+    for (inode, _, end), (next_inode, start, _) in itertools.pairwise(sorted(announced)):
+        assert inode != next_inode or end <= start
+
+
 @pytest.mark.parametrize("level", [Level.VIDEO, Level.SEGMENT])
 def test_other_levels_and_packed_shards_are_shuffled_among_64_megabytes(
     level: Level, sources: dict[Level, Source]
