@@ -9,7 +9,7 @@ import io
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -91,17 +91,7 @@ def verify_shards(
 ) -> list[ShardReport]:
     """A report for each shard, in their order; shards in `cache` are not read."""
     verifier = ShardVerifier(config, features, cache, index)
-    workers = config.workers or _threads(shards, config.verify)
-    with (
-        ThreadPoolExecutor(workers) as pool,
-        Progress(f"verify ({config.verify.value})", total=len(shards), unit="shards") as progress,
-    ):
-        reports, records = [], 0
-        for report in pool.map(verifier.verify, shards):
-            reports.append(report)
-            records += report.records
-            progress.advance(note=f"{records:,} records")
-    return finished(reports, cache)
+    return finished(_reports(shards, verifier.verify, config), cache)
 
 
 def count_shards(
@@ -110,23 +100,42 @@ def count_shards(
     features: FeatureConfig,
     *,
     index: SharedIndex,
+    begin: float = 0.0,
 ) -> list[ShardReport]:
     """Reports of shards for a training alone, which asks for lengths and no contents.
 
-    Those whose index somebody left are not walked.
+    Those whose index somebody left are not walked. Processes that begin together, each at a
+    `begin` (from 0 to 1) of its own, share the walking: what one has left the next ones read.
     """
+    verifier = ShardVerifier(config, features, index=index)
 
-    def kept(shard: SourceShard) -> ShardIndex | None:
-        return index.load(shard.uri, known=_content_key(shard))
+    def count(shard: SourceShard) -> ShardReport:
+        found = index.load(shard.uri, known=_content_key(shard))
+        return verifier.verify(shard) if found is None else _of_index(shard, found)
 
-    with ThreadPoolExecutor(_threads(shards, Verify.OFF)) as pool:
-        known = list(pool.map(kept, shards))
-    unknown = [shard for shard, found in zip(shards, known, strict=True) if found is None]
-    walked = iter(verify_shards(unknown, config, features, index=index))
-    return [
-        next(walked) if found is None else _of_index(shard, found)
-        for shard, found in zip(shards, known, strict=True)
-    ]
+    first = int(len(shards) * begin)
+    reports = _reports([*shards[first:], *shards[:first]], count, config)
+    behind = len(shards) - first
+    return finished([*reports[behind:], *reports[:behind]], None)
+
+
+def _reports(
+    shards: Sequence[SourceShard],
+    report_on: Callable[[SourceShard], ShardReport],
+    config: DataConfig,
+) -> list[ShardReport]:
+    """One of each shard, several at a time."""
+    workers = config.workers or _threads(shards, config.verify)
+    with (
+        ThreadPoolExecutor(workers) as pool,
+        Progress(f"verify ({config.verify.value})", total=len(shards), unit="shards") as progress,
+    ):
+        reports, records = [], 0
+        for report in pool.map(report_on, shards):
+            reports.append(report)
+            records += report.records
+            progress.advance(note=f"{records:,} records")
+    return reports
 
 
 def _of_index(shard: SourceShard, found: ShardIndex) -> ShardReport:

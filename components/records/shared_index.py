@@ -41,7 +41,7 @@ class SharedIndex:
     def keep(self, uri: str, index: ShardIndex, *, known: str) -> None:
         """Keep `index` where others find it; where nothing can be written, each reader walks."""
         places = list(self._places(uri, known))
-        if any(map(storage.exists, places)):
+        if any(map(_is_there, places)):
             return
         for place in places:
             try:
@@ -58,3 +58,10 @@ class SharedIndex:
         for folder in (storage.join(uri.rpartition("/")[0], FOLDER), self._fallback):
             if folder:
                 yield storage.join(folder, f"{name}.npz")
+
+
+def _is_there(place: str) -> bool:
+    try:
+        return storage.exists(place)
+    except OSError:  # a store that answers "forbidden" where nothing is, to who may not list
+        return False

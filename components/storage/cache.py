@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from pathlib import Path
 from yt8m.components.storage import files
 
 _RECENT_S = 600.0  # a copy used within this time may be open, and stays
+_log = logging.getLogger(__name__)
 
 
 class ReadCache:
@@ -46,6 +48,11 @@ class ReadCache:
                 return
             path.unlink(missing_ok=True)
             total -= length
+            _log.info(
+                "%s is removed from the read cache (%.1f GB at most): it was used longest ago",
+                path.name,
+                self._max_bytes / 1e9,
+            )
 
     def _copies(self) -> Iterator[tuple[float, int, Path]]:
         """Time of the last use, size and path of each; one that vanishes meanwhile is passed."""

@@ -109,6 +109,13 @@ class Cluster:
         return alone and self.role is Role.WORKER and self.index == 0
 
     @property
+    def position(self) -> float:
+        """Where this process stands among those it knows, from 0 up to 1, for work they share."""
+        known = [(role, index) for role, tasks in self.addresses.items() for index in tasks]
+        mine = (self.role, self.index)
+        return known.index(mine) / len(known) if mine in known else 0.0
+
+    @property
     def evaluates_itself(self) -> bool:
         """True where training and continuous evaluation share this process."""
         return self.role is Role.MASTER and self.kind is not ClusterKind.PARAMETER_SERVER

@@ -61,7 +61,8 @@ def _run_groups(args: PredictArguments, console: Console) -> RunGroups:
     config = BeamConfig(runner=args.beam_runner, options=args.beam_option)
     if problems := check_beam(config):
         raise UserError("\n".join(problems))
-    console.info(describe_workers(config))
+    if workers := describe_workers(config):
+        console.info(workers)
     import apache_beam as beam
 
     from yt8m.components.predictions.beam_prediction import run_on_beam

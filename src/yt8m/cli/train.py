@@ -55,7 +55,8 @@ def run(args: TrainArguments, console: Console) -> int | None:
         out = Path(args.out).absolute()
         # Processes that have not met yet must not write over one another's manifest.
         data = (out if cluster.is_chief else temporary) / "data"
-        job = _job(config, args, out, manifest=_write_manifest(config, data))
+        manifest = _write_manifest(config, data, begin=cluster.position)
+        job = _job(config, args, out, manifest=manifest)
         _train(job, args, out, console)
     measured = exported_row(job.trainer, job.checkpoint_dir)
     value = {
@@ -127,11 +128,11 @@ def _job(config: PipelineConfig, args: TrainArguments, out: Path, *, manifest: P
     )
 
 
-def _write_manifest(config: PipelineConfig, directory: Path) -> Path:
+def _write_manifest(config: PipelineConfig, directory: Path, *, begin: float) -> Path:
     """What ExampleGen would write; the records stay where they are and are counted only."""
     data = dataclasses.replace(config.data, ingest=Ingest.REFERENCE, verify=Verify.OFF)
-    index = SharedIndex()
-    reports = count_shards(resolve_sources(data).shards, data, config.features, index=index)
+    sources = resolve_sources(data).shards
+    reports = count_shards(sources, data, config.features, index=SharedIndex(), begin=begin)
     enforce_bad_input_policy(reports, data)
     shards = materialize_shards(reports, ingest=Ingest.REFERENCE, root=str(directory))
     manifest = Manifest(level=data.level, shards=tuple(shards), verify=data.verify.value)

@@ -68,8 +68,10 @@ def test_shards_on_s3_are_read_as_local_ones_are(
     ids=["video", "frame", "buckets", "segment"],
 )
 def test_of_an_object_store_each_byte_is_served_to_about_one_worker(
-    level: Level, config: InputConfig, tmp_path: Path
+    level: Level, config: InputConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "cache"))
+    (tmp_path / "cache").mkdir()
     local = make_source(tmp_path / "data", level, train=256, shards=10)
     workers, rows = 16, int(index_of(local).rows_by_shard.sum())
     with (
@@ -92,6 +94,7 @@ def test_of_an_object_store_each_byte_is_served_to_about_one_worker(
     # The group after the newest one is fetched ahead. At segment level two workers need the record
     # at a border between them.
     assert proxy.served <= 2.2 * total
+    assert list((tmp_path / "cache").iterdir()) == []  # nobody keeps a shard
 
 
 def _placed(local: Source, bucket: str, tmp_path: Path) -> Source:

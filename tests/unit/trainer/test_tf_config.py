@@ -63,6 +63,13 @@ def test_roles_are_understood(cluster, task, kind, is_chief, evaluates):
     assert (parsed.kind, parsed.is_chief, parsed.evaluates_itself) == (kind, is_chief, evaluates)
 
 
+def test_each_process_begins_elsewhere_with_what_they_share():
+    tasks = [("chief", 0), ("worker", 0), ("worker", 1), ("ps", 0)]
+    assert [parse(PS_CLUSTER, task).position for task in tasks] == [0, 0.25, 0.5, 0.75]
+    assert parse({**PS_CLUSTER, "evaluator": [EVAL]}, ("evaluator", 0)).position == 0
+    assert parse().position == 0
+
+
 def test_tfjobs_dialect_is_accepted():
     cluster = {**PS_CLUSTER, "evaluator": [EVAL]}
     parsed = parse(cluster, ("worker", 1), environment="cloud")
