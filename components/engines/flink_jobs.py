@@ -1,6 +1,7 @@
 """Flink's own API, for what Beam's job server does not do: end a job, and say why one failed.
 
-Whether a job manager answers at all is found out before a run.
+And what one does: how much has moved, and who is at work. Whether a job manager answers at all is
+found out before a run.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 _ENDED = ("CANCELED", "FAILED", "FINISHED")
+_RUNNING = "RUNNING"
+_WAYS = ("read-records", "write-records")
 _ANSWER_S = 4.0
 # Of something that is no job manager, its answer is none of HTTP's, or none of Flink's.
 _NO_ANSWER = (OSError, ValueError, HTTPException, KeyError, TypeError)
@@ -52,6 +55,46 @@ def failure(master: str, name: str) -> str:
         return "\n".join(one.get("root-exception") or "" for one in found)
     except _NO_ANSWER:
         return ""
+
+
+def slots(master: str) -> int:
+    """How many workers the task managers have places for; 0 where Flink does not answer."""
+    try:
+        return int(_ask(master, "overview")["slots-total"])
+    except _NO_ANSWER:
+        return 0
+
+
+def moved_records(master: str, name: str) -> int | None:
+    """How many records the job's parts have read and written; None where Flink does not answer."""
+    try:
+        parts = [part for job in _active(master, name) for part in _parts(master, job)]
+        return sum(part["metrics"][way] for part in parts for way in _WAYS)
+    except _NO_ANSWER:
+        return None
+
+
+def at_work(master: str, name: str) -> list[str]:
+    """The subtasks of the job that run and were given records, each with its task manager."""
+    found = []
+    try:
+        for job in _active(master, name):
+            for part in _parts(master, job):
+                if part["status"] == _RUNNING and part["metrics"]["read-records"]:
+                    subtasks = _ask(master, f"jobs/{job}/vertices/{part['id']}")["subtasks"]
+                    found += [
+                        f"{part['name']} on {one['taskmanager-id']}"
+                        for one in subtasks
+                        if one["status"] == _RUNNING
+                    ]
+    except _NO_ANSWER as error:
+        _log.info("Flink at %s does not say what runs: %s", master, error)
+    return found
+
+
+def _parts(master: str, job: str) -> list[dict[str, Any]]:
+    vertices: list[dict[str, Any]] = _ask(master, f"jobs/{job}")["vertices"]
+    return vertices
 
 
 def _active(master: str, name: str) -> list[str]:

@@ -1,7 +1,9 @@
 """Beam's portable runners, as this pipeline uses them; `--runner` names them by their paths.
 
 They read what TFX reads so that all workers share it, they cancel the engine's job when this
-process is told to end, and they say what was lost when an engine's program dies.
+process is told to end, and they say what was lost when an engine's program dies. A stage that has
+lost a worker is started once more. Flink's own retries are not used for it: they repeat failures of
+the work itself, too, and wait for five minutes where no task manager takes the lost one's place.
 """
 
 from __future__ import annotations
@@ -9,6 +11,8 @@ from __future__ import annotations
 import logging
 import re
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import grpc
@@ -18,15 +22,18 @@ from apache_beam.options.pipeline_options import (
     PipelineOptions,
     PortableOptions,
 )
+from apache_beam.portability.api import beam_runner_api_pb2
 from apache_beam.runners.portability import flink_runner, portable_runner, spark_runner
 from apache_beam.runners.runner import PipelineState
 
 from yt8m.components.engines import flink_jobs
 from yt8m.components.engines.shared_read import SharedRead
+from yt8m.components.engines.standstill import standstill_named
 from yt8m.schemas.errors import Yt8mError
 
 _log = logging.getLogger(__name__)
 _CANCEL_S = 8.0  # twice, which is less than a run has after a signal
+_REPLACED_S = 30.0  # Kubernetes starts a task manager again in less
 _AGAIN = "start it again, and give the same command: it continues"
 # As Flink tells of a task manager that is gone, and Beam of workers that are.
 _TASK_MANAGER = re.compile(r"TaskManager with id (\S+)|task manager '[^'\[]*\[ ?([^\s\]]+) ?\]")
@@ -41,9 +48,17 @@ _NO_POOL = re.compile(
 
 
 class _EngineJob(portable_runner.PipelineResult):
-    """A job that ends when its command is told to end, and whose failures have names."""
+    """A job that ends when its command is told to end, and whose failures have names.
 
-    def __init__(self, started: portable_runner.PipelineResult, options: PortableOptions) -> None:
+    Where it loses a worker, `start_again` starts another in its place.
+    """
+
+    def __init__(
+        self,
+        started: portable_runner.PipelineResult,
+        options: PortableOptions,
+        start_again: Callable[[], _EngineJob] | None,
+    ) -> None:
         super().__init__(
             started._job_service,
             started._job_id,
@@ -54,20 +69,42 @@ class _EngineJob(portable_runner.PipelineResult):
         self._endpoint = options.job_endpoint
         self._flink_master = options.view_as(FlinkRunnerOptions).flink_master or ""
         self._workers = f"{options.environment_type} {options.environment_config or ''}".strip()
+        self._start_again = start_again
+        self._slots = flink_jobs.slots(self._flink_master) if self._knows_flink else 0
 
     def wait_until_finish(self, duration: int | None = None) -> Any:
         try:
-            return super().wait_until_finish(duration)
+            with self._watched():
+                return super().wait_until_finish(duration)
         except grpc.RpcError as error:
             raise Yt8mError(_lost_job_server(self._endpoint)) from error
         except RuntimeError as error:
             message = f"{error}\n{self._failure_told_by_flink()}"
             if (lost := lost_part(message, workers=self._workers)) is None:
                 raise
-            raise Yt8mError(lost) from error
+            if self._start_again is None:
+                raise Yt8mError(f"{lost}; {_AGAIN}") from error
+            _log.warning("%s; the stage starts once more, when another has taken its place", lost)
+            if not self._is_replaced():
+                raise Yt8mError(f"{lost}; {_AGAIN}") from error
         except BaseException:  # a signal
             self._cancel_and_wait()
             raise
+        return self._start_again().wait_until_finish(duration)
+
+    def _watched(self) -> AbstractContextManager[None]:
+        if not self._knows_flink:
+            return nullcontext()
+        return standstill_named(self._flink_master, self._name_in_flink)
+
+    def _is_replaced(self) -> bool:
+        """Whether the engine has as many workers as before, after a while."""
+        deadline = time.monotonic() + _REPLACED_S
+        while self._slots and flink_jobs.slots(self._flink_master) < self._slots:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(1)
+        return True
 
     def _cancel_and_wait(self) -> None:
         """What the job holds is free for the next run, or it is not there any more."""
@@ -98,18 +135,18 @@ class _EngineJob(portable_runner.PipelineResult):
 def lost_part(message: str, *, workers: str) -> str | None:
     """What a failed job's message says was lost; None where it is a failure of another kind."""
     if found := _TASK_MANAGER.search(message):
-        return f"Flink's task manager {found[1] or found[2]} was lost; {_AGAIN}"
+        return f"Flink's task manager {found[1] or found[2]} was lost"
     if _ENDED_ITSELF in message:
         return (
             "one of Flink's task managers ended itself; its log says why (Java heap space: give it "
-            f"more taskmanager.memory.task.heap.size); {_AGAIN}"
+            "more taskmanager.memory.task.heap.size)"
         )
     if _NO_POOL.search(message):
-        return f"no worker pool answers the engine's workers ({workers}); {_AGAIN}"
+        return f"no worker pool answers the engine's workers ({workers})"
     if _LOST_WORKER.search(message):
         return (
             f"a Python worker of the engine was lost ({workers}); its pool's or its task manager's "
-            f"log says why; {_AGAIN}"
+            "log says why"
         )
     return None
 
@@ -126,13 +163,21 @@ class _Shared:
             return SharedRead(transform._source._pattern.get()).expand(input.pipeline)
         return super().apply(transform, input, options)  # type: ignore[misc]  # Beam's class
 
-    def run_portable_pipeline(self, pipeline: Any, options: PipelineOptions) -> _EngineJob:
+    def run_portable_pipeline(
+        self, pipeline: beam_runner_api_pb2.Pipeline, options: PipelineOptions
+    ) -> _EngineJob:
         portable = options.view_as(PortableOptions)
-        try:
-            started = super().run_portable_pipeline(pipeline, options)  # type: ignore[misc]
-        except (grpc.RpcError, grpc.FutureTimeoutError) as error:  # while it ran, before it began
-            raise Yt8mError(_lost_job_server(portable.job_endpoint)) from error
-        return _EngineJob(started, portable)
+        start = super().run_portable_pipeline  # type: ignore[misc]
+
+        def job(start_again: Callable[[], _EngineJob] | None) -> _EngineJob:
+            own = beam_runner_api_pb2.Pipeline()  # Beam writes into it where LOOPBACK workers are
+            own.CopyFrom(pipeline)
+            try:
+                return _EngineJob(start(own, options), portable, start_again)
+            except (grpc.RpcError, grpc.FutureTimeoutError) as error:  # while it ran, or before
+                raise Yt8mError(_lost_job_server(portable.job_endpoint)) from error
+
+        return job(lambda: job(None))
 
 
 class FlinkRunner(_Shared, flink_runner.FlinkRunner):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from yt8m.cli.arguments.scoring import PredictArguments
 from yt8m.cli.model_source import model_of
 from yt8m.components import storage
+from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.console.console import Console
 from yt8m.components.export.load import load_model
 from yt8m.components.extras.published.http import read_text
@@ -14,7 +17,7 @@ from yt8m.components.predictions.predictor import check_plan, level_to_predict
 from yt8m.components.predictions.segment_classes import allowed_classes, parse_classes
 from yt8m.components.records.find import find_level, find_shards
 from yt8m.pipeline.beam import beam_arguments, check_beam, describe_workers
-from yt8m.pipeline.config import BeamConfig
+from yt8m.pipeline.config import BeamConfig, BeamRunner
 from yt8m.schemas.errors import UserError
 
 
@@ -36,6 +39,8 @@ def run(args: PredictArguments, console: Console) -> None:
         max_segments=args.max_segments,
     )
     check_plan(plan, model)
+    if args.beam_runner is BeamRunner.DATAFLOW:
+        _check_reach(plan, shards, args.out)
     done = predict(plan, shards, storage.absolute(args.out), run_groups=run_groups, console=console)
     value = {
         "out": args.out,
@@ -68,6 +73,22 @@ def _run_groups(args: PredictArguments, console: Console) -> RunGroups:
     from yt8m.components.predictions.beam_prediction import run_on_beam
 
     return run_on_beam(lambda: beam.Pipeline(argv=beam_arguments(config)))
+
+
+def _check_reach(plan: PredictionPlan, shards: Sequence[Shard], out: str) -> None:
+    """Google's machines have no disk of this one."""
+    places = {
+        "--model": plan.model,
+        "--context": plan.context,
+        "--data": next((s.uri for s in shards if storage.local_path(s.uri) is not None), ""),
+        "--out": storage.absolute(out),
+    }
+    here = [f"{n} {p}" for n, p in places.items() if p and storage.local_path(p) is not None]
+    if here:
+        raise UserError(
+            f"--beam-runner dataflow: {', '.join(here)}: on this machine, and Google's machines "
+            "read and write there; give addresses in gs://"
+        )
 
 
 def classes_of(args: PredictArguments, num_classes: int | None) -> tuple[int, ...] | None:

@@ -1,7 +1,7 @@
 """What Google's machines would be given of our own jobs, translated by Beam's own Dataflow code.
 
 Nothing is sent: Beam ends a dry run when it has the graph. The records are in a store of this
-process. StatisticsGen, Transform and Evaluator are not here: they write to the root, which is not
+process. StatisticsGen and Transform are not here: TFX's own code writes to the root, which is not
 in a store yet.
 """
 
@@ -23,17 +23,26 @@ from object_server import object_server
 from records import make_dataset
 
 from yt8m.components import storage
+from yt8m.components.evaluator.beam_scoring import add_scoring
+from yt8m.components.evaluator.record_ranges import divide_records
+from yt8m.components.evaluator.scoring import ScoringPlan
 from yt8m.components.example_gen.beam_verification import verify_on_beam
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.example_gen.rewrite import rewrite_records
 from yt8m.components.example_gen.sources import resolve_sources
 from yt8m.components.example_gen.verify import verify_shards
+from yt8m.components.inputs.shards import group_shards
+from yt8m.components.predictions.beam_prediction import run_on_beam
+from yt8m.components.predictions.plan import Format, PredictionPlan
+from yt8m.components.predictions.work import WorkDirectory
+from yt8m.components.records.find import find_shards
 from yt8m.pipeline.beam import beam_arguments
 from yt8m.pipeline.config import BeamConfig, BeamRunner
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.features import FeatureConfig
 
 IMAGE = "registry.example.org/yt8m:1"
+MODEL = "gs://bucket/models/1"
 FEATURES = FeatureConfig(num_classes=1000)
 OPTIONS = (
     "--project=my-project",
@@ -95,7 +104,23 @@ def rewrite(config: DataConfig) -> None:
     )
 
 
-@pytest.mark.parametrize("job", [verification, rewrite])
+def scoring(config: DataConfig) -> None:
+    """The Evaluator's."""
+    plan = ScoringPlan(model=MODEL, baseline=None, level=config.level, features=FEATURES)
+    shards = find_shards(f"{config.root}/validate*")
+    ranges = divide_records(shards, workers=2, batch_size=8)
+    with make_pipeline() as pipeline:
+        add_scoring(pipeline, plan, ranges, "gs://bucket/scratch", index="gs://bucket/index")
+
+
+def predictions(config: DataConfig) -> None:
+    plan = PredictionPlan(model=MODEL, level=config.level, format=Format.VIDEO)
+    groups = dict(enumerate(group_shards(find_shards(f"{config.root}/validate*"))))
+    work = WorkDirectory("gs://bucket/scratch/out.csv", "key", len(groups))
+    run_on_beam(make_pipeline)(plan, groups, work, lambda done: None)
+
+
+@pytest.mark.parametrize("job", [verification, rewrite, scoring, predictions])
 def test_workers_get_our_image_and_no_path_of_this_machine(
     job: Callable[[DataConfig], None], data: DataConfig, translated: list[Any], tmp_path: Path
 ) -> None:

@@ -34,12 +34,12 @@ from yt8m.pipeline.config import BeamConfig, BeamRunner
         ("java.lang.IllegalStateException: Process died with exit code 1", "Python worker"),
     ],
 )
-def test_a_lost_part_is_named_with_what_to_do(message, said):
+def test_a_lost_part_is_named(message, said):
     text = lost_part(
         f"Pipeline x failed in state FAILED: {message}", workers="EXTERNAL localhost:50000"
     )
+    assert text is not None
     assert said in text
-    assert "give the same command: it continues" in text
 
 
 def test_a_failure_of_the_work_itself_is_told_as_it_is():

@@ -1,0 +1,145 @@
+"""A stage that loses a worker is started once more; a worker that hangs is named.
+
+Jobs run on Beam's own job server, in this process. Flink's answers are in its API's words.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import apache_beam as beam
+import pytest
+from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.runners.portability.local_job_service import LocalJobServicer
+from http_double import HttpDouble, listening
+from werkzeug import Request
+from werkzeug.routing import Map, Rule
+
+from yt8m.components.engines import flink_jobs
+from yt8m.components.engines.runners import PortableRunner
+from yt8m.components.engines.standstill import standstill_named
+from yt8m.schemas.errors import Yt8mError
+
+DIED = "Process died with exit code 1"  # as Flink tells of a Python worker
+
+
+@pytest.fixture(scope="module")
+def job_server() -> Iterator[str]:
+    server = LocalJobServicer()
+    port = server.start_grpc_server(0)
+    yield f"localhost:{port}"
+    server.stop(timeout=1)
+
+
+class FailsFirst(beam.DoFn):
+    """Raises `message` in its first attempts, of which each leaves a file."""
+
+    def __init__(self, folder: Path, attempts: int, message: str) -> None:
+        self._folder, self._attempts, self._message = folder, attempts, message
+
+    def process(self, element: int) -> Iterator[int]:
+        number = len(list(self._folder.glob("failed-*")))
+        if number < self._attempts:
+            (self._folder / f"failed-{number}").touch()
+            raise RuntimeError(self._message)
+        (self._folder / f"done-{element}").touch()
+        yield element
+
+
+def run(job_server: str, work: FailsFirst) -> None:
+    words = [f"--job_endpoint={job_server}", "--environment_type=LOOPBACK"]
+    with beam.Pipeline(runner=PortableRunner(), options=PipelineOptions(words)) as pipeline:
+        _ = pipeline | beam.Create([1, 2], reshuffle=False) | beam.ParDo(work)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_stage_that_lost_a_worker_is_started_once_more(
+    job_server: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run(job_server, FailsFirst(tmp_path, 1, DIED))
+    assert names(tmp_path) == ["done-1", "done-2", "failed-0"]
+    assert "a Python worker of the engine was lost (LOOPBACK)" in caplog.text
+    assert "the stage starts once more" in caplog.text
+
+
+def test_a_stage_that_loses_a_worker_twice_ends_the_run(job_server: str, tmp_path: Path) -> None:
+    with pytest.raises(Yt8mError, match=r"worker of the engine was lost .* it continues"):
+        run(job_server, FailsFirst(tmp_path, 9, DIED))
+    assert names(tmp_path) == ["failed-0", "failed-1"]
+
+
+def test_a_failure_of_the_work_itself_is_not_repeated(job_server: str, tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="a record is bad"):
+        run(job_server, FailsFirst(tmp_path, 9, "a record is bad"))
+    assert names(tmp_path) == ["failed-0"]
+
+
+class Flink(HttpDouble):
+    """One job of two stages, the second of which has a worker that has ended."""
+
+    routes = Map(
+        [
+            Rule("/overview", endpoint="overview", methods=["GET"]),
+            Rule("/jobs/overview", endpoint="jobs", methods=["GET"]),
+            Rule("/jobs/<job>", endpoint="job", methods=["GET"]),
+            Rule("/jobs/<job>/vertices/<vertex>", endpoint="vertex", methods=["GET"]),
+        ]
+    )
+    records, moving = 0, 0
+
+    def overview(self, request: Request) -> Any:
+        return {"flink-version": "1.19.1", "slots-total": 2}
+
+    def jobs(self, request: Request) -> Any:
+        return {"jobs": [{"jid": "1", "name": "job", "state": "RUNNING"}]}
+
+    def job(self, request: Request, job: str) -> Any:
+        self.records += self.moving
+
+        def part(name: str, status: str, read: int) -> dict[str, Any]:
+            counted = {"read-records": read, "write-records": self.records}
+            return {"id": name, "name": name, "status": status, "metrics": counted}
+
+        parts = [part("Shards", "FINISHED", 0), part("Verify", "RUNNING", 5)]
+        return {"vertices": [*parts, part("Write", "RUNNING", 0)]}
+
+    def vertex(self, request: Request, job: str, vertex: str) -> Any:
+        states = {"tm-0": "RUNNING", "tm-1": "FINISHED"}
+        return {"subtasks": [{"taskmanager-id": t, "status": s} for t, s in states.items()]}
+
+
+def watch(flink: Flink, url: str, questions: int) -> None:
+    """Until Flink was asked so often how much has moved."""
+    with standstill_named(url, "job", still_s=0.05, every_s=0.01):
+        while flink.count(r"GET /jobs/1$") < questions:
+            time.sleep(0.01)
+
+
+def test_a_worker_that_hangs_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    flink = Flink()
+    with listening(flink) as url:
+        watch(flink, url, 40)
+    assert "a worker may hang among Verify on tm-0. End its task manager" in caplog.text
+
+
+def test_of_a_job_whose_records_move_nothing_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    flink = Flink()
+    flink.moving = 1
+    with caplog.at_level(logging.WARNING), listening(flink) as url:
+        watch(flink, url, 40)
+    assert "no record has moved" not in caplog.text
+
+
+def test_a_job_manager_that_does_not_answer_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    flink = Flink()
+    flink.fail("GET", status=500, times=99)
+    with listening(flink) as url:
+        assert (flink_jobs.slots(url), flink_jobs.moved_records(url, "job")) == (0, None)
+        assert flink_jobs.at_work(url, "job") == []
