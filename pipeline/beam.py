@@ -241,7 +241,7 @@ def _beam_version_of(jar: str) -> str | None:
 def _workers(beam: BeamConfig) -> Iterator[str]:
     """Where Python runs, which the engine starts or finds by `--environment_type`."""
     kind, config = _environment(beam), values_of(beam.options).get(_ENVIRONMENT, "")
-    if problem := environment_problem(kind):
+    if problem := environment_problem(values_of(beam.options).get("environment_type", "")):
         yield f"{problem}; {_DOC}"
     if kind == _DOCKER and not _image(beam):
         yield (

@@ -41,11 +41,13 @@ def option_problems(options: Sequence[str], described: Sequence[Any] | None) -> 
 
 
 def environment_problem(kind: str) -> str:
-    """Why `kind` is no environment of workers, "" where it is one."""
+    """Why `kind` is no environment of workers, "" where it is one, or Beam's own choice."""
+    if not kind:
+        return ""
     from apache_beam.options.pipeline_options_validator import PipelineOptionsValidator
 
     kinds = sorted(PipelineOptionsValidator.REQUIRED_ENVIRONMENT_OPTIONS)
-    if not kind or kind in kinds or kind.startswith("beam:env:"):
+    if kind in kinds or kind.startswith("beam:env:"):
         return ""
     near = difflib.get_close_matches(kind.upper(), kinds, n=1)
     meant = f"; did you mean {near[0]}?" if near else ""

@@ -126,7 +126,7 @@ def record_framing(uri: str, *, keep: int = 0) -> Framing:
     """
     if storage.local_path(uri) is None:
         with storage.open_ranges(uri) as file:
-            pieces = _Pieces(file)
+            pieces = _RangedPieces(file)
             if pieces.read(0, len(GZIP_MAGIC)) != GZIP_MAGIC:
                 return _walk_pieces(pieces, keep)
     with open_shard(uri) as (file, compression):
@@ -202,7 +202,7 @@ def _walk(file: BinaryIO, size: int | None, keep: int, compression: str) -> Fram
     return walk.ended(None)
 
 
-def _walk_pieces(pieces: _Pieces, keep: int) -> Framing:
+def _walk_pieces(pieces: _RangedPieces, keep: int) -> Framing:
     """As `_walk`: with each record's end, the next one's header is fetched."""
     walk = _Walk()
     while header := pieces.read(walk.offset, walk.offset + HEADER_BYTES):
@@ -222,7 +222,7 @@ def _walk_pieces(pieces: _Pieces, keep: int) -> Framing:
     return walk.ended(None)
 
 
-class _Pieces:
+class _RangedPieces:
     """Pieces of a file, in ascending order, none of whose bytes is read twice."""
 
     def __init__(self, file: BinaryIO) -> None:

@@ -81,7 +81,7 @@ def test_a_failure_of_the_work_itself_is_not_repeated(job_server: str, tmp_path:
     assert names(tmp_path) == ["failed-0"]
 
 
-class Flink(HttpDouble):
+class FlinkDouble(HttpDouble):
     """One job of two stages, the second of which has a worker that has ended."""
 
     routes = Map(
@@ -115,7 +115,7 @@ class Flink(HttpDouble):
         return {"subtasks": [{"taskmanager-id": t, "status": s} for t, s in states.items()]}
 
 
-def watch(flink: Flink, url: str, questions: int) -> None:
+def watch(flink: FlinkDouble, url: str, questions: int) -> None:
     """Until Flink was asked so often how much has moved."""
     with standstill_named(url, "job", still_s=0.05, every_s=0.01):
         while flink.count(r"GET /jobs/1$") < questions:
@@ -123,14 +123,14 @@ def watch(flink: Flink, url: str, questions: int) -> None:
 
 
 def test_a_worker_that_hangs_is_named(caplog: pytest.LogCaptureFixture) -> None:
-    flink = Flink()
+    flink = FlinkDouble()
     with listening(flink) as url:
         watch(flink, url, 40)
     assert "a worker may hang among Verify on tm-0. End its task manager" in caplog.text
 
 
 def test_of_a_job_whose_records_move_nothing_is_said(caplog: pytest.LogCaptureFixture) -> None:
-    flink = Flink()
+    flink = FlinkDouble()
     flink.moving = 1
     with caplog.at_level(logging.WARNING), listening(flink) as url:
         watch(flink, url, 40)
@@ -138,7 +138,7 @@ def test_of_a_job_whose_records_move_nothing_is_said(caplog: pytest.LogCaptureFi
 
 
 def test_a_job_manager_that_does_not_answer_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    flink = Flink()
+    flink = FlinkDouble()
     flink.fail("GET", status=500, times=99)
     with listening(flink) as url:
         assert (flink_jobs.slots(url), flink_jobs.moved_records(url, "job")) == (0, None)

@@ -125,6 +125,15 @@ def test_an_engine_within_the_job_server_is_not(runner, master, tmp_path, monkey
     assert check_beam(BeamConfig(runner=BeamRunner(runner), options=options)) == []
 
 
+def test_a_jar_that_is_not_there_and_an_address_that_is_none_are_named():
+    for option, said in (
+        ("--flink_job_server_jar=/no.jar", "/no.jar: no such file"),
+        ("--job_endpoint=nonsense", "write it as HOST:PORT"),
+    ):
+        problems = check_beam(BeamConfig(runner=BeamRunner.FLINK, options=(LOOPBACK, option)))
+        assert any(said in problem for problem in problems)
+
+
 def test_a_jar_of_another_version_of_beam_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("shutil.which", lambda name: "/usr/bin/java")
     found = {}
