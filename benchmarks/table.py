@@ -62,8 +62,13 @@ PARTS = (
     Part(name="generator", about="Making records."),
     Part(name="training_metrics", about="What metrics cost while training."),
     Part(name="input_workers", about="One worker of many."),
+    Part(
+        name="beam_engines",
+        about="Flink's workers beside this process, and from which size they pay.",
+        arguments=("--json", _FILE),
+    ),
 )
-_NOT_QUICK = {"data_path", "generator", "training_metrics", "input_workers"}
+_NOT_QUICK = {"data_path", "generator", "training_metrics", "input_workers", "beam_engines"}
 
 
 @dataclass(frozen=True, kw_only=True)

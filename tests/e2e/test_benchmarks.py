@@ -91,3 +91,21 @@ def test_one_table_for_machines_for_people_and_with_plots(tmp_path):
     page = (tmp_path / "benchmarks.html").read_text()
     assert page.count("<figure") == 1
     assert "8,100 &lt;a s&gt;" in page
+
+
+def test_from_which_size_an_engine_pays_follows_from_processor_seconds():
+    engines = benchmark("beam_engines")
+
+    def seconds(workers, examples):
+        """10 + 1 ms a video here; on an engine 40, and 1.2 ms a video, which two share evenly."""
+        return 10 + examples / 1000 if workers == engines.HERE else 40 + 1.2e-3 * examples / workers
+
+    rows = [
+        {"stage": "a", "workers": n, "examples": size, "processor_seconds": [seconds(n, size), 1.0]}
+        for n in (engines.HERE, 1, 2)
+        for size in (10_000, 50_000)
+    ]
+    formula, two, *_, sixteen = engines.break_even(rows)
+    assert "10.0 + 1000 us a video in this process, 40.0 + 1200 us / workers" in formula
+    assert two == "2 workers are done sooner than this process from 75,000 videos on."
+    assert sixteen.endswith("from 32,432 videos on.")
