@@ -87,7 +87,7 @@ def _check_reach(plan: PredictionPlan, shards: Sequence[Shard], out: str) -> Non
     if here:
         raise UserError(
             f"--beam-runner dataflow: {', '.join(here)}: on this machine, and Google's machines "
-            "read and write there; give addresses in gs://"
+            "read and write there; give addresses in Google Cloud Storage"
         )
 
 
