@@ -236,6 +236,6 @@ def _package() -> Any:
     except ModuleNotFoundError as error:
         raise UserError(
             "signatures need the package model-signing, which is not installed "
-            f"({error}): run make sign in the checkout, or pip install 'yt8m-pipeline[sign]'"
+            f"({error}): `make sign` in a checkout, or install yt8m-pipeline[sign]"
         ) from error
     return model_signing

@@ -438,6 +438,14 @@ def test_another_key_and_another_password_are_named_before_a_run(
         RegistryConfig(signing_key=str(keys.secret), require_signature=True)
 
 
+def test_without_its_package_a_signer_says_what_to_install(
+    keys: KeyPair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "model_signing", None)
+    with pytest.raises(UserError, match=r"`make sign` .*, or install yt8m-pipeline\[sign\]"):
+        check_keys(RegistryConfig(signing_key=str(keys.secret)))
+
+
 def test_no_file_and_no_text_of_a_signer_holds_its_secrets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
