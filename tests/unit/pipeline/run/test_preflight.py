@@ -93,9 +93,9 @@ def test_everything_wrong_is_listed_at_once(configured):
     settings = [setting for setting, environ, _ in WRONG.values() if not environ]
     settings = [s for s in settings if "gs://" not in s and "[1]" not in s and ".split=" not in s]
     found = problems(configured(*settings), TF_CONFIG=TF_CONFIG)
-    assert found.startswith("the run cannot start, 9 problems:")
+    assert found.startswith("the run cannot start, 8 problems:")
     named = ("/nowhere", ".csv", "--root", "--push", "gap_threshold", "batch_size", "wurker")
-    for line in (*named, "sdk_container_image", "HOST:PORT"):
+    for line in (*named, "HOST:PORT"):
         assert line in found
 
 
