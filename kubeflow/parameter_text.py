@@ -27,6 +27,11 @@ def shortened(text: str) -> str:
     return _as_yaml(text) if len(text) >= _LONG and text.startswith("{") else text
 
 
+def is_compressed(value: object) -> bool:
+    """Whether `shortened` made it by zlib, whose bytes differ from version to version."""
+    return isinstance(value, str) and value.startswith(_ZLIB)
+
+
 def restored(text: str) -> str:
     """The inverse of `shortened`."""
     import yaml

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from yt8m.kubeflow.config import ACCOUNT_VARIABLE
-from yt8m.kubeflow.parameter_text import restored
+from yt8m.kubeflow.parameter_text import is_compressed, restored
 from yt8m.schemas.errors import UserError
 
 _NUMBERS = {"NUMBER_INTEGER": int, "NUMBER_DOUBLE": float}
@@ -61,8 +61,11 @@ class Spec:
 
     @property
     def version_name(self) -> str:
-        """A name for the content: comments, order of keys and white space do not count."""
-        content = json.dumps([self.pipeline, self.platform], sort_keys=True)
+        """A name for the content: comments, order of keys and white space do not count.
+
+        Nor does the library that compressed long parameters, whose bytes differ by its version.
+        """
+        content = json.dumps(_decompressed([self.pipeline, self.platform]), sort_keys=True)
         return "sha256-" + hashlib.sha256(content.encode()).hexdigest()[:16]
 
     def parse_parameters(self, settings: Iterable[str]) -> dict[str, Any]:
@@ -103,6 +106,14 @@ def server_spec(data: Mapping[str, Any]) -> Spec:
     if "pipeline_spec" in data:
         return Spec(pipeline=data["pipeline_spec"], platform=data.get("platform_spec") or {})
     return Spec(pipeline=data)
+
+
+def _decompressed(document: Any) -> Any:
+    if isinstance(document, Mapping):
+        return {key: _decompressed(below) for key, below in document.items()}
+    if isinstance(document, list):
+        return [_decompressed(below) for below in document]
+    return restored(document) if is_compressed(document) else document
 
 
 def _convert(text: str, kind: str, name: str) -> Any:

@@ -4,6 +4,7 @@ import copy
 import json
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -451,6 +452,19 @@ def test_the_same_content_gives_the_same_file_and_the_same_version(spec, tmp_pat
     assert file.read_text() == to_yaml(Spec(pipeline=again, platform=platform))
     assert read_spec(str(file)).version_name == one.version_name
     assert "&id" not in file.read_text()
+
+
+def test_the_version_does_not_depend_on_the_library_that_compressed_a_parameter(spec, monkeypatch):
+    compress, texts, versions = zlib.compress, set(), set()
+    spec["root"]["dag"]["tasks"]["Pusher"] = _task("Pusher", {"schema": "feature {}\n" * 100})
+    for level in (0, 9):
+        monkeypatch.setattr(zlib, "compress", lambda data, _, n=level: compress(data, n))
+        once = copy.deepcopy(spec)
+        shorten_parameters(once)
+        texts.add(json.dumps(once))
+        versions.add(Spec(pipeline=once).version_name)
+    assert len(texts) == 2
+    assert len(versions) == 1
 
 
 def test_a_place_that_cannot_be_written_is_said(spec):
