@@ -41,7 +41,7 @@ def main(spec: str, steps_path: str, whole_path: str) -> None:
 
     @dsl.pipeline(name="own-whole")
     def whole(data_root: str, push_dir: str) -> None:
-        parts.pipeline(data_root=data_root, push_dir=push_dir, gap_threshold="0.05")
+        parts.pipeline(data_root=data_root, push_dir=push_dir, gap_threshold=0.05)
 
     compiler.Compiler().compile(steps, steps_path)
     compiler.Compiler().compile(whole, whole_path)

@@ -41,8 +41,11 @@ def test_a_step_keeps_its_container_and_its_values_and_is_a_valid_pipeline(name:
             )
     given = SPEC.pipeline["root"]["dag"]["tasks"][name]["inputs"].get("parameters", {})
     for key, parameter in component["inputDefinitions"].get("parameters", {}).items():
-        constant = given[key].get("runtimeValue", {}).get("constant", "")  # or open, and empty
-        assert parameter["defaultValue"] == constant
+        open_to_runs = SPEC.parameters.get(given[key].get("componentInputParameter", ""), {})
+        compiled = (
+            given[key].get("runtimeValue", {}).get("constant", open_to_runs.get("defaultValue"))
+        )
+        assert parameter.get("defaultValue") == compiled
 
 
 def test_a_pipeline_of_steps_of_ours_and_of_others_is_compiled_by_kfp(tmp_path: Path) -> None:
