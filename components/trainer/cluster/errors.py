@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, cast
 
 import tensorflow as tf
 
@@ -51,7 +52,7 @@ def as_lost_peer(error: BaseException) -> BaseException:
     most of these calls itself; its coordinator takes the others for errors of the program.
     """
     # What follows from another error has that one within.
-    origin = getattr(error, "original_exception", error)
+    origin = cast("Any", getattr(error, "original_exception", error))
     words = str(origin)
     if isinstance(origin, tf.errors.UnknownError) and _REMOVED in words and _OF_PEER in words:
         return tf.errors.UnavailableError(origin.node_def, origin.op, origin.message)
