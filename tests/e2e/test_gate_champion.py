@@ -23,8 +23,9 @@ from yt8m.components.baseline.select import (
 from yt8m.components.pusher.record import create_record
 from yt8m.components.registry.baseline_artifact import write_passed_over
 from yt8m.components.registry.champion import find_champion
+from yt8m.components.registry.digests import model_digest
 from yt8m.components.registry.push import push, rollback, set_champion
-from yt8m.components.registry.versions import load_version
+from yt8m.components.registry.versions import Version, load_version
 from yt8m.schemas.errors import Yt8mError
 from yt8m.schemas.features import Level
 
@@ -98,6 +99,13 @@ class Nights:
             code="code",
         )
         push(directory, self.registry, record)
+
+    def push_as(self, number: int, model: Path) -> Version:
+        """Push `model` with the record of version `number`, as if it had been judged so."""
+        judged = load_version(self.registry, number).record
+        decision = {**judged.decision, "model_digest": model_digest(str(model))}
+        record = dataclasses.replace(judged, run_key=model.parent.name, decision=decision)
+        return push(str(model), self.registry, record)
 
     @property
     def champion(self) -> int:
@@ -188,8 +196,7 @@ def test_a_change_of_the_number_of_classes_retires_it(nights: Nights, classes: i
     info = ExportInfo.from_json(file.read_text())
     features = dataclasses.replace(info.features, num_classes=classes)
     file.write_text(dataclasses.replace(info, features=features).to_json())
-    record = dataclasses.replace(load_version(nights.registry, 2).record, run_key="changed")
-    set_champion(nights.registry, push(str(changed), nights.registry, record).number)
+    set_champion(nights.registry, nights.push_as(2, changed).number)
     model = nights.model(LESS)
     place, baseline = nights.root / "next", select_baseline(BaselineConfig(), nights.registry, "")
     copy_to_artifact(baseline, str(place / "baseline"))
@@ -251,8 +258,7 @@ def test_a_champion_that_gives_no_numbers_stops_the_run_by_its_name(
     nights.run(LEAST)
     nights.run(LESS)
     broken = nights.model(GOOD, broken_from=0.0)
-    record = dataclasses.replace(load_version(nights.registry, 2).record, run_key="broken")
-    push(str(broken / "Format-Serving"), nights.registry, record)
+    nights.push_as(2, broken / "Format-Serving")
     set_champion(nights.registry, 3)
     place = tmp_path / "broken"
     version = find_champion(nights.registry)
