@@ -58,7 +58,7 @@ class LocalStore:
         """Wait for the push directory and hold it; the kernel frees the lock of a killed one."""
         with contextlib.ExitStack() as stack:
             try:
-                self._root.mkdir(parents=True, exist_ok=True)
+                _make_root(self._root)
                 stack.enter_context(_lock(self._root))
             except OSError as error:
                 raise UserError(f"versions cannot be written to {self._root}: {error}") from error
@@ -179,12 +179,21 @@ def _lock(root: Path) -> Iterator[None]:
         yield
 
 
+def _make_root(root: Path) -> None:
+    """Create the push directory where it is missing, so that a power cut does not lose it."""
+    missing = [path for path in (root, *root.parents) if not path.exists()]
+    root.mkdir(parents=True, exist_ok=True)
+    for path in missing:
+        _flush(path.parent)
+
+
 def _make_shared(directory: Path, root: Path) -> None:
     try:
         directory.mkdir()
     except FileExistsError:
         return
     _share(directory, root)
+    _flush(root)
 
 
 def _share(path: Path, root: Path, *, write: bool = False) -> None:

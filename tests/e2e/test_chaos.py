@@ -12,10 +12,12 @@ from chaos.damage import DAMAGES, damage
 from chaos.lives import STEPS, live
 from chaos.network import network
 from chaos.outcomes import in_a_store, on_this_machine
+from chaos.pauses import pauses
 from chaos.rivals import rivals
 from chaos.stores import stores
 from chaos.tensorflow_writes import tensorflow_writes
-from chaos.trials import INT, KILL, TERM, Trial, tables
+from chaos.trials import HUP, INT, KILL, TERM, Trial, merged, outcomes_table, tables
+from chaos.unsynced import unsynced
 from chaos.writers import record_writers, registry_writers
 
 pytestmark = pytest.mark.e2e
@@ -30,7 +32,7 @@ def test_a_run_that_is_killed_and_interrupted_in_turn_ends_as_if_nothing_had_bee
     tmp_path: Path,
 ) -> None:
     first = STEPS[:1]
-    blows = iter([KILL, TERM, INT])
+    blows = iter([KILL, TERM, INT, HUP])
     trials = list(live(tmp_path, random.Random(1), blows, steps=first))
     assert losses(trials) == []
     assert len(trials) >= 2
@@ -83,6 +85,8 @@ def test_a_run_that_is_killed_and_interrupted_in_turn_ends_as_if_nothing_had_bee
             id="tensorflow-writes",
             marks=[pytest.mark.slow, pytest.mark.needs("cc")],
         ),
+        pytest.param(lambda work, chance: pauses(work / "w", chance, stride=12), id="pauses"),
+        pytest.param(unsynced, id="unsynced"),
         pytest.param(lambda work, chance: rivals(work, chance, pushes=2, runs=0), id="rivals"),
     ],
 )
@@ -121,7 +125,52 @@ def test_the_tables_count_by_component_and_show_what_was_lost() -> None:
         Trial(kind="writers", part="push", blow=KILL),
     ]
     lines = tables(trials).splitlines()
-    assert "| Trainer | 1 | 1 | 0 | 0 | 2.5 s | nothing |" in lines
-    assert "| Pusher | 1 | 0 | 0 | 0 | - | **1** |" in lines
-    assert "| all | 2 | 1 | 0 | 0 | 2.5 s | **1** |" in lines
+    assert "| Trainer | 1 | 1 | 0 | 0 | 0 | 2.5 s | nothing |" in lines
+    assert "| Pusher | 1 | 0 | 0 | 0 | 0 | - | **1** |" in lines
+    assert "| all | 2 | 1 | 0 | 0 | 0 | 2.5 s | **1** |" in lines
     assert "| push | kill -9 | 1 | nothing |" in lines
+
+
+def test_a_piece_counts_anew_what_it_tried_and_leaves_all_other_rows() -> None:
+    before = [
+        Trial(kind="lives", part="Trainer", blow=KILL),
+        Trial(kind="lives", part="Trainer", blow=TERM, seconds=12.5),
+        Trial(kind="lives", part="Report", blow=INT, seconds=1.0),
+        Trial(kind="writers", part="push", blow=KILL),
+        Trial(kind="rivals", part="two pushers", blow="at once"),
+    ]
+    old = tables(before)
+    assert merged(old, "") == old
+    of_others = tables([Trial(kind="stores", part="two pushers on s3://", blow="at once")] * 2)
+    added = merged(old, of_others)
+    assert added == f"{old.rstrip()}\n| two pushers on s3:// | at once | 2 | nothing |\n"
+    again = [Trial(kind="rivals", part="two pushers", blow="at once", lost=["both"])] * 3
+    assert "| two pushers | at once | 3 | **3** |" in merged(added, tables(again)).splitlines()
+    hung_up = [Trial(kind="lives", part=p, blow=HUP, seconds=2.0) for p in ("Trainer", "Pusher")]
+    whole = merged(old, tables(hung_up)).splitlines()
+    assert "| Trainer | 1 | 1 | 0 | 1 | 0 | 12.5 s | nothing |" in whole
+    assert "| Report | 0 | 0 | 1 | 0 | 0 | 1.0 s | nothing |" in whole
+    assert "| Pusher | 0 | 0 | 0 | 1 | 0 | 2.0 s | nothing |" in whole
+    assert "| all | 1 | 1 | 1 | 2 | 0 | 12.5 s | nothing |" in whole
+    assert whole[-1] == "| two pushers | at once | 1 | nothing |"
+
+
+def test_a_table_that_has_no_column_yet_for_a_blow_gets_it() -> None:
+    old = tables([Trial(kind="lives", part="Trainer", blow=KILL)]).replace(" SIGHUP |", "")
+    old = old.replace("| 1 | 0 | 0 | 0 | 0 |", "| 1 | 0 | 0 | 0 |")
+    old = old.replace(" --- |" * 8, " --- |" * 7)
+    new = tables([Trial(kind="lives", part="Trainer", blow=HUP, seconds=2.0)])
+    assert "| all | 1 | 0 | 0 | 1 | 0 | 2.0 s | nothing |" in merged(old, new).splitlines()
+
+
+def test_a_change_of_the_registry_has_its_own_row() -> None:
+    def tried(part: str, fault: str) -> Trial:
+        return Trial(kind="outcomes", part=part, blow=f"request: {fault}")
+
+    old = outcomes_table([tried("push on s3://", "403"), tried("prune on s3://", "403")])
+    new = outcomes_table([tried("push on s3://", "reset")] * 2)
+    rows = merged(old, new).splitlines()[2:]
+    assert rows == [
+        "| push on s3:// | reset | 2 | nothing |",
+        "| prune on s3:// | 403 | 1 | nothing |",
+    ]

@@ -103,7 +103,10 @@ class Nights:
 
 @pytest.mark.parametrize(
     "nights",
-    [pytest.param(FEW, marks=pytest.mark.slow), pytest.param(MANY, marks=pytest.mark.many_runs)],
+    [
+        pytest.param(FEW, marks=pytest.mark.slow),
+        pytest.param(MANY, marks=[pytest.mark.many_runs, pytest.mark.timeout(5400)]),
+    ],
 )
 def test_the_disk_stays_as_it_is_and_nothing_that_is_needed_goes(
     nights: int, tmp_path: Path, record_property: pytest.RecordProperty

@@ -3,13 +3,17 @@
 make chaos                            all of it, afresh, and the tables (an hour or two)
 make chaos CHAOS="lives --more --minutes 5 --seed 3"  a piece, added to what was tried before
 make chaos CHAOS="outcomes --stride 20"  of what fails call by call, every 20th call
-make chaos CHAOS="--tables --write"   the tables of what was tried, into docs/reliability.md
+make chaos CHAOS="--tables --write"   what was tried, into the tables of docs/reliability.md
+make chaos CHAOS="stores --write"     a piece, and its rows there in place of those before
+
+Only all of it, with --write, makes the tables anew; a piece leaves the rows of the others.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -22,10 +26,12 @@ from chaos.damage import damage
 from chaos.lives import lives
 from chaos.network import network
 from chaos.outcomes import outcomes
+from chaos.pauses import pauses
 from chaos.rivals import rivals
 from chaos.stores import stores
 from chaos.tensorflow_writes import tensorflow_writes
-from chaos.trials import OUTCOMES, Trial, Trials, outcomes_table, tables
+from chaos.trials import OUTCOMES, RUN_BLOWS, Trial, Trials, merged, outcomes_table, tables
+from chaos.unsynced import unsynced
 from chaos.writers import record_writers, registry_writers
 
 Kind = Callable[[Path, random.Random], Iterator[Trial]]
@@ -37,9 +43,11 @@ KINDS: dict[str, Kind] = {
     "damage": damage,
     "network": network,
     "outcomes": outcomes,
+    "pauses": pauses,
     "rivals": rivals,
     "stores": stores,
     "tensorflow-writes": tensorflow_writes,
+    "unsynced": unsynced,
     "clocks": clocks,
 }
 STRIDED = ("outcomes", "tensorflow-writes")
@@ -56,12 +64,14 @@ def main() -> int:
     parser.add_argument(
         "--stride", type=int, help=f"of {', '.join(STRIDED)}: fail every N-th call alone"
     )
+    parser.add_argument("--blow", choices=RUN_BLOWS, help="of lives: deal this one alone")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--work", type=Path, default=Path("build/chaos"))
     parser.add_argument("--tables", action="store_true", help="try nothing, show what was tried")
     parser.add_argument("--write", action="store_true", help="put the tables into the docs")
     args = parser.parse_args()
     work = args.work.absolute()
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup` has it ignored, by all that starts here
     kinds = [] if args.tables else args.kinds or list(KINDS)
     trials = Trials(work / "trials.jsonl")
     if kinds and not args.more:
@@ -70,6 +80,8 @@ def main() -> int:
         kind = KINDS[name]
         if args.stride and name in STRIDED:
             kind = partial(kind, stride=args.stride)
+        if args.blow and name == "lives":
+            kind = partial(kind, only=args.blow)
         chance = random.Random(f"{name} {args.seed}")
         _try(kind, work / name, trials, chance, minutes=args.minutes)
     tried = trials.read()
@@ -79,10 +91,10 @@ def main() -> int:
     for trial in lost:
         print(f"LOST in {trial.part} by {trial.blow}: {'; '.join(trial.lost)}", file=sys.stderr)
     if args.write:
-        kinds = {trial.kind for trial in tried}
+        is_all = not (args.kinds or args.more or args.tables)
         for section, text in texts.items():
-            if kinds & ({OUTCOMES} if section == OUTCOMES else {*KINDS} - {OUTCOMES}):
-                write_page(section, text)
+            if text.strip():
+                write_page(section, text, replace=is_all)
     return 1 if lost else 0
 
 
@@ -98,10 +110,11 @@ def _try(
             return
 
 
-def write_page(section: str, text: str) -> None:
+def write_page(section: str, text: str, *, replace: bool) -> None:
     begin, end = (f"<!-- {section}: {mark} -->\n" for mark in ("begin", "end"))
     head, rest = PAGE.read_text().split(begin)
-    PAGE.write_text(f"{head}{begin}{text}{end}{rest.split(end)[1]}")
+    before, tail = rest.split(end)
+    PAGE.write_text(f"{head}{begin}{text if replace else merged(before, text)}{end}{tail}")
 
 
 if __name__ == "__main__":

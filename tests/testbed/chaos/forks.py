@@ -1,4 +1,4 @@
-"""An action in a forked process, killed before a chosen operation of its own."""
+"""An action in a forked process, killed or stopped before a chosen operation of its own."""
 
 from __future__ import annotations
 
@@ -31,14 +31,19 @@ def run_until(
 
 
 def start(
-    action: Callable[[], object], *, kill_at: int = 0, below: Path | None = None, log: Path
+    action: Callable[[], object],
+    *,
+    kill_at: int = 0,
+    below: Path | None = None,
+    log: Path,
+    blow: int = signal.SIGKILL,
 ) -> BaseProcess:
     """`action` in a process of its own; what it says goes into `log`.
 
-    With `kill_at` it is killed just before its operation of that number: on files `below` a
-    directory, or requests to a server where there is none. Python's audit events tell of each.
+    With `kill_at` it sends itself `blow` just before its operation of that number: on files `below`
+    a directory, or requests to a server where there is none. Python's audit events tell of each.
     """
-    arguments = (action, kill_at, below, log, dict(os.environ))
+    arguments = (action, kill_at, below, log, dict(os.environ), blow)
     process = context().Process(target=_be, args=arguments, daemon=True)
     process.start()
     return process
@@ -60,6 +65,7 @@ def _be(
     below: Path | None,
     log: Path,
     environment: dict[str, str],
+    blow: int,
 ) -> None:
     code = 1
     os.environ.update(environment)
@@ -69,7 +75,7 @@ def _be(
                 os.dup2(file.fileno(), standard)
         sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
         if kill_at:
-            sys.addaudithook(_killer(kill_at, below))
+            sys.addaudithook(_striker(kill_at, below, blow))
         action()
         code = 0
     except BaseException as error:
@@ -82,7 +88,7 @@ def _be(
         os._exit(code)
 
 
-def _killer(kill_at: int, below: Path | None) -> Callable[[str, tuple], None]:
+def _striker(kill_at: int, below: Path | None, blow: int) -> Callable[[str, tuple], None]:
     events = _ON_FILES if below else _ON_THE_NETWORK
     seen = 0
 
@@ -93,6 +99,6 @@ def _killer(kill_at: int, below: Path | None) -> Callable[[str, tuple], None]:
         if below is None or any(str(below) in str(argument) for argument in arguments):
             seen += 1
             if seen == kill_at:
-                os.kill(os.getpid(), signal.SIGKILL)
+                os.kill(os.getpid(), blow)
 
     return hook

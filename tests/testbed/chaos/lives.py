@@ -29,16 +29,19 @@ from registry_models import fake_model
 from requirements import is_there
 from yt8m_runs import COMPONENTS, QUICK, Command, HungError, Place, generate
 
-from chaos.trials import FULL_DISK, INT, KILL, OUTSIDE, TERM, Trial
+from chaos.trials import FULL_DISK, HUP, INT, KILL, OUTSIDE, SIGNALS, TERM, Trial
 from chaos.writers import registry_flaws
 from yt8m.components.registry.versions import list_versions
 
 SPANS = (1, 2, 3)
 SIGNAL_S = 30.0  # a run ends within that after a signal
-_SIGNALS = {KILL: signal.SIGKILL, TERM: signal.SIGTERM, INT: signal.SIGINT}
-_CODES = {KILL: -signal.SIGKILL, TERM: 143, INT: 130}
-# Ended from outside while Python itself was still starting, or was about to be gone.
-_NO_HANDLER = {TERM: -signal.SIGTERM, INT: -signal.SIGINT}
+_NUMBERS = {
+    KILL: signal.SIGKILL,
+    TERM: signal.SIGTERM,
+    INT: signal.SIGINT,
+    HUP: signal.SIGHUP,
+}
+_CODES = {KILL: -signal.SIGKILL, TERM: 143, INT: 130, HUP: 143}
 _SETTINGS = (
     *(setting for setting in QUICK if not setting.startswith("data.splits")),
     "data.splits={train: ['span-{SPAN}/train*'], eval: ['span-{SPAN}/validate*'], test: []}",
@@ -98,10 +101,17 @@ class World:
 
 
 def lives(
-    work: Path, chance: random.Random, *, kills: int = 110, signals: int = 66, full_disks: int = 22
+    work: Path,
+    chance: random.Random,
+    *,
+    kills: int = 110,
+    signals: int = 66,
+    full_disks: int = 22,
+    only: str = "",
 ) -> Iterator[Trial]:
-    """About so many blows, evenly over the components."""
-    blows = [KILL] * kills + [TERM] * (signals // 2) + [INT] * (signals - signals // 2)
+    """About so many blows, evenly over the components; with `only` those of this name."""
+    blows = [KILL] * kills + [SIGNALS[n % len(SIGNALS)] for n in range(signals)]
+    blows = [blow for blow in blows if only in ("", blow)]
     chance.shuffle(blows)
     while blows:
         taken = iter(blows[:])
@@ -110,7 +120,7 @@ def lives(
             yield trial
             count += 1
         blows = blows[max(count, 1) :]
-    if full_disks and is_there("tmpfs mounts"):
+    if full_disks and only in ("", FULL_DISK) and is_there("tmpfs mounts"):
         yield from _on_a_small_disk(work, chance, iter([FULL_DISK] * full_disks))
 
 
@@ -195,7 +205,7 @@ def _strike(
             _fill(world)
             code = command.end()
         else:
-            code = command.end(_SIGNALS[blow], within_s=SIGNAL_S * 2)
+            code = command.end(_NUMBERS[blow], within_s=SIGNAL_S * 2)
             seconds = (time.time_ns() - struck) / 1e9
     except HungError as error:
         lost, code = [str(error)], None
@@ -206,11 +216,11 @@ def _strike(
     part = _part_hit(world.place, step, component)
     lost += _wrong_end(blow, code, command.said)
     lost += _flaws(world.place.push, before)
-    if blow in (TERM, INT):
+    if blow in SIGNALS:
         lost += _pushed_after(world.place.push, struck, before)
         if seconds is not None and seconds > SIGNAL_S:
             lost.append(f"it ended {seconds:.0f} s after the signal")
-    signalled = seconds if blow in (TERM, INT) else None
+    signalled = seconds if blow in SIGNALS else None
     return Trial(kind="lives", part=part, blow=blow, lost=lost, seconds=signalled), False
 
 
@@ -220,7 +230,9 @@ def _wrong_end(blow: str, code: int | None, said: str) -> Iterator[str]:
     if code is None:
         return
     right = 1 if blow == FULL_DISK else _CODES[blow]
-    if code not in (right, _NO_HANDLER.get(blow)):
+    # A signal ends Python itself while it is still starting, or about to be gone.
+    early = -_NUMBERS[blow] if blow in SIGNALS else right
+    if code not in (right, early):
         yield f"exit code {code}, not {right}: {said[-500:]}"
 
 

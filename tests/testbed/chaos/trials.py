@@ -1,4 +1,4 @@
-"""What was tried, and what was lost by it; kept as lines of JSON, told as tables."""
+"""What was tried, and what was lost by it; kept as lines of JSON, shown as tables."""
 
 from __future__ import annotations
 
@@ -9,11 +9,17 @@ from pathlib import Path
 
 from yt8m_runs import COMPONENTS
 
-KILL, TERM, INT, FULL_DISK = "kill -9", "SIGTERM", "Ctrl-C", "disk full"
+KILL, TERM, INT, HUP = "kill -9", "SIGTERM", "Ctrl-C", "SIGHUP"
+FULL_DISK = "disk full"
 OUTSIDE = "before, between, after"
 _DAMAGE = "damage"
 OUTCOMES = "outcomes"
-RUN_BLOWS = (KILL, TERM, INT, FULL_DISK)
+SIGNALS = (TERM, INT, HUP)  # those that a run may answer
+RUN_BLOWS = (KILL, *SIGNALS, FULL_DISK)
+_SLOWEST = "slowest end after a signal"
+# By a table's first heading: how many of a row's cells say what the row is of.
+_KEY_CELLS = {"component": 1, "what was hit": 2, "change": 1}
+_ALL = "all"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,13 +72,61 @@ def outcomes_table(trials: Sequence[Trial]) -> str:
     return _table(("change", "one call fails with", "times", "said otherwise"), rows) + "\n"
 
 
+def merged(old: str, new: str) -> str:
+    """The tables of `old` with what `new` counted in its place; rows that `new` lacks stay."""
+    found = {header[0]: (header, rows) for header, rows in _parsed(old)}
+    for header, rows in _parsed(new):
+        old_header, old_rows = found.get(header[0], (header, []))
+        found[header[0]] = (header, _merged_rows(header, rows, old_header, old_rows))
+    return "\n\n".join(_table(header, rows) for header, rows in found.values()) + "\n"
+
+
+def _parsed(text: str) -> list[tuple[list[str], list[list[str]]]]:
+    """The heading and the rows of each table."""
+    tables = []
+    for block in text.strip().split("\n\n"):
+        lines = [line.strip("|").strip().split(" | ") for line in block.splitlines()]
+        if lines != [[""]] and lines:
+            tables.append((lines[0], lines[2:]))
+    return tables
+
+
+def _merged_rows(
+    header: list[str], rows: list[list[str]], old_header: list[str], old_rows: list[list[str]]
+) -> list[list[str]]:
+    count = _KEY_CELLS[header[0]]
+    found = {tuple(row[:count]): dict(zip(old_header, row, strict=True)) for row in old_rows}
+    for row in rows:
+        before = found.get(tuple(row[:count]), {})
+        cells = dict(zip(header, row, strict=True))
+        # Of a component only the blows that fell on it now are counted anew.
+        tried = {name: cell for name, cell in cells.items() if cell not in ("0", "-")}
+        slowest = max((before.get(_SLOWEST, "-"), cells.get(_SLOWEST, "-")), key=_seconds)
+        found[tuple(row[:count])] = {**cells, **before, **tried, _SLOWEST: slowest}
+    is_there = found.pop((_ALL,), None) is not None
+    cells = [[row.get(name, "0") for name in header] for row in found.values()]
+    return [*cells, _sum(header, cells)] if is_there else cells
+
+
+def _sum(header: list[str], rows: list[list[str]]) -> list[str]:
+    columns = dict(zip(header, zip(*rows, strict=True), strict=True))
+    counts = [str(sum(map(int, columns[blow]))) for blow in RUN_BLOWS]
+    lost = sum(int(cell.strip("*")) for cell in columns["lost"] if cell != "nothing")
+    slowest = max(columns[_SLOWEST], key=_seconds)
+    return [_ALL, *counts, slowest, f"**{lost}**" if lost else "nothing"]
+
+
+def _seconds(cell: str) -> float:
+    return float(cell.removesuffix(" s").replace("-", "0"))
+
+
 def _whole_runs(runs: Sequence[Trial]) -> str:
-    header = ("component", *RUN_BLOWS, "slowest end after a signal", "lost")
+    header = ("component", *RUN_BLOWS, _SLOWEST, "lost")
     named = [(name, [t for t in runs if t.part == name]) for name in (*COMPONENTS, OUTSIDE)]
     rest = sorted({t.part for t in runs} - {*COMPONENTS, OUTSIDE})
     named += [(name, [t for t in runs if t.part == name]) for name in rest]
     rows = [(name, *_run_cells(found)) for name, found in named if found]
-    return _table(header, [*rows, ("all", *_run_cells(runs))])
+    return _table(header, [*rows, (_ALL, *_run_cells(runs))])
 
 
 def _run_cells(found: Sequence[Trial]) -> tuple[str, ...]:

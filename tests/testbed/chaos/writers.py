@@ -62,7 +62,7 @@ class Writer:
 
 def registry_writers(work: Path, chance: random.Random, *, stride: int = 1) -> Iterator[Trial]:
     """Each that changes a registry, killed before every `stride`-th of its operations."""
-    for writer in _REGISTRY_WRITERS:
+    for writer in REGISTRY_WRITERS:
         yield from _sweep_files(writer, work / "here", chance.randrange(1, stride + 1), stride)
     models = {name: fake_model(work / f"s3-{uuid.uuid4().hex}") for name in ("first", "new")}
     with s3_server() as bucket:
@@ -290,12 +290,13 @@ _REGISTRY = {"prepare": _registry_with_versions, "flaws": _local_flaws, "result"
 _DAMAGED = {"prepare": _registry_with_damage, "flaws": partial(_local_flaws, damaged=2)}
 _EXAMPLES = {"prepare": _records, "flaws": _ingest_flaws, "result": _ingest_result}
 _QUARANTINE = partial(_ingest, bad_input="quarantine", max_quarantined=0.5)
-_REGISTRY_WRITERS = (
+REGISTRY_WRITERS = (
     Writer(part="push into a registry that is full", write=_push_new, **_REGISTRY),
     Writer(part="import of a baseline", write=partial(_push_new, served=False), **_REGISTRY),
     Writer(part="rollback", write=_rollback, **_REGISTRY),
     Writer(part="prune", write=_prune, **{**_REGISTRY, **_DAMAGED}),
 )
+RUN_RECORDS = Writer(part="a run's records", write=_write_run, flaws=_run_flaws, result=_run_result)
 _RECORD_WRITERS = (
     Writer(part="ingest by links", write=partial(_ingest, ingest="link"), **_EXAMPLES),
     Writer(part="ingest by copies", write=partial(_ingest, ingest="copy"), **_EXAMPLES),
@@ -311,5 +312,5 @@ _RECORD_WRITERS = (
         flaws=_generated_flaws,
         result=_generated_result,
     ),
-    Writer(part="a run's records", write=_write_run, flaws=_run_flaws, result=_run_result),
+    RUN_RECORDS,
 )
