@@ -13,7 +13,7 @@ UV := .venv/uv/bin/uv
 WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --max-worker-restart 1 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install install-dev demo test test-unit test-arithmetic test-slow test-distributed test-real chaos lane-b test-lane-b check check-types format \
+.PHONY: help install install-dev demo test test-unit test-arithmetic test-slow test-distributed test-real chaos planted planted-five mutants lane-b test-lane-b check check-types format \
 	bench golden golden-lanes reference measures mlflow readers sign size lock audit sbom image fake-gcs-server control-plane \
 	test-control-plane test-kubeflow flink spark prism test-engines clean
 
@@ -49,7 +49,7 @@ test-slow: install-dev  ## endurance tests: more kill points, longer runs
 	$(PYTEST) --dist load -m "slow and not real"
 
 test-distributed: install-dev  ## disagreements, pauses and restarts of clusters by the hundred, sixty nights (up to 2 hours)
-	$(PYTEST) --dist load -m many_runs tests/distributed tests/e2e
+	$(PYTEST) --dist load -m many_runs -o faulthandler_timeout=0 tests/distributed tests/e2e
 
 # As on processors without AVX-512, and without oneDNN's kernels: sums come in other orders there.
 # Products in bfloat16, which end the process there, are tested in the first half alone.
@@ -63,11 +63,20 @@ test-arithmetic: install-dev  ## tests of models and trainer with other kernels'
 	TF_ENABLE_ONEDNN_OPTS=1 $(OLDER_PROCESSOR) $(PYTEST) -q -m "not slow and not real" -k "not bfloat16" $(ARITHMETIC)
 
 # As pytest finds them: the folders of its `pythonpath`.
-ROOMS := $(filter-out %/chaos %/__pycache__,$(patsubst %/,%,$(wildcard tests/testbed/*/)))
+ROOMS := $(filter-out %/chaos %/defects %/__pycache__,$(patsubst %/,%,$(wildcard tests/testbed/*/)))
 TESTBED := $(subst $(subst ,, ),:,tests/support tests/testbed $(ROOMS))
 
 chaos: install-dev  ## kill, cut, fill, corrupt: all of it (hours); the table goes to docs/reliability.md
 	PYTHONPATH=$(TESTBED) $(BIN)/python -W ignore -m chaos $(or $(CHAOS),--write)
+
+planted: install-dev  ## defects planted in a copy, which tests must notice (15 min); PLANTED= some of them, --write
+	PYTHONPATH=$(TESTBED) $(BIN)/python -m defects.planted $(PLANTED)
+
+planted-five: install-dev  ## five of them, chosen by the commit's hash
+	$(MAKE) --no-print-directory planted PLANTED="--some 5"
+
+mutants: install-dev  ## random changes of the code, SEED= and COUNT= of them: which do tests not notice? (2 min each)
+	PYTHONPATH=$(TESTBED) $(BIN)/python -m defects.mutants --seed $(SEED) --count $(COUNT)
 
 test-real: install-dev  ## opt-in: against real YouTube-8M shards and golden metric values
 	$(BIN)/pytest -m real -rs

@@ -68,6 +68,19 @@ def test_agreement_is_that_of_the_scores_and_the_furthest_rows_are_shown(world, 
     assert worst["in_service"]["scores"][0] == pytest.approx(float(theirs[row].max()), rel=1e-5)
 
 
+def test_the_overlap_is_of_the_best_classes_alone(world, capsys):
+    place, data, candidate = world
+    words = ("--json", "--top-k", "5")
+    found = shadow(capsys, candidate, place / "push", data / "validate*", *words)
+    best = [
+        np.argsort(-scores, axis=1, kind="stable")[:, :5]
+        for scores in (all_scores(candidate, data), all_scores(place / "served", data))
+    ]
+    shared = [len(set(ours) & set(theirs)) / 5 for ours, theirs in zip(*best, strict=True)]
+    assert found["overlap"] == pytest.approx(np.mean(shared))
+    assert found["overlap"] < 1
+
+
 def test_metrics_are_those_of_evaluate_with_their_difference(world, capsys):
     place, data, candidate = world
     found = shadow(capsys, candidate, place / "push", data / "validate*", "--json")

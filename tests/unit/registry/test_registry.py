@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from registry_models import best_record, blessed_record, fake_model, push_fake
 
+from yt8m.components import storage
 from yt8m.components.artifacts.version_record import (
     RECORD_FILE,
     BrokenRecordError,
@@ -32,7 +33,7 @@ from yt8m.components.registry.versions import (
     load_version,
     newest,
 )
-from yt8m.schemas.errors import UserError
+from yt8m.schemas.errors import UserError, Yt8mError
 
 
 @pytest.fixture
@@ -379,3 +380,20 @@ def test_what_a_killed_push_had_not_come_to_is_done_when_it_is_repeated(
     assert again.number == 3
     assert list_versions(str(registry)) == ((2, 3) if served else (1, 2))
     assert list_baselines(str(registry)) == (() if served else (3,))
+
+
+def test_bytes_that_change_while_they_are_copied_are_not_pushed(
+    tmp_path: Path, registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = fake_model(tmp_path / "model")
+    copy = storage.copy
+
+    def copy_and_flip(source: str, target: str) -> None:
+        copy(source, target)
+        content = Path(target).read_bytes()
+        Path(target).write_bytes(bytes([content[0] ^ 1]) + content[1:])  # as long as before
+
+    monkeypatch.setattr(storage, "copy", copy_and_flip)
+    with pytest.raises(Yt8mError, match="the model changed while it was copied"):
+        push(model, str(registry), blessed_record())
+    assert visible(registry) == set()

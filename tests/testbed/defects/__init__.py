@@ -1,0 +1,1 @@
+"""Defects in a copy of the code, and whether the tests notice them."""

@@ -1,0 +1,45 @@
+"""The planted defects apply to the code as it is, and are what `make planted` says they are."""
+
+import random
+import re
+import subprocess
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from defects.mutants import mutants
+from defects.planted import Planted, planted
+
+ROOT = Path(__file__).resolve().parents[3]
+DEFECTS = planted()
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.name)
+def test_a_patch_applies_and_its_tests_are_there(defect: Planted) -> None:
+    subprocess.run(["git", "apply", "--check", str(defect.patch)], cwd=ROOT, check=True)
+    for test in defect.tests:
+        file, _, name = test.partition("::")
+        assert name.partition("[")[0] in (ROOT / file).read_text()
+    removed = [
+        line for line in defect.patch.read_text().splitlines() if re.match(r"-\s*def ", line)
+    ]
+    assert removed == []
+
+
+def test_there_are_fifty_and_at_most_five_of_a_package() -> None:
+    packages = Counter(
+        parts[1] if (parts := Path(defect.files[0]).parts)[0] == "components" else parts[0]
+        for defect in DEFECTS
+    )
+    assert len(DEFECTS) >= 50
+    assert max(packages.values()) <= 5
+    assert len(packages) >= 15
+    assert len({defect.name for defect in DEFECTS}) == len({d.patch.read_text() for d in DEFECTS})
+
+
+def test_a_mutant_changes_one_place_and_is_still_python() -> None:
+    for mutant in islice(mutants(random.Random(1)), 20):
+        compile(mutant.after, mutant.file, "exec")
+        assert mutant.patch.count("\n@@") == 1
+        assert all((ROOT / test).exists() for tests in mutant.tests for test in tests)
