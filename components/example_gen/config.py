@@ -84,6 +84,9 @@ class RewriteConfig(ConfigNode):
     shuffle_seed: int = 0  # of the order in which records are written
     # Dotted path of a function from a serialized record to bool; false leaves the record out.
     keep: Annotated[OptionalDottedPath, OwnCode(called_with=("record",))] = ""
+    # Dotted path of a function that reads records of a format of your own: from the bytes of a
+    # TFRecord to a serialized record of YouTube-8M. All else sees what it gives.
+    parse: Annotated[OptionalDottedPath, OwnCode(called_with=("record",))] = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,3 +150,10 @@ class DataConfig(ConfigNode):
         for name in (*self.splits, *self.divide.buckets):
             plain = re.fullmatch(r"[A-Za-z0-9_]+", name) is not None
             require(plain, "splits", name, "names of letters, digits and underscores")
+        is_read = self.ingest is Ingest.REWRITE and self.verify is Verify.FULL
+        require(
+            is_read or not self.rewrite.parse,
+            "rewrite.parse",
+            self.rewrite.parse,
+            "empty unless ingest is rewrite and verify is full, which read and write each record",
+        )

@@ -27,6 +27,7 @@ from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.artifacts.record_index import ShardIndex
 from yt8m.components.example_gen.config import Compression, DataConfig
+from yt8m.components.example_gen.own_records import keep_record, parse_record
 from yt8m.components.example_gen.rewritten import Rewritten
 from yt8m.components.example_gen.sources import UNDIVIDED, SourceShard, stable_bucket
 from yt8m.components.example_gen.verify import ShardReport
@@ -36,7 +37,6 @@ from yt8m.components.records.tfrecord import frame, read_records, write_records
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import Yt8mError
 from yt8m.schemas.features import ID, LABELS
-from yt8m.schemas.own_code import load_named
 
 _READ, _WRITTEN = ".read.json", ".written.json"
 _LENGTHS, _SEGMENTS = "lengths", "segments"
@@ -59,6 +59,7 @@ def rewrite_records(
     By an engine where `make_pipeline` gives its pipelines, else in this process.
     """
     keep_record(config.rewrite.keep)  # a wrong path is reported before anything starts
+    parse_record(config.rewrite.parse)
     counts = _shard_counts(reports, config)
     tasks = [_task(report) for report in reports]
     read_shard = _Read(config, counts, scratch)
@@ -166,22 +167,16 @@ def _index(told: dict[str, Any]) -> ShardIndex:
     return ShardIndex(lengths, segments)
 
 
-def keep_record(path: str) -> Callable[[bytes], bool]:
-    """The filter at the dotted `path`; without one every record stays."""
-    if not path:
-        return lambda record: True
-    return cast("Callable[[bytes], bool]", load_named(path, f"data.rewrite.keep = {path}"))
-
-
 def records_of_split(
     sources: Iterable[SourceShard], split: str, config: DataConfig
 ) -> Iterator[bytes]:
     """Those of the sound records of `sources` that a rewrite would put into `split`."""
-    keep = keep_record(config.rewrite.keep)
+    keep, parse = keep_record(config.rewrite.keep), parse_record(config.rewrite.parse)
     for source in sources:
         with open_shard(source.uri) as (file, _):
-            for record in (record for block in scan(file) for record in block.records):
+            for stored in (record for block in scan(file) for record in block.records):
                 try:
+                    record = parse(stored)
                     placed = _split_of(record, source.split, config)
                 except MalformedRecord:  # verification leaves it out of a rewrite
                     continue
@@ -234,11 +229,16 @@ class _Read(beam.DoFn):
         self._config, self._counts, self._scratch = config, counts, scratch
 
     def process(self, task: dict[str, Any]) -> Iterator[tuple[_Key, tuple[bytes, bytes]]]:
-        keep, bad, given = keep_record(self._config.rewrite.keep), set(task["bad"]), 0
+        keep = keep_record(self._config.rewrite.keep)
+        parse = parse_record(self._config.rewrite.parse)
+        bad, given = set(task["bad"]), 0
         with open_shard(task["uri"]) as (file, _):
             for block in scan(file):
-                for index, record in zip(block.indices, block.records, strict=True):
-                    if index < task["end"] and index not in bad and keep(record):
+                for index, stored in zip(block.indices, block.records, strict=True):
+                    if index >= task["end"] or index in bad:
+                        continue
+                    record = parse(stored)
+                    if keep(record):
                         given += 1
                         yield self._placed(record, f"{task['digest']} {index}", task)
         name = hashlib.sha256(task["uri"].encode()).hexdigest()[:32]

@@ -20,6 +20,7 @@ from yt8m.components import storage
 from yt8m.components.artifacts.record_index import ShardIndex
 from yt8m.components.console.progress import Progress
 from yt8m.components.example_gen.config import DataConfig, Verify
+from yt8m.components.example_gen.own_records import parse_record
 from yt8m.components.example_gen.sources import SourceShard
 from yt8m.components.example_gen.verification_cache import (
     INDICES,
@@ -46,6 +47,7 @@ from yt8m.components.records.validation import (
     unasked_features,
 )
 from yt8m.components.storage.errors import storage_failures_explained
+from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.features import FeatureConfig
 
 MAX_PROBLEMS = 100_000  # of one shard; what has more is not read on, and memory stays flat
@@ -199,6 +201,7 @@ def _expected_records(report: ShardReport, unbroken: Sequence[ShardReport]) -> f
 def policy_key(config: DataConfig, features: FeatureConfig) -> str:
     """Two verifications with the same key look for the same things."""
     decisive = [config.level.value, config.verify.value, features.num_classes]
+    decisive += [code_digest(config.rewrite.parse)]
     text = json.dumps([*decisive, sorted(features.size_by_name.items()), sorted(config.unlabelled)])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -239,6 +242,8 @@ class ShardVerifier:
         self._cache, self._index = cache, index or SharedIndex()
         self._policy, self._level, self._features = config.verify, config.level, features
         self._unlabelled = config.unlabelled
+        self._has_own_format = bool(config.rewrite.parse)
+        self._parse = parse_record(config.rewrite.parse)
         self._checker: Any = None
         if config.verify in (Verify.FULL, Verify.SAMPLE):
             # TensorFlow, so only where records are parsed.
@@ -255,7 +260,7 @@ class ShardVerifier:
         if not report.problems:
             if self._cache:
                 self._cache.store(shard, _figures(report))
-            if report.lengths is not None:
+            if report.lengths is not None and not self._has_own_format:  # which nobody else reads
                 found = ShardIndex(report.lengths, report.segments_of, report.compression)
                 self._index.keep(shard.uri, found, known=_content_key(shard))
         return report
@@ -336,11 +341,25 @@ class ShardVerifier:
         if not block.records:
             total.add(block, {})
             return
+        records, unread = self._parsed(block.records)
         if not total.lengths:
-            total.of_all += self._unasked(block.records[0], shard)
-        figures = self._checker.check(block.records, labelled=self._labelled(shard))
-        total.add(block, figures.bad)
+            total.of_all += self._unasked(records[0], shard)
+        figures = self._checker.check(records, labelled=self._labelled(shard))
+        total.add(block, figures.bad | unread)
         total.add_figures(block, figures)
+
+    def _parsed(self, stored: list[bytes]) -> tuple[list[bytes], dict[int, str]]:
+        """The records as everything else sees them; empty, with a reason, where that fails."""
+        if not self._has_own_format:
+            return stored, {}
+        records, unread = [], {}
+        for at, record in enumerate(stored):
+            try:
+                records.append(self._parse(record))
+            except MalformedRecord as error:
+                records.append(b"")  # which is no record either, so that the checker leaves it out
+                unread[at] = str(error)
+        return records, unread
 
     def _unasked(self, data: bytes, shard: SourceShard) -> Iterator[str]:
         """Columns of the first record that were not requested: the others will have them too."""

@@ -130,6 +130,11 @@ def _job(config: PipelineConfig, args: TrainArguments, out: Path, *, manifest: P
 
 def _write_manifest(config: PipelineConfig, directory: Path, *, begin: float) -> Path:
     """What ExampleGen would write; the records stay where they are and are counted only."""
+    if config.data.rewrite.parse:
+        raise UserError(
+            f"data.rewrite.parse = {config.data.rewrite.parse}: yt8m train reads records as they "
+            "are; yt8m run writes them in YouTube-8M's format first"
+        )
     data = dataclasses.replace(config.data, ingest=Ingest.REFERENCE, verify=Verify.OFF)
     sources = resolve_sources(data).shards
     reports = count_shards(sources, data, config.features, index=SharedIndex(), begin=begin)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import json
 import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import apache_beam as beam
+import numpy as np
 import pytest
+import tensorflow as tf
 from records import flip_byte_in_record, make_dataset, read_all
 from tfx_runs import output, run
 
@@ -23,7 +26,7 @@ from yt8m.components.example_gen.verify import verify_shards
 from yt8m.components.records.decode import decode_record
 from yt8m.components.records.tfrecord import read_records, write_records
 from yt8m.schemas.config_tree import from_dict
-from yt8m.schemas.errors import Yt8mError
+from yt8m.schemas.errors import ConfigError, Yt8mError
 from yt8m.schemas.features import FeatureConfig
 
 FEATURES = FeatureConfig(num_classes=1000)
@@ -32,6 +35,26 @@ FEATURES = FeatureConfig(num_classes=1000)
 def keep_even_ids(record: bytes) -> bool:
     """A filter as a user would write one."""
     return sum(decode_record(record).features["id"][0]) % 2 == 0
+
+
+def from_json(record: bytes) -> bytes:
+    """A reader as a user would write one."""
+    values = json.loads(record)
+    feature = {
+        "id": tf.train.Feature(bytes_list=tf.train.BytesList(value=[values["video"].encode()])),
+        "labels": tf.train.Feature(int64_list=tf.train.Int64List(value=values["tags"])),
+    }
+    for name in ("rgb", "audio"):
+        numbers = tf.train.FloatList(value=values[name])
+        feature[f"mean_{name}"] = tf.train.Feature(float_list=numbers)
+    return tf.train.Example(features=tf.train.Features(feature=feature)).SerializeToString()
+
+
+def _as_json(record: bytes) -> bytes:
+    features = decode_record(record).features
+    values = {name: np.asarray(features[f"mean_{name}"]).tolist() for name in ("rgb", "audio")}
+    tags = np.asarray(features["labels"]).tolist()
+    return json.dumps({"video": features["id"][0].decode(), "tags": tags, **values}).encode()
 
 
 def _rewrite(data: Path, root: Path, **values: Any) -> tuple[Manifest, dict[str, Any]]:
@@ -113,6 +136,33 @@ def test_a_filter_leaves_records_out_and_they_are_counted(
     assert Counter(_records(manifest, "train")) == Counter(kept)
     assert artifact["records"] + artifact["filtered"] == 36
     assert artifact["filtered"] > 0
+
+
+def test_records_of_a_format_of_the_users_own_become_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = make_dataset(tmp_path / "data")
+    own = tmp_path / "own"
+    own.mkdir()
+    for path in data.glob("*.tfrecord"):
+        with (own / path.name).open("wb") as file:
+            unreadable = [b"{}"] if path.name == "train0001.tfrecord" else []
+            write_records(file, [*map(_as_json, read_all(path)), *unreadable])
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    parse = {"parse": "test_rewrite.from_json", "keep": "test_rewrite.keep_even_ids"}
+    with pytest.raises(Exception, match=r"from_json: KeyError: 'video'"):
+        _rewrite(own, tmp_path, rewrite=parse)
+    manifest, artifact = _rewrite(own, tmp_path, rewrite=parse, bad_input="quarantine")
+    assert artifact["quarantined"] == 1
+    kept = [r for r in _originals(data, "train*") if keep_even_ids(r)]
+    assert 0 < len(kept) < len(_originals(data, "train*"))
+    assert sorted(map(_as_json, _records(manifest, "train"))) == sorted(map(_as_json, kept))
+
+
+def test_an_own_format_is_read_where_each_record_is_read_and_written_again() -> None:
+    for values in ({"ingest": "link"}, {"ingest": "rewrite", "verify": "checksum"}):
+        with pytest.raises(ConfigError, match=r"rewrite\.parse = a\.b: must be empty unless"):
+            from_dict(DataConfig, {**values, "rewrite": {"parse": "a.b"}})
 
 
 def test_records_that_an_engine_loses_are_noticed(tmp_path: Path) -> None:
