@@ -12,7 +12,12 @@ from yt8m.components.bulk_inferrer.config import BulkInferrerConfig
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
 from yt8m.components.example_gen.config import DataConfig, Ingest
 from yt8m.components.infra_check.config import InfraCheckConfig
-from yt8m.components.models.config import FrameModelConfig, SegmentsHeadConfig
+from yt8m.components.models.config import (
+    FrameModelConfig,
+    OwnHeadConfig,
+    SegmentsHeadConfig,
+    head_name,
+)
 from yt8m.components.pusher.config import PusherConfig
 from yt8m.components.registry.config import RegistryConfig
 from yt8m.components.report.config import ReportConfig
@@ -238,10 +243,17 @@ class PipelineConfig(ConfigNode):
             self.data.ingest.value,
             "link, copy or rewrite with transform.materialize: TFX reads the artifact's own files",
         )
+        own = any(isinstance(head, OwnHeadConfig) for head in self.trainer.heads)
+        require(
+            not (self.transform.materialize and own),
+            "transform.materialize",
+            True,
+            "false with a head `own`, for Transform writes no other column than the labels",
+        )
         self._require_predicted_split()
         if self.tuner is not None:
             check_space(self.tuner, self.trainer)
-        heads = [head.name for head in self.trainer.heads]
+        heads = [head_name(head) for head in self.trainer.heads]
         rated = level is Level.SEGMENT or not any(
             isinstance(head, SegmentsHeadConfig) for head in self.trainer.heads
         )

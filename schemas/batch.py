@@ -15,4 +15,6 @@ SEGMENT_START = "segment_start"  # [rows] int64, in frames
 SPLIT = "split"  # [rows] int32, of a mixture: 0 the training split, then the others in their order
 TEACHER = "teacher"  # [rows, classes] float32, what another model says; made in the step, not read
 
+BATCH_KEYS = (NUM_FRAMES, POSITION, RATED, VIDEO_LABELS, SEGMENT_START, SPLIT, TEACHER)
+
 NO_LABEL = -1  # fills up rows of class numbers

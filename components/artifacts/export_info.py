@@ -17,6 +17,7 @@ FILE_NAME = "assets.extra/yt8m_export.json"
 SERVING = "serving_default"
 SCORES = "scores"
 FEATURES = "features"
+HEADS = "heads"  # of models that have several heads: the scores of each by its name
 MEAN_FRAMES = "mean_frames"  # of models that look at a video's mean frame alone
 
 TOP_K = 20  # classes that a model serves, where nobody says how many

@@ -365,7 +365,7 @@ class ShardVerifier:
         """Columns of the first record that were not requested: the others will have them too."""
         with contextlib.suppress(MalformedRecord):
             for name in unasked_features(decode_record(data), self._expected(shard)):
-                yield f"feature {name} is not in features.names and is ignored"
+                yield f"feature {name} is not in features.names; only a head `own` reads it"
 
 
 class _Totals:

@@ -8,8 +8,15 @@ from typing import Any
 
 import tensorflow as tf
 
-from yt8m.components.artifacts.export_info import FEATURES, MEAN_FRAMES, SCORES, SERVING, TOP_K
-from yt8m.components.export.records import RecordFormat, finite, parse_records
+from yt8m.components.artifacts.export_info import (
+    FEATURES,
+    HEADS,
+    MEAN_FRAMES,
+    SCORES,
+    SERVING,
+    TOP_K,
+)
+from yt8m.components.export.records import ParsedRecords, RecordFormat, finite, parse_records
 from yt8m.components.export.transform_graph import TransformGraph
 from yt8m.components.models.config import DbofConfig
 from yt8m.components.models.network import Network, batch_spec
@@ -67,6 +74,7 @@ class ServingModule(RecordsModule):
         transform: TransformGraph | None = None,
         neighbours: Neighbours | None = None,
     ) -> None:
+        self._heads = network.heads
         self._head = network.heads[0]
         top_k = min(top_k, self._head.num_classes)
         super().__init__("yt8m", top_k=top_k, class_names=class_names)
@@ -90,6 +98,8 @@ class ServingModule(RecordsModule):
         found = super().signatures()
         batch = batch_spec(self._features, self._level)
         found[FEATURES] = concrete(lambda **arrays: self._score_arrays(arrays), **batch)
+        if len(self._heads) > 1:
+            found[HEADS] = concrete(self._score_heads, _RECORDS)
         if self._form.averaged and self._level is Level.FRAME:
             means = tf.TensorSpec([None, self._form.size], tf.float32, MEAN_FRAMES)
             found[MEAN_FRAMES] = concrete(self._score_means, means)
@@ -97,10 +107,15 @@ class ServingModule(RecordsModule):
 
     def score(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
         parsed = parse_records(examples, self._form, transform=self.transform)
-        rows = {SCORES: self._scores(parsed.signal), "video_id": parsed.video_id}
-        if parsed.segment_start is not None:
-            rows["segment_start"] = parsed.segment_start
-        return rows
+        return {SCORES: self._scores(parsed.signal), **_names_of_rows(parsed)}
+
+    def _score_heads(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
+        """The scores of every head, by its name."""
+        parsed = parse_records(examples, self._form, transform=self.transform)
+        outputs = self._call_with_signal(parsed.signal, training=False)
+        by_head = {head.name: outputs[head.name] for head in self._heads}
+        by_head[self._head.name] = self._blended(parsed.signal, outputs[self._head.name])
+        return {**by_head, **_names_of_rows(parsed)}
 
     def _score_arrays(self, batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         if self._level is Level.VIDEO:
@@ -111,7 +126,17 @@ class ServingModule(RecordsModule):
         return {SCORES: self._scores(Signal(vectors=mean_frames))}
 
     def _scores(self, signal: Signal) -> tf.Tensor:
-        scores = self._call_with_signal(signal, training=False)[self._head.name]
+        outputs = self._call_with_signal(signal, training=False)
+        return self._blended(signal, outputs[self._head.name])
+
+    def _blended(self, signal: Signal, scores: tf.Tensor) -> tf.Tensor:
         if self.neighbours is None:
             return scores
         return self.neighbours.blend(video_vector(signal), scores)
+
+
+def _names_of_rows(parsed: ParsedRecords) -> dict[str, tf.Tensor]:
+    names = {"video_id": parsed.video_id}
+    if parsed.segment_start is not None:
+        names["segment_start"] = parsed.segment_start
+    return names

@@ -32,27 +32,34 @@ _ALIGNMENT = 64  # bytes; TensorFlow takes an array over that begins so, and cop
 
 
 def stack_videos(
-    records: Iterable[bytes | memoryview], lengths: np.ndarray, features: FeatureConfig
+    records: Iterable[bytes | memoryview],
+    lengths: np.ndarray,
+    features: FeatureConfig,
+    columns: Sequence[str] = (),
 ) -> Row:
     """One batch of whole videos, from records of these `lengths` in bytes.
 
-    Each is copied into the batch before the next one is asked for.
+    Each is copied into the batch before the next one is asked for. `columns` are integers of each
+    record that the batch has beside the labels.
     """
     most = min(features.max_frames, int(lengths.max()) // _bytes_of_frame(features))
     batch = {
         name: _aligned((len(lengths), most, size)) for name, size in features.size_by_name.items()
     }
-    counts, labels = np.zeros(len(lengths), np.int32), []
+    counts = np.zeros(len(lengths), np.int32)
+    lists: dict[str, list[np.ndarray]] = {name: [] for name in (LABELS, *columns)}
     for at, record in enumerate(records):
         decoded = decode_record(record)
         for name, frames in frames_of(decoded, features).items():
             counts[at] = len(frames)
             _fill(batch[name][at], frames)
-        labels.append(_integers(decoded, LABELS))
+        for name, rows in lists.items():
+            rows.append(_integers(decoded, name))
     longest = counts.max()
     if longest < most:  # the longest record has more beside its frames than a frame takes
         batch = {name: _stack_frames(list(frames[:, :longest])) for name, frames in batch.items()}
-    return {**batch, NUM_FRAMES: counts, LABELS: _stack_labels(labels)}
+    stacked = {name: _stack_labels(rows) for name, rows in lists.items()}
+    return {**batch, NUM_FRAMES: counts, **stacked}
 
 
 @functools.cache
@@ -73,7 +80,9 @@ def segment_windows(record: Record, features: FeatureConfig) -> tuple[np.ndarray
     return distinct, _cut(_frames(record, features), distinct)
 
 
-def segment_rows(record: bytes | memoryview, features: FeatureConfig) -> list[Row]:
+def segment_rows(
+    record: bytes | memoryview, features: FeatureConfig, columns: Sequence[str] = ()
+) -> list[Row]:
     """The rated segments of a video, in the order in which their starts first come."""
     decoded = decode_record(record)
     frames = _frames(decoded, features)
@@ -90,20 +99,22 @@ def segment_rows(record: bytes | memoryview, features: FeatureConfig) -> list[Ro
         rated.setdefault(start, []).append(label)
         present.setdefault(start, []).extend([label] * is_present)
     cut = _cut(frames, np.array(list(rated), np.int64))
-    labels = _integers(decoded, LABELS)
+    of_video = {VIDEO_LABELS: _integers(decoded, LABELS)}
+    of_video |= {name: _integers(decoded, name) for name in columns}
     return [
         {name: values[number] for name, values in cut.items()}
-        | {LABELS: present[start], RATED: rated[start], VIDEO_LABELS: labels}
+        | {LABELS: present[start], RATED: rated[start], **of_video}
         for number, start in enumerate(rated)
     ]
 
 
-def stack_segments(rows: Sequence[Row], features: FeatureConfig) -> Row:
+def stack_segments(
+    rows: Sequence[Row], features: FeatureConfig, columns: Sequence[str] = ()
+) -> Row:
     """One batch of segments: labels padded with -1, and how many frames each row has."""
     batch = {name: _stack_frames([r[name] for r in rows]) for name in features.names}
-    batch |= {
-        key: _stack_labels([row[key] for row in rows]) for key in (LABELS, RATED, VIDEO_LABELS)
-    }
+    lists = (LABELS, RATED, VIDEO_LABELS, *columns)
+    batch |= {key: _stack_labels([row[key] for row in rows]) for key in lists}
     batch[NUM_FRAMES] = np.array([row[NUM_FRAMES] for row in rows], np.int32)
     return batch
 

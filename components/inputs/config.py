@@ -50,6 +50,14 @@ class FrameSampling:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LabelColumn:
+    """Integers of each record beside its labels: the classes of a task of the user's own."""
+
+    name: str
+    num_classes: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Source:
     """Where records are read from, and what they are."""
 
@@ -63,6 +71,11 @@ class Source:
     index: str = ""  # address of ExampleGen's index of records, empty where there is none
     transformed: bool = False  # whether the records are Transform's, with one vector `features`
     fraction: float = 1.0  # of the rows, which training takes: the first ones of each shard
+    columns: tuple[LabelColumn, ...] = ()  # which batches have beside the labels
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
 
     def shuffle_mb(self, config: InputConfig) -> int | None:
         """Megabytes of shards to shuffle among; None: the whole epoch, none of which is held."""

@@ -7,7 +7,7 @@ the number of each row since the beginning of training, which decides what is ra
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -20,6 +20,7 @@ from yt8m.components.inputs.config import (
     Source,
 )
 from yt8m.components.inputs.frame import padding_of, parse_frames, sample_frames
+from yt8m.components.inputs.label_columns import with_known_classes
 from yt8m.components.inputs.record_index import index_of
 from yt8m.components.inputs.segment import parse_segments
 from yt8m.components.inputs.shards import read_shards
@@ -102,17 +103,20 @@ def _finished(
     batch: dict[str, tf.Tensor], source: Source, sampling: FrameSampling | None, *, seed: int
 ) -> dict[str, tf.Tensor]:
     if source.level is Level.VIDEO:
-        return {POSITION: batch[POSITION], **_videos(source)(batch[RECORDS])}
-    if source.level is Level.FRAME and sampling is not None:
-        return sample_frames(batch, source.features, sampling, seed=seed)
-    return batch
+        batch = {POSITION: batch[POSITION], **_videos(source)(batch[RECORDS])}
+    elif source.level is Level.FRAME and sampling is not None:
+        batch = sample_frames(batch, source.features, sampling, seed=seed)
+    return with_known_classes(batch, source.columns)
 
 
 def _videos(
     source: Source, *, with_id: bool = False
 ) -> Callable[[tf.Tensor], dict[str, tf.Tensor]]:
-    parse = parse_transformed if source.transformed else parse_videos
-    return functools.partial(parse, features=source.features, with_id=with_id)
+    if source.transformed:
+        return functools.partial(parse_transformed, features=source.features, with_id=with_id)
+    return functools.partial(
+        parse_videos, features=source.features, with_id=with_id, columns=source.column_names
+    )
 
 
 def _check_buckets(taken: BatchSlice, config: InputConfig) -> None:
@@ -176,24 +180,39 @@ def rows_of_records(
     sampling: FrameSampling | None = None,
 ) -> tf.data.Dataset:
     """Batches for scoring from a dataset of serialized records."""
-    features = source.features
+    batches = _scored_batches(records, source, batch_size=batch_size, sampling=sampling)
+    if not source.columns:
+        return batches
+    return batches.map(functools.partial(with_known_classes, columns=source.columns))
+
+
+def _scored_batches(
+    records: tf.data.Dataset, source: Source, *, batch_size: int, sampling: FrameSampling | None
+) -> tf.data.Dataset:
+    features, columns = source.features, source.column_names
     if source.level is Level.VIDEO:
         return records.batch(batch_size).map(_videos(source, with_id=True))
     if source.level is Level.SEGMENT:
-        rows = _segments_of(records, features, with_id=True)
+        rows = _segments_of(records, features, with_id=True, columns=columns)
     else:
         spread = (
             FrameSampling(choice=FrameChoice.SPREAD, frames=sampling.frames) if sampling else None
         )
-        parse = functools.partial(parse_frames, features=features, sampling=spread, with_id=True)
+        parse = functools.partial(
+            parse_frames, features=features, sampling=spread, with_id=True, columns=columns
+        )
         rows = records.map(parse, num_parallel_calls=_PARALLEL)
     return _padded(rows, batch_size)
 
 
 def _segments_of(
-    records: tf.data.Dataset, features: FeatureConfig, *, with_id: bool = False
+    records: tf.data.Dataset,
+    features: FeatureConfig,
+    *,
+    with_id: bool = False,
+    columns: Sequence[str] = (),
 ) -> tf.data.Dataset:
-    parse = functools.partial(parse_segments, features=features, with_id=with_id)
+    parse = functools.partial(parse_segments, features=features, with_id=with_id, columns=columns)
     several = records.map(parse, num_parallel_calls=_PARALLEL, deterministic=True)
     # Not `unbatch`, which TensorFlow 2.16 lets end in a segmentation fault here.
     return several.flat_map(tf.data.Dataset.from_tensor_slices)

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.inputs.config import Source
+from yt8m.components.inputs.label_columns import OUTSIDE
 from yt8m.components.inputs.record_checker import RecordChecker, record_checker
 from yt8m.components.records.shard_reader import open_shard, scan
 from yt8m.components.storage.errors import storage_failures_explained
@@ -48,6 +49,8 @@ def explaining_faults(source: Source) -> Iterator[None]:
 
 def _of_our_reader(error: Exception) -> str | None:
     """The message of our own reader's error, of which TensorFlow makes a traceback in a text."""
+    if found := re.search(rf"\b{OUTSIDE}: ([^\]]+\))", str(error)):
+        return found.group(1)
     found = re.search(rf"\b{ChangedShard.__name__}: (.+)", str(error))
     return f"{found.group(1)}; restore it, or run again to take it as it is" if found else None
 

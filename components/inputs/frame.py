@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import tensorflow as tf
 
 from yt8m.components.inputs.config import FrameChoice, FrameSampling
@@ -18,9 +20,11 @@ def parse_frames(
     noise: tf.Tensor | None = None,
     with_id: bool = False,
     with_labels: bool = True,
+    columns: Sequence[str] = (),
 ) -> dict[str, tf.Tensor]:
     """One row from a serialized record; `noise` [2] int64 decides random frames."""
-    spec: dict[str, object] = {LABELS: tf.io.VarLenFeature(tf.int64)} if with_labels else {}
+    lists = [*([LABELS] if with_labels else []), *columns]
+    spec: dict[str, object] = {name: tf.io.VarLenFeature(tf.int64) for name in lists}
     if with_id:
         spec[ID] = tf.io.FixedLenFeature([], tf.string)
     context, encoded = read_sequence(record, spec, features)
@@ -31,8 +35,7 @@ def parse_frames(
         taken = {name: tf.gather(frames, chosen) for name, frames in taken.items()}
     row = decode_frames(taken, features)
     row[NUM_FRAMES] = tf.size(taken[features.names[0]])
-    if with_labels:
-        row[LABELS] = context[LABELS].values
+    row |= {name: context[name].values for name in lists}
     if with_id:
         row[ID] = context[ID]
     return row

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import tensorflow as tf
 
 from yt8m.components.inputs.frame import decode_frames, read_sequence
@@ -25,16 +27,22 @@ _CONTEXT = {
 
 
 def parse_segments(
-    record: tf.Tensor, features: FeatureConfig, *, with_id: bool = False, with_labels: bool = True
+    record: tf.Tensor,
+    features: FeatureConfig,
+    *,
+    with_id: bool = False,
+    with_labels: bool = True,
+    columns: Sequence[str] = (),
 ) -> dict[str, tf.Tensor]:
     """The rows of a serialized record, along a new first axis; labels are padded with -1.
 
     Rows follow the order of `segment_start_times`, a start that comes again adds a rating to
-    its row.
+    its row. `columns` are of the video, and so the same in all of its rows.
     """
     spec: dict[str, object] = {SEGMENT_START_TIMES: _CONTEXT[SEGMENT_START_TIMES]}
     if with_labels:
         spec |= {**_CONTEXT, LABELS: tf.io.VarLenFeature(tf.int64)}
+    spec |= {name: tf.io.VarLenFeature(tf.int64) for name in columns}
     if with_id:
         spec[ID] = tf.io.FixedLenFeature([], tf.string)
     context, encoded = read_sequence(record, spec, features)
@@ -42,12 +50,16 @@ def parse_segments(
     rows = slice_segments(encoded, starts, features)
     if with_labels:
         rows |= _ratings(context, row_of_rating, tf.size(starts))
-        labels = context[LABELS].values[tf.newaxis]
-        rows[VIDEO_LABELS] = tf.repeat(labels, tf.size(starts), axis=0)
+        rows[VIDEO_LABELS] = _repeated(context[LABELS], starts)
+    rows |= {name: _repeated(context[name], starts) for name in columns}
     if with_id:
         rows[ID] = tf.repeat(context[ID], tf.size(starts))
         rows[SEGMENT_START] = starts
     return rows
+
+
+def _repeated(column: tf.SparseTensor, starts: tf.Tensor) -> tf.Tensor:
+    return tf.repeat(column.values[tf.newaxis], tf.size(starts), axis=0)
 
 
 def distinct_segments(starts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

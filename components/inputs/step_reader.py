@@ -41,6 +41,7 @@ def columns_of(source: Source, rows: int | None = None) -> Columns:
         columns[name] = tf.TensorSpec([rows, None, size], tf.uint8)
     columns[NUM_FRAMES] = tf.TensorSpec([rows], tf.int32)
     lists = (LABELS, RATED, VIDEO_LABELS) if source.level is Level.SEGMENT else (LABELS,)
+    lists += source.column_names
     return {**columns, **{key: tf.TensorSpec([rows, None], tf.int64) for key in lists}}
 
 
@@ -206,16 +207,16 @@ class StepReader:
         positions = np.concatenate([group.share.positions[chosen] for group, chosen in found])
         rows = chain.from_iterable(group.rows[chosen] for group, chosen in found)
         batch = {POSITION: positions}
-        features = self._source.features
+        features, columns = self._source.features, self._source.column_names
         match self._source.level:
             case Level.VIDEO:
                 return {**batch, RECORDS: np.array(list(rows), dtype=object)}
             case Level.FRAME:
                 numbers = np.concatenate([group.share.rows[chosen] for group, chosen in found])
                 lengths = self._index.lengths[numbers]  # a row is a record
-                return {**batch, **stack_videos(rows, lengths, features)}
+                return {**batch, **stack_videos(rows, lengths, features, columns)}
             case Level.SEGMENT:
-                return {**batch, **stack_segments(list(rows), features)}
+                return {**batch, **stack_segments(list(rows), features, columns)}
 
     def _announce(self, group: _Loaded, step: int) -> None:
         """Have the records of `step` and of those after it fetched, as far as `group` has them.
@@ -274,6 +275,7 @@ class StepReader:
         wanted, place = np.unique(self._index.records_of(rows), return_inverse=True)
         one_by_one = self._reader.has_single_records
         read = self._reader.read_one_by_one if one_by_one else self._reader.read
-        segments = [segment_rows(record, self._source.features) for record in read(wanted)]
+        source = self._source
+        segments = [segment_rows(r, source.features, source.column_names) for r in read(wanted)]
         which = rows - self._index.first_row[wanted][place]
         return [segments[at][n] for at, n in zip(place.tolist(), which.tolist(), strict=True)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import tensorflow as tf
 
 from yt8m.schemas.batch import NO_LABEL
@@ -14,21 +16,24 @@ def parse_videos(
     *,
     with_id: bool = False,
     with_labels: bool = True,
+    columns: Sequence[str] = (),
     no_id: str | None = None,
 ) -> dict[str, tf.Tensor]:
-    """A batch from serialized records [batch]; `no_id` is the id of those that have none."""
+    """A batch from serialized records [batch]; `no_id` is the id of those that have none.
+
+    `columns` are integers of each record that the batch has beside the labels.
+    """
     spec: dict[str, object] = {
         record_key(name, Level.VIDEO): tf.io.FixedLenFeature([size], tf.float32)
         for name, size in features.size_by_name.items()
     }
-    if with_labels:
-        spec[LABELS] = tf.io.VarLenFeature(tf.int64)
+    lists = [*([LABELS] if with_labels else []), *columns]
+    spec |= {name: tf.io.VarLenFeature(tf.int64) for name in lists}
     if with_id:
         spec[ID] = tf.io.FixedLenFeature([], tf.string, no_id)
     parsed = tf.io.parse_example(records, spec)
     batch = {name: parsed[record_key(name, Level.VIDEO)] for name in features.names}
-    if with_labels:
-        batch[LABELS] = tf.sparse.to_dense(parsed[LABELS], NO_LABEL)
+    batch |= {name: tf.sparse.to_dense(parsed[name], NO_LABEL) for name in lists}
     if with_id:
         batch[ID] = parsed[ID]
     return batch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
 from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.limits import (
@@ -14,6 +14,8 @@ from yt8m.schemas.limits import (
     NonNegativeInt,
     PositiveFloat,
     PositiveInt,
+    matches,
+    not_empty,
 )
 
 
@@ -276,4 +278,31 @@ class SegmentsHeadConfig(ConfigNode):
     splits: tuple[str, ...] = ()
 
 
-HeadConfig = EntitiesHeadConfig | VerticalsHeadConfig | SegmentsHeadConfig
+@dataclass(frozen=True, kw_only=True)
+class OwnHeadConfig(ConfigNode):
+    """Classes of your own, whose numbers are in a column of the records beside the labels."""
+
+    name: Literal["own"] = "own"
+    task: Annotated[
+        str,
+        matches(
+            r"(?!(own|entities|verticals|segments|video_id)$)[a-z][a-z0-9_]*",
+            "a name of small letters, digits and underscores that no other head has",
+        ),
+    ]
+    # A feature of each record, of integers from 0 to num_classes - 1, any number of them. A record
+    # without it has none of the classes.
+    labels: Annotated[str, not_empty("the name of a feature of the records")]
+    num_classes: PositiveInt
+    weight: NonNegativeFloat = 1.0  # of the head's loss in the sum
+    loss: LossConfig = field(default_factory=LossConfig)
+    # Splits whose rows it learns from, of train_split and the mixture; empty: all.
+    splits: tuple[str, ...] = ()
+
+
+HeadConfig = EntitiesHeadConfig | VerticalsHeadConfig | SegmentsHeadConfig | OwnHeadConfig
+
+
+def head_name(config: HeadConfig) -> str:
+    """What the head is called in metrics, weights and exports."""
+    return config.task if isinstance(config, OwnHeadConfig) else config.name

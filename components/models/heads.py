@@ -13,13 +13,17 @@ from yt8m.components.models.config import (
     EntitiesHeadConfig,
     HeadConfig,
     LossConfig,
+    OwnHeadConfig,
     SegmentsHeadConfig,
     VerticalsHeadConfig,
+    head_name,
 )
-from yt8m.schemas.batch import RATED, SPLIT, VIDEO_LABELS
+from yt8m.schemas.batch import BATCH_KEYS, RATED, SPLIT, VIDEO_LABELS
 from yt8m.schemas.errors import ConfigError
-from yt8m.schemas.features import LABELS, FeatureConfig, Level
+from yt8m.schemas.features import ID, LABELS, FeatureConfig, Level
 from yt8m.schemas.vocabulary import Vocabulary
+
+_COLUMNS = (ID, LABELS, *BATCH_KEYS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,11 +38,12 @@ class Head:
     splits: tuple[int, ...] = ()  # numbers of those that it learns from; empty: all
     # For heads over groups of classes: class id -> group ids.
     groups_of_class: tuple[tuple[int, ...], ...] | None = None
+    column: str = ""  # of the batch, which has its answers; "": the labels
 
     @property
     def learns_classes(self) -> bool:
         """Whether what it predicts are the classes themselves, which a teacher scores as well."""
-        return self.groups_of_class is None
+        return self.groups_of_class is None and not self.column
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +72,7 @@ def create_heads(
     `splits` are those that a batch mixes, in their order.
     """
     configs = tuple(configs) or default_heads(level)
-    names = [config.name for config in configs]
+    names = [head_name(config) for config in configs]
     if len(set(names)) < len(names):
         raise ConfigError(f"heads = {names}: must be distinct")
     if vocabulary is not None and len(vocabulary) != features.num_classes:
@@ -86,6 +91,8 @@ def create_heads(
 
 def targets(head: Head, batch: Mapping[str, tf.Tensor]) -> Targets:
     """What `head` should have answered for `batch`."""
+    if head.column:
+        return Targets(ids=batch[head.column])
     if head.only_rated:
         return Targets(ids=batch[LABELS], counted=batch[RATED])
     labels = batch.get(VIDEO_LABELS, batch[LABELS])
@@ -115,11 +122,19 @@ def _head(
     config: HeadConfig, features: FeatureConfig, level: Level, vocabulary: Vocabulary | None
 ) -> Head:
     head = Head(
-        name=config.name,
+        name=head_name(config),
         num_classes=features.num_classes,
         weight=config.weight,
         loss=config.loss,
     )
+    if isinstance(config, OwnHeadConfig):
+        taken = {*features.names, *_COLUMNS}
+        if config.labels in taken:
+            raise ConfigError(
+                f"heads.{config.task}.labels = {config.labels!r}: must be a feature of the records "
+                f"that has no other meaning; taken are {', '.join(sorted(taken))}"
+            )
+        return dataclasses.replace(head, num_classes=config.num_classes, column=config.labels)
     if isinstance(config, VerticalsHeadConfig):
         if vocabulary is None:
             raise ConfigError("heads: `verticals` needs a vocabulary.csv, which groups the classes")

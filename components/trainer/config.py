@@ -14,9 +14,11 @@ from yt8m.components.models.config import (
     LogisticConfig,
     LossName,
     ModelConfig,
+    OwnHeadConfig,
     RetrievalConfig,
     Sharing,
     VerticalsHeadConfig,
+    head_name,
 )
 from yt8m.components.trainer.backend_config import (
     BackendConfig,
@@ -32,7 +34,7 @@ from yt8m.components.trainer.learning_rate import (
 )
 from yt8m.components.trainer.optimizers import NamedOptimizer, default_optimizer
 from yt8m.components.trainer.tf_config import find_processes_problem
-from yt8m.schemas.config_tree import ConfigNode, members_by_tag, require
+from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.features import SegmentScoring
 from yt8m.schemas.limits import (
     DottedPath,
@@ -109,7 +111,7 @@ class DevicePlacement(enum.Enum):
 
 
 def _is_metric(name: str) -> bool:
-    if name in (GAP, LOSS, *(f"{LOSS}_{head}" for head in members_by_tag(HeadConfig))):
+    if name in (GAP, LOSS) or name.startswith(f"{LOSS}_"):  # of a head, see `__post_init__`
         return True
     # Only now: it needs numpy, which commands that show a configuration do without.
     from yt8m.components.metrics.catalogue import METRICS
@@ -428,7 +430,7 @@ class TrainerConfig(ConfigNode):
         whole = isinstance(self.schedule, ExponentialSchedule | CosineSchedule)
         allowed = "constant or staircase without max_steps and num_epochs: its end is not known"
         require(ends or not whole, "schedule.name", self.schedule.name, allowed)
-        losses = {f"{LOSS}_{head.name}" for head in self.heads}
+        losses = {f"{LOSS}_{head_name(head)}" for head in self.heads}
         for where, name in self.steering:
             known = bool(self.metrics) or _is_metric(name)  # names of own metrics are in their code
             require(known, where, name, f"{_METRICS}, or one that trainer.metrics adds")
@@ -445,9 +447,17 @@ class TrainerConfig(ConfigNode):
         for head in self.heads:
             known = set(head.splits) <= set(self.mixed_splits)
             allowed = f"of {', '.join(self.mixed_splits)}: train_split and the mixture"
-            require(known, f"heads.{head.name}.splits", list(head.splits), allowed)
+            where = f"heads.{head_name(head)}.splits"
+            require(known, where, list(head.splits), allowed)
             plain = not head.splits or self.teacher is None
-            require(plain, f"heads.{head.name}.splits", list(head.splits), "empty with a teacher")
+            require(plain, where, list(head.splits), "empty with a teacher")
+        names = [head_name(head) for head in self.heads]
+        own = [isinstance(head, OwnHeadConfig) for head in self.heads]
+        allowed = "with another head than `own` first: it is exported, and judged by the labels"
+        require(not any(own[:1]), "heads", names, allowed)
+        apart = not any(own) or self.sharing is not Sharing.ALL
+        allowed = "trunk or nothing with a head `own`, which has classes of its own"
+        require(apart, "sharing", self.sharing.value, allowed)
         plain = not self.mixture or self.inputs.bucket_batches == 1
         require(plain, "inputs.bucket_batches", self.inputs.bucket_batches, "1 with mixture")
         self._require_evaluations()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from yt8m.components.inputs.config import (
     BatchSlice,
     FrameChoice,
     FrameSampling,
+    LabelColumn,
     ReadingOrder,
     Source,
     source_of,
@@ -35,7 +36,12 @@ from yt8m.components.inputs.order import continue_order, epoch_order, take_fract
 from yt8m.components.inputs.record_index import rows_by_shard
 from yt8m.components.inputs.records_digest import records_digest
 from yt8m.components.inputs.step_reader import Columns, StepReader
-from yt8m.components.models.config import DbofConfig, ModelConfig
+from yt8m.components.models.config import (
+    DbofConfig,
+    HeadConfig,
+    ModelConfig,
+    OwnHeadConfig,
+)
 from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.mixture import mixed, rows_of_splits, slices_of_splits
@@ -228,8 +234,14 @@ def load_data(job: TrainingJob) -> TrainingData:
     if job.trainer.segments is not None:
         job.check_segments()
 
-    def scored(split: str) -> Source:
+    columns = label_columns(job.trainer.heads)
+
+    def read(split: str) -> Source:
         source = source_of(manifest, split, job.features, index=index)
+        return replace(source, columns=columns)
+
+    def scored(split: str) -> Source:
+        source = read(split)
         if job.trainer.segments is None:
             return source
         return replace(source, level=Level.SEGMENT, segments_known=False)
@@ -240,15 +252,28 @@ def load_data(job: TrainingJob) -> TrainingData:
     for key, name in [*named, *(("mixture", name) for name in further)]:
         if not manifest.examples(name):
             raise ConfigError(f"trainer.{key}: {job.manifest} has no records of {name!r}")
-    train = source_of(manifest, job.trainer.train_split, job.features, index=index)
     return TrainingData(
         job=job,
-        train=replace(train, fraction=job.trainer.train_fraction),
+        train=replace(read(job.trainer.train_split), fraction=job.trainer.train_fraction),
         validation=scored(split) if has_validation else None,
         others={name: scored(name) for name in others},
-        mixture={n: source_of(manifest, n, job.features, index=index) for n in further},
+        mixture={name: read(name) for name in further},
         sampling=frame_sampling(job.trainer.model),
     )
+
+
+def label_columns(heads: Sequence[HeadConfig]) -> tuple[LabelColumn, ...]:
+    """What the heads of the user's own learn, each column once; ConfigError where two differ."""
+    columns: dict[str, LabelColumn] = {}
+    for head in heads:
+        if isinstance(head, OwnHeadConfig):
+            column = LabelColumn(name=head.labels, num_classes=head.num_classes)
+            if columns.setdefault(column.name, column) != column:
+                raise ConfigError(
+                    f"heads.{head.task}.num_classes = {head.num_classes}: must be the same in "
+                    f"each head that learns {head.labels!r}"
+                )
+    return tuple(columns.values())
 
 
 def frame_sampling(model: ModelConfig) -> FrameSampling | None:

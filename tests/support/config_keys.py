@@ -24,6 +24,7 @@ CANDIDATES: dict[Any, list[Any]] = {_TYPES[k]: v for k, v in _KNOWN["candidates"
 BESIDE: dict[str, dict[str, Any]] = _KNOWN["beside"]
 VALUES: dict[str, Any] = _KNOWN["values"]
 REQUIRED: dict[str, dict[str, Any]] = _KNOWN["required"]
+FIRST: dict[str, list[Any]] = _KNOWN["first"]
 FIXED: set[str] = set(_KNOWN["fixed"])
 # Of a mapping to nodes: what is always there, and the key of the node that changes.
 MAPPINGS = {"roles": ({"chief": {}}, "worker"), "space": ({}, "trainer.batch_size")}
@@ -75,7 +76,8 @@ def nodes(hint: Any, name: str) -> Iterator[tuple[type, Callable[[Any], Any]]]:
             yield member, lambda values, tag=tag: {"name": tag, **values}
     elif origin is tuple:
         for cls, inner in nodes(args[0], name):
-            yield cls, lambda values, inner=inner: [inner(values)]
+            first = FIRST.get(cls.__name__, [])
+            yield cls, lambda values, inner=inner, first=first: [*first, inner(values)]
     elif origin is dict:
         for cls, inner in nodes(args[1], name):
             others, key = MAPPINGS[name]

@@ -82,6 +82,8 @@ class TrainStep:
         self._config, self._network, self._optimizer = config, network, optimizer
         self._teacher = teacher
         self._strategy, self._replicas = strategy, replicas
+        own = [head.column for head in network.heads if head.column]
+        self._label_keys = (*_LABEL_KEYS, *own)
         self._rules = WeightRules(config.weight_rules, network.trainable_variables)
         # Two functions: TensorFlow leaves the losses of all steps but the last out of the graph.
         heads = network.heads
@@ -110,7 +112,7 @@ class TrainStep:
         return self._strategy.experimental_local_results(value)[0]
 
     def _replica_step(self, batch: Batch) -> StepResult:
-        rows = _pad_labels(self._rows_of_replica(batch))
+        rows = _pad_labels(self._rows_of_replica(batch), self._label_keys)
         gradients, sums, scores, shown = self._window(rows)
         if self._replicas.total > 1:
             gradients, sums = self._over_replicas(gradients, sums)
@@ -202,7 +204,7 @@ class TrainStep:
 
     def _global_batch(self, rows: Batch) -> GlobalBatch:
         """Of the global batch, before its first gradient is taken."""
-        network, labels, total = self._network, _labels(rows), self._replicas.total
+        network, labels, total = self._network, self._labels(rows), self._replicas.total
         normalisers = [network.normaliser(head, labels) for head in network.heads]
         differ = any(head.loss.name is LossName.OWN or head.splits for head in network.heads)
         if total > 1 and differ:  # where each replica's may be another
@@ -217,7 +219,7 @@ class TrainStep:
         self, rows: Batch, whole: GlobalBatch
     ) -> tuple[list[tf.Tensor], tf.Tensor, tf.Tensor, Any]:
         """Gradients, [losses of the heads, layers' own], and rows for metrics of a micro-batch."""
-        network, labels = self._network, _labels(rows)
+        network, labels = self._network, self._labels(rows)
         targets = labels if self._teacher is None else {**labels, TEACHER: self._teacher(rows)}
         targets = network.for_members(targets)
         variables, heads = network.trainable_variables, network.heads
@@ -254,6 +256,9 @@ class TrainStep:
             tf.reduce_mean(by_member[:, few], axis=0),
             shown,
         )
+
+    def _labels(self, batch: Batch) -> dict[str, tf.Tensor]:
+        return {key: batch[key] for key in (*self._label_keys, SPLIT) if key in batch}
 
     def _clip_alone(self, gradients: Sequence[tf.Tensor]) -> list[tf.Tensor]:
         """A micro-batch's part of the gradients, clipped as if there were no other."""
@@ -304,10 +309,6 @@ def _within(limit: float, gradient: tf.Tensor, norm: tf.Tensor) -> tf.Tensor:
     return gradient * (limit / tf.maximum(norm, limit))
 
 
-def _labels(batch: Batch) -> dict[str, tf.Tensor]:
-    return {key: batch[key] for key in (*_LABEL_KEYS, SPLIT) if key in batch}
-
-
 def _rows(batch: Batch) -> Any:
     return tf.shape(batch[_LABEL_KEYS[0]])[0]
 
@@ -331,9 +332,9 @@ def _equal_part(value: tf.Tensor, number: Any, count: int, size: int) -> tf.Tens
     return tf.ensure_shape(tf.gather(parts, number), [size, *value.shape[1:]])
 
 
-def _pad_labels(rows: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+def _pad_labels(rows: dict[str, tf.Tensor], keys: Sequence[str]) -> dict[str, tf.Tensor]:
     """`rows` with label columns of a width from few, so that XLA compiles few of them."""
-    for key in _LABEL_KEYS:
+    for key in keys:
         if key in rows:
             width = tf.shape(rows[key])[1]
             missing = -width % _LABELS_MULTIPLE

@@ -156,7 +156,7 @@ def test_a_column_that_nobody_asked_for_is_a_warning_and_no_fault(
         edit_record(shard, at, set_feature("title", (b"a film",)))
     problems, warnings = _ingested(shard, level)
     assert problems == []
-    assert warnings["feature title is not in features.names and is ignored"] == 8
+    assert warnings["feature title is not in features.names; only a head `own` reads it"] == 8
     assert _inspected(shard)[0] == []
 
 
