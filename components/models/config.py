@@ -157,6 +157,8 @@ class RnnConfig(ConfigNode):
     cell: Cell = Cell.LSTM
     cells: PositiveInt = 1024  # units of each layer
     layers: PositiveInt = 2  # recurrent layers, one on the other
+    # Each layer reads the frames from both ends, with weights for each; a vector twice as long.
+    bidirectional: bool = False
     # What makes probabilities of the vector.
     classifier: TrunkClassifierConfig = field(default_factory=MoeConfig)
 

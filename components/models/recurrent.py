@@ -8,6 +8,7 @@ layers take them frame by frame, two and a half times as long with 32 videos of 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -30,46 +31,76 @@ class Entering(NamedTuple):
 
 
 class Recurrent(tf_keras.layers.Layer):
-    """The uppermost layer's state after the last real frame."""
+    """The uppermost layer's state after the last real frame; of both directions on request."""
 
     def __init__(self, config: RnnConfig, *, name: str, recipe: Recipe) -> None:
         super().__init__(name=name)
         self._unit = _UNITS[config.cell]
-        self._dtype_of_products = recipe.compute_dtype
-        policy = "float32" if recipe.compute_dtype == "float32" else "mixed_bfloat16"
-        self._layers = [
-            self._unit.layer(
-                config.cells,
-                return_sequences=True,
-                kernel_initializer=tf_keras.initializers.GlorotUniform(
-                    seed=recipe.seed_of(f"{name}_{number}/kernel")
-                ),
-                recurrent_initializer=tf_keras.initializers.Orthogonal(
-                    seed=recipe.seed_of(f"{name}_{number}/recurrent")
-                ),
-                dtype=tf_keras.mixed_precision.Policy(policy),
-                name=f"{name}_{number}",
-            )
-            for number in range(config.layers)
+        self._dtype_of_products, self._cells = recipe.compute_dtype, config.cells
+        self._layers = [self._layer(config, f"{name}_{n}", recipe) for n in range(config.layers)]
+        backward = range(config.layers if config.bidirectional else 0)
+        self._backward_layers = [
+            self._layer(config, f"{name}_backward_{n}", recipe) for n in backward
         ]
+
+    def _layer(self, config: RnnConfig, name: str, recipe: Recipe) -> tf_keras.layers.Layer:
+        policy = "float32" if recipe.compute_dtype == "float32" else "mixed_bfloat16"
+        return self._unit.layer(
+            config.cells,
+            return_sequences=True,
+            kernel_initializer=tf_keras.initializers.GlorotUniform(
+                seed=recipe.seed_of(f"{name}/kernel")
+            ),
+            recurrent_initializer=tf_keras.initializers.Orthogonal(
+                seed=recipe.seed_of(f"{name}/recurrent")
+            ),
+            dtype=tf_keras.mixed_precision.Policy(policy),
+            name=name,
+        )
 
     def call(self, signal: Signal, training: bool = False) -> tf.Tensor:
         num_frames = tf.convert_to_tensor(signal.num_frames)
         last = tf.maximum(num_frames, 1) - 1
         if tf.config.list_logical_devices("GPU"):  # for which Keras has kernels of whole layers
-            states, mask = signal.vectors, signal.mask
-            for layer in self._layers:
-                states = layer(states, mask=mask, training=training)
+            mask = signal.mask
+
+            def states_of(layer: tf_keras.layers.Layer, values: tf.Tensor) -> tf.Tensor:
+                return layer(values, mask=mask, training=training)
+
+            states = self._last_layer(states_of, signal.vectors, num_frames, time_axis=1)
             states = tf.cast(states, tf.float32)
         else:
             # Nothing after a video's last frame reaches the state that is taken.
             values = signal.vectors[:, : tf.reduce_max(last) + 1]
             values = tf.transpose(values, [1, 0, 2])
-            for layer in self._layers:
-                values = self._states(layer, values)
+            values = self._last_layer(self._states, values, num_frames, time_axis=0)
             states = tf.transpose(values, [1, 0, 2])
         state = tf.gather(states, last, axis=1, batch_dims=1)
+        if self._backward_layers:  # which end where the video begins
+            state = tf.concat([state[:, : self._cells], states[:, 0, self._cells :]], axis=-1)
         return tf.where(num_frames[:, tf.newaxis] > 0, state, tf.zeros_like(state))
+
+    def _last_layer(
+        self,
+        states_of: Callable[[tf_keras.layers.Layer, tf.Tensor], tf.Tensor],
+        values: tf.Tensor,
+        num_frames: tf.Tensor,
+        *,
+        time_axis: int,
+    ) -> tf.Tensor:
+        """The uppermost layer's states after each frame; of both directions side by side."""
+        turned = partial(
+            tf.reverse_sequence,
+            seq_lengths=num_frames,
+            seq_axis=time_axis,
+            batch_axis=1 - time_axis,
+        )
+        for number, layer in enumerate(self._layers):
+            parts = [states_of(layer, values)]
+            if self._backward_layers:
+                parts.append(turned(states_of(self._backward_layers[number], turned(values))))
+            values = parts[0] if len(parts) == 1 else tf.concat(parts, axis=-1)
+        return values
 
     def _states(self, layer: tf_keras.layers.Layer, values: tf.Tensor) -> tf.Tensor:
         """What `layer` makes of `values` [frames, rows, size]."""

@@ -86,11 +86,12 @@ def _trunk(model: Any, size: int, frames: int) -> tuple[float, float, int]:
             taken = min(frames, model.frames)
             return weights, taken * (size + 3 * model.clusters), model.hidden
         case RnnConfig():
-            first, rest = size + model.cells, 2 * model.cells * (model.layers - 1)
+            ways = 2 if model.bidirectional else 1
+            first, rest = size + model.cells, (ways + 1) * model.cells * (model.layers - 1)
             return (
-                4 * model.cells * (first + rest),
-                frames * (size + 8 * model.cells * model.layers),
-                model.cells,
+                4 * ways * model.cells * (first + rest),
+                frames * (size + 8 * ways * model.cells * model.layers),
+                ways * model.cells,
             )
         case NetVladConfig():
             return (

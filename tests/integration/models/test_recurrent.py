@@ -16,9 +16,10 @@ STOCK = {Cell.LSTM: tf_keras.layers.LSTM, Cell.GRU: tf_keras.layers.GRU}
 FRAMES = np.array([7, 3, 0, 5], np.int32)  # of eight: no video fills its batch
 
 
-def trunk(cell: Cell, dtype: str = "float32") -> Recurrent:
+def trunk(cell: Cell, dtype: str = "float32", *, bidirectional: bool = False) -> Recurrent:
     recipe = Recipe(seed=1, compute_dtype=dtype)
-    made = Recurrent(RnnConfig(cell=cell, cells=5, layers=2), name="trunk", recipe=recipe)
+    config = RnnConfig(cell=cell, cells=5, layers=2, bidirectional=bidirectional)
+    made = Recurrent(config, name="trunk", recipe=recipe)
     made(signal())
     rng = np.random.default_rng(1)  # biases that are not zeros
     for weight in made.trainable_variables:
@@ -71,6 +72,47 @@ def test_states_and_gradients_are_those_of_keras(
     assert not state[2].numpy().any()  # of a video without frames
     for gradient, slope in zip(gradients, slopes, strict=True):
         np.testing.assert_allclose(gradient, slope, rtol=1e-4, atol=1e-6)
+
+
+def sigmoid(values: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-values))
+
+
+def lstm(frames: np.ndarray, weights: list[np.ndarray]) -> np.ndarray:
+    """The output after each of one video's frames, [frames, size], by the textbook."""
+    kernel, recurrent, bias = weights
+    output, memory, outputs = np.zeros(5), np.zeros(5), []
+    for frame in frames:
+        write, keep, candidate, show = np.split(frame @ kernel + output @ recurrent + bias, 4)
+        memory = sigmoid(keep) * memory + sigmoid(write) * np.tanh(candidate)
+        output = sigmoid(show) * np.tanh(memory)
+        outputs.append(output)
+    return np.stack(outputs)
+
+
+@pytest.mark.parametrize("has_gpu", [False, True], ids=["processor", "GPU"])
+def test_both_directions_end_where_each_of_them_does(
+    has_gpu: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = trunk(Cell.LSTM, bidirectional=True)
+    if has_gpu:
+        monkeypatch.setattr(tf.config, "list_logical_devices", lambda kind: [kind])
+    state = own(signal()).numpy()
+    assert state.shape == (4, 10)
+    assert not state[2].any()  # of a video without frames
+    layers = [
+        [[weight.numpy() for weight in layer.trainable_variables] for layer in direction]
+        for direction in (own._layers, own._backward_layers)
+    ]
+    for row, (video, count) in enumerate(zip(signal().vectors.numpy(), FRAMES, strict=True)):
+        if not count:
+            continue
+        values = video[:count].astype(np.float64)
+        for forward, backward in zip(*layers, strict=True):
+            ends = lstm(values, forward)[-1], lstm(values[::-1], backward)[-1]
+            both = lstm(values, forward), lstm(values[::-1], backward)[::-1]
+            values = np.concatenate(both, axis=1)
+        np.testing.assert_allclose(state[row], np.concatenate(ends), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("cell", list(Cell), ids=lambda cell: cell.value)

@@ -64,6 +64,13 @@ def test_a_transformer_s_token_clearly_beats_it_too(
     assert _trained_gap("frame_transformer", videos, tmp_path, token) > gap_of_the_mean + CLEARLY
 
 
+def test_a_recurrence_from_both_ends_clearly_beats_it_too(
+    videos: Path, gap_of_the_mean: float, tmp_path: Path
+) -> None:
+    both = {**SMALL["frame_lstm"], "bidirectional": "true"}
+    assert _trained_gap("frame_lstm", videos, tmp_path, both) > gap_of_the_mean + CLEARLY
+
+
 def _trained_gap(
     preset: str, videos: Path, root: Path, model: Mapping[str, object] | None = None
 ) -> float:

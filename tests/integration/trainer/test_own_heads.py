@@ -94,12 +94,8 @@ def test_a_task_is_learned_steers_and_is_exported_by_its_name(data, tmp_path):
 
 @pytest.mark.parametrize("level", ["video", "frame"])
 def test_a_number_that_is_no_class_ends_the_training_and_is_named(data, tmp_path, level):
-    job = make_job(
-        tmp_path,
-        level=level,
-        data=data[level],
-        heads=[{"name": "entities"}, {**OWN, **{"num_classes": 2}}],
-    )
+    heads = [{"name": "entities"}, {**OWN, "num_classes": 2}]
+    job = make_job(tmp_path, level=level, data=data[level], heads=heads)
     from yt8m.components.trainer.backends.in_process import run_job
 
     with pytest.raises(DataError, match=r"outside 0\.\.1 in its feature 'genre_ids'"):
