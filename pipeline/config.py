@@ -243,6 +243,12 @@ class PipelineConfig(ConfigNode):
             self.data.ingest.value,
             "link, copy or rewrite with transform.materialize: TFX reads the artifact's own files",
         )
+        require(
+            level is Level.SEGMENT or not any(one.whole_videos for one in self.trainer.mixture),
+            "trainer.mixture.whole_videos",
+            True,
+            f"false where data.level is {level.value}, whose rows are whole videos",
+        )
         own = any(isinstance(head, OwnHeadConfig) for head in self.trainer.heads)
         require(
             not (self.transform.materialize and own),

@@ -16,6 +16,7 @@ from yt8m.components.models.config import (
     ModelConfig,
     OwnHeadConfig,
     RetrievalConfig,
+    SegmentsHeadConfig,
     Sharing,
     VerticalsHeadConfig,
     head_name,
@@ -329,6 +330,8 @@ class MixedSplit(ConfigNode):
 
     split: Annotated[str, not_empty("the name of a split")]  # its name
     share: Annotated[float, above(0), below(1)]  # of the rows of each batch
+    # At segment level: its rows are whole videos with their labels, beside the rated segments.
+    whole_videos: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -451,6 +454,12 @@ class TrainerConfig(ConfigNode):
             require(known, where, list(head.splits), allowed)
             plain = not head.splits or self.teacher is None
             require(plain, where, list(head.splits), "empty with a teacher")
+        videos = {one.split for one in self.mixture if one.whole_videos}
+        for head in self.heads or (SegmentsHeadConfig(),):
+            rated = set(head.splits) if isinstance(head, SegmentsHeadConfig) else {""}
+            apart = not videos or (bool(rated) and not rated & videos)
+            allowed = f"the splits with rated segments, so not {', '.join(sorted(videos))}"
+            require(apart, "heads.segments.splits", list(head.splits), allowed)
         names = [head_name(head) for head in self.heads]
         own = [isinstance(head, OwnHeadConfig) for head in self.heads]
         allowed = "with another head than `own` first: it is exported, and judged by the labels"

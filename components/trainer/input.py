@@ -44,7 +44,7 @@ from yt8m.components.models.config import (
 )
 from yt8m.components.records.vocabulary import vocabulary_digest
 from yt8m.components.trainer.job import TrainingJob
-from yt8m.components.trainer.mixture import mixed, rows_of_splits, slices_of_splits
+from yt8m.components.trainer.mixture import as_segments, mixed, rows_of_splits, slices_of_splits
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError, UserError
 from yt8m.schemas.features import Level, SegmentScoring
@@ -132,8 +132,11 @@ class TrainingData:
         batches = self._of(self.train, taken)
         if config.mixture:
             slices = slices_of_splits(config.mixture, taken)
-            sources = [self.train, *(self.mixture[one.split] for one in config.mixture)]
-            batches = mixed([self._of(s, part) for s, part in zip(sources, slices, strict=True)])
+            parts = [self._of(self.train, slices[0])]
+            for one, part in zip(config.mixture, slices[1:], strict=True):
+                rows = self._of(self.mixture[one.split], part)
+                parts.append(rows.map(as_segments) if one.whole_videos else rows)
+            batches = mixed(parts)
         return load_named(path, "trainer.input")(batches, taken) if path else batches
 
     def _of(self, source: Source, taken: BatchSlice) -> tf.data.Dataset:
@@ -247,7 +250,7 @@ def load_data(job: TrainingJob) -> TrainingData:
         return replace(source, level=Level.SEGMENT, segments_known=False)
 
     others = job.trainer.evaluation.other_splits
-    further = [one.split for one in job.trainer.mixture]
+    further = {one.split: one for one in job.trainer.mixture}
     named = [("evaluation.other_splits", name) for name in others]
     for key, name in [*named, *(("mixture", name) for name in further)]:
         if not manifest.examples(name):
@@ -257,7 +260,10 @@ def load_data(job: TrainingJob) -> TrainingData:
         train=replace(read(job.trainer.train_split), fraction=job.trainer.train_fraction),
         validation=scored(split) if has_validation else None,
         others={name: scored(name) for name in others},
-        mixture={name: read(name) for name in further},
+        mixture={
+            name: replace(read(name), level=Level.FRAME) if one.whole_videos else read(name)
+            for name, one in further.items()
+        },
         sampling=frame_sampling(job.trainer.model),
     )
 

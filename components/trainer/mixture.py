@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from yt8m.components.inputs.config import BatchSlice
 from yt8m.components.trainer.config import MixedSplit
-from yt8m.schemas.batch import NO_LABEL, SPLIT
+from yt8m.schemas.batch import NO_LABEL, RATED, SPLIT, VIDEO_LABELS
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import LABELS
 
@@ -46,6 +46,13 @@ def slices_of_splits(mixture: Sequence[MixedSplit], taken: BatchSlice) -> tuple[
         replace(taken, global_batch_size=count, seed=taken.seed + number, order=None)
         for number, count in enumerate(counts)
     )
+
+
+def as_segments(videos: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    """A batch of whole videos with the columns of one of segments: no class of them is rated."""
+    labels = videos[LABELS]
+    none = tf.fill([tf.shape(labels)[0], 1], tf.constant(NO_LABEL, labels.dtype))
+    return {**videos, LABELS: none, RATED: none, VIDEO_LABELS: labels}
 
 
 def mixed(datasets: Sequence[tf.data.Dataset]) -> tf.data.Dataset:

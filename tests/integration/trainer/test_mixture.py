@@ -3,13 +3,17 @@
 import dataclasses
 from collections import Counter
 
+import numpy as np
 import pytest
 from checkpoint_values import assert_bitwise_equal, largest_difference
 from records import make_dataset
 from training import CLASSES, make_job, train
 
-from yt8m.components.inputs.dataset import dataset_for_scoring
+from yt8m.components.inputs.dataset import dataset_for_scoring, dataset_for_training
+from yt8m.components.trainer.backends.in_process import run_job
 from yt8m.components.trainer.input import load_data
+from yt8m.components.trainer.mixture import slices_of_splits
+from yt8m.components.trainer.network import heads_of, network_of
 from yt8m.schemas.errors import ConfigError
 
 SHARES = {"mixture": [{"split": "eval", "share": 0.25}]}
@@ -78,6 +82,65 @@ def test_a_head_of_all_splits_is_the_head_that_names_none(data, tmp_path):
 def test_epochs_are_of_the_training_split(data, tmp_path):
     found = load_data(make_job(tmp_path, data=data, **SHARES))
     assert found.epoch_rows(8) == round(found.train_examples * 8 / 6)
+
+
+@pytest.fixture(scope="module")
+def rated(tmp_path_factory):
+    """Rated segments to train on, and whole videos, without ratings, in the other split."""
+    root = tmp_path_factory.mktemp("rated")
+    data = make_dataset(root / "data", level="segment", classes=CLASSES)
+    videos = make_dataset(root / "videos", level="frame", classes=CLASSES, seed=1)
+    for path in videos.glob("validate*"):
+        path.replace(data / path.name)
+    return data
+
+
+VIDEOS = {"mixture": [{"split": "eval", "share": 0.5, "whole_videos": True}]}
+BOTH = [{"name": "segments", "splits": ["train"]}, {"name": "entities", "splits": ["eval"]}]
+
+
+def test_whole_videos_beside_rated_segments_are_what_each_would_be_alone(rated, tmp_path):
+    job = make_job(tmp_path / "mixed", level="segment", data=rated, heads=BOTH, **VIDEOS)
+    found = load_data(job)
+    reading = found.reading(8, examples=0)
+    batch = next(iter(found.batches(reading)))
+    assert batch["rgb"].shape[0] == 8
+    segments, videos = slices_of_splits(job.trainer.mixture, reading)
+    alone = [
+        next(iter(dataset_for_training(source, part)))
+        for source, part in ((found.train, segments), (found.mixture["eval"], videos))
+    ]
+    assert alone[0]["num_frames"].numpy().max() <= 5 < alone[1]["num_frames"].numpy().min()
+    heads = heads_of(job)
+    network = network_of(job, heads, compute_dtype="float32")
+    outputs = network(batch)
+    for number, (head, part) in enumerate(zip(heads, alone, strict=True)):
+        rows = slice(4 * number, 4 * number + 4)
+        one = network(part)[head.name]
+        np.testing.assert_allclose(outputs[head.name][rows], one, rtol=1e-4, atol=1e-6)
+        plain = dataclasses.replace(head, splits=())
+        together = network.head_loss(head, batch, outputs[head.name])
+        assert float(together) == pytest.approx(
+            float(network.head_loss(plain, part, one)), rel=1e-4
+        )
+        assert float(network.normaliser(head, batch)) == float(network.normaliser(plain, part)) == 4
+
+
+@pytest.mark.parametrize("name", ["frame_logistic", "dbof"])
+def test_a_training_on_both_is_resumed_with_the_same_bits(rated, tmp_path, name):
+    sizes = {"clusters": 8, "hidden": 8} if name == "dbof" else {}
+    settings = {"heads": BOTH, "model": {"name": name, **sizes}, **VIDEOS}
+    for place, steps in (("whole", 6), ("parts", 3), ("parts", 6)):
+        root = tmp_path / place
+        run_job(make_job(root, level="segment", data=rated, max_steps=steps, **settings), {})
+    assert_bitwise_equal(tmp_path / "whole" / "checkpoints", tmp_path / "parts" / "checkpoints")
+
+
+@pytest.mark.parametrize("splits", [[], ["train", "eval"]])
+def test_ratings_are_learned_from_splits_that_have_them(rated, tmp_path, splits):
+    heads = [{"name": "segments", "splits": splits}, {"name": "entities"}]
+    with pytest.raises(ConfigError, match=r"segments\.splits = .*: must be the splits with"):
+        make_job(tmp_path, level="segment", data=rated, heads=heads, **VIDEOS)
 
 
 @pytest.mark.parametrize(
