@@ -30,7 +30,8 @@ def _check(values: tf.Tensor, column: LabelColumn) -> tf.Operation:
     return tf.debugging.Assert(
         tf.reduce_all(are_classes),
         [
+            # Without quotes, of which TensorFlow makes other characters.
             f"{OUTSIDE}: a record has a number outside 0..{column.num_classes - 1} in its "
-            f"feature {column.name!r} (num_classes of the head)"
+            f"feature {column.name} (num_classes of the head)"
         ],
     )

@@ -50,6 +50,10 @@ def test_records_become_a_model_and_the_same_command_has_nothing_left_to_do(tmp_
         (["--set", "trainer.batchsize=3"], "did you mean batch_size"),
         (["--set", "trainer.optimizer.name=adma"], "adam"),
         (["--set", "trainer.heads=[{name: verticals}]"], "evaluator.vocabulary = ''"),
+        (
+            ["--set", "data.ingest=rewrite", "--set", "data.rewrite.parse=my.reader"],
+            "yt8m train reads records as they are",
+        ),
     ],
 )
 def test_a_mistake_ends_with_exit_code_2_before_anything_is_written(
