@@ -15,6 +15,8 @@ ON = (
     "--set",
     f"tuner={{space: {{{RATE}: {{choice: {list(RATES)}}}}}, search: {{name: random_search, "
     "max_trials: 2}, num_parallel_trials: 2}",
+    "--set",
+    "transform.materialize=true",  # Tuner and Trainer read it
 )
 
 
@@ -36,6 +38,13 @@ def test_the_model_is_trained_with_the_best_values_and_says_so(place):
     on_record = read("yt8m_record.json")["configuration"]
     assert on_record["trainer"]["optimizer"]["learning_rate"] == RATES[1]
     assert on_record["tuner"]["space"][RATE]["choice"] == list(RATES)
+
+
+def test_tuner_and_trainer_have_read_what_transform_has_written(place):
+    for step in ("Tuner", "Trainer"):
+        manifests = list(place.root.glob(f"artifacts/{step}/**/manifest.json"))
+        assert manifests, step
+        assert all(json.loads(path.read_text())["transformed"] for path in manifests)
 
 
 def test_the_report_shows_every_trial_the_best_first(place):

@@ -3,6 +3,7 @@
 import json
 import logging
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -362,11 +363,12 @@ def test_histograms_of_everything_and_the_norm_of_each_gradient(data, tmp_path):
         assert [event.step for event in events.Tensors(found[0])] == [2, 4]
 
 
-def test_the_number_of_weights_is_logged(data, tmp_path, caplog):
+def test_the_number_of_weights_and_tensorflow_s_version_are_logged(data, tmp_path, caplog):
     caplog.set_level(logging.INFO)
     job = train(tmp_path, data, max_steps=1)
     total = sum(v.size for name, v in weights(job).items() if name.startswith("network/"))
     assert f"{total:,} weights to train" in caplog.text
+    assert f"tensorflow {version('tensorflow')}, tf_keras " in caplog.text
 
 
 def test_an_own_input_changes_what_is_learned(own, data, tmp_path):
