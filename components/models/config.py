@@ -291,11 +291,11 @@ class OwnHeadConfig(ConfigNode):
             r"(?!(own|entities|verticals|segments|video_id)$)[a-z][a-z0-9_]*",
             "a name of small letters, digits and underscores that no other head has",
         ),
-    ]
+    ]  # what the head is called in metrics, weights and exports
     # A feature of each record, of integers from 0 to num_classes - 1, any number of them. A record
     # without it has none of the classes.
     labels: Annotated[str, not_empty("the name of a feature of the records")]
-    num_classes: PositiveInt
+    num_classes: PositiveInt  # how many classes the column has
     weight: NonNegativeFloat = 1.0  # of the head's loss in the sum
     loss: LossConfig = field(default_factory=LossConfig)
     # Splits whose rows it learns from, of train_split and the mixture; empty: all.

@@ -51,7 +51,7 @@ def test_records_become_a_model_and_the_same_command_has_nothing_left_to_do(tmp_
         (["--set", "trainer.optimizer.name=adma"], "adam"),
         (["--set", "trainer.heads=[{name: verticals}]"], "evaluator.vocabulary = ''"),
         (
-            ["--set", "data.ingest=rewrite", "--set", "data.rewrite.parse=my.reader"],
+            ["--set", "data.ingest=rewrite", "--set", "data.rewrite.parse=json.loads"],
             "yt8m train reads records as they are",
         ),
     ],
