@@ -20,6 +20,7 @@ from yt8m.schemas.errors import UserError
 
 TESTS = Path(__file__).parents[2]
 SMOKE = TESTS / "golden" / "kubeflow" / "smoke.yaml"
+FRAMES = SMOKE.with_name("frame_dbof.yaml")  # compiled for a cluster, with variables
 SPEC = read_spec(str(SMOKE))
 STEPS = step_names(SPEC)
 
@@ -51,7 +52,7 @@ def test_a_step_keeps_its_container_and_its_values_and_is_a_valid_pipeline(name:
 def test_a_pipeline_of_steps_of_ours_and_of_others_is_compiled_by_kfp(tmp_path: Path) -> None:
     steps, whole = tmp_path / "steps.yaml", tmp_path / "whole.yaml"
     script = TESTS / "testbed" / "kubeflow" / "kfp_own_pipeline.py"
-    words = [sys.executable, "-W", "ignore", str(script), str(SMOKE), str(steps), str(whole)]
+    words = [sys.executable, "-W", "ignore", str(script), str(FRAMES), str(steps), str(whole)]
     subprocess.run(words, check=True, capture_output=True, timeout=120)
     compiled: dict[str, Any] = yaml.safe_load(steps.read_text())
     tasks = compiled["root"]["dag"]["tasks"]
@@ -63,14 +64,15 @@ def test_a_pipeline_of_steps_of_ours_and_of_others_is_compiled_by_kfp(tmp_path: 
         label: executor["container"]["image"]
         for label, executor in compiled["deploymentSpec"]["executors"].items()
     }
-    ours = SPEC.pipeline["deploymentSpec"]["executors"]["ExampleGen_executor"]["container"]
+    executors = read_spec(str(FRAMES)).pipeline["deploymentSpec"]["executors"]
+    ours = executors["ExampleGen_executor"]["container"]
     assert images.pop("exec-size-of") == "other:1"
     assert set(images.values()) == {ours["image"]}
     variables = compiled["deploymentSpec"]["executors"]["exec-example-gen"]["container"]["env"]
     assert variables == ours["env"]
     nested = yaml.safe_load(whole.read_text())["components"]
     assert sum("dag" in component for component in nested.values()) == 1
-    assert sum("executorLabel" in component for component in nested.values()) == len(STEPS)
+    assert sum("executorLabel" in component for component in nested.values()) == len(executors)
 
 
 def test_a_step_that_is_not_there_is_named_with_those_that_are() -> None:
