@@ -139,14 +139,8 @@ def timeline(title: str, periods: Sequence[Period]) -> Markup:
             time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
             for moment in (period.start, period.end)
         )
-        bar = element(
-            "rect",
-            x=_px(start),
-            y=top + 6,
-            width=_px(max(end - start, 1.5)),
-            height=10,
-            class_="bar",
-        )
+        width = _px(max(end - start, 1.5))
+        bar = element("rect", x=_px(start), y=top + 6, width=width, height=10, class_="bar")
         parts += [
             element("text", _clipped(period.name, 44), x=_INSET, y=top, class_="row-label"),
             element("g", element("title", f"{period.name}: {said}"), bar),

@@ -64,6 +64,13 @@ def all_runs_page(layout: Layout) -> str:
     records = list_runs(layout)
     lineage = lineage_of(layout, records[0]) if records else None
     results = {record.run_id: results_of_run(layout, record, lineage) for record in records[:_READ]}
+    return render_runs(layout, records, results)
+
+
+def render_runs(
+    layout: Layout, records: Sequence[RunRecord], results: Mapping[str, ModelResults]
+) -> str:
+    """The page of these runs, the newest first; `results` has those whose files are read, by id."""
     page = render(
         "all_runs.html",
         folder=_TEMPLATES,
@@ -71,7 +78,7 @@ def all_runs_page(layout: Layout) -> str:
         rows=list(_rows(layout, records, results)),
         gap=_gap_plots(records, results),
         curves=_curve_plots(results.values()),
-        versions=[_version_plot(push_dir) for push_dir in _registries(records)],
+        versions=[_version_plot(push_dir, records) for push_dir in _registries(records)],
         margins=_margin_plots(records),
     )
     return f"{page}\n"
@@ -157,29 +164,41 @@ def _registries(records: Iterable[RunRecord]) -> list[str]:
     return list(dict.fromkeys(record.push_dir for record in records if record.push_dir))
 
 
-def _version_plot(push_dir: str) -> Markup | None:
+def _version_plot(push_dir: str, records: Iterable[RunRecord]) -> Markup | None:
     """From when to when each version was the newest, which is the one that is served."""
-    created = []
-    with contextlib.suppress(UserError, OSError):  # a registry that is gone
-        for number in list_versions(push_dir):
-            with contextlib.suppress(UnusableVersionError):
-                record = load_record(push_dir, number)
-                moment = datetime.datetime.fromisoformat(record.created).timestamp()
-                created.append((number, record, moment))
-    ends = [*(moment for _, _, moment in created[1:]), time.time()]
+    pushed = {**_pushed_by(records, push_dir), **_in_registry(push_dir)}
+    starts = [start for _, (start, _) in sorted(pushed.items())]
+    ends = [*starts[1:], time.time()]
     periods = [
-        Period(
-            name=f"version {number}, {record.origin.value}{_gap_text(record.metrics)}",
-            start=moment,
-            end=end,
-        )
-        for (number, record, moment), end in zip(created, ends, strict=False)
+        Period(name=f"version {number}, {about}", start=start, end=end)
+        for (number, (start, about)), end in zip(sorted(pushed.items()), ends, strict=True)
     ]
     return timeline(f"In service from {push_dir}", periods[-_VERSIONS:]) if periods else None
 
 
-def _gap_text(metrics: Mapping[str, Estimate]) -> str:
-    value = metrics.get(GAP, Estimate()).value
+def _pushed_by(records: Iterable[RunRecord], push_dir: str) -> dict[int, tuple[float, str]]:
+    """When runs pushed each version, and its GAP; also of versions that were removed since."""
+    return {
+        record.version: (record.started + record.seconds, f"push{_gap_text(record.gap)}")
+        for record in records
+        if record.version and record.push_dir == push_dir
+    }
+
+
+def _in_registry(push_dir: str) -> dict[int, tuple[float, str]]:
+    """The same of what the registry has, whoever brought it; nothing of one that is gone."""
+    versions = {}
+    with contextlib.suppress(UserError, OSError):
+        for number in list_versions(push_dir):
+            with contextlib.suppress(UnusableVersionError):
+                record = load_record(push_dir, number)
+                moment = datetime.datetime.fromisoformat(record.created).timestamp()
+                gap = record.metrics.get(GAP, Estimate()).value
+                versions[number] = (moment, f"{record.origin.value}{_gap_text(gap)}")
+    return versions
+
+
+def _gap_text(value: float | None) -> str:
     return "" if value is None else f", GAP {value:.4f}"
 
 
