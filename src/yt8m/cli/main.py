@@ -110,7 +110,8 @@ def _explanation(error: Exception) -> str:
     if isinstance(error, Yt8mError):
         return str(error)
     if isinstance(error, OSError):
-        return f"{error}\n--debug shows where"
+        what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or error
+        return f"{what}\n--debug shows where"
     what = f"{type(error).__name__}: {error}"
     if place := _place_in_own_code(error):
         return f"{what}\nIt happened in {place}; --debug shows the way there."
