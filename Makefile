@@ -14,7 +14,7 @@ WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --max-worker-restart 1 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help install install-dev demo test test-unit test-arithmetic test-slow test-distributed test-real chaos planted planted-five mutants lane-b test-lane-b check check-types format \
-	bench golden golden-lanes reference measures mlflow readers sign size lock audit sbom image fake-gcs-server control-plane \
+	bench golden golden-lanes reference measures mlflow readers sign jupyter notebook size lock audit sbom image fake-gcs-server control-plane \
 	test-control-plane test-kubeflow flink spark prism test-engines clean
 
 help:  ## this list
@@ -147,6 +147,24 @@ mlflow readers sign:
 	@$(BIN)/python -c 'from importlib.metadata import requires; \
 	  print(*(r.partition(";")[0] for r in requires("yt8m-pipeline") if "$@" in r.partition(";")[2]))' \
 	  | xargs $(UV) pip install --quiet --python $(BIN)/python --constraint .venv/installed.txt
+
+# In an environment of its own, for TFX holds back what Jupyter needs; the kernel is this one's.
+JUPYTER := .venv/jupyter
+NOTEBOOKS ?= demo/notebooks
+
+jupyter: $(JUPYTER)/made  ## JupyterLab in .venv/jupyter, from its lock
+
+notebook: jupyter  ## JupyterLab on copies of docs/notebooks, in demo/notebooks
+	mkdir -p $(NOTEBOOKS)
+	for file in docs/notebooks/*.ipynb; do \
+	  test -e $(NOTEBOOKS)/$${file##*/} || cp $$file $(NOTEBOOKS) || exit; done
+	$(JUPYTER)/bin/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) $(JUPYTER_ARGS) $(NOTEBOOKS)
+
+$(JUPYTER)/made: lock/jupyter.txt lock/jupyter_kernel.py | install
+	$(BIN)/python -m venv --without-pip --clear $(JUPYTER)
+	VIRTUAL_ENV=$(JUPYTER) UV_CONFIG_FILE=lock/uv.toml $(UV) pip sync --quiet --require-hashes $<
+	$(BIN)/python lock/jupyter_kernel.py $(JUPYTER)
+	@touch $@
 
 IMAGE ?= yt8m:$(shell git rev-parse --short=12 HEAD 2>/dev/null || echo local)
 # For a release, by digest: python@sha256:...

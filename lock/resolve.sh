@@ -22,10 +22,11 @@ locks() {
 }
 locks 1.16 3.11 2_28
 for python in 3.11 3.12 3.13; do locks 1.21 $python 2_39; done
-# What `make audit` and `make check-types` run, for every Python.
+# What `make audit`, `make check-types` and `make notebook` run, for every Python.
 program() {
   echo "$1" | .venv/uv/bin/uv pip compile - --universal --python-version 3.11 --upgrade \
     --generate-hashes --no-header --no-annotate --no-emit-index-url --quiet --output-file "lock/$2.txt"
 }
 program pip-audit audit
 program basedpyright pyright
+program jupyterlab jupyter

@@ -3,8 +3,13 @@
 import json
 import os
 import re
+import signal
+import socket
 import subprocess
 import sys
+import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -73,3 +78,43 @@ def test_the_code_of_the_page_on_python_runs_from_top_to_bottom(tmp_path):
 def test_a_notebook_is_kept_without_outputs(notebook):
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     assert [cell for cell in cells if cell.get("outputs")] == []
+
+
+@pytest.mark.needs("jupyter")
+def test_make_notebook_serves_both_notebooks_with_the_environments_python(tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    arguments = f"--no-browser --port={port} --IdentityProvider.token=t"
+    command = ["make", "notebook", f"NOTEBOOKS={tmp_path}", f"JUPYTER_ARGS={arguments}"]
+    with (
+        (tmp_path / "log").open("w") as log,
+        subprocess.Popen(
+            command, cwd=ROOT, stdout=log, stderr=log, start_new_session=True
+        ) as server,
+    ):
+        try:
+            (folder, kernels, page) = (
+                _fetched(f"http://127.0.0.1:{port}/{path}?token=t", server)
+                for path in ("api/contents", "api/kernelspecs", "lab/tree/first_run.ipynb")
+            )
+        finally:
+            os.killpg(server.pid, signal.SIGTERM)
+    names = {entry["name"] for entry in json.loads(folder)["content"]}
+    assert {notebook.name for notebook in NOTEBOOKS} <= names
+    (kernel,) = json.loads(kernels)["kernelspecs"].values()
+    assert Path(kernel["spec"]["argv"][0]).parent.parent == ROOT / ".venv"
+    assert b"jupyter" in page.lower()
+
+
+def _fetched(url: str, server: subprocess.Popen[bytes]) -> bytes:
+    """The answer, as soon as there is one."""
+    while True:
+        try:
+            with urllib.request.urlopen(url) as answer:
+                return answer.read()
+        except urllib.error.HTTPError:
+            raise
+        except urllib.error.URLError:  # it has not begun to listen
+            assert server.poll() is None
+            time.sleep(0.2)

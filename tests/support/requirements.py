@@ -103,6 +103,10 @@ REQUIREMENTS: dict[str, Requirement] = {
         find=control_plane_programs, otherwise="make control-plane (Go 1.26 or newer, 7 minutes)"
     ),
     "mlflow": Requirement(find=lambda: importlib.util.find_spec("mlflow"), otherwise="make mlflow"),
+    "jupyter": Requirement(
+        find=Path(__file__).parents[2].joinpath(".venv/jupyter/made").exists,
+        otherwise="make jupyter",
+    ),
     "huggingface_hub": Requirement(
         find=lambda: importlib.util.find_spec("huggingface_hub"), otherwise="make readers"
     ),
