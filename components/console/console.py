@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from yt8m.components.console.native_log import CLEAR_LINE
 from yt8m.components.console.progress import Progress
 from yt8m.schemas.plain_text import plain
 
@@ -56,6 +58,18 @@ class Console:
     ) -> Progress:
         """A bar on a terminal, a line now and then in a log; use it in a `with`."""
         return Progress(task, total=total, unit=unit, done=done, hidden=self.quiet)
+
+    @contextlib.contextmanager
+    def waiting(self, message: str) -> Iterator[None]:
+        """Show on a terminal what takes its time, as long as it takes; a log has no line of it."""
+        if self.quiet or not sys.stderr.isatty():
+            yield
+            return
+        print(message, end="", file=sys.stderr, flush=True)
+        try:
+            yield
+        finally:
+            print(CLEAR_LINE, end="", file=sys.stderr, flush=True)
 
     def _say(self, message: str) -> None:
         stamp = "" if sys.stderr.isatty() else time.strftime("%Y-%m-%d %H:%M:%S ")

@@ -20,7 +20,7 @@ _SEVERITIES = b"IWEF"
 # I0000 00:00:1700000000.123456   1234 service.cc:145] XLA service ... initialized for platform Host
 _ABSL_LINE = re.compile(rb"([IWEF])\d{4} \d\d:\d\d:[\d.]+\s+\d+ [\w./-]+:\d+\] ")
 _ABSL_PREFACE = b"WARNING: All log messages before absl::InitializeLog()"
-_CLEAR_LINE = b"\r\x1b[2K"
+CLEAR_LINE = "\r\x1b[2K"
 _ENDING_S = 5.0
 
 
@@ -77,7 +77,7 @@ def is_noise(line: bytes, level: int) -> bool:
 def _filter(lines: BinaryIO, terminal: BinaryIO, level: int) -> None:
     for line in lines:
         if not is_noise(line, level):
-            terminal.write(_CLEAR_LINE + line if terminal.isatty() else line)
+            terminal.write(CLEAR_LINE.encode() + line if terminal.isatty() else line)
             terminal.flush()
 
 

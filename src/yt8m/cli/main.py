@@ -74,11 +74,13 @@ def _run(argv: Sequence[str]) -> int | None:
         return _run([*arguments.command, "--help"])
     arguments.check()
     with contextlib.ExitStack() as around:
+        console = Console(quiet=arguments.quiet, as_json=arguments.json)
         if arguments.LOADS_TENSORFLOW:  # from before it is imported
             around.enter_context(own_temporary_directory())
             around.enter_context(quiet_tensorflow())
-        action = importlib.import_module(action_module(words))
-        console = Console(quiet=arguments.quiet, as_json=arguments.json)
+        loads = arguments.LOADS_TENSORFLOW
+        with console.waiting("loading TensorFlow ...") if loads else contextlib.nullcontext():
+            action = importlib.import_module(action_module(words))
         code: int | None = action.run(arguments, console)
     return code
 

@@ -1,5 +1,6 @@
 """What a command says: where it goes, and what --quiet and --json change."""
 
+import contextlib
 import io
 import json
 import re
@@ -39,6 +40,26 @@ def test_quiet_leaves_warnings_errors_and_the_result(capsys):
     assert "reading" not in captured.err
     assert "work" not in captured.err
     assert "old data" in captured.err
+
+
+def test_a_terminal_shows_what_takes_its_time_and_nothing_of_it_is_left(monkeypatch):
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
+    monkeypatch.setattr("sys.stderr", terminal)
+    with contextlib.suppress(KeyError), Console().waiting("loading ..."):
+        assert terminal.getvalue() == "loading ..."
+        raise KeyError
+    assert terminal.getvalue() == "loading ...\r\x1b[2K"
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_a_log_has_no_line_of_it_and_neither_has_a_quiet_terminal(monkeypatch, quiet):
+    stream = io.StringIO()
+    stream.isatty = lambda: quiet
+    monkeypatch.setattr("sys.stderr", stream)
+    with Console(quiet=quiet).waiting("loading ..."):
+        pass
+    assert stream.getvalue() == ""
 
 
 def test_json_is_the_only_thing_on_stdout(capsys):
