@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,6 +18,7 @@ settings.load_profile("patient")
 
 _HERE = Path(__file__).parent
 _MISSING = "missing requirement"  # in a report's properties, which xdist hands to its controller
+_MINUTES_S, _FILES_SHOWN = 120.0, 40
 # A worker that begins a file of minutes when the others are done makes everybody wait for it.
 _LONGEST_FIRST = ("e2e", "distributed", "integration", "unit")
 
@@ -41,6 +43,21 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if os.environ.get(REQUIRE_ALL) == "1":
         pytest.fail(f"{reason} ({REQUIRE_ALL}=1)", pytrace=False)
     pytest.skip(reason)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """The files that the time went to, of a run of minutes: what to look at first."""
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                seconds[report.nodeid.partition("::")[0]] += report.duration
+    if (total := sum(seconds.values())) < _MINUTES_S:
+        return
+    terminalreporter.section(f"{total:.0f} seconds of tests, by file")
+    longest = sorted(seconds.items(), key=lambda file: file[1], reverse=True)
+    for path, taken in longest[:_FILES_SHOWN]:
+        terminalreporter.write_line(f"{taken:7.1f} s {taken / total:6.1%}  {path}")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
