@@ -14,7 +14,6 @@ from yt8m.components.inputs.prefetch import prefetch_one
 from yt8m.components.records.shard_reader import GZIP_FAULTS, open_shard
 from yt8m.components.records.tfrecord import BrokenRecord, read_records
 from yt8m.components.storage.cache import ReadCache
-from yt8m.components.storage.temporary import system_temporary_directory
 from yt8m.schemas.errors import DataError
 
 _BUFFER_BYTES = 8 << 20
@@ -102,7 +101,7 @@ def is_remote(uri: str) -> bool:
 
 def local_path(uri: str) -> str:
     """Where the whole shard can be read on this machine."""
-    return _read_cache().path(uri)
+    return ReadCache().path(uri)
 
 
 def _local_copy(uri: tf.Tensor) -> tf.Tensor:
@@ -112,7 +111,3 @@ def _local_copy(uri: tf.Tensor) -> tf.Tensor:
 
 def _fetch(uri: bytes) -> bytes:
     return local_path(uri.decode()).encode()
-
-
-def _read_cache() -> ReadCache:
-    return ReadCache(system_temporary_directory() / "yt8m-read-cache")

@@ -1,8 +1,7 @@
-"""Local copies of remote files, for readers that know paths only: tf.data has no s3://, and of gs://
-neither our retries nor our errors.
+"""Files on this machine that can be made again: copies of remote shards, and frames out of shards.
 
-A copy is named after address, size, time and tag, so that a changed object is fetched again. The
-directory is bounded: what was used longest ago goes first. Processes may share it.
+All of them have one directory and one budget. What was used longest ago goes first, and so it does
+where the disk gets short. Processes may share the directory.
 """
 
 from __future__ import annotations
@@ -10,21 +9,94 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
+import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
+from typing import NamedTuple
 
 from yt8m.components.storage import files
+from yt8m.components.storage.temporary import system_temporary_directory
 
-_RECENT_S = 600.0  # a copy used within this time may be open, and stays
+_RECENT_S = 600.0  # a file used within this time may be in use, and stays
+_BUDGET = 50 << 30
+_LEFT_FREE = 2 << 30  # for everybody else on the disk: checkpoints come before caches
+_BLOCK = 512  # of `st_blocks`, whatever the file system's own are
 _log = logging.getLogger(__name__)
 
 
-class ReadCache:
-    """`ReadCache(directory).path(uri)` is a path that tf.data can read."""
+class _Found(NamedTuple):
+    used: float
+    size: int
+    missing: int  # bytes of the size that the disk has not given yet
+    path: Path
 
-    def __init__(self, directory: str | Path, *, max_bytes: int = 50 << 30) -> None:
-        self._directory, self._max_bytes = Path(directory), max_bytes
+
+class CacheDirectory:
+    """Files that can be made again, within a budget and without filling the disk."""
+
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        max_bytes: int = _BUDGET,
+        left_free: int = _LEFT_FREE,
+    ) -> None:
+        self.path = Path(path or system_temporary_directory() / "yt8m-read-cache")
+        self._max_bytes, self._left_free = max_bytes, left_free
+
+    def room_for(self, sizes: Sequence[int], *, keep: Set[str] = frozenset()) -> int:
+        """How many of these sizes, in their order, have room; other files go for them.
+
+        Files named in `keep` stay, and those that were used a short time ago.
+        """
+        found = sorted(self._files())
+        total = sum(file.size for file in found)
+        free = self._free() - sum(file.missing for file in found)
+        old = [f for f in found if f.path.name not in keep and time.time() - f.used > _RECENT_S]
+        removable = iter(old)
+        for count, size in enumerate(sizes):
+            while total + size > self._max_bytes or free - size < self._left_free:
+                file = next(removable, None)
+                if file is None:
+                    return count
+                file.path.unlink(missing_ok=True)
+                total -= file.size
+                free += file.size
+                _log.info(
+                    "%s is removed from the read cache (%.1f GB at most): it was used longest ago",
+                    file.path.name,
+                    self._max_bytes / 1e9,
+                )
+            total += size
+            free -= size
+        return len(sizes)
+
+    def is_short(self) -> bool:
+        """Whether the disk has less left than others may need."""
+        return self._free() < self._left_free
+
+    def _free(self) -> int:
+        self.path.mkdir(parents=True, exist_ok=True)
+        return shutil.disk_usage(self.path).free
+
+    def _files(self) -> Iterator[_Found]:
+        """One that vanishes meanwhile is passed over."""
+        for path in self.path.glob("[!.]*"):
+            with contextlib.suppress(FileNotFoundError):
+                status = path.stat()
+                missing = max(0, status.st_size - status.st_blocks * _BLOCK)
+                yield _Found(status.st_mtime, status.st_size, missing, path)
+
+
+class ReadCache:
+    """`ReadCache().path(uri)` is a path for readers that know paths only, as tf.data's.
+
+    A copy is named after address, size, time and tag, so that a changed object is fetched again.
+    """
+
+    def __init__(self, directory: CacheDirectory | None = None) -> None:
+        self._directory = directory or CacheDirectory()
 
     def path(self, uri: str) -> str:
         """`uri` itself where TensorFlow reads it, else the path of a local copy."""
@@ -33,30 +105,9 @@ class ReadCache:
         found = files.stat(uri)
         known = f"{uri} {found.size} {found.mtime} {found.tag}"
         name = f"{hashlib.sha256(known.encode()).hexdigest()[:24]}-{uri.rpartition('/')[2]}"
-        copy = self._directory / name
+        copy = self._directory.path / name
         if not copy.exists():
-            self._make_room(found.size)
+            self._directory.room_for([found.size])  # without it there is no other way to read
             files.copy(uri, str(copy))
         copy.touch()  # its time is that of the last use
         return str(copy)
-
-    def _make_room(self, size: int) -> None:
-        copies = sorted(self._copies())
-        total = sum(length for _, length, _ in copies) + size
-        for used, length, path in copies:
-            if total <= self._max_bytes or time.time() - used < _RECENT_S:
-                return
-            path.unlink(missing_ok=True)
-            total -= length
-            _log.info(
-                "%s is removed from the read cache (%.1f GB at most): it was used longest ago",
-                path.name,
-                self._max_bytes / 1e9,
-            )
-
-    def _copies(self) -> Iterator[tuple[float, int, Path]]:
-        """Time of the last use, size and path of each; one that vanishes meanwhile is passed."""
-        for path in self._directory.glob("[!.]*"):
-            with contextlib.suppress(FileNotFoundError):
-                status = path.stat()
-                yield status.st_mtime, status.st_size, path

@@ -17,7 +17,7 @@ from yt8m.components import storage
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.example_gen.sources import resolve_sources, source_digest
 from yt8m.components.storage import s3
-from yt8m.components.storage.cache import ReadCache
+from yt8m.components.storage.cache import CacheDirectory, ReadCache
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import DataError, UserError
 
@@ -161,7 +161,7 @@ def test_the_source_digest_follows_the_objects(place: str, tmp_path: Path) -> No
 def test_tf_data_reads_remote_shards_through_the_cache(place: str, tmp_path: Path) -> None:
     _uploaded(tmp_path, place)
     done = ingest_directory(place, tmp_path / "out", ingest="reference")  # type: ignore[arg-type]
-    cache = ReadCache(tmp_path / "cache")
+    cache = ReadCache(CacheDirectory(tmp_path / "cache"))
     paths = [cache.path(shard.uri) for shard in done.manifest.split("train")]
     assert sum(1 for _ in tf.data.TFRecordDataset(paths)) == 24
     before = {path: Path(path).stat().st_ino for path in paths}
@@ -177,7 +177,7 @@ def test_the_cache_stays_bounded_and_drops_what_was_used_longest_ago(
 ) -> None:
     for name in "abc":
         storage.write_bytes(f"{place}/{name}", name.encode() * 1000)
-    cache = ReadCache(tmp_path / "cache", max_bytes=2000)
+    cache = ReadCache(CacheDirectory(tmp_path / "cache", max_bytes=2000))
     first, second = cache.path(f"{place}/a"), cache.path(f"{place}/b")
     os.utime(first, (2000, 2000))
     os.utime(second, (1000, 1000))
@@ -186,7 +186,7 @@ def test_the_cache_stays_bounded_and_drops_what_was_used_longest_ago(
 
 
 def test_local_paths_need_no_copy(tmp_path: Path) -> None:
-    cache = ReadCache(tmp_path / "cache")
+    cache = ReadCache(CacheDirectory(tmp_path / "cache"))
     assert cache.path("/data/train0") == "/data/train0"
     assert not (tmp_path / "cache").exists()
 

@@ -16,7 +16,7 @@ from yt8m.components import storage
 from yt8m.components.registry.push import push, rollback
 from yt8m.components.registry.versions import list_versions, newest
 from yt8m.components.storage import objects
-from yt8m.components.storage.cache import ReadCache
+from yt8m.components.storage.cache import CacheDirectory, ReadCache
 from yt8m.components.storage.schemes import BACKENDS, REMOTE
 from yt8m.schemas.errors import UserError
 
@@ -122,7 +122,7 @@ def test_models_are_pushed_listed_and_rolled_back(
 @pytest.mark.usefixtures("store")
 def test_readers_that_know_paths_alone_have_a_copy(tmp_path: Path) -> None:
     storage.write_text("mem://bucket/train0", "records")
-    path = ReadCache(tmp_path).path("mem://bucket/train0")
+    path = ReadCache(CacheDirectory(tmp_path)).path("mem://bucket/train0")
     assert Path(path).read_text() == "records"
 
 
