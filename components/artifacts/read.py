@@ -20,4 +20,7 @@ def read_file(path: str, parse: Callable[[str], T]) -> T:
 def read_if_present(directory: str | None, name: str, parse: Callable[[str], T]) -> T | None:
     """What `parse` makes of the file; None without a directory or without the file in it."""
     path = storage.join(directory, name) if directory else ""
-    return read_file(path, parse) if path and storage.exists(path) else None
+    try:
+        return read_file(path, parse) if path and storage.exists(path) else None
+    except FileNotFoundError:  # another process has removed it in between
+        return None

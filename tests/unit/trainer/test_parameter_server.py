@@ -1,7 +1,9 @@
 """When a process that serves parameters, or works beside them, ends by itself."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
+from yt8m.components import storage
 from yt8m.components.trainer.loop import parameter_server
 from yt8m.components.trainer.state.done_marker import Done, mark_done, read_done
 
@@ -34,3 +36,17 @@ def test_it_ends_with_the_training_and_not_by_the_marker_of_one_before(tmp_path,
     job, cluster = SimpleNamespace(checkpoint_dir=here), SimpleNamespace(chief_address="")
     parameter_server._wait(job, cluster, looks, 1.0, stale)
     assert looks.count == 7
+
+
+def test_a_marker_that_the_chief_removes_as_a_server_reads_it_is_none(tmp_path, monkeypatch):
+    here = str(tmp_path)
+    mark_done(here, ENDED, log_dir=here)
+    exists = storage.exists
+
+    def exists_for_the_last_time(path):
+        found = exists(path)
+        Path(path).unlink()
+        return found
+
+    monkeypatch.setattr(storage, "exists", exists_for_the_last_time)
+    assert read_done(here) is None
