@@ -9,15 +9,16 @@ from __future__ import annotations
 import json
 import logging
 import time
+from collections.abc import Mapping
 from http.client import HTTPException
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 _ENDED = ("CANCELED", "FAILED", "FINISHED")
 _RUNNING = "RUNNING"
 _WAYS = ("read-records", "write-records")
-_ANSWER_S = 4.0
+_ANSWER_S, _ASKED_S = 4.0, 0.5
 # Of something that is no job manager, its answer is none of HTTP's, or none of Flink's.
 _NO_ANSWER = (OSError, ValueError, HTTPException, KeyError, TypeError)
 _log = logging.getLogger(__name__)
@@ -57,12 +58,41 @@ def failure(master: str, name: str) -> str:
         return ""
 
 
-def slots(master: str) -> int:
-    """How many workers the task managers have places for; 0 where Flink does not answer."""
+class TaskManager(NamedTuple):
+    """How many workers it has places for, and when the job manager last heard of it."""
+
+    slots: int
+    heard: int
+
+
+def task_managers(master: str) -> dict[str, TaskManager]:
+    """The task managers by their ids; none where Flink does not answer."""
     try:
-        return int(_ask(master, "overview")["slots-total"])
+        return {
+            one["id"]: TaskManager(one["slotsNumber"], one["timeSinceLastHeartbeat"])
+            for one in _ask(master, "taskmanagers")["taskmanagers"]
+        }
     except _NO_ANSWER:
-        return 0
+        return {}
+
+
+def slots(found: Mapping[str, TaskManager]) -> int:
+    """How many workers they have places for."""
+    return sum(one.slots for one in found.values())
+
+
+def are_there(master: str, wanted: int, *, wait_s: float) -> bool:
+    """Whether task managers with so many slots send heartbeats, after some seconds at most.
+
+    Flink lists one that was lost for up to a minute, and would give its slots to the next job.
+    """
+    before, deadline = task_managers(master), time.monotonic() + wait_s
+    alive: dict[str, TaskManager] = {}
+    while slots(alive) < wanted and time.monotonic() < deadline:
+        time.sleep(_ASKED_S)
+        found = task_managers(master)
+        alive = {name: one for name, one in found.items() if one != before.get(name)}
+    return slots(alive) >= wanted
 
 
 def moved_records(master: str, name: str) -> int | None:

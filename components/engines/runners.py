@@ -70,7 +70,9 @@ class _EngineJob(portable_runner.PipelineResult):
         self._flink_master = options.view_as(FlinkRunnerOptions).flink_master or ""
         self._workers = f"{options.environment_type} {options.environment_config or ''}".strip()
         self._start_again = start_again
-        self._slots = flink_jobs.slots(self._flink_master) if self._knows_flink else 0
+        self._slots = 0
+        if self._knows_flink:
+            self._slots = flink_jobs.slots(flink_jobs.task_managers(self._flink_master))
 
     def wait_until_finish(self, duration: int | None = None) -> Any:
         try:
@@ -99,12 +101,9 @@ class _EngineJob(portable_runner.PipelineResult):
 
     def _is_replaced(self) -> bool:
         """Whether the engine has as many workers as before, after a while."""
-        deadline = time.monotonic() + _REPLACED_S
-        while self._slots and flink_jobs.slots(self._flink_master) < self._slots:
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(1)
-        return True
+        if not self._knows_flink:
+            return True
+        return flink_jobs.are_there(self._flink_master, self._slots, wait_s=_REPLACED_S)
 
     def _cancel_and_wait(self) -> None:
         """What the job holds is free for the next run, or it is not there any more."""

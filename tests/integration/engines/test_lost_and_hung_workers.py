@@ -86,16 +86,27 @@ class FlinkDouble(HttpDouble):
 
     routes = Map(
         [
-            Rule("/overview", endpoint="overview", methods=["GET"]),
+            Rule("/taskmanagers", endpoint="task_managers", methods=["GET"]),
             Rule("/jobs/overview", endpoint="jobs", methods=["GET"]),
             Rule("/jobs/<job>", endpoint="job", methods=["GET"]),
             Rule("/jobs/<job>/vertices/<vertex>", endpoint="vertex", methods=["GET"]),
         ]
     )
     records, moving = 0, 0
+    dead: tuple[str, ...] = ()
 
-    def overview(self, request: Request) -> Any:
-        return {"flink-version": "1.19.1", "slots-total": 2}
+    def task_managers(self, request: Request) -> Any:
+        """The lost ones are listed as well, as Flink does for a while."""
+        now = len(self.requests)
+        found = [
+            {
+                "id": name,
+                "slotsNumber": 1,
+                "timeSinceLastHeartbeat": 7 if name in self.dead else now,
+            }
+            for name in ("tm-0", "tm-1")
+        ]
+        return {"taskmanagers": found}
 
     def jobs(self, request: Request) -> Any:
         return {"jobs": [{"jid": "1", "name": "job", "state": "RUNNING"}]}
@@ -141,5 +152,14 @@ def test_a_job_manager_that_does_not_answer_ends_nothing(caplog: pytest.LogCaptu
     flink = FlinkDouble()
     flink.fail("GET", status=500, times=99)
     with listening(flink) as url:
-        assert (flink_jobs.slots(url), flink_jobs.moved_records(url, "job")) == (0, None)
+        assert (flink_jobs.task_managers(url), flink_jobs.moved_records(url, "job")) == ({}, None)
         assert flink_jobs.at_work(url, "job") == []
+
+
+def test_a_task_manager_that_is_listed_and_silent_is_not_there() -> None:
+    flink = FlinkDouble()
+    with listening(flink) as url:
+        assert flink_jobs.slots(flink_jobs.task_managers(url)) == 2
+        assert flink_jobs.are_there(url, 2, wait_s=20)
+        flink.dead = ("tm-0",)
+        assert not flink_jobs.are_there(url, 2, wait_s=1.5)
