@@ -85,6 +85,7 @@ def test_steps_of_ours_feed_a_component_of_anothers(
     assert f"bytes {size}" in said
 
 
+@pytest.mark.slow  # eleven steps, each a new process with TFX
 def test_our_whole_pipeline_is_a_component_from_records_to_a_pushed_model(
     how: tuple[str, list[str]], composed: Path, data: Path, tmp_path: Path
 ) -> None:
