@@ -40,8 +40,8 @@ def columns_of(source: Source, rows: int | None = None) -> Columns:
     for name, size in source.features.size_by_name.items():
         columns[name] = tf.TensorSpec([rows, None, size], tf.uint8)
     columns[NUM_FRAMES] = tf.TensorSpec([rows], tf.int32)
-    lists = (LABELS, RATED, VIDEO_LABELS) if source.level is Level.SEGMENT else (LABELS,)
-    lists += source.column_names
+    of_segments = (RATED, VIDEO_LABELS) if source.level is Level.SEGMENT else ()
+    lists = (LABELS, *of_segments, *source.column_names)
     return {**columns, **{key: tf.TensorSpec([rows, None], tf.int64) for key in lists}}
 
 

@@ -461,10 +461,10 @@ class TrainerConfig(ConfigNode):
             allowed = f"the splits with rated segments, so not {', '.join(sorted(videos))}"
             require(apart, "heads.segments.splits", list(head.splits), allowed)
         names = [head_name(head) for head in self.heads]
-        own = [isinstance(head, OwnHeadConfig) for head in self.heads]
+        are_own = [isinstance(head, OwnHeadConfig) for head in self.heads]
         allowed = "with another head than `own` first: it is exported, and judged by the labels"
-        require(not any(own[:1]), "heads", names, allowed)
-        apart = not any(own) or self.sharing is not Sharing.ALL
+        require(not any(are_own[:1]), "heads", names, allowed)
+        apart = not any(are_own) or self.sharing is not Sharing.ALL
         allowed = "trunk or nothing with a head `own`, which has classes of its own"
         require(apart, "sharing", self.sharing.value, allowed)
         plain = not self.mixture or self.inputs.bucket_batches == 1
