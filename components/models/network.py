@@ -172,13 +172,26 @@ class Network(tf_keras.Model):
     ) -> tf.Tensor:
         """The head's loss, [] float32: a sum, to be divided by `normaliser`."""
         if head.loss.name is LossName.OWN:
-            return self.own_loss(head, batch, probabilities)
+            return self._one_number("own_loss", self.own_loss(head, batch, probabilities))
         return head_loss(head, batch, probabilities)
+
+    def _one_number(self, method: str, made: object) -> tf.Tensor:
+        """What a method of the user's has made, [] float32."""
+        where = f"trainer.network: {_name(type(self))}.{method} must return one number, a sum"
+        try:
+            number = tf.cast(made, tf.float32)
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"{where}; it returned {type(made).__name__}") from error
+        if number.shape.rank:
+            raise ConfigError(
+                f"{where}; it returned {number.shape}. tf.reduce_sum makes one number of these"
+            )
+        return number
 
     def normaliser(self, head: Head, batch: Mapping[str, tf.Tensor]) -> tf.Tensor:
         """What sums of the head's loss are divided by, [] float32; it is summed as they are."""
         if head.loss.name is LossName.OWN:
-            return self.own_normaliser(head, batch)
+            return self._one_number("own_normaliser", self.own_normaliser(head, batch))
         learned = learned_rows(head, batch)
         return _rows(batch) if learned is None else tf.reduce_sum(learned)
 

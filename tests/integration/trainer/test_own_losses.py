@@ -9,6 +9,8 @@ import warm_processes
 from one_step import RATE, make_batch, one_step
 from own_losses import STRENGTH, Agreeing, SquaresByLabel, WithActivity
 
+from yt8m.schemas.errors import ConfigError
+
 OWN = {
     "network": "own_losses.SquaresByLabel",
     "heads": [{"name": "entities", "loss": {"name": "own"}}],
@@ -55,6 +57,26 @@ def test_a_loss_of_its_own_is_divided_once_by_its_own_normaliser(cut):
     assert_moved(update, batch, 2 * (p - hot) * p * (1 - p) / normaliser)
     expected = ((p - hot) ** 2).sum() / normaliser
     assert float(update.told.losses.by_head[0]) == pytest.approx(expected, rel=1e-5)
+
+
+class LossByRow(SquaresByLabel):
+    def own_loss(self, head, batch, probabilities):
+        return 1 - probabilities
+
+
+class NoLoss(SquaresByLabel):
+    def own_loss(self, head, batch, probabilities):
+        """Forgets to return it."""
+
+
+@pytest.mark.parametrize(
+    ("network", "returned"), [(LossByRow, r"returned \(8, 5\)"), (NoLoss, "returned NoneType")]
+)
+def test_a_loss_that_is_no_number_is_the_users_mistake(network, returned, use_xla):
+    with pytest.raises(
+        ConfigError, match=rf"own_loss must return one number, a sum; it {returned}"
+    ):
+        one_step(make_batch(), network_type=network, use_xla=use_xla, **OWN)
 
 
 def test_what_layers_add_is_minimised_and_told(cut):
