@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from all_runs import some_runs
 from requirements import chromium_program, program
 from run_reports import failed_report, full_report, large_report
 
@@ -95,7 +96,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     root = tmp_path_factory.mktemp("reports")
-    return {name: write_report(report, str(root / name)) for name, report in PAGES.items()}
+    written = {name: write_report(report, str(root / name)) for name, report in PAGES.items()}
+    (root / "runs.html").write_text(some_runs(root / "runs"))
+    return {**written, "runs": str(root / "runs.html")}
 
 
 def show(browser: Any, page: str, *, width: int, scheme: str = "light", media: str = "") -> None:
@@ -117,9 +120,9 @@ def requests(browser: Any) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("width", [DESK, PHONE])
+@pytest.mark.parametrize("width", [DESK, 500, PHONE])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [*PAGES, "runs"])
 def test_a_report_opens_whole_without_errors_and_without_the_network(
     browser: Any, pages: dict[str, str], name: str, scheme: str, width: int
 ) -> None:
@@ -161,6 +164,8 @@ def test_paper_shows_the_tables_that_the_screen_folds_away(
     show(browser, pages["full"], width=680, media="print")
     assert browser.execute_script(shown)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 680
+    assert browser.execute_script(CUT_OFF, 680) == []
+    show(browser, pages["runs"], width=680, media="print")
     assert browser.execute_script(CUT_OFF, 680) == []
 
 
