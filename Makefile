@@ -14,7 +14,7 @@ WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --max-worker-restart 1 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help install install-dev demo test test-unit test-arithmetic test-slow test-distributed test-real chaos planted planted-five mutants lane-b test-lane-b check check-types format \
-	bench golden golden-lanes reference measures mlflow readers sign jupyter notebook size lock audit sbom image fake-gcs-server control-plane \
+	bench golden golden-lanes reference measures mlflow readers sign jupyter notebook notebook-outputs size lock audit sbom image fake-gcs-server control-plane \
 	test-control-plane test-kubeflow flink spark prism test-engines clean
 
 help:  ## this list
@@ -159,6 +159,9 @@ notebook: jupyter  ## JupyterLab on copies of docs/notebooks, in demo/notebooks
 	for file in docs/notebooks/*.ipynb; do \
 	  test -e $(NOTEBOOKS)/$${file##*/} || cp $$file $(NOTEBOOKS) || exit; done
 	$(JUPYTER)/bin/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) $(JUPYTER_ARGS) $(NOTEBOOKS)
+
+notebook-outputs: jupyter  ## run docs/notebooks and store what their cells show (2 min)
+	$(JUPYTER)/bin/python tests/support/notebook_outputs.py docs/notebooks/*.ipynb
 
 $(JUPYTER)/made: lock/jupyter.txt lock/jupyter_kernel.py | install
 	$(BIN)/python -m venv --without-pip --clear $(JUPYTER)

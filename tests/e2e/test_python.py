@@ -1,8 +1,9 @@
 """The notebooks and docs/python.md are right because their code is run, cell by cell."""
 
+import html
 import json
 import os
-import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -16,7 +17,6 @@ import pytest
 from docs_blocks import ROOT, blocks
 
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
-_WRITES = re.compile(r"%%writefile (\S+)\n(.*)", re.DOTALL)
 # As a notebook does: the last expression of a cell is shown, by its HTML where it has one.
 _SHOW = """
 import ast
@@ -48,18 +48,6 @@ def run_code(sources: list[str], folder: Path) -> subprocess.CompletedProcess[st
 
 @pytest.mark.slow
 @pytest.mark.e2e
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_the_cells_of_a_notebook_run(notebook, tmp_path):
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    for written in filter(None, map(_WRITES.match, sources)):
-        (tmp_path / written[1]).write_text(written[2])
-    done = run_code([one for one in sources if not _WRITES.match(one)], tmp_path)
-    assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
-
-
-@pytest.mark.slow
-@pytest.mark.e2e
 def test_the_code_of_the_page_on_python_runs_from_top_to_bottom(tmp_path):
     page = blocks(ROOT / "docs" / "python.md")
     (shell,) = (block for block in page if block.kind == "bash")
@@ -75,9 +63,35 @@ def test_the_code_of_the_page_on_python_runs_from_top_to_bottom(tmp_path):
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_is_kept_without_outputs(notebook):
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    assert [cell for cell in cells if cell.get("outputs")] == []
+def test_a_notebook_is_kept_with_its_outputs(notebook):
+    """Of `make notebook-outputs`, and so of no machine: no path, no log, no fault."""
+    text = notebook.read_text(encoding="utf-8")
+    cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
+    outputs = [output for cell in cells for output in cell["outputs"]]
+    assert {output["output_type"] for output in outputs} <= {"execute_result", "stream"}
+    assert any(
+        "<svg" in html.unescape("".join(o["data"].get("text/html", "")))
+        for o in outputs
+        if "data" in o
+    )
+    assert "/tmp/" not in text
+    assert str(ROOT) not in text
+
+
+@pytest.mark.slow
+@pytest.mark.e2e
+@pytest.mark.needs("jupyter")
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_jupyter_opens_a_notebook_and_runs_its_cells(notebook, tmp_path):
+    """As `make notebook` does, in its environment and with its kernel."""
+    copy = tmp_path / notebook.name
+    shutil.copy(notebook, copy)
+    outputs = ROOT / "tests" / "support" / "notebook_outputs.py"
+    jupyter = ROOT / ".venv" / "jupyter" / "bin" / "python"
+    subprocess.run([jupyter, outputs, copy], check=True)
+    cells = json.loads(copy.read_text(encoding="utf-8"))["cells"]
+    assert all(cell["execution_count"] for cell in cells if cell["cell_type"] == "code")
 
 
 @pytest.mark.needs("jupyter")
