@@ -31,7 +31,7 @@ from yt8m.components.validation.component import StatisticsGen, ValidationGate, 
 from yt8m.pipeline.beam import beam_arguments
 from yt8m.pipeline.cache_keys import ExternalInputs
 from yt8m.pipeline.config import PipelineConfig
-from yt8m.pipeline.workspace import ARTIFACTS, CHECKPOINTS, VERIFIED
+from yt8m.pipeline.workspace import ARTIFACTS, CHECKPOINTS, SCORES, VERIFIED
 from yt8m.schemas.config_tree import type_hints
 from yt8m.schemas.roles import AfterGate, FilePath, ResultNeutral, on_record, own_modules, role_of
 
@@ -185,6 +185,7 @@ def _evaluator(config: PipelineConfig, external: ExternalInputs, trained: Channe
         model=trained["model"],
         baseline_model=trained["baseline"],
         champion=trained["champion"],
+        cache_dir=storage.join(config.root, SCORES),
         vocabulary_digest=external.digest("evaluator.vocabulary"),
     )
 

@@ -15,6 +15,7 @@ from yt8m.schemas.errors import UserError, Yt8mError
 
 ARTIFACTS = "artifacts"
 CHECKPOINTS = "checkpoints"
+SCORES = "scores"  # what Evaluator keeps of the champion's scores
 VERIFIED = "verified"  # what ExampleGen remembers of shards it has read
 
 

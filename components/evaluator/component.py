@@ -21,6 +21,7 @@ class Evaluator(Step, executor=Executor):
     # Both win over the gate's; "": as configured there.
     gap_threshold: Annotated[str, RunTime()] = ""
     gap_change_threshold: Annotated[str, RunTime()] = ""
+    cache_dir: str = ""  # keeps the champion's scores between runs
     vocabulary_digest: Annotated[str, Outside()] = ""
     examples: Input[standard_artifacts.Examples]
     model: Input[standard_artifacts.Model]

@@ -26,6 +26,11 @@ from yt8m.components.declaration import Artifacts
 from yt8m.components.engines.parallelism import parallelism_of
 from yt8m.components.evaluator.beam_scoring import add_scoring, collect
 from yt8m.components.evaluator.champion import Contender, find_contender
+from yt8m.components.evaluator.champion_scores import (
+    ChampionScores,
+    scores_digest,
+    with_champion,
+)
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
 from yt8m.components.evaluator.evaluation import evaluate, with_baseline_as_champion
 from yt8m.components.evaluator.gate import GateLimit, decide
@@ -89,6 +94,7 @@ class _Job:
     evaluation_uri: str
     baseline: str | None  # its name in the decision
     contender: Contender
+    kept_scores: ChampionScores | None  # None where no champion has to be scored
     vocabulary: Vocabulary | None
     user_config: config_pb2.EvalConfig | None  # metrics and thresholds of the user's own
 
@@ -105,8 +111,7 @@ class Executor(base_beam_executor.BaseBeamExecutor):
             if uri := _uri(input_dict, name):
                 require_sound(uri)
         digest = model_digest(job.plan.model)
-        notes = check_models(job.plan)
-        scored = self._score(job)
+        scored, notes = self._score(job)
         if not scored.broken:
             require_scorable(scored, _names(job), remedy=_REMEDY)
         evaluation = evaluate(
@@ -135,17 +140,34 @@ class Executor(base_beam_executor.BaseBeamExecutor):
         for line in decision_text(decision).splitlines():
             _log.info("%s", line)
 
-    def _score(self, job: _Job) -> ScoreTable:
+    def _score(self, job: _Job) -> tuple[ScoreTable, list[str]]:
+        """Score all models, the champion where it was not scored on these videos before."""
+        champion = job.kept_scores.load() if job.kept_scores else None
+        if job.kept_scores and champion is not None:
+            others = dataclasses.replace(job.plan, champion=None)
+            notes = check_models(others)
+            joined = with_champion(self._pass(job, others), champion)
+            if joined is not None:
+                return joined, notes
+            job.kept_scores.forget()
+        notes = check_models(job.plan)
+        scored = self._pass(job, job.plan)
+        if job.kept_scores:
+            job.kept_scores.store(scored)
+        return scored, notes
+
+    def _pass(self, job: _Job, plan: ScoringPlan) -> ScoreTable:
+        """Score the models of `plan` in one pass over the records."""
         extracts = Extracts(slices=job.config.slices, vocabulary=job.vocabulary)
         ranges = divide_records(
             job.chosen.shards,
             workers=parallelism_of(self._beam_pipeline_args),
-            batch_size=job.plan.records_at_once,
+            batch_size=plan.records_at_once,
         )
         with self._make_beam_pipeline() as pipeline:
             examples = add_scoring(
                 pipeline,
-                job.plan,
+                plan,
                 ranges,
                 job.evaluation_uri,
                 index=storage.join(job.examples_uri, record_index.FILE_NAME),
@@ -153,8 +175,8 @@ class Executor(base_beam_executor.BaseBeamExecutor):
             )
             if job.user_config is not None:
                 add_user_metrics(examples, job.user_config, job.evaluation_uri)
-        scored = collect(empty_table(job.plan), ranges, job.evaluation_uri)
-        return _complete(scored, job.plan, job.chosen.shards)
+        scored = collect(empty_table(plan), ranges, job.evaluation_uri)
+        return _complete(scored, plan, job.chosen.shards)
 
 
 def _job(inputs: Artifacts, outputs: Artifacts, properties: dict[str, Any]) -> _Job:
@@ -178,19 +200,39 @@ def _job(inputs: Artifacts, outputs: Artifacts, properties: dict[str, Any]) -> _
         features=features,
     )
     has_baseline = plan.baseline is not None
+    chosen = choose_shards(config, found.shards)
     return _Job(
         config=config,
         mode=gate.mode,
         limits=limits_of(gate),
         plan=plan,
-        chosen=choose_shards(config, found.shards),
+        chosen=chosen,
         examples_uri=examples_uri,
         evaluation_uri=artifact_utils.get_single_uri(outputs["evaluation"]),
         baseline=_baseline_name(inputs) if has_baseline else None,
         contender=contender,
+        kept_scores=_kept_scores(contender, plan, chosen.shards, properties),
         vocabulary=vocabulary,
         user_config=parse_user_metrics(config.eval_config, has_baseline=has_baseline),
     )
+
+
+def _kept_scores(
+    contender: Contender,
+    plan: ScoringPlan,
+    shards: tuple[manifest.Shard, ...],
+    properties: dict[str, Any],
+) -> ChampionScores | None:
+    directory = properties.get("cache_dir")
+    if contender.champion is None or plan.champion is None or not directory:
+        return None
+    digest = scores_digest(
+        plan,
+        shards,
+        model=contender.champion.digest,
+        code_version=properties["code_version"],
+    )
+    return ChampionScores(directory, digest)
 
 
 def _complete(

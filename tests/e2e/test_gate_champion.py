@@ -6,8 +6,11 @@ import dataclasses
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
-from evaluator_run import Outcome, World, create_world, run_evaluator
+import tensorflow as tf
+from evaluator_run import Outcome, World, create_world, run_evaluator, write_examples
+from records import read_all
 
 from yt8m.components.artifacts.decision import champion_lines
 from yt8m.components.artifacts.export_info import FILE_NAME, ExportInfo
@@ -20,6 +23,7 @@ from yt8m.components.baseline.select import (
     select_baseline,
     select_champion,
 )
+from yt8m.components.export.load import LoadedModel, load_model
 from yt8m.components.pusher.record import create_record
 from yt8m.components.registry.baseline_artifact import write_passed_over
 from yt8m.components.registry.champion import find_champion
@@ -116,6 +120,20 @@ class Nights:
 @pytest.fixture
 def nights(world: World, tmp_path: Path) -> Nights:
     return Nights(world, tmp_path)
+
+
+@pytest.fixture
+def roles(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The role of the model that scores, once for each batch."""
+    roles: list[str] = []
+    score = LoadedModel.score_records
+
+    def counted(self: LoadedModel, records: object) -> object:
+        roles.append(self.role)
+        return score(self, records)
+
+    monkeypatch.setattr(LoadedModel, "score_records", counted)
+    return roles
 
 
 def test_small_losses_do_not_add_up(nights: Nights) -> None:
@@ -272,3 +290,96 @@ def test_a_champion_that_gives_no_numbers_stops_the_run_by_its_name(
             champion=place,
             gate=GATE,
         )
+
+
+def test_the_champion_is_scored_once_on_the_same_videos(
+    nights: Nights, tmp_path: Path, roles: list[str]
+) -> None:
+    kept = {"cache_dir": str(tmp_path / "scores")}
+    for noise in (GOOD, LESS):
+        nights.run(noise)
+    first = nights.run(LEAST, **kept)
+    assert first.decision.champion is not None
+    assert "the champion" in roles
+    roles.clear()
+    again = nights.run(LEAST, **kept)
+    assert set(roles) == {"the model", "the baseline"}
+    assert again.decision == first.decision
+    assert again.evaluation == first.evaluation
+    roles.clear()
+    assert nights.run(BAD, **kept).decision.champion is not None  # another candidate
+    assert set(roles) == {"the model", "the baseline"}
+
+
+def test_on_other_videos_the_champion_is_scored_again(
+    nights: Nights, world: World, tmp_path: Path, roles: list[str]
+) -> None:
+    kept = {"cache_dir": str(tmp_path / "scores")}
+    for noise in (GOOD, LESS):
+        nights.run(noise)
+    nights.run(LEAST, **kept)
+    roles.clear()
+    shards = sorted(world.data.glob("validate*.tfrecord"))
+    fewer = write_examples(tmp_path / "fewer", shards[:-1], world.level)
+    nights.run(LEAST, examples=fewer, **kept)
+    assert "the champion" in roles
+    roles.clear()
+    nights.run(LEAST, config={"top_k": 5}, **kept)
+    assert "the champion" in roles
+
+
+def test_another_champion_is_scored_on_videos_that_the_last_one_was_scored_on(
+    nights: Nights, tmp_path: Path, roles: list[str]
+) -> None:
+    kept = {"cache_dir": str(tmp_path / "scores")}
+    for noise in (GOOD, LESS):
+        nights.run(noise)
+    nights.run(LEAST, **kept)
+    set_champion(nights.registry, 2)
+    assert nights.run(LEAST, gate=GATE | {"gap_change_threshold": None}).blessed
+    roles.clear()
+    outcome = nights.run(BAD, **kept)
+    assert outcome.decision.champion is not None
+    assert outcome.decision.champion.name == "version 2"
+    assert "the champion" in roles
+
+
+def test_kept_scores_of_other_videos_or_damaged_ones_are_replaced(
+    nights: Nights, world: World, tmp_path: Path, roles: list[str]
+) -> None:
+    kept = {"cache_dir": str(tmp_path / "scores")}
+    for noise in (GOOD, LESS):
+        nights.run(noise)
+    shards = sorted(world.data.glob("validate*.tfrecord"))
+    nights.run(LEAST, examples=write_examples(tmp_path / "fewer", shards[:-1], world.level), **kept)
+    [of_fewer] = (tmp_path / "scores").glob("*.npz")
+    others = of_fewer.read_bytes()
+    expected = nights.run(LEAST, **kept)
+    [of_all] = set((tmp_path / "scores").glob("*.npz")) - {of_fewer}
+    right = of_all.read_bytes()
+    for wrong in (others, b"damaged", right[:-100]):
+        of_all.write_bytes(wrong)
+        roles.clear()
+        outcome = nights.run(LEAST, **kept)
+        assert "the champion" in roles
+        assert outcome.evaluation == expected.evaluation
+        assert of_all.read_bytes() == right
+
+
+def test_videos_that_the_baseline_cannot_score_are_left_out_of_the_kept_scores_too(
+    nights: Nights, tmp_path: Path, roles: list[str]
+) -> None:
+    kept = {"cache_dir": str(tmp_path / "scores")}
+    for noise in (GOOD, LESS):
+        nights.run(noise)
+    nights.run(LEAST, **kept)
+    shards = sorted(nights.world.data.glob("validate*.tfrecord"))
+    records = tf.constant([record for shard in shards for record in read_all(shard)])
+    scores = load_model(str(nights.model(LESS) / "Format-Serving")).score_records(records).scores
+    broken = nights.model(LESS, broken_from=float(np.sort(scores.numpy().max(axis=1))[-3]))
+    nights.push_as(2, broken / "Format-Serving")
+    roles.clear()
+    outcome = nights.run(LEAST, **kept)
+    assert "the champion" in roles
+    assert outcome.evaluation == nights.run(LEAST).evaluation
+    assert any("the baseline predicts no finite numbers" in n for n in outcome.evaluation.notes)

@@ -1,8 +1,9 @@
 """Records damaged in every way that a disk, a network or a program knows, and what ingest says.
 
 Whatever was done, ingest accepts the records or says where they are bad, in time and in flat
-memory; with quarantine it keeps records as they were, byte for byte, and counts the others. What it
-has kept, TensorFlow and protobuf read.
+memory; with quarantine it keeps records as they were, byte for byte, and counts the others. Records
+are conserved: each that can still be read as it was is kept as often as it is there, and its labels
+are counted. What it has kept, TensorFlow and protobuf read.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import random
 import shutil
 import signal
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -59,7 +61,7 @@ def _try(work: Path, level: str, name: str, chance: random.Random, *, quarantine
     try:
         with contextlib.redirect_stderr(io.StringIO()):
             done = ingest_directory(data, out, level=level, workers=1, **policy)
-        lost += _wrongly_kept(done, original, exact=name not in _OF_RECORDS)
+        lost += _wrongly_kept(done, original, bytes(content), exact=name not in _OF_RECORDS)
     except DataError as error:
         if _SHARD not in str(error):
             lost.append(f"the shard is not named: {error}")
@@ -81,23 +83,55 @@ def _hang(number: int, frame: FrameType | None) -> None:
     raise TimeoutError(f"it took more than {_HANG_S} s")
 
 
-def _wrongly_kept(done: Ingested, original: list[bytes], *, exact: bool) -> Iterator[str]:
-    """Records that were never there, or are lost without being counted."""
-    from tensorflow.core.example.example_pb2 import Example, SequenceExample
-
+def _wrongly_kept(
+    done: Ingested, original: list[bytes], damaged: bytes, *, exact: bool
+) -> Iterator[str]:
+    """Records that were never there, are lost without being counted, or are counted wrongly."""
     kept: list[bytes] = []
+    labels = 0
     for shard in done.manifest.split("train"):
         if Path(shard.uri).name.startswith(_SHARD.removesuffix(".tfrecord")):
+            labels += shard.labels
             content = Path(shard.uri).read_bytes()
             plain = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
             kept += (record for _, record in read_records(io.BytesIO(plain)))
     if exact and not set(kept) <= set(original):
         yield f"{len(set(kept) - set(original))} records were kept that nobody wrote"
-    for record in kept:
-        Example.FromString(record)
-        SequenceExample.FromString(record)
+    good = Counter(record for record in _readable(damaged) if record in set(original))
+    if dropped := good - Counter(kept):
+        yield f"{dropped.total()} good records were dropped"
+    if labels != (labelled := sum(map(_is_labelled, kept))):
+        yield f"{labels} records are said to have labels, and {labelled} have"
     if done.accounts.records_in != done.accounts.kept + done.accounts.quarantined:
         yield "the numbers do not add up"
+
+
+def _readable(content: bytes) -> Iterator[bytes]:
+    """Records with right checksums, up to the first length that has a wrong one.
+
+    None of a packed file: what a damaged one still gives depends on how it is unpacked.
+    """
+    at = 0 if content[:2] != b"\x1f\x8b" else len(content)
+    while at + 12 <= len(content):
+        (length,) = struct.unpack_from("<Q", content, at)
+        if struct.pack("<I", masked_crc32c(content[at : at + 8])) != content[at + 8 : at + 12]:
+            return
+        record = content[at + 12 : at + 12 + length]
+        at += 12 + length + 4
+        if at > len(content):
+            return
+        if struct.pack("<I", masked_crc32c(record)) == content[at - 4 : at]:
+            yield record
+
+
+def _is_labelled(record: bytes) -> bool:
+    from tensorflow.core.example.example_pb2 import Example, SequenceExample
+
+    video, frames = Example.FromString(record), SequenceExample.FromString(record)
+    return any(
+        "labels" in features.feature and features.feature["labels"].int64_list.value
+        for features in (video.features, frames.context)
+    )
 
 
 # Each of these changes the bytes of a file, or of a record, where they are.
