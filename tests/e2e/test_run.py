@@ -299,10 +299,9 @@ def test_everything_wrong_is_listed_before_anything_starts(tmp_path):
     place = Place(
         data=tmp_path / "nothing",
         root=tmp_path / "root",
-        push=tmp_path / "a file",
+        push=tmp_path / "root" / "artifacts",
         env=environment(TF_CONFIG='{"cluster": {"worker": ["a:1"]}, "task": {"type": "wurker"}}'),
     )
-    place.push.write_text("")
     done = place.run(
         "--set",
         "gate.gap_threshold=null",
@@ -312,7 +311,7 @@ def test_everything_wrong_is_listed_before_anything_starts(tmp_path):
         "dataflow",
     )
     assert done.returncode == 2
-    for part in ("nothing", "a file", "gap_threshold", "wurker", "--project", "/no/model"):
+    for part in ("nothing", "push_dir", "gap_threshold", "wurker", "--project", "/no/model"):
         assert part in done.stderr
     assert not (place.root / "metadata.db").exists()
 

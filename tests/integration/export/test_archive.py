@@ -61,12 +61,12 @@ def test_what_would_be_written_elsewhere_is_refused(model, tmp_path, capsys, nam
         if name == "link":
             entry.type, entry.linkname = tarfile.SYMTYPE, "/etc"
         archive.addfile(entry, io.BytesIO())
-    assert yt8m(["evaluate", "--model", str(tmp_path / "bad.tgz"), "--data", "x"]) == 2
+    assert yt8m(["evaluate", "--model", str(tmp_path / "bad.tgz"), "--data", "*"]) == 2
     assert f"{name} is no file below the model" in capsys.readouterr().err
 
 
 def test_what_is_no_archive_is_named(tmp_path, capsys):
     (tmp_path / "torn.tgz").write_bytes(b"no archive")
     for name, why in (("torn.tgz", "not a readable .tgz archive"), ("none.tgz", "no such file")):
-        assert yt8m(["evaluate", "--model", str(tmp_path / name), "--data", "x"]) == 2
+        assert yt8m(["evaluate", "--model", str(tmp_path / name), "--data", "*"]) == 2
         assert why in capsys.readouterr().err

@@ -253,7 +253,7 @@ def test_what_is_wrong_is_said_and_ends_with_2(models, data, tmp_path, capsys):
         (command(models, data, out, level="segment", form="video"), "of level segment"),
         (command(models, data, out, "--segment-classes", str(classes)), "class 20 is not one"),
         (command(models, data, out, "--segment-classes", "none.csv"), "no such file"),
-        (command(models, data, tmp_path), "a directory; name a file in it"),
+        (command(models, data, tmp_path), "is a directory, not a file"),
         (command(models, tmp_path / "cut", out), "train0000.tfrecord"),
         (command(models, tmp_path / "lacking", out), "cannot read these records"),
         (command(models, data, out, split="nothing"), "quote the pattern"),
