@@ -36,7 +36,11 @@ _CANCEL_S = 8.0  # twice, which is less than a run has after a signal
 _REPLACED_S = 30.0  # Kubernetes starts a task manager again in less
 _AGAIN = "start it again, and give the same command: it continues"
 # As Flink tells of a task manager that is gone, and Beam of workers that are.
-_TASK_MANAGER = re.compile(r"TaskManager with id (\S+)|task manager '[^'\[]*\[ ?([^\s\]]+) ?\]")
+_TASK_MANAGER = re.compile(
+    r"TaskManager with id (\S+)|task manager '[^'\[]*\[ ?([^\s\]]+) ?\]"
+    # Of a task that it was to begin: its address, for the message has no name.
+    r"|TaskExecutorGateway.*? to recipient \[Actor\[[^@\]]*@([^/\]]+)/.*? recipient is unreachable"
+)
 _LOST_WORKER = re.compile(r"call already cancelled|[Cc]lient cancelled|Process died with exit code")
 _ENDED_ITSELF = "The TaskExecutor is shutting down"
 # The task managers' own calls go to pools alone. One that ends is refused (io exception), or was
@@ -134,7 +138,7 @@ class _EngineJob(portable_runner.PipelineResult):
 def lost_part(message: str, *, workers: str) -> str | None:
     """What a failed job's message says was lost; None where it is a failure of another kind."""
     if found := _TASK_MANAGER.search(message):
-        return f"Flink's task manager {found[1] or found[2]} was lost"
+        return f"Flink's task manager {found[1] or found[2] or found[3]} was lost"
     if _ENDED_ITSELF in message:
         return (
             "one of Flink's task managers ended itself; its log says why (Java heap space: give it "

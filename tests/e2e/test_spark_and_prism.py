@@ -27,7 +27,6 @@ JOBS, OTHERS, POOL = 8099, 8098, 50000
 SETTINGS = (
     *QUICK,
     "data.ingest=rewrite",
-    "transform.materialize=true",
     "evaluator.batch_size=50",
 )
 # As Spark's own start scripts open them to it, of Java 17.

@@ -17,6 +17,14 @@ from yt8m.pipeline.config import BeamConfig, BeamRunner
         ("The heartbeat of TaskManager with id tm-1 timed out.", "task manager tm-1 was lost"),
         ("TaskManager with id tm-0 is no longer reachable.", "task manager tm-0 was lost"),
         (
+            "RecipientUnreachableException: Could not send message [RemoteRpcInvocation("
+            "TaskExecutorGateway.submitTask(TaskDeploymentDescriptor, JobMasterId, Time))] from "
+            "sender [Actor[pekko://flink/temp/taskmanager_0$Ff]] to recipient [Actor[pekko.tcp://"
+            "flink@10.77.0.2:40851/user/rpc/taskmanager_0#302947005]], because the recipient is "
+            "unreachable.",
+            "task manager 10.77.0.2:40851 was lost",
+        ),
+        (
             "Lost connection to task manager 'localhost/127.0.0.1:36135 [ tm-0 ] '. This indicates "
             "that the remote task manager was lost.",
             "task manager tm-0 was lost",
