@@ -7,6 +7,8 @@ import json
 import pytest
 from yt8m_runs import Place, generate, yt8m
 
+from yt8m.components.artifacts.manifest import Manifest
+
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 RATE = "trainer.optimizer.learning_rate"
@@ -41,10 +43,17 @@ def test_the_model_is_trained_with_the_best_values_and_says_so(place):
 
 
 def test_tuner_and_trainer_have_read_what_transform_has_written(place):
-    for step in ("Tuner", "Trainer"):
-        manifests = list(place.root.glob(f"artifacts/{step}/**/manifest.json"))
-        assert manifests, step
-        assert all(json.loads(path.read_text())["transformed"] for path in manifests)
+    """The Tuner's own manifest goes with its scratch; each trial's job keeps the digest of it."""
+    manifests = [
+        Manifest.from_json(path.read_text())
+        for path in place.root.glob("artifacts/Trainer/model_run/*/manifest.json")
+    ]
+    assert manifests
+    assert all(manifest.transformed for manifest in manifests)
+    jobs = list(place.root.glob("checkpoints/tuner-*/search/trial_*/job.json"))
+    assert len(jobs) == len(RATES)
+    read = {json.loads(path.read_text())["content"]["the records"] for path in jobs}
+    assert read == {manifest.digest for manifest in manifests}
 
 
 def test_the_report_shows_every_trial_the_best_first(place):
