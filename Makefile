@@ -97,9 +97,10 @@ test-lane-b: install-dev  ## both lanes by turns in one root; on TFX 1.21 every 
 	$(BIN)/pytest -m lane_b tests/e2e/test_lanes.py
 	$(LANE_B) make test WORKERS=$(WORKERS)
 
-check: install-dev  ## format, lint, types (mypy and pyright), import rules
+check: install-dev  ## format, lint, plain English, types (mypy and pyright), import rules
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/pytest -q -n 0 tests/unit/docs/test_plain_english.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	@$(MAKE) --no-print-directory check-types
