@@ -53,7 +53,7 @@ def test_a_run_that_is_killed_and_interrupted_in_turn_ends_as_if_nothing_had_bee
         ),
         pytest.param(lambda work, chance: checkpoints(work, chance, kills=3), id="checkpoints"),
         pytest.param(
-            lambda work, chance: damage(work, chance, times=2 * len(DAMAGES)), id="damage"
+            lambda work, chance: damage(work, chance, times=3 * len(DAMAGES)), id="damage"
         ),
         pytest.param(
             lambda work, chance: network(work, chance, reads=2, ingests=2, pushes=4, in_a_row=2),

@@ -88,11 +88,16 @@ def test_a_saved_model_gives_the_scores_of_its_own_session(name, tmp_path):
         np.testing.assert_array_equal(served, model.scores.argmax(axis=1))
 
 
-def test_without_its_flags_a_checkpoint_is_known_by_its_variables(tmp_path):
-    model, records = write(tmp_path, sizes={"rgb": 1024, "audio": 128})
+@pytest.mark.parametrize(
+    "sizes", [{"rgb": 1024, "audio": 128}, {"rgb": 1024}, {"audio": 128}], ids="-".join
+)
+def test_without_its_flags_a_checkpoint_is_known_by_its_variables(sizes, tmp_path):
+    model, records = write(tmp_path, sizes=sizes)
     (model.train_dir / "model_flags.json").unlink()
     with as_export(str(model.train_dir / "model.ckpt-17")) as place:
-        found = load_export(place).score_records(records)
+        export = load_export(place)
+        assert export.info.features.size_by_name == sizes
+        found = export.score_records(records)
         np.testing.assert_allclose(found.scores.numpy(), model.scores, rtol=1e-4, atol=1e-6)
 
 

@@ -87,6 +87,12 @@ def test_parallelism_is_read_from_the_arguments():
     assert parallelism_of(["--num_workers=3"]) == parallelism_of(["--direct_num_workers=3"]) == 3
 
 
+def test_of_a_repeated_argument_the_last_counts():
+    assert parallelism_of(["--parallelism=2", "--parallelism=4"]) == 4
+    assert is_elsewhere(["--runner=DirectRunner", "--runner=FlinkRunner"])
+    assert not is_elsewhere(["--runner=FlinkRunner", "--runner=DirectRunner"])
+
+
 def test_an_engine_is_elsewhere_unless_it_is_the_one_in_this_process():
     for runner in (BeamRunner.FLINK, BeamRunner.SPARK, BeamRunner.PORTABLE, BeamRunner.DATAFLOW):
         assert is_elsewhere(beam_arguments(BeamConfig(runner=runner)))

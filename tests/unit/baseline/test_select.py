@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
 import shutil
 from pathlib import Path
 
 import pytest
-from registry_models import fake_model, push_fake
+from registry_models import best_record, blessed_record, fake_model, push_fake
 
 from yt8m.components.baseline.config import BaselineChoice, BaselineConfig
-from yt8m.components.baseline.select import copy_to_artifact, replaced_version, select_baseline
+from yt8m.components.baseline.select import (
+    copy_to_artifact,
+    passed_over,
+    replaced_version,
+    select_baseline,
+    select_champion,
+)
 from yt8m.components.registry.baseline_artifact import baseline_model, require_sound
+from yt8m.components.registry.push import push
 from yt8m.components.registry.registry_digest import registry_digest
 from yt8m.components.registry.versions import (
     NO_VERSION,
@@ -149,3 +158,23 @@ def test_a_push_replaces_what_the_baseline_was_chosen_over(push_dir: str, tmp_pa
     assert replaced_version(BaselineConfig(version=BaselineChoice.NONE), push_dir, None) is None
     empty = str(tmp_path / "empty")
     assert replaced_version(newest, empty, None) == InService()
+
+
+def test_of_damaged_versions_those_are_named_that_stood_for_something(tmp_path: Path) -> None:
+    push_dir = str(tmp_path / "push")
+    models = [fake_model(tmp_path / f"model-{number}") for number in range(1, 6)]
+    best = best_record(models[1])  # the second one stays the champion
+    for model in models:
+        record = dataclasses.replace(blessed_record(), champion_digest=best.champion_digest)
+        push(model, push_dir, record, keep=5)
+    for damaged in (1, 3, 5):
+        Path(push_dir, str(damaged), "saved_model.pb").write_bytes(b"MODEL")
+    baseline = select_baseline(BaselineConfig(), push_dir, "")
+    champion = select_champion(BaselineConfig(), push_dir, "")
+    assert [version and version.number for version in (baseline, champion)] == [4, 2]
+    (problem,) = passed_over(BaselineConfig(), push_dir, baseline, champion)
+    assert "version 5" in problem  # those below the baseline stand for nothing any more
+    Path(push_dir, "2", "saved_model.pb").write_bytes(b"MODEL")
+    problems = passed_over(BaselineConfig(), push_dir, baseline, None)
+    assert [re.findall(r"version (\d)", problem) for problem in problems] == [["2"], ["5"]]
+    assert passed_over(BaselineConfig(version=4), push_dir, baseline, champion) == []

@@ -226,6 +226,8 @@ def test_quarantine_keeps_the_good_records_and_lists_the_bad(
         for content in read_all(Path(shard.uri))
     ]
     assert kept == [c for at, c in enumerate(good) if at != record][: len(kept)]
+    for shard in done.manifest.split("train"):  # where each record has labels
+        assert shard.labels == shard.records
     (listed,) = json.loads((tmp_path / "examples" / "quarantine.json").read_text())
     assert listed["uri"] == str(data / SHARD)
     assert [problem["record"] for problem in listed["problems"]] == [record]
@@ -284,6 +286,20 @@ def test_an_id_in_train_and_eval_is_a_leak(copied: Callable[[str], Path], tmp_pa
     assert (done.manifest.examples("train"), done.manifest.examples("eval")) == (23, 12)
     kept = read_all(Path(done.manifest.split("train")[0].uri))
     assert leaked not in kept
+
+
+def test_the_id_of_a_bad_record_is_none_of_its_split(
+    copied: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = copied("video")
+    judged = data / "validate0001.tfrecord"
+    replace_record(judged, 3, read_all(data / SHARD)[9])
+    edit_record(judged, 3, set_feature("mean_rgb", _vector(1024, np.nan)))
+    replace_record(data / SHARD, 2, read_all(data / SHARD)[4])
+    edit_record(data / SHARD, 2, drop_feature("mean_rgb"))
+    done = ingest_directory(data, tmp_path, bad_input="quarantine", max_quarantined=0.5)
+    assert (done.manifest.examples("train"), done.manifest.examples("eval")) == (23, 11)
+    assert "have the id of another" not in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_test_split_without_labels_is_no_problem(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,24 @@ def test_a_record_in_two_splits_is_found(
     }
     labels = [shard.labels for shard in after.split(learned)]
     assert all(labels) if verify == "full" else not any(labels)
+
+
+@pytest.mark.parametrize("verify", POLICIES)
+def test_each_of_several_records_in_two_splits_is_found(
+    data: Path, tmp_path: Path, verify: str
+) -> None:
+    judged = read_all(data / "holdout0000.tfrecord")
+    for record, leaked in ((1, 7), (4, 0), (9, 11)):
+        replace_record(data / "train0000.tfrecord", record, judged[leaked])
+    with pytest.raises(DataError) as caught:
+        ingested(data, tmp_path / "fails", verify=verify)
+    places = re.findall(
+        r"record (\d+) at byte .*is in holdout too: .* record (\d+)", str(caught.value)
+    )
+    assert places == [("1", "7"), ("4", "0"), ("9", "11")]
+    quarantine = {"bad_input": "quarantine", "max_quarantined": 0.5}
+    done = ingested(data, tmp_path / "kept", verify=verify, **quarantine)
+    assert [done.examples(split) for split in FILES] == [9, 12, 12]
 
 
 @pytest.mark.parametrize("verify", POLICIES)

@@ -7,9 +7,11 @@ import pytest
 from ml_metadata import MetadataStore
 from ml_metadata.proto import metadata_store_pb2
 from records import make_dataset
+from registry_models import blessed_record, fake_model
 
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.example_gen.sources import source_digest
+from yt8m.components.registry.push import push
 from yt8m.pipeline.config import MetadataConfig
 from yt8m.pipeline.metadata import RUN_CONTEXT, MlmdLineage, connection_config
 from yt8m.pipeline.presets import load_config
@@ -72,6 +74,18 @@ def test_a_model_that_was_held_back_has_been_judged(config, tmp_path):
 def test_a_newer_span_is_new(config, tmp_path):
     remember(tmp_path, spanned(config, "2"))
     assert find_new_data(windowed(config)).is_new
+
+
+@pytest.mark.parametrize(("span", "is_new"), [("1", False), ("2", False), ("3", True)])
+def test_on_an_empty_root_the_newest_version_says_which_spans_are_known(
+    config, tmp_path, span, is_new
+):
+    model, blessed = fake_model(tmp_path / "model"), blessed_record()
+    seen = dataclasses.replace(blessed.data, spans=(1, 2))
+    push(model, str(tmp_path / "push"), dataclasses.replace(blessed, data=seen), keep=5)
+    news = find_new_data(spanned(config, span))
+    assert news.is_new is is_new
+    assert is_new or news.text == "nothing new: the registry's newest model has seen span 2"
 
 
 def test_a_file_that_arrives_late_is_new(config, tmp_path):

@@ -112,6 +112,23 @@ def ratings_of(data):
     return ratings
 
 
+@pytest.mark.parametrize("depth", range(1, 8))
+def test_of_a_class_as_many_segments_count_as_are_asked_for(tmp_path, depth):
+    data = make_dataset(tmp_path / "data", level="segment", classes=6) / "train*"
+    ratings = ratings_of(data)
+    rated = {}
+    for segment, class_id in ratings:
+        rated.setdefault(class_id, []).append(segment)
+    path = tmp_path / "s.csv"
+    path.write_text("\n".join(f"{c},{' '.join(names)}" for c, names in rated.items()))
+    submission, shards = read_submission(str(path)), find_shards(str(data))
+    found, deeper = (
+        score_segments(submission, shards, top_n=n, advance=ignore) for n in (depth, depth + 1)
+    )
+    assert found.map == pytest.approx(slow_map(path, ratings, depth), abs=1e-12)
+    assert found.map < deeper.map
+
+
 @pytest.mark.parametrize("top_n", [3, 100_000])
 def test_map_is_that_of_the_slow_definition(tmp_path, top_n):
     data = make_dataset(tmp_path / "data", level="segment", classes=12) / "train*"

@@ -4,7 +4,12 @@ import time
 
 import pytest
 
-from yt8m.components.trainer.cluster.heartbeat import Abandoned, Watch, sending_heartbeats
+from yt8m.components.trainer.cluster.heartbeat import (
+    Abandoned,
+    Pulse,
+    Watch,
+    sending_heartbeats,
+)
 from yt8m.components.trainer.cluster.stop_signal import StopSignal
 
 
@@ -81,3 +86,30 @@ def test_signs_are_given_while_the_block_runs_and_not_after(tmp_path):
     last = path.read_text()
     time.sleep(0.05)
     assert path.read_text() == last
+
+
+def test_a_trainer_that_changes_its_sign_is_there_and_one_that_does_not_is_gone(sign, now):
+    pulse = Pulse(str(sign), within_s=100, now=now)
+    now.time += 99
+    assert pulse.beats() is None  # it may be a slow one
+    sign.write_text("2")
+    assert pulse.beats() is True
+    now.time += 99
+    assert pulse.beats() is True
+    now.time += 1
+    assert pulse.beats() is False
+    sign.write_text("3")
+    assert pulse.beats() is True
+
+
+def test_a_sign_that_never_changes_is_found_out_after_as_long_as_it_may_take(sign, now):
+    pulse = Pulse(str(sign), within_s=100, now=now)
+    sign.unlink()
+    now.time += 99
+    assert pulse.beats() is None
+    now.time += 1
+    assert pulse.beats() is False
+
+
+def test_where_no_sign_is_given_nobody_is_there(now):
+    assert Pulse("", within_s=100, now=now).beats() is False
