@@ -30,7 +30,9 @@ _MOST_NAMED = 10
 _MACHINERY = ("-driver", "executor", "root")
 _ATTEMPT = re.compile(r"\((\d+)\)$")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_NOT_STARTED = "PENDING"
+_NOT_STARTED, _RUNNING = "PENDING", "RUNNING"
+# The server learns that a run is over before it has the last states of its steps.
+_SETTLING_S = 30.0
 
 
 class UnknownOutcomeError(Yt8mError):
@@ -113,18 +115,23 @@ def wait(
     """The finished run; `say` hears each change of a task's state once.
 
     A server that is away for less than `polling.patience_s` is waited for: the run goes on without
-    it. UnknownOutcomeError where it stays away.
+    it. UnknownOutcomeError where it stays away. A step that still runs when its run is over is
+    asked for again, for half a minute.
     """
     deadline = polling.clock() + polling.timeout_s if polling.timeout_s else None
     last_state: dict[str, str] = {}
     steps: tuple[str, ...] | None = None
     away_since: float | None = None
+    over: PipelineRun | None = None
+    settled_at = 0.0
     while True:
         run = None
         try:
             run = client.run(run_id)
             away_since = None
         except ServerError as error:
+            if over is not None:
+                return over
             if not error.again:
                 raise
             if away_since is None:
@@ -138,13 +145,18 @@ def wait(
         else:
             if steps is None:
                 steps = step_names(client, run)
-            for task in own_tasks(run, steps):
+            tasks = own_tasks(run, steps)
+            for task in tasks:
                 if last_state.get(task.name, _NOT_STARTED) != task.state:
                     last_state[task.name] = task.state
                     say(_line(task))
             if run.is_over:
-                return run
-        if deadline is not None and polling.clock() >= deadline:
+                now = polling.clock()
+                settled_at = settled_at if over else now + _SETTLING_S
+                over = run
+                if now >= settled_at or not any(task.state == _RUNNING for task in tasks):
+                    return run
+        if not over and deadline is not None and polling.clock() >= deadline:
             state = run.state if run else "not known, for the server is away"
             raise Yt8mError(
                 f"run {run_id}: still {state} after {polling.timeout_s:.0f} s (--timeout); "

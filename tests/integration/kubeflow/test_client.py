@@ -537,6 +537,27 @@ def test_waiting_tells_each_change_once_and_names_the_failed_pod(client, server,
     ]
 
 
+@pytest.mark.parametrize(("looks", "last"), [(2, "SUCCEEDED"), (99, "RUNNING")])
+def test_a_step_that_still_runs_when_its_run_is_over_is_asked_for_half_a_minute(
+    client, server, spec_file, looks, last
+):
+    run = client.start_run(_launch(client, spec_file))
+    server.set_state(run.id, "SUCCEEDED", {"Pusher": "RUNNING"})
+    seconds = 0.0
+
+    def sleep(each):
+        nonlocal seconds, looks
+        seconds, looks = seconds + each, looks - 1
+        if not looks:
+            server.set_state(run.id, "SUCCEEDED", {"Pusher": "SUCCEEDED"})
+
+    said = []
+    polling = Polling(timeout_s=5, sleep=sleep, clock=lambda: 1 + seconds)
+    assert wait(client, run.id, say=said.append, polling=polling).state == "SUCCEEDED"
+    assert said[-1] == f"Pusher: {last}"
+    assert seconds <= 30
+
+
 def _recorded(client, server, spec_file, name):
     """A run as a real server told of it."""
     run = client.start_run(_launch(client, spec_file))
