@@ -15,6 +15,7 @@ import yaml
 from golden_specs import GOLDEN
 from http_double import listening
 from kfp_server import KfpServer
+from two_users import check_two_users
 
 from yt8m.cli.main import run
 from yt8m.kubeflow.server.connection import load_connection
@@ -38,11 +39,16 @@ def yt8m(host, capsys, monkeypatch):
     monkeypatch.setenv("YT8M_KUBEFLOW_HOST", host)
 
     def call(*words, code=0):
+        ended, said = ends(*words)
+        assert ended == code, said
+        return said
+
+    def ends(*words):
         ended = run(["kubeflow", *words, "--json"])
         said = capsys.readouterr()
-        assert ended == code, said.err
-        return json.loads(said.out)
+        return ended, json.loads(said.out) if said.out else said.err
 
+    call.ends = ends
     return call
 
 
@@ -53,12 +59,39 @@ def server(host):
     return lambda method, path: transport.request(method, path, "object")
 
 
-def test_a_pipeline_is_uploaded_run_scheduled_and_removed(yt8m, server, tmp_path):
-    name = f"yt8m-test-{uuid.uuid4().hex[:8]}"
+def _write_pipeline(file, name, **changes):
     spec, *platform = yaml.safe_load_all((GOLDEN / "smoke.yaml").read_text())
     spec["pipelineInfo"]["name"] = name
-    file = tmp_path / "pipeline.yaml"
-    file.write_text(yaml.safe_dump_all([spec, *platform]))
+    file.write_text(yaml.safe_dump_all([spec | changes, *platform]))
+    return file
+
+
+def test_two_people_start_and_schedule_what_each_has_uploaded(yt8m, server, tmp_path):
+    name = f"yt8m-test-{uuid.uuid4().hex[:8]}"
+    mine = _write_pipeline(tmp_path / "mine.yaml", name)
+    theirs = _write_pipeline(tmp_path / "theirs.yaml", name, defaultPipelineRoot="s3://bucket/b")
+    with contextlib.ExitStack() as clean:
+        clean.callback(_remove, yt8m, server, name)
+        given = ("--param", "data_root=/nowhere", "--param", "push_dir=/nowhere/models")
+        check_two_users(yt8m.ends, name, (mine, theirs), *given, "--experiment", name)
+
+
+def _remove(yt8m, server, name):
+    """A pipeline with its versions, and the experiment of its name."""
+    for pipeline in yt8m("list", "pipelines")["pipelines"]:
+        if pipeline["name"] == name:
+            for version in yt8m("list", "versions", name)["versions"]:
+                server("DELETE", f"/pipelines/{pipeline['id']}/versions/{version['id']}")
+            server("DELETE", f"/pipelines/{pipeline['id']}")
+    listed = server("GET", "/experiments?page_size=100").get("experiments", [])
+    for experiment in listed:
+        if experiment["display_name"] == name:
+            server("DELETE", f"/experiments/{experiment['experiment_id']}")
+
+
+def test_a_pipeline_is_uploaded_run_scheduled_and_removed(yt8m, server, tmp_path):
+    name = f"yt8m-test-{uuid.uuid4().hex[:8]}"
+    file = _write_pipeline(tmp_path / "pipeline.yaml", name)
     given = ("--param", "data_root=/nowhere", "--param", "push_dir=/nowhere/models")
     given += ("--experiment", name)
     with contextlib.ExitStack() as clean:
