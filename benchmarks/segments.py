@@ -126,7 +126,7 @@ def score(model: str, records: str, segments: str, *, context: str = "") -> floa
 
     how = SegmentScoring(segments)
     quiet = Console(quiet=True)
-    config = evaluator_config(top_k=20, replicates=0, segments=how, context=context)
+    config = evaluator_config(top_k=20, intervals=False, segments=how, context=context)
     found = evaluate_files(model, [records], quiet, config=config)
     value = found.overall.candidate["map"].value
     assert value is not None

@@ -37,6 +37,8 @@ class ConfigNode:
     one first.
     """
 
+    RENAMED: ClassVar[Mapping[str, str]] = {}  # former names of keys, for the message
+
     def __post_init__(self) -> None:
         problems: list[str] = []
         cls: type = type(self)
@@ -131,7 +133,7 @@ def _node(cls: type, data: Any, path: str, problems: list[str]) -> Any:
     before = len(problems)
     for key in data:
         if key not in fields:
-            problems.append(f"{_join(path, key)}: unknown key{_nearest(str(key), fields)}")
+            problems.append(f"{_join(path, key)}: unknown key{_hint(cls, str(key), fields)}")
     values = {
         name: _value(hints[name], data[name], _join(path, name), problems)
         for name in fields
@@ -336,6 +338,11 @@ def _choices(choices: Iterable[Any], value: Any) -> str:
     if len(texts) == 1:
         return texts[0]
     return f"one of {', '.join(texts)}{_nearest(str(value), texts, list_all=False)}"
+
+
+def _hint(cls: type, key: str, fields: Iterable[str]) -> str:
+    renamed = cls.RENAMED.get(key) if issubclass(cls, ConfigNode) else None
+    return f"; it is now called {renamed}" if renamed else _nearest(key, fields)
 
 
 def _nearest(key: str, keys: Iterable[str], *, list_all: bool = True) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import enum
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar
 
 from yt8m.components.artifacts.decision import GateMode
 from yt8m.schemas.config_tree import ConfigNode, require
@@ -66,15 +67,15 @@ class SliceConfig(ConfigNode):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BootstrapConfig(ConfigNode):
-    """Confidence intervals of all metrics, from what each video contributes to them."""
+class IntervalsConfig(ConfigNode):
+    """Confidence intervals of all metrics, computed by the jackknife over videos."""
 
-    # 0 gives no intervals, any other number gives them: they are worked out, not drawn.
-    replicates: Literal[0] | Annotated[int, at_least(20)] = 200
-    level: Annotated[float, at_least(0.5), below(1)] = 0.95  # the share that an interval holds
-    # A larger evaluation set is sampled for them, and the decision says so.
+    enabled: bool = True  # Compute confidence intervals
+    level: Annotated[float, at_least(0.5), below(1)] = 0.95  # Confidence level of the intervals
+    # Number of videos above which intervals are computed from a random sample of this size; a
+    # note in the evaluation says so.
     max_videos: Annotated[int, at_least(100)] = 20_000
-    seed: NonNegativeInt = 0  # of that sample
+    seed: NonNegativeInt = 0  # Seed for sampling the videos of the confidence intervals
 
 
 class EvaluatedSpans(enum.Enum):
@@ -98,6 +99,8 @@ def _metric_code(eval_config: str) -> tuple[str, ...]:
 class EvaluatorConfig(ConfigNode):
     """What is scored, by which slices, and how sure the metrics are."""
 
+    RENAMED: ClassVar[Mapping[str, str]] = {"bootstrap": "intervals"}
+
     split: Annotated[str, not_empty("the name of a split")] = "eval"  # what is scored
     spans: EvaluatedSpans = EvaluatedSpans.NEWEST
     batch_size: PositiveInt | None = None  # None: 1024 videos, or 64 where records hold frames
@@ -109,7 +112,7 @@ class EvaluatorConfig(ConfigNode):
     slices: tuple[SliceConfig, ...] = ()  # metrics are computed for each of these too
     # A vocabulary.csv: names the classes; slices by vertical need it.
     vocabulary: Annotated[str, SourcePath(Content.FILE)] = ""
-    bootstrap: BootstrapConfig = field(default_factory=BootstrapConfig)
+    intervals: IntervalsConfig = field(default_factory=IntervalsConfig)
     # Your own metrics beside ours, each a dotted path.
     metrics: Annotated[tuple[str, ...], OwnCode(tuple)] = ()
     # A tfma.EvalConfig as protobuf text: its metrics are computed beside ours, by TFMA itself,

@@ -17,7 +17,7 @@ from yt8m.components.artifacts.evaluation import (
     SliceMetrics,
     WrongVideo,
 )
-from yt8m.components.evaluator.config import BootstrapConfig, EvaluatorConfig
+from yt8m.components.evaluator.config import EvaluatorConfig, IntervalsConfig
 from yt8m.components.evaluator.score_table import BASELINE, CANDIDATE, CHAMPION, ScoreTable
 from yt8m.components.evaluator.slices import MAX_VALUES, slices_of
 from yt8m.components.metrics import Metric, MetricAccumulator, values_of
@@ -42,7 +42,7 @@ def evaluate(
     notes: Sequence[str] = (),
 ) -> Evaluation:
     """The figures of all data and of every slice."""
-    found = [*notes, *scored.broken.values(), *_notes(scored, config.bootstrap)]
+    found = [*notes, *scored.broken.values(), *_notes(scored, config.intervals)]
     metrics = with_own(config.metrics, "evaluator.metrics")
     evaluation = Evaluation(
         level=level,
@@ -61,14 +61,14 @@ def evaluate(
     compared = {name: model for name, model in scored.models.items() if name != CHAMPION}
     return replace(
         evaluation,
-        overall=_part(scored.models, metrics, config.bootstrap),
-        confidence=config.bootstrap.level if config.bootstrap.replicates else None,
+        overall=_part(scored.models, metrics, config.intervals),
+        confidence=config.intervals.level if config.intervals.enabled else None,
         slices=tuple(
             replace(
                 _part(
                     {name: model.select(part.chosen) for name, model in compared.items()},
                     metrics,
-                    config.bootstrap,
+                    config.intervals,
                 ),
                 column=part.column,
                 value=part.value,
@@ -124,7 +124,7 @@ def _worst_videos(scored: ScoreTable, names: Callable[[int], str]) -> tuple[Wron
 
 
 def _part(
-    models: Mapping[str, MetricAccumulator], metrics: Sequence[Metric], config: BootstrapConfig
+    models: Mapping[str, MetricAccumulator], metrics: Sequence[Metric], config: IntervalsConfig
 ) -> SliceMetrics:
     values = {name: _estimates(model, metrics) for name, model in models.items()}
     ours = values[CANDIDATE]
@@ -134,7 +134,7 @@ def _part(
         if model != CANDIDATE
     }
     spread = None
-    if config.replicates:
+    if config.enabled:
         spread = spread_of(
             list(models.values()), metrics, max_videos=config.max_videos, seed=config.seed
         )
@@ -195,7 +195,7 @@ def _classes(scored: ScoreTable, names: Callable[[int], str]) -> tuple[ClassMetr
     )
 
 
-def _notes(scored: ScoreTable, bootstrap: BootstrapConfig) -> list[str]:
+def _notes(scored: ScoreTable, intervals: IntervalsConfig) -> list[str]:
     notes = []
     lost = scored.unscorable
     if lost.rows:
@@ -204,10 +204,10 @@ def _notes(scored: ScoreTable, bootstrap: BootstrapConfig) -> list[str]:
             f"{lost.rows + len(scored):,} examples, {lost.first} among them: the models are "
             "judged without these"
         )
-    if bootstrap.replicates and scored.videos > bootstrap.max_videos:
+    if intervals.enabled and scored.videos > intervals.max_videos:
         notes.append(
-            f"intervals come from {bootstrap.max_videos:,} of {scored.videos:,} videos, drawn at "
-            f"random (seed {bootstrap.seed}) and scaled to all"
+            f"intervals come from {intervals.max_videos:,} of {scored.videos:,} videos, drawn at "
+            f"random (seed {intervals.seed}) and scaled to all"
         )
     notes += [
         f"{name} has {len(column.table)} values: the {MAX_VALUES} most frequent are slices"

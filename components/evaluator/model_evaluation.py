@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import replace
 
 from yt8m.components.artifacts.evaluation import Evaluation
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.console.console import Console
 from yt8m.components.evaluator.batch_log import BatchLog
-from yt8m.components.evaluator.config import BootstrapConfig, EvaluatorConfig
+from yt8m.components.evaluator.config import EvaluatorConfig, IntervalsConfig
 from yt8m.components.evaluator.evaluation import evaluate
 from yt8m.components.evaluator.score_table import (
     BASELINE,
@@ -28,7 +27,6 @@ from yt8m.components.evaluator.scoring import (
 from yt8m.components.export.load import load_model
 from yt8m.components.inputs.shards import group_shards
 from yt8m.components.records.find import find_level, find_shards
-from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import DataError, UserError
 from yt8m.schemas.features import FeatureConfig, SegmentScoring
 
@@ -74,14 +72,17 @@ def evaluate_files(
 def evaluator_config(
     *,
     top_k: int,
-    replicates: int,
+    intervals: bool = True,
     segments: SegmentScoring | None = None,
     context: str = "",
 ) -> EvaluatorConfig:
     """The Evaluator's node as a command's arguments have it; ConfigError where they are wrong."""
-    bootstrap = to_dict(BootstrapConfig()) | {"replicates": replicates}
-    config = from_dict(EvaluatorConfig, {"top_k": top_k, "bootstrap": bootstrap})
-    return replace(config, segments=segments, context=context)
+    return EvaluatorConfig(
+        top_k=top_k,
+        intervals=IntervalsConfig(enabled=intervals),
+        segments=segments,
+        context=context,
+    )
 
 
 def features_of(model: str) -> FeatureConfig:

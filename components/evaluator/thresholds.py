@@ -88,10 +88,10 @@ def check_gate(gate: GateConfig, evaluator: EvaluatorConfig | None = None) -> li
                 f"{where}.slice = {threshold.slice!r}: evaluator.slices has no such slice; "
                 f"known: {', '.join(sorted(columns)) or 'none'}"
             )
-    if not evaluator.bootstrap.replicates and any(t.confident for t in gate.all_thresholds):
+    if not evaluator.intervals.enabled and any(t.confident for t in gate.all_thresholds):
         problems.append(
-            "gate.confident = True: evaluator.bootstrap.replicates = 0 turns intervals off; set it "
-            "to 200, or leave it out"
+            "gate.confident = True: needs confidence intervals, which evaluator.intervals.enabled "
+            "= False turns off"
         )
     return problems
 

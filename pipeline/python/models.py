@@ -32,7 +32,6 @@ from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import SegmentScoring
 
 _AT_ONCE = 512
-_REPLICATES = 200
 
 
 def load_model(path: str | Path) -> Model:
@@ -125,7 +124,6 @@ def evaluate(
             baseline=path(baseline) if baseline is not None else None,
             config=evaluator_config(
                 top_k=top_k,
-                replicates=_REPLICATES,
                 segments=_segment_score(segments) if segments else None,
                 context=path(context) if context is not None else "",
             ),

@@ -12,7 +12,7 @@ from tfx.types import standard_artifacts
 
 from yt8m.components.artifacts.decision import Decision
 from yt8m.components.evaluator.component import Evaluator
-from yt8m.components.evaluator.config import BootstrapConfig, EvaluatorConfig, GateConfig
+from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
 from yt8m.pipeline.beam import beam_arguments
 from yt8m.pipeline.config import BeamConfig
 from yt8m.schemas.features import Level
@@ -39,7 +39,7 @@ def run(world, root, *, model, baseline, gate):
     ]
     examples, candidate, against = (node.outputs["result"] for node in inputs)
     evaluator = Evaluator(
-        config=EvaluatorConfig(bootstrap=BootstrapConfig(replicates=20)),
+        config=EvaluatorConfig(),
         gate=gate,
         features=FEATURES,
         examples=examples,

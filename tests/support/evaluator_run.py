@@ -123,9 +123,8 @@ def run_evaluator(  # noqa: PLR0913  (tests give few of them)
         "evaluation": [_artifact(standard_artifacts.ModelEvaluation, out / "evaluation")],
         "blessing": [_artifact(standard_artifacts.ModelBlessing, out / "blessing")],
     }
-    small = {"bootstrap": {"replicates": 40}, **(config or {})}
     properties = {
-        "config": json.dumps(to_dict(from_dict(EvaluatorConfig, small))),
+        "config": json.dumps(to_dict(from_dict(EvaluatorConfig, config or {}))),
         "gate": json.dumps(to_dict(from_dict(GateConfig, {**SMALL_GATE, **gate}))),
         "features": json.dumps(to_dict(world.features)),
         "gap_threshold": "",

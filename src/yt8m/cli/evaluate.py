@@ -22,7 +22,7 @@ def run(args: EvaluateArguments, console: Console) -> None:
         baseline=model_of(args.baseline, console) if args.baseline else None,
         config=evaluator_config(
             top_k=args.top_k,
-            replicates=args.replicates,
+            intervals=not args.no_intervals,
             segments=args.segments,
             context=model_of(args.context, console) if args.context else "",
         ),

@@ -25,7 +25,7 @@ def run(args: ModelsShadowArguments, console: Console) -> None:
     if not served:
         raise UserError(f"{args.push}: no version is in service, so there is nothing to compare")
     shards = find_shards(*args.data)
-    config = evaluator_config(top_k=args.top_k, replicates=args.replicates)
+    config = evaluator_config(top_k=args.top_k, intervals=not args.no_intervals)
     candidate = find_model(args.model)
     plan = create_plan(
         config,

@@ -29,7 +29,7 @@ def test_metrics_pace_and_histograms_of_each_batch(tmp_path, capsys):
     weights = exported_models.fitted_weights(paths, CLASSES)
     model = exported_models.write_model(tmp_path / "model", weights)
     words = ["--model", str(model), "--data", str(data / "validate*"), "--json", "--quiet"]
-    assert yt8m(["evaluate", *words, "--replicates", "0", "--log-dir", str(tmp_path / "log")]) == 0
+    assert yt8m(["evaluate", *words, "--no-intervals", "--log-dir", str(tmp_path / "log")]) == 0
     whole = json.loads(capsys.readouterr().out)
     found = events(tmp_path / "log")
     # 1,500 videos in two shards, which are one group: batches of 1,024 and 476.

@@ -49,7 +49,7 @@ def test_two_workers_that_share_shards_give_what_one_gives_to_the_last_bit(tmp_p
     world = create_world(tmp_path / "world", videos=90)
     given = {"model": world.model("good"), "gate": {"gap_threshold": 0.7}}
     slices = [{"by": "num_labels", "edges": [2, 4]}]
-    given["config"] = {"batch_size": 16, "slices": slices, "bootstrap": {"replicates": 0}}
+    given["config"] = {"batch_size": 16, "slices": slices, "intervals": {"enabled": False}}
     one = run_evaluator(world, tmp_path / "one", **given)
     ranges = []
     monkeypatch.setattr(ScoreRange, "_batches", noting(ScoreRange._batches, ranges))

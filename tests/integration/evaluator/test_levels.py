@@ -106,7 +106,7 @@ def evaluate(*words):
 def test_the_command_tells_the_level_and_prints_one_object(tmp_path):
     source = make_source(tmp_path / "data", Level.SEGMENT, train=6, shards=1)
     path = exported(tmp_path / "model", Level.SEGMENT, seed=3)
-    done = evaluate("--model", path, "--data", source.shards[0].uri, "--replicates", 20)
+    done = evaluate("--model", path, "--data", source.shards[0].uri)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert result["level"] == "segment"
@@ -121,7 +121,7 @@ def test_the_command_tells_the_level_and_prints_one_object(tmp_path):
 def test_the_command_compares_with_a_baseline_in_the_same_pass(tmp_path):
     make_source(tmp_path / "data", Level.VIDEO, train=40, shards=2)
     one, two = (exported(tmp_path / name, Level.VIDEO, seed=n) for n, name in enumerate("ab"))
-    data = ("--data", tmp_path / "data" / "train*.tfrecord", "--replicates", 20)
+    data = ("--data", tmp_path / "data" / "train*.tfrecord")
     done = evaluate("--model", one, "--baseline", two, *data)
     assert done.returncode == 0, done.stderr
     both = json.loads(done.stdout)

@@ -113,7 +113,7 @@ def test_every_metric_and_its_difference_have_an_interval_that_may_gate(world, g
 
 
 def test_intervals_of_a_sample_say_so(world, good, tmp_path):
-    bootstrap = {"replicates": 20, "max_videos": 100, "seed": 3}
+    intervals = {"max_videos": 100, "seed": 3}
     big = create_world(tmp_path / "world", videos=150)
     shutil.copytree(good, tmp_path / "good")
     outcome = run_evaluator(
@@ -121,7 +121,7 @@ def test_intervals_of_a_sample_say_so(world, good, tmp_path):
         tmp_path / "run",
         model=tmp_path / "good",
         gate={"gap_threshold": 0.001},
-        config={"bootstrap": bootstrap},
+        config={"intervals": intervals},
     )
     assert [n for n in outcome.decision.notes if "100 of 150 videos" in n and "seed 3" in n]
     gap = outcome.decision.metrics["gap"]

@@ -149,7 +149,7 @@ def test_the_readme_of_2019_works_trained_on_frames_evaluated_on_rated_segments(
     models, rated, tmp_path, capsys
 ):
     """MAP against the ratings, by the slow way, through the command."""
-    words = ["--data", str(rated / "validate*"), "--json", "--quiet", "--replicates", "0"]
+    words = ["--data", str(rated / "validate*"), "--json", "--quiet", "--no-intervals"]
     found = {}
     for score in ("window", "product"):
         model = ["--model", str(models / "dbof"), "--segments", score]

@@ -54,7 +54,7 @@ def job(data, tmp_path_factory):
 
 
 def evaluated(model, data, score, capsys):
-    words = ["--data", str(data / "mixed" / "validate*"), "--json", "--quiet", "--replicates", "0"]
+    words = ["--data", str(data / "mixed" / "validate*"), "--json", "--quiet", "--no-intervals"]
     capsys.readouterr()
     assert yt8m(["evaluate", "--model", model, "--segments", score, *words]) == 0
     return json.loads(capsys.readouterr().out)

@@ -35,7 +35,7 @@ def teacher(tmp_path_factory, data):
 
 
 def gap(job, data):
-    config = evaluator_config(top_k=20, replicates=0)
+    config = evaluator_config(top_k=20, intervals=False)
     records = [f"{data}/validate*"]
     found = evaluate_files(job.export_dir, records, Console(quiet=True), config=config)
     return found.overall.candidate["gap"].value

@@ -40,7 +40,6 @@ QUICK = (
     "gate.gap_threshold=0.01",
     "gate.gap_change_threshold=null",
     "gate.min_examples=1",
-    "evaluator.bootstrap.replicates=20",
     "validation.on_drift=warn",
     "data.splits={train: ['train*'], eval: ['validate*'], test: []}",
 )

@@ -82,7 +82,7 @@ OPTIONS = {
     "train smoke --data data --outt out": "required: --out",
     "train smoke --data data --out out --processes wrker=1": "wrker=1",
     "evaluate --model models --data data --top-k 0": "must be a whole number, 1 or more",
-    "evaluate --model models --data data --replicates=-1": "must be a whole number, 0 or more",
+    "evaluate --model models --data data --no-interval": "did you mean --no-intervals?",
     "predict --model models --data data --out o --format jsnl": "invalid choice: 'jsnl'",
     "predict --model models --data data --out o": "required: --format",
     "predict --model models --data data --out o --format jsonl --batchsize 4": "--batch-size",

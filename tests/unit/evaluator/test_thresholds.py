@@ -53,7 +53,7 @@ def test_a_value_threshold_on_all_data_is_required_unless_the_gate_is_off(values
             SLICES,
             "no such slice; known: num_labels",
         ),
-        ({"confident": True}, {"bootstrap": {"replicates": 0}}, "turns intervals off"),
+        ({"confident": True}, {"intervals": {"enabled": False}}, "needs confidence intervals"),
     ],
 )
 def test_what_will_not_exist_is_found_before_the_run(values, node, words):
@@ -165,7 +165,8 @@ def test_wrong_values_name_their_place(values, words):
         ({"slices": [{"by": "feature"}]}, "the name of a feature"),
         ({"slices": [{"by": "vertical"}]}, "vocabulary.csv"),
         ({"slices": SLICES["slices"] * 2}, "distinct"),
-        ({"bootstrap": {"replicates": 5}}, "0, or 20 or more"),
+        ({"intervals": {"level": 1.0}}, "0.5 or more and below 1"),
+        ({"bootstrap": {"level": 0.9}}, "bootstrap: unknown key; it is now called intervals"),
         ({"top_k": 0}, "1 or more"),
     ],
 )
@@ -177,7 +178,7 @@ def test_wrong_evaluator_values_say_what_is_allowed(values, words):
 def test_configurations_survive_json():
     whole = gate(gap_threshold=0.5, thresholds=[{"metric": "map", "minimum": 0.3}])
     assert from_dict(GateConfig, to_dict(whole)) == whole
-    node = evaluator(**SLICES, bootstrap={"seed": 4})
+    node = evaluator(**SLICES, intervals={"seed": 4})
     assert from_dict(EvaluatorConfig, to_dict(node)) == node
 
 

@@ -13,7 +13,7 @@ from yt8m.pipeline.run_record import record_named
 from yt8m.pipeline.workspace import layout_of
 from yt8m.schemas.config_layers import has_closed_brackets, overrides_of
 from yt8m.schemas.errors import ConfigError
-from yt8m.schemas.limits import Limit, NonNegativeInt, PositiveInt
+from yt8m.schemas.limits import Limit, PositiveInt
 
 DEFAULT_CONFIG = "smoke"
 
@@ -137,5 +137,4 @@ class ScoringArguments(Arguments):
     # the records: a directory, or files, e.g. 'data/validate*'; may be repeated
     data: Patterns
     top_k: Count = 20  # classes of each video that count
-    # 0: no intervals; any other number: intervals
-    replicates: Annotated[NonNegativeInt, Written("N")] = 200
+    no_intervals: bool = False  # skip the confidence intervals
