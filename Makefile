@@ -100,7 +100,7 @@ test-lane-b: install-dev  ## both lanes by turns in one root; on TFX 1.21 every 
 check: install-dev  ## format, lint, plain English, types (mypy and pyright), import rules
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/pytest -q -n 0 tests/unit/docs/test_plain_english.py
+	$(BIN)/pytest -q -n 0 tests/unit/docs/test_plain_english.py tests/unit/docs/test_meanings.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	@$(MAKE) --no-print-directory check-types
@@ -133,8 +133,9 @@ golden-lanes: install-dev  ## write what this lane and lane B leave behind anew,
 	$(LANE_B) --share $(CURDIR)/tests/golden/lanes env PYTHONPATH=$(TESTBED) \
 	  python tests/testbed/lanes/golden_lanes.py $(CURDIR)/tests/golden/lanes
 
-reference: install-dev  ## write the reference in docs/configuration.md anew, from the code
+reference: install-dev  ## write docs/configuration.md and docs/commands.md anew, from the code
 	PYTHONPATH=tests/support $(BIN)/python tests/support/config_reference.py
+	PYTHONPATH=tests/support $(BIN)/python tests/support/command_reference.py
 
 measures: install-dev  ## sizes of the code, as docs/architecture.md has them
 	$(BIN)/python .ci/measures.py

@@ -31,54 +31,65 @@ _KEY = "kubeflow"
 
 @dataclass(frozen=True, kw_only=True)
 class Volume(VolumeMount):
-    """Mounted into the components named; into all where none is named."""
+    """A volume, mounted into the named components; into all if none is named."""
 
-    components: tuple[str, ...] = ()  # empty: all
+    components: tuple[str, ...] = ()  # Names of the components; empty: all
 
 
 @dataclass(frozen=True, kw_only=True)
 class SecretVariable(ConfigNode):
     """One key of a secret as an environment variable of every component."""
 
-    secret: str  # the name of the secret
-    key: str  # which of its keys
-    variable: str  # the name of the variable
+    secret: str  # Name of the secret
+    key: str  # Key of the secret
+    variable: str  # Name of the environment variable
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigMapVariable(ConfigNode):
     """One key of a ConfigMap as an environment variable of every component."""
 
-    config_map: str  # the name of the ConfigMap
-    key: str  # which of its keys
-    variable: str  # the name of the variable
+    config_map: str  # Name of the ConfigMap
+    key: str  # Key of the ConfigMap
+    variable: str  # Name of the environment variable
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlatformConfig(ConfigNode):
-    """Where and with what the components run."""
+    """Cluster settings of the components."""
 
-    image: str = ""  # of every component; --image says it too
-    # Empty: the cluster's own.
+    image: str = ""  # Container image of every component; --image sets it too
+    # Pull policy of the image; empty: the cluster's default.
     image_pull_policy: Literal["", "Always", "IfNotPresent", "Never"] = ""
-    image_pull_secrets: tuple[str, ...] = ()  # names of secrets with a registry's credentials
-    service_account: str = ""  # that runs and schedules give the pods, unless --run-as says another
-    # A directory on a shared volume for what outlives a run: checkpoints, what was verified before.
+    image_pull_secrets: tuple[str, ...] = ()  # Names of secrets with a registry's credentials
+    # Service account of the pods of runs and schedules, unless --run-as names another.
+    service_account: str = ""
+    # Directory on a shared volume for what outlives a run: checkpoints, verification results.
     work_dir: Annotated[str, matches(r"|/.*", "a directory below the path of a volume")] = ""
-    resources: dict[str, PodResources] = field(default_factory=dict)  # by component; `default`
-    volumes: tuple[Volume, ...] = ()  # what is mounted
-    secrets: tuple[SecretVariable, ...] = ()  # keys of secrets that become variables
-    config_maps: tuple[ConfigMapVariable, ...] = ()  # keys of ConfigMaps that become variables
-    environment: dict[str, str] = field(default_factory=dict)  # variables of every component
-    node_selector: dict[str, dict[str, str]] = field(default_factory=dict)  # as `resources`
-    # Both as `resources`; a driver of 2.0.5 refuses them, and the two about pulling images.
-    node_affinity: dict[str, tuple[NodeRequirement, ...]] = field(default_factory=dict)  # all hold
-    tolerations: dict[str, tuple[Toleration, ...]] = field(default_factory=dict)  # of taints
-    # Of the pods: a queue, a team, a sidecar; as `resources`.
+    # Resources of the pods, by component; `default` applies to the others.
+    resources: dict[str, PodResources] = field(default_factory=dict)
+    volumes: tuple[Volume, ...] = ()  # Volumes to mount into the components
+    secrets: tuple[SecretVariable, ...] = ()  # Keys of secrets to set as environment variables
+    # Keys of ConfigMaps to set as environment variables.
+    config_maps: tuple[ConfigMapVariable, ...] = ()
+    # Environment variables of every component.
+    environment: dict[str, str] = field(default_factory=dict)
+    # Labels of the nodes that pods may run on, by component as in `resources`.
+    node_selector: dict[str, dict[str, str]] = field(default_factory=dict)
+    # Requirements on the nodes' labels, all of which hold, by component as in `resources`; a driver
+    # of 2.0.5 refuses them.
+    node_affinity: dict[str, tuple[NodeRequirement, ...]] = field(default_factory=dict)
+    # Taints of nodes that the pods tolerate, by component as in `resources`; a driver of 2.0.5
+    # refuses them.
+    tolerations: dict[str, tuple[Toleration, ...]] = field(default_factory=dict)
+    # Labels of the pods, e.g. a queue or a team, by component as in `resources`.
     labels: dict[str, dict[str, str]] = field(default_factory=dict)
-    annotations: dict[str, dict[str, str]] = field(default_factory=dict)  # as `labels`
-    timeout_s: dict[str, PositiveInt] = field(default_factory=dict)  # of a pod; as `resources`
-    security: SecurityContext | None = None  # of every pod; Kubeflow knows it from 2.17 on
+    # Annotations of the pods, by component as in `resources`.
+    annotations: dict[str, dict[str, str]] = field(default_factory=dict)
+    # Seconds that a pod may take, by component as in `resources`.
+    timeout_s: dict[str, PositiveInt] = field(default_factory=dict)
+    # Security context of every pod; needs Kubeflow 2.17 or later.
+    security: SecurityContext | None = None
 
 
 def load_platform(file: str) -> PlatformConfig:

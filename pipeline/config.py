@@ -59,77 +59,78 @@ BeamOption = Annotated[
 
 
 class BeamRunner(enum.Enum):
-    """The engine under StatisticsGen, Transform and whatever else is written in Beam."""
+    """Beam runner of StatisticsGen, Transform and every other Beam step."""
 
     LOCAL = "local"
     FLINK = "flink"
     SPARK = "spark"
-    PORTABLE = "portable"  # any other with a job server, by its address
+    PORTABLE = "portable"  # any other runner with a job server, by its address
     DATAFLOW = "dataflow"
 
 
 @dataclass(frozen=True, kw_only=True)
 class BeamConfig(ConfigNode):
-    """The Beam engine and its options."""
+    """The Beam runner and its options."""
 
     runner: BeamRunner = BeamRunner.LOCAL
-    # How many workers share each stage on Flink; null: as the cluster is configured, often one.
+    # Number of workers per stage on Flink; null: the cluster's default, often one.
     parallelism: PositiveInt | None = None
-    options: tuple[BeamOption, ...] = ()  # passed to Beam as they are, e.g. "--parallelism=4"
+    options: tuple[BeamOption, ...] = ()  # Options passed to Beam unchanged, e.g. "--parallelism=4"
 
 
 @dataclass(frozen=True, kw_only=True)
 class MySqlConfig(ConfigNode):
-    """A MySQL or MariaDB server. The password is read from the environment, never from here."""
+    """A MySQL or MariaDB server. The password comes from an environment variable."""
 
-    host: Annotated[str, not_empty("a host name or address")] = "127.0.0.1"  # the server's
-    port: Annotated[int, between(1, 65535)] = 3306  # the server's
-    # On that server.
+    # Host name or address of the server.
+    host: Annotated[str, not_empty("a host name or address")] = "127.0.0.1"
+    port: Annotated[int, between(1, 65535)] = 3306  # Port of the server
+    # Name of the database on the server.
     database: Annotated[str, not_empty("the name of a database")] = "yt8m_metadata"
-    user: str = "yt8m"  # who connects
-    password_env: str = "YT8M_METADATA_PASSWORD"  # the environment variable that holds the password
+    user: str = "yt8m"  # User name for the connection
+    password_env: str = "YT8M_METADATA_PASSWORD"  # Environment variable with the user's password
 
 
 @dataclass(frozen=True, kw_only=True)
 class MetadataConfig(ConfigNode):
-    """Where runs are recorded; without `mysql`, in SQLite at <root>/metadata.db."""
+    """The metadata store; without `mysql`, SQLite at <root>/metadata.db."""
 
     mysql: MySqlConfig | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpenLineageConfig(ConfigNode):
-    """Events of each run and step in OpenLineage's form. Neither place: none."""
+    """OpenLineage events of each run and step; with neither `url` nor `file`, none."""
 
-    # Address that events are posted to, e.g. http://marquez:5000/api/v1/lineage; empty: none.
+    # URL that events are posted to, e.g. http://marquez:5000/api/v1/lineage; empty: none.
     url: Annotated[
         str, matches(r"|https?://[^@\s]+", "http://... or https://..., without a login")
     ] = ""
-    file: Annotated[str, OutputPath()] = ""  # file that gets a line for each event; empty: none
-    namespace: Annotated[str, not_empty("a name")] = "yt8m"  # OpenLineage's namespace of the jobs
-    # Seconds that a run waits at its end, at most, for events that are under way.
-    timeout_s: PositiveFloat = 5.0
-    # The environment variable that holds the token for the address, where it wants one.
+    # File that each event is appended to as a line; empty: none.
+    file: Annotated[str, OutputPath()] = ""
+    namespace: Annotated[str, not_empty("a name")] = "yt8m"  # OpenLineage namespace of the jobs
+    timeout_s: PositiveFloat = 5.0  # Seconds that a run waits at its end for pending events
+    # Environment variable with the token for `url`, if it needs one.
     token_env: str = "YT8M_OPENLINEAGE_TOKEN"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RetrainConfig(ConfigNode):
-    """What `yt8m retrain` trains on, and how it tries again."""
+    """Settings of `yt8m retrain`: data, retries and alarms."""
 
-    window: PositiveInt = 1  # how many of the newest spans one model is made from
-    warm_start: bool = True  # from the newest blessed model
-    # Before it looks for new data: judge the version in service by the gate on the newest labelled
-    # records, and go back to the newest older version that passes where it does not.
+    window: PositiveInt = 1  # Number of newest spans that one model is trained on
+    warm_start: bool = True  # Start training from the newest blessed model
+    # Check the version in service with the gate on the newest labelled records first; if it fails,
+    # roll back to the newest older version that passes.
     rollback: bool = False
-    retries: NonNegativeInt = 2  # of a scheduled run that failed
-    backoff_s: NonNegativeFloat = 60.0  # before the first retry; doubled before each further one
-    backoff_max_s: float = 3600.0  # and never longer than this
-    timezone: str = "UTC"  # of --cron, e.g. Europe/Brussels
-    alarm_days: PositiveFloat | None = (
-        None  # an alarm where nothing new came for longer; null: never
-    )
-    # For Prometheus, after every run; empty: retrain.prom below the root.
+    retries: NonNegativeInt = 2  # Number of retries of a failed scheduled run
+    # Seconds before the first retry; doubled for each further one.
+    backoff_s: NonNegativeFloat = 60.0
+    backoff_max_s: float = 3600.0  # Longest wait before a retry, in seconds
+    timezone: str = "UTC"  # Time zone of --cron, e.g. Europe/Brussels
+    # Days without new data after which an alarm is raised; null: never.
+    alarm_days: PositiveFloat | None = None
+    # File of Prometheus metrics, written after every run; empty: retrain.prom below the root.
     metrics_file: Annotated[str, OutputPath()] = ""
 
     def __post_init__(self) -> None:
@@ -144,39 +145,41 @@ class RetrainConfig(ConfigNode):
 
 @dataclass(frozen=True, kw_only=True)
 class NotifyConfig(ConfigNode):
-    """Who is notified of the outcome of a run."""
+    """Notification of a run's outcome."""
 
-    # Gets the outcome as JSON on its standard input. Records and reports have its first word alone.
+    # Command that receives the outcome as JSON on its standard input. Records and reports show only
+    # its first word.
     command: Annotated[tuple[str, ...], SecretArguments()] = ()
-    timeout_s: PositiveFloat = 60.0  # after which the command is stopped
+    timeout_s: PositiveFloat = 60.0  # Seconds after which the command is stopped
 
 
 @dataclass(frozen=True, kw_only=True)
 class RetentionConfig(ConfigNode):
-    """What `yt8m gc` keeps.
+    """Runs that `yt8m gc` keeps.
 
     A run goes when it is beyond both limits; the newest one, those whose models are in the
     registry, and those whose artifacts a kept run reused always stay.
     """
 
-    keep_runs: PositiveInt = 10  # so many of the newest
-    keep_days: NonNegativeFloat = 30.0  # and each younger than this
-    # Remove after each run, as `yt8m gc` does; null: after each run of `yt8m retrain`.
+    keep_runs: PositiveInt = 10  # Number of newest runs to keep
+    keep_days: NonNegativeFloat = 30.0  # Days for which every run is kept
+    # Collect garbage after each run, as `yt8m gc` does; null: only after runs of `yt8m retrain`.
     after_each_run: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class PipelineConfig(ConfigNode):
-    """One run, completely described. `create_pipeline` needs nothing else."""
+    """The complete configuration of a run."""
 
-    name: Annotated[str, Bookkeeping()] = "yt8m"  # the pipeline's name in metadata and on Kubeflow
-    root: Annotated[str, OutputPath()] = ""  # artifacts, metadata, checkpoints, logs
+    name: Annotated[str, Bookkeeping()] = "yt8m"  # Name of the pipeline in metadata and on Kubeflow
+    # Directory or bucket of artifacts, metadata, checkpoints and logs.
+    root: Annotated[str, OutputPath()] = ""
     data: DataConfig = field(default_factory=DataConfig)
     features: FeatureConfig = field(default_factory=FeatureConfig)
     validation: Annotated[ValidationConfig, Judging()] = field(default_factory=ValidationConfig)
     transform: TransformConfig = field(default_factory=TransformConfig)
     baseline: BaselineConfig = field(default_factory=BaselineConfig)
-    # Search the trainer's configuration for better values first; null: no such step.
+    # Search for better values of the trainer's configuration first; null: no Tuner step.
     tuner: TunerConfig | None = None
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     evaluator: Annotated[EvaluatorConfig, Judging()] = field(default_factory=EvaluatorConfig)
@@ -184,7 +187,7 @@ class PipelineConfig(ConfigNode):
     infra_check: Annotated[InfraCheckConfig, Judging()] = field(default_factory=InfraCheckConfig)
     pusher: Annotated[PusherConfig, AfterGate()] = field(default_factory=PusherConfig)
     registry: Annotated[RegistryConfig, AfterGate()] = field(default_factory=RegistryConfig)
-    # Predict a split by the blessed model; null: no such step.
+    # Predict a split with the blessed model; null: no BulkInferrer step.
     bulk_inferrer: Annotated[BulkInferrerConfig | None, AfterGate()] = None
     report: Annotated[ReportConfig, AfterGate()] = field(default_factory=ReportConfig)
     beam: Annotated[BeamConfig, Placement()] = field(default_factory=BeamConfig)

@@ -1,7 +1,8 @@
 """What a configuration's values are, for people: type, default, limits and meaning of each.
 
-The meaning of a field is the comment beside its declaration, or right above it; of a node or of a
-choice it is the first paragraph of the docstring. Comments are read from the source, which a wheel
+The meaning of a field is the comment beside its declaration, or right above it; a field that is
+created in code has it in its metadata. Of a node or of a choice the meaning is the first paragraph
+of the docstring. Comments are read from the source, which a wheel
 holds too: docs/decisions/0012-meanings-are-comments.md.
 """
 
@@ -29,6 +30,7 @@ from yt8m.schemas.roles import KeyRole, role_of
 
 NODE = "mapping"  # the type of a value that is a node
 _TAG = "name"
+MEANING = "meaning"  # its key in the metadata of a field that is created in code
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,9 @@ def _fields(cls: type, path: str, role: str) -> tuple[FieldDoc, ...]:
             required=_default(field) is dataclasses.MISSING,
             default=_plain_default(field),
             limits=limits_text(hints[field.name]),
-            meaning=meanings.get(field.name) or _implied_meaning(cls, field, hints[field.name]),
+            meaning=field.metadata.get(MEANING)
+            or meanings.get(field.name)
+            or _implied_meaning(cls, field, hints[field.name]),
             choices=_choices(hints[field.name]),
             role=_role_text(hints[field.name]) or role,
         )
@@ -116,7 +120,7 @@ def _plain_default(field: dataclasses.Field[Any]) -> Any:
 
 
 def _implied_meaning(cls: type, field: dataclasses.Field[Any], hint: Any) -> str:
-    """For a field without a comment: what its type says, or the class where one was computed."""
+    """Take the meaning of a field without a comment from its type."""
     if field.name == _TAG and typing.get_origin(hint) is Literal:
         return _first_paragraph(cls)
     hint = bare(hint)
@@ -125,7 +129,7 @@ def _implied_meaning(cls: type, field: dataclasses.Field[Any], hint: Any) -> str
     named = next(filter(None, map(_named_type, typing.get_args(hint))), None)
     if named is not None and not members_by_tag(hint):
         return _first_paragraph(named)
-    return "" if _declared(cls) else f"as in {_first_paragraph(cls).rstrip('.')}"
+    return ""
 
 
 def _named_type(hint: Any) -> type | None:

@@ -37,7 +37,7 @@ PRESENT_SCORE = 0.5  # from here on a rating says yes; published scores are 0 or
 
 
 class Level(enum.Enum):
-    """The three kinds of record that Google publishes."""
+    """Kind of record, as Google publishes them."""
 
     VIDEO = "video"
     FRAME = "frame"
@@ -55,10 +55,10 @@ class Level(enum.Enum):
 
 
 class SegmentScoring(enum.Enum):
-    """What a model that scores whole videos says of five frames of one."""
+    """Method by which a model of whole videos scores a segment of five frames."""
 
-    WINDOW = "window"  # the five frames alone
-    PRODUCT = "product"  # that, times the score of the whole video
+    WINDOW = "window"  # the score of the five frames
+    PRODUCT = "product"  # the product of that and the whole video's score
     MEAN = "mean"  # the mean of both
 
 
@@ -69,14 +69,15 @@ def record_key(name: str, level: Level) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class FeatureConfig(ConfigNode):
-    """Which features are read, and how many classes there are."""
+    """Features to read, and the number of classes."""
 
-    # In the order in which they are concatenated.
+    # Names of the features, in the order in which they are concatenated.
     names: Annotated[tuple[str, ...], not_empty("at least one feature name")] = (RGB, AUDIO)
-    # How long each feature's vector is, in the order of `names`.
+    # Length of each feature's vector, in the order of `names`.
     sizes: tuple[PositiveInt, ...] = (FEATURE_SIZES[RGB], FEATURE_SIZES[AUDIO])
-    num_classes: PositiveInt = NUM_CLASSES  # labels are smaller than this
-    max_frames: PositiveInt = MAX_FRAMES  # frames of a video that are read; the rest is left out
+    num_classes: PositiveInt = NUM_CLASSES  # Number of classes; labels are smaller than this
+    # Number of frames per video that are read; later frames are ignored.
+    max_frames: PositiveInt = MAX_FRAMES
 
     def __post_init__(self) -> None:
         super().__post_init__()

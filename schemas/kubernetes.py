@@ -46,16 +46,17 @@ def _without_empty(texts: dict[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class PodResources(ConfigNode):
-    """What a pod asks for and may not exceed; an empty text leaves it to the cluster."""
+    """Resource requests and limits of a pod; empty: the cluster's default."""
 
-    cpu: Quantity = ""  # of the pod
-    memory: Quantity = ""  # of the pod
-    # What the pod is scheduled by, where it may take up to `cpu`; empty: the same.
+    cpu: Quantity = ""  # CPU limit of the pod
+    memory: Quantity = ""  # Memory limit of the pod
+    # CPU request that the pod is scheduled by, at most `cpu`; empty: the same as `cpu`.
     cpu_request: Quantity = ""
-    # As `cpu_request`; a pod that takes more than its request is evicted first.
+    # Memory request that the pod is scheduled by; empty: the same as `memory`. Pods above their
+    # request are evicted first.
     memory_request: Quantity = ""
-    gpus: NonNegativeInt = 0  # of the pod
-    gpu_resource: str = "nvidia.com/gpu"  # what the cluster calls a GPU
+    gpus: NonNegativeInt = 0  # Number of GPUs of the pod
+    gpu_resource: str = "nvidia.com/gpu"  # Kubernetes resource name of a GPU
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -81,20 +82,20 @@ class PodResources(ConfigNode):
 
 @dataclass(frozen=True, kw_only=True)
 class EmptyDir(ConfigNode):
-    """A directory of the pod's own, empty at first and gone with the pod."""
+    """A temporary directory of the pod, deleted with it."""
 
-    size: Quantity = ""  # the most that may be written to it; empty: no limit
-    # Memory: in RAM, and counted as the pod's memory, as /dev/shm.
+    size: Quantity = ""  # Size limit of the directory; empty: no limit
+    # Storage medium; Memory: RAM that counts as the pod's memory, as for /dev/shm.
     medium: Literal["", "Memory"] = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SecurityContext(ConfigNode):
-    """The user of a pod's processes; None leaves one to the image."""
+    """The user of a pod's processes; null: the image's default."""
 
-    run_as_user: NonNegativeInt | None = None  # number of the user
-    run_as_group: NonNegativeInt | None = None  # number of the group
-    run_as_non_root: bool = True  # refuse to start as root
+    run_as_user: NonNegativeInt | None = None  # Numeric user id of the pod's processes
+    run_as_group: NonNegativeInt | None = None  # Numeric group id of the pod's processes
+    run_as_non_root: bool = True  # Refuse to start as root
 
     def to_spec(self) -> dict[str, Any]:
         """As Kubernetes writes it."""
@@ -108,13 +109,13 @@ class SecurityContext(ConfigNode):
 
 @dataclass(frozen=True, kw_only=True)
 class VolumeMount(ConfigNode):
-    """A claim, a secret, a ConfigMap or an empty directory, one of them, mounted at `path`."""
+    """One claim, secret, ConfigMap or empty directory, mounted at `path`."""
 
-    path: AbsolutePath  # where, in the container
-    claim: str = ""  # the name of a persistent volume claim
-    secret: str = ""  # the name of a secret
-    config_map: str = ""  # the name of a ConfigMap
-    empty_dir: EmptyDir | None = None  # a directory of the pod's own; {} is one without limits
+    path: AbsolutePath  # Mount path in the container
+    claim: str = ""  # Name of a persistent volume claim
+    secret: str = ""  # Name of a secret
+    config_map: str = ""  # Name of a ConfigMap
+    empty_dir: EmptyDir | None = None  # Temporary directory of the pod; {}: without limits
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -125,12 +126,13 @@ class VolumeMount(ConfigNode):
 
 @dataclass(frozen=True, kw_only=True)
 class Toleration(ConfigNode):
-    """A taint of nodes that a pod puts up with."""
+    """A taint of nodes that pods tolerate."""
 
-    key: str = ""  # of the taint; empty: of every one
-    operator: Literal["Exists", "Equal"] = "Exists"  # Equal: its value counts too
-    value: str = ""  # of the taint
-    # Empty: all of them.
+    key: str = ""  # Key of the taint; empty: every taint
+    # Comparison with the taint; Equal also compares its value.
+    operator: Literal["Exists", "Equal"] = "Exists"
+    value: str = ""  # Value of the taint
+    # Effect of the taint; empty: all effects.
     effect: Literal["", "NoSchedule", "PreferNoSchedule", "NoExecute"] = ""
 
     def to_spec(self) -> dict[str, str]:
@@ -146,11 +148,13 @@ class Toleration(ConfigNode):
 
 @dataclass(frozen=True, kw_only=True)
 class NodeRequirement(ConfigNode):
-    """What the labels of a node must be, where a selector cannot say it."""
+    """A requirement on a node's labels that a selector cannot express."""
 
-    key: str  # of the label
-    operator: Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"] = "In"  # to `values`
-    values: tuple[str, ...] = ()  # of the label; none for Exists and DoesNotExist
+    key: str  # Key of the node's label
+    # Comparison of the label with `values`.
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"] = "In"
+    # Values to compare the label with; none for Exists and DoesNotExist.
+    values: tuple[str, ...] = ()
 
     def to_spec(self) -> dict[str, Any]:
         """As Kubernetes writes it."""

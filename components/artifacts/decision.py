@@ -39,10 +39,10 @@ FILE_NAME = "decision.json"
 
 
 class GateMode(enum.Enum):
-    """Whether there is a gate."""
+    """Mode of the gate."""
 
     ENFORCE = "enforce"
-    NONE = "none"  # every model that can be scored is blessed; has to be written out
+    NONE = "none"  # bless every model that can be scored; never the default
 
 
 @dataclass(frozen=True, kw_only=True)

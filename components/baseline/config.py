@@ -12,13 +12,13 @@ from yt8m.schemas.limits import PositiveInt
 class BaselineChoice(enum.Enum):
     """The versions that have a name."""
 
-    NEWEST = "newest"  # the newest one that is blessed and sound
+    NEWEST = "newest"  # the newest blessed version that is not damaged
     NONE = "none"
 
 
 @dataclass(frozen=True, kw_only=True)
 class BaselineConfig(ConfigNode):
-    """Which pushed model is compared with and started from."""
+    """Pushed model that new models are compared with and may start from."""
 
-    # A name, or the number of a version.
+    # Version of the baseline: a name, or a number.
     version: BaselineChoice | PositiveInt = BaselineChoice.NEWEST

@@ -16,19 +16,19 @@ from yt8m.schemas.roles import Content, SourcePath
 class BulkInferrerConfig(ConfigNode):
     """Predictions of the blessed model, as an artifact of the run."""
 
-    # Of the examples, labelled or not; `data.splits` names its files.
+    # Split of the data to predict, labelled or not; `data.splits` names its files.
     split: Annotated[str, not_empty("a split of the data, e.g. test")] = "test"
-    format: Format = Format.TFRECORD  # as `yt8m predict` writes them
-    top_k: PositiveInt = TOP_K  # classes of each row; format segment: all
-    # Score of a segment by a model of level frame; null: rows are videos, or with format segment
-    # windows alone.
+    format: Format = Format.TFRECORD  # Format of the predictions, as in `yt8m predict`
+    top_k: PositiveInt = TOP_K  # Number of predicted classes per row; format `segment` predicts all
+    # Method by which a frame-level model scores segments; null: rows are whole videos, or plain
+    # windows with format `segment`.
     segments: SegmentScoring | None = None
     # Model that scores the whole videos for `segments`; empty: the same model.
     context: Annotated[str, SourcePath(Content.MODEL)] = ""
-    # Classes that may be predicted: published, all, or a CSV file; empty: with format segment the
-    # 1,000 published ones, where the model scores the 3,862 classes.
+    # Classes that may be predicted: `published`, `all`, or a CSV file; empty: with format `segment`
+    # the 1,000 published ones if the model scores the 3,862 classes.
     segment_classes: str = ""
-    max_segments: PositiveInt = MAX_SEGMENTS  # segments of each class in a file of segments
+    max_segments: PositiveInt = MAX_SEGMENTS  # Number of segments per class in a file of segments
 
     def __post_init__(self) -> None:
         super().__post_init__()

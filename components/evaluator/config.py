@@ -27,11 +27,11 @@ from yt8m.schemas.roles import Content, OwnCode, SourcePath
 
 
 class SliceBy(enum.Enum):
-    """What the evaluation data may be sliced by."""
+    """Property of the evaluation data to slice by."""
 
     NUM_LABELS = "num_labels"
     NUM_FRAMES = "num_frames"
-    VERTICAL = "vertical"  # a video counts in each vertical that one of its labels belongs to
+    VERTICAL = "vertical"  # a video counts in the vertical of each of its labels
     FEATURE = "feature"  # a feature of the record (video level) or of its context
 
 
@@ -40,8 +40,8 @@ class SliceConfig(ConfigNode):
     """One way to slice the data. Counts need `edges`: [2, 5] gives <2, 2-4 and 5+."""
 
     by: SliceBy
-    edges: tuple[PositiveInt, ...] = ()  # where a slice of counts begins, ascending
-    feature: str = ""  # its name, with `by: feature`
+    edges: tuple[PositiveInt, ...] = ()  # Lower bounds of the slices of counts, ascending
+    feature: str = ""  # Name of the feature, with `by: feature`
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -79,9 +79,9 @@ class IntervalsConfig(ConfigNode):
 
 
 class EvaluatedSpans(enum.Enum):
-    """Which spans of a window a model is evaluated on."""
+    """Spans of a window that the model is evaluated on."""
 
-    NEWEST = "newest"  # the data most like those that it will meet
+    NEWEST = "newest"  # the data most like what the model will meet in production
     ALL = "all"
 
 
@@ -97,26 +97,28 @@ def _metric_code(eval_config: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluatorConfig(ConfigNode):
-    """What is scored, by which slices, and how sure the metrics are."""
+    """The evaluation: data, slices, metrics and their confidence intervals."""
 
     RENAMED: ClassVar[Mapping[str, str]] = {"bootstrap": "intervals"}
 
-    split: Annotated[str, not_empty("the name of a split")] = "eval"  # what is scored
+    # Split that the model is evaluated on.
+    split: Annotated[str, not_empty("the name of a split")] = "eval"
     spans: EvaluatedSpans = EvaluatedSpans.NEWEST
-    batch_size: PositiveInt | None = None  # None: 1024 videos, or 64 where records hold frames
-    # Score of a rated segment by a model of level frame; null: whole videos are scored.
+    # Rows per batch; null: 1024 videos, or 64 for records with frames.
+    batch_size: PositiveInt | None = None
+    # Method by which a frame-level model scores rated segments; null: score whole videos.
     segments: SegmentScoring | None = None
     # Model that scores the whole videos for `segments`; empty: the same model.
     context: Annotated[str, SourcePath(Content.MODEL)] = ""
-    top_k: PositiveInt = 20  # predictions of a video that GAP counts
-    slices: tuple[SliceConfig, ...] = ()  # metrics are computed for each of these too
-    # A vocabulary.csv: names the classes; slices by vertical need it.
+    top_k: PositiveInt = 20  # Number of predictions per video that GAP counts
+    slices: tuple[SliceConfig, ...] = ()  # Slices for which metrics are also computed
+    # Path of a vocabulary.csv with the names of the classes; required for slices by vertical.
     vocabulary: Annotated[str, SourcePath(Content.FILE)] = ""
     intervals: IntervalsConfig = field(default_factory=IntervalsConfig)
-    # Your own metrics beside ours, each a dotted path.
+    # Custom metrics to compute, each a dotted path.
     metrics: Annotated[tuple[str, ...], OwnCode(tuple)] = ()
-    # A tfma.EvalConfig as protobuf text: its metrics are computed beside ours, by TFMA itself,
-    # and its thresholds count. Slower: TFMA looks at every example on its own.
+    # A tfma.EvalConfig as protobuf text, whose metrics TFMA computes and whose thresholds the gate
+    # applies. TFMA looks at every example separately, which is slower.
     eval_config: Annotated[str, OwnCode(_metric_code)] = ""
 
     def __post_init__(self) -> None:
@@ -132,18 +134,20 @@ class EvaluatorConfig(ConfigNode):
 
 @dataclass(frozen=True, kw_only=True)
 class Threshold(ConfigNode):
-    """What one metric must reach, on all data or on a slice such as `num_labels=5+`."""
+    """Limit of one metric, on all data or on a slice such as `num_labels=5+`."""
 
-    # Name of a metric: of ours, of `evaluator.metrics` or of `evaluator.eval_config`.
+    # Name of the metric: built-in, or from `evaluator.metrics` or `evaluator.eval_config`.
     metric: str
-    # Empty: all data.
+    # Slice that the limit applies to; empty: all data.
     slice: Annotated[str, matches(r"|[^=]+=.+", "written name=value, e.g. num_labels=5+")] = ""
-    minimum: float | None = None  # the metric's value, at least
-    maximum: float | None = None  # the same, at most
-    min_change: float | None = None  # candidate - baseline, at least
-    max_change: float | None = None  # the same, at most; for loss
-    min_relative_change: float | None = None  # (candidate - baseline) / baseline, at least
-    confident: bool = False  # not the point but the interval's lower bound must
+    minimum: float | None = None  # Lower limit of the metric's value
+    maximum: float | None = None  # Upper limit of the metric's value
+    min_change: float | None = None  # Lower limit of the candidate's value minus the baseline's
+    # Upper limit of the candidate's value minus the baseline's, e.g. for loss.
+    max_change: float | None = None
+    min_relative_change: float | None = None  # Lower limit of (candidate - baseline) / baseline
+    # Require that the lower bound of the confidence interval clears the limit.
+    confident: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -162,19 +166,24 @@ class Threshold(ConfigNode):
 
 @dataclass(frozen=True, kw_only=True)
 class GateConfig(ConfigNode):
-    """What a model must reach to be blessed."""
+    """The gate: limits that a model must meet to be blessed."""
 
     mode: GateMode = GateMode.ENFORCE
-    gap_threshold: Fraction | None = None  # GAP at least
-    # GAP - the baseline's at least; 0: not worse. null allows any loss.
+    gap_threshold: Fraction | None = None  # Lowest GAP allowed
+    # Lowest change of GAP against the baseline allowed; 0: at least as good; null: any.
     gap_change_threshold: Annotated[float, between(-1, 1)] | None = -0.01
-    gap_relative_change_threshold: float | None = None  # the same as a share of the baseline's
-    confident: bool = False  # the lower bounds of the intervals must clear these three
-    min_examples: PositiveInt = 1_000  # fewer evaluated rows bless nothing
-    thresholds: tuple[Threshold, ...] = ()  # on other metrics, and on slices
-    # Of the infra check: p99 of requests of one record, and the serving process at its peak.
+    # Lowest change of GAP allowed, as a share of the baseline's GAP.
+    gap_relative_change_threshold: float | None = None
+    # Require that the lower bounds of the confidence intervals clear the three limits on GAP.
+    confident: bool = False
+    # Number of evaluated rows below which the gate rejects the model.
+    min_examples: PositiveInt = 1_000
+    thresholds: tuple[Threshold, ...] = ()  # Limits on other metrics and on slices
+    # Upper limit of the 99th percentile latency of one-record requests, measured by the infra
+    # check.
     max_latency_ms: PositiveFloat | None = None
-    max_memory_mb: PositiveFloat | None = None  # of the serving process at its peak
+    # Upper limit of the serving process's peak memory, measured by the infra check.
+    max_memory_mb: PositiveFloat | None = None
 
     @property
     def all_thresholds(self) -> tuple[Threshold, ...]:

@@ -35,7 +35,7 @@ Buckets = Annotated[
 
 
 class Ingest(enum.Enum):
-    """How records reach the Examples artifact."""
+    """Method by which records enter the Examples artifact."""
 
     LINK = "link"
     REFERENCE = "reference"
@@ -44,23 +44,24 @@ class Ingest(enum.Enum):
 
 
 class Verify(enum.Enum):
-    """How much of each shard is read before it is believed."""
+    """Amount of each shard that is verified."""
 
-    FULL = "full"  # every checksum, every record parsed
-    CHECKSUM = "checksum"  # every checksum
-    SAMPLE = "sample"  # the first records of each shard in full, of the rest the lengths
-    OFF = "off"  # the lengths only, to know the number of records
+    FULL = "full"  # verify every checksum and parse every record
+    CHECKSUM = "checksum"  # verify every checksum
+    # verify and parse the first records of each shard; of the rest read the lengths only.
+    SAMPLE = "sample"
+    OFF = "off"  # read the lengths only, to count the records
 
 
 class BadInput(enum.Enum):
-    """What happens when verification finds something."""
+    """Response to bad records."""
 
     FAIL = "fail"
     QUARANTINE = "quarantine"
 
 
 class Compression(enum.Enum):
-    """How rewritten shards are stored."""
+    """Compression of rewritten shards."""
 
     NONE = "none"
     GZIP = "gzip"
@@ -68,24 +69,24 @@ class Compression(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class DivideConfig(ConfigNode):
-    """One set of files divided by a stable hash: of the shard, or when rewritten of the id."""
+    """Division of one set of files into splits by a stable hash of the shard or record id."""
 
-    patterns: tuple[str, ...] = ()  # empty: `splits` decides
-    # How many of the hash's buckets each split is given.
+    patterns: tuple[str, ...] = ()  # Patterns of the files to divide; empty: use `splits`
+    # Number of hash buckets per split.
     buckets: Buckets = field(default_factory=lambda: {"train": 9, "eval": 1})
 
 
 @dataclass(frozen=True, kw_only=True)
 class RewriteConfig(ConfigNode):
-    """What `ingest: rewrite` writes."""
+    """Shards that `ingest: rewrite` writes."""
 
-    shard_mb: PositiveInt = 64  # aimed at, per shard
+    shard_mb: PositiveInt = 64  # Target size of a shard, in megabytes
     compression: Compression = Compression.NONE
-    shuffle_seed: int = 0  # of the order in which records are written
-    # Dotted path of a function from a serialized record to bool; false leaves the record out.
+    shuffle_seed: int = 0  # Seed for the order in which records are written
+    # Dotted path of a function from a serialized record to bool; false drops the record.
     keep: Annotated[OptionalDottedPath, OwnCode(called_with=("record",))] = ""
-    # Dotted path of a function that reads records of a format of your own: from the bytes of a
-    # TFRecord to a serialized record of YouTube-8M. All else sees what it gives.
+    # Dotted path of a function that reads a custom record format: it takes the bytes of a TFRecord
+    # and returns a serialized YouTube-8M record.
     parse: Annotated[OptionalDottedPath, OwnCode(called_with=("record",))] = ""
 
 
@@ -106,13 +107,13 @@ class SplitRoles(ConfigNode):
 
 @dataclass(frozen=True, kw_only=True)
 class DataConfig(ConfigNode):
-    """Where the records come from, how they are split, taken in and verified."""
+    """The data: source, splits, ingestion and verification."""
 
     level: Level = Level.VIDEO
-    # The directory or bucket of the records; `yt8m run --data` sets it.
+    # Directory or bucket of the records; `yt8m run --data` sets it.
     root: Annotated[str, SourcePath(Content.RECORDS)] = ""
-    # Patterns below `root`, with {SPAN} {VERSION} {YYYY} {MM} {DD} as TFX reads them. A split
-    # with an empty list is left out.
+    # File patterns below `root` by split, with {SPAN} {VERSION} {YYYY} {MM} {DD} as in TFX. A split
+    # with an empty list is omitted.
     splits: dict[str, tuple[str, ...]] = field(
         default_factory=lambda: {
             "train": ("train*",),
@@ -121,18 +122,19 @@ class DataConfig(ConfigNode):
         }
     )
     divide: DivideConfig = field(default_factory=DivideConfig)
-    span: Span = "latest"  # which spans are read, where `splits` names {SPAN}, or a date
-    # Splits that may be absent and may have no labels; statistics and evaluation leave them out.
+    span: Span = "latest"  # Spans to read, where `splits` contains {SPAN} or a date
+    # Splits that may be missing and may have no labels; statistics and evaluation ignore them.
     unlabelled: tuple[str, ...] = ("test",)
     ingest: Ingest = Ingest.LINK
     rewrite: RewriteConfig = field(default_factory=RewriteConfig)
     verify: Verify = Verify.FULL
     bad_input: BadInput = BadInput.FAIL
-    max_quarantined: Fraction = 0.01  # of all records; more than this fails even under quarantine
-    # Per split: what statistics and Transform read; smaller splits whole. 0 takes all records,
-    # null 64 at video level and 256 where there are frames.
+    # Largest share of bad records that quarantine accepts; above it the run fails.
+    max_quarantined: Fraction = 0.01
+    # Megabytes per split that statistics and Transform read; 0: everything; null: 64 at video
+    # level, 256 for frames.
     sample_mb: NonNegativeInt | None = None
-    # Shards verified at a time; 0 takes the number of processors.
+    # Number of shards verified in parallel; 0: one per CPU.
     workers: Annotated[NonNegativeInt, Placement()] = 0
 
     @property

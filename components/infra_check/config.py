@@ -10,16 +10,20 @@ from yt8m.schemas.limits import NonNegativeInt, PositiveFloat, PositiveInt
 
 @dataclass(frozen=True, kw_only=True)
 class InfraCheckConfig(ConfigNode):
-    """A fresh process with TensorFlow alone loads the model and answers, before Pusher."""
+    """The infra check: a fresh process loads and queries the model before the Pusher."""
 
-    enabled: bool = True  # without it nothing of this is known before the model is in service
-    records: NonNegativeInt = 8  # of the evaluated split, beside the model's warm-up requests
-    batch_sizes: tuple[PositiveInt, ...] = (1, 8, 64)  # whose latency is measured, ascending
-    requests: PositiveInt = 100  # of each batch size
-    seconds: PositiveFloat = 2.0  # after which a batch size has had enough of them, five or more
-    # Use of GPUs, which a training beside it may need; false: the check runs on the CPU.
+    enabled: bool = True  # Check that the model can be loaded and queried before it is pushed
+    # Number of records of the evaluated split sent in addition to the warm-up requests.
+    records: NonNegativeInt = 8
+    # Batch sizes whose latency is measured, ascending.
+    batch_sizes: tuple[PositiveInt, ...] = (1, 8, 64)
+    requests: PositiveInt = 100  # Number of requests per batch size
+    # Seconds after which a batch size is done, once it had five requests.
+    seconds: PositiveFloat = 2.0
+    # Run the check on GPUs, which a concurrent training may need; false: on the CPU.
     uses_gpu: bool = False
-    timeout_s: PositiveFloat = 600.0  # for all of it; a model that takes longer is held back
+    # Seconds that the whole check may take; a slower model is not blessed.
+    timeout_s: PositiveFloat = 600.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -30,7 +34,8 @@ class InfraCheckConfig(ConfigNode):
 
 @dataclass(frozen=True, kw_only=True)
 class ServingLimits(ConfigNode):
-    """What a model must keep to be pushed; the gate's."""
+    """The gate's limits for serving a model."""
 
-    max_latency_ms: PositiveFloat | None = None  # p99 of requests of one record
-    max_memory_mb: PositiveFloat | None = None  # of the process at its peak
+    # Upper limit of the 99th percentile latency of one-record requests.
+    max_latency_ms: PositiveFloat | None = None
+    max_memory_mb: PositiveFloat | None = None  # Upper limit of the serving process's peak memory

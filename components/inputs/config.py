@@ -17,16 +17,17 @@ from yt8m.schemas.roles import Placement
 
 @dataclass(frozen=True, kw_only=True)
 class InputConfig(ConfigNode):
-    """How training reads. Neither value changes what a step is given but by the shuffle."""
+    """Reading of training data. Only the shuffle changes what a step sees."""
 
-    # Megabytes of shards among which records are shuffled; null: over the whole epoch where records
-    # can be read one by one (frame level, unpacked, on this machine or by an index), else 64.
+    # Megabytes of shards that records are shuffled within; null: the whole epoch if records can be
+    # read individually (frame level, uncompressed, local or indexed), else 64.
     shuffle_mb: PositiveInt | None = None
-    # Sequence levels: of so many batches, rows of like length go together, longer ones fewer to a
-    # batch. 1 leaves the batches as they come.
+    # Number of batches whose rows are regrouped by length at frame level; batches of longer rows
+    # are smaller. 1 disables bucketing.
     bucket_batches: PositiveInt = 1
-    bucket_multiple: PositiveInt = 8  # that their sizes are multiples of; the workers divide it
-    prefetch: Annotated[PositiveInt, Placement()] = 4  # batches that are made ahead
+    # Factor that every bucket's batch size is a multiple of; the number of workers must divide it.
+    bucket_multiple: PositiveInt = 8
+    prefetch: Annotated[PositiveInt, Placement()] = 4  # Number of batches prepared in advance
 
 
 _SHUFFLE_MB = 64  # where a block of shards is held in memory
@@ -34,7 +35,7 @@ _READING = ("checksum", "full")  # policies of verification that read every reco
 
 
 class FrameChoice(enum.Enum):
-    """Which frames of a video are taken."""
+    """Selection of a video's frames."""
 
     RANDOM_FRAMES = "random_frames"  # with replacement, so that every video gives the same number
     RANDOM_SEQUENCE = "random_sequence"

@@ -20,21 +20,21 @@ from yt8m.schemas.limits import (
 
 
 class Pooling(enum.Enum):
-    """How frames become one vector."""
+    """Pooling of frames into one vector."""
 
     MAX = "max"
     AVERAGE = "average"
 
 
 class Sampling(enum.Enum):
-    """Which frames of a video a model sees while it trains."""
+    """Frames of a video that the model sees during training."""
 
     RANDOM_FRAMES = "random_frames"
     RANDOM_SEQUENCE = "random_sequence"
 
 
 class Activation(enum.Enum):
-    """What follows a layer's sums."""
+    """Activation function of a layer."""
 
     RELU6 = "relu6"
     SIGMOID = "sigmoid"
@@ -50,27 +50,27 @@ class Cell(enum.Enum):
 
 
 class Sharing(enum.Enum):
-    """What several heads have in common."""
+    """Layers that several heads share."""
 
-    ALL = "all"  # one output over the classes, from which every head takes its own
-    TRUNK = "trunk"  # one trunk, an output for each head
-    NOTHING = "nothing"  # a network for each head
+    ALL = "all"  # one output over the classes; every head takes its classes from it
+    TRUNK = "trunk"  # one trunk, and an output per head
+    NOTHING = "nothing"  # a network per head
 
 
 class SequencePooling(enum.Enum):
-    """How frames that have seen one another become one vector."""
+    """Pooling of the transformer's frames into one vector."""
 
-    MEAN = "mean"  # of those that are there
-    CLS = "cls"  # what a learned token beside them has seen
+    MEAN = "mean"  # the mean over the real frames
+    CLS = "cls"  # the output at a learned token
 
 
 class LossName(enum.Enum):
-    """What is minimised; the definitions are in `losses.py`."""
+    """Loss to minimise; `losses.py` defines them."""
 
     CROSS_ENTROPY = "cross_entropy"
     HINGE = "hinge"
     SOFTMAX = "softmax"
-    OWN = "own"  # the model's own
+    OWN = "own"  # the custom network's loss
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,26 +78,28 @@ class LossConfig(ConfigNode):
     """The loss of one head."""
 
     name: LossName = LossName.CROSS_ENTROPY
-    label_smoothing: FractionBelowOne = 0.0  # a target y becomes y (1 - s) + s / 2
-    margin: PositiveFloat = 1.0  # hinge only
+    # Smoothing s of the labels: a target y becomes y (1 - s) + s / 2.
+    label_smoothing: FractionBelowOne = 0.0
+    margin: PositiveFloat = 1.0  # Margin of the hinge loss; other losses ignore it
 
 
 @dataclass(frozen=True, kw_only=True)
 class LogisticConfig(ConfigNode):
-    """A sigmoid for each class; with it a model ends, or it is the model."""
+    """One sigmoid per class: a model, or the classifier of another model."""
 
     name: Literal["logistic"] = "logistic"
-    l2: NonNegativeFloat = 1e-8  # strength of the L2 regularisation of the weights
+    l2: NonNegativeFloat = 1e-8  # Strength of the L2 regularisation of the weights
 
 
 @dataclass(frozen=True, kw_only=True)
 class MoeConfig(ConfigNode):
-    """For each class a mixture of sigmoids, with a gate that may choose none of them."""
+    """A mixture of sigmoids per class, with a gate that may choose none of them."""
 
     name: Literal["moe"] = "moe"
-    num_mixtures: PositiveInt = 2  # sigmoids for each class, beside the gate that chooses none
-    l2: NonNegativeFloat = 1e-8  # strength of the L2 regularisation of the weights
-    context_gating: bool = False  # of the class probabilities, as in Miech et al. 2017
+    # Number of sigmoids per class; the gate may also choose none of them.
+    num_mixtures: PositiveInt = 2
+    l2: NonNegativeFloat = 1e-8  # Strength of the L2 regularisation of the weights
+    context_gating: bool = False  # Gate the class probabilities by themselves (Miech et al. 2017)
 
 
 ClassifierConfig = LogisticConfig | MoeConfig
@@ -108,15 +110,16 @@ class MlpConfig(ConfigNode):
     """Residual blocks on the video's vector."""
 
     name: Literal["mlp"] = "mlp"
-    members: PositiveInt = 1  # networks side by side, each with its loss, averaged: an ensemble
-    width: PositiveInt = 2048  # units of each block
-    blocks: NonNegativeInt = 1  # residual blocks; 0 leaves the classifier alone
-    dropout: FractionBelowOne = 0.3  # share of the units that are dropped while training
-    input_dropout: FractionBelowOne = 0.0  # the same of the features
-    batch_norm: bool = False  # normalise each layer by the batch
-    modality_norm: bool = False  # L2-normalise rgb and audio each by itself, not only together
-    context_gating: bool = False  # gate the vector by itself (Miech et al. 2017)
-    # What makes probabilities of the vector.
+    # Number of networks trained in parallel, each with its own loss, and averaged as an ensemble.
+    members: PositiveInt = 1
+    width: PositiveInt = 2048  # Units of each block
+    blocks: NonNegativeInt = 1  # Number of residual blocks; 0: the classifier alone
+    dropout: FractionBelowOne = 0.3  # Share of the units dropped during training
+    input_dropout: FractionBelowOne = 0.0  # Share of the input features dropped during training
+    batch_norm: bool = False  # Normalise each layer by the batch
+    modality_norm: bool = False  # L2-normalise rgb and audio separately as well as together
+    context_gating: bool = False  # Gate the vector by itself (Miech et al. 2017)
+    # Classifier that turns the vector into class probabilities.
     classifier: ClassifierConfig = field(default_factory=LogisticConfig)
 
 
@@ -126,26 +129,26 @@ TrunkClassifierConfig = LogisticConfig | MoeConfig | MlpConfig
 
 @dataclass(frozen=True, kw_only=True)
 class FrameLogisticConfig(ConfigNode):
-    """The mean over the frames, then a sigmoid for each class."""
+    """The mean over the frames, then one sigmoid per class."""
 
     name: Literal["frame_logistic"] = "frame_logistic"
-    l2: NonNegativeFloat = 1e-8  # strength of the L2 regularisation of the weights
+    l2: NonNegativeFloat = 1e-8  # Strength of the L2 regularisation of the weights
 
 
 @dataclass(frozen=True, kw_only=True)
 class DbofConfig(ConfigNode):
-    """Deep bag of frames: each frame to many clusters, pooled over some frames."""
+    """Deep bag of frames: codes each frame over clusters, then pools some frames."""
 
     name: Literal["dbof"] = "dbof"
-    clusters: PositiveInt = 8192  # that each frame is coded over
-    hidden: PositiveInt = 1024  # units of the layer after the pooling
-    frames: PositiveInt = 30  # frames of each video that are pooled
+    clusters: PositiveInt = 8192  # Number of clusters that each frame is coded over
+    hidden: PositiveInt = 1024  # Units of the layer after the pooling
+    frames: PositiveInt = 30  # Number of frames per video that are pooled
     sampling: Sampling = Sampling.RANDOM_FRAMES
-    batch_norm: bool = True  # normalise each layer by the batch
+    batch_norm: bool = True  # Normalise each layer by the batch
     pooling: Pooling = Pooling.MAX
-    activation: Activation = Activation.RELU6  # of clusters and of the hidden layer
-    context_gating: bool = False  # gate the vector by itself (Miech et al. 2017)
-    # What makes probabilities of the vector.
+    activation: Activation = Activation.RELU6  # Activation of the clusters and of the hidden layer
+    context_gating: bool = False  # Gate the vector by itself (Miech et al. 2017)
+    # Classifier that turns the vector into class probabilities.
     classifier: TrunkClassifierConfig = field(default_factory=MoeConfig)
 
 
@@ -155,25 +158,25 @@ class RnnConfig(ConfigNode):
 
     name: Literal["rnn"] = "rnn"
     cell: Cell = Cell.LSTM
-    cells: PositiveInt = 1024  # units of each layer
-    layers: PositiveInt = 2  # recurrent layers, one on the other
-    # Each layer reads the frames from both ends, with weights for each; a vector twice as long.
+    cells: PositiveInt = 1024  # Units of each recurrent layer
+    layers: PositiveInt = 2  # Number of stacked recurrent layers
+    # Read the frames in both directions, with separate weights; doubles the vector's length.
     bidirectional: bool = False
-    # What makes probabilities of the vector.
+    # Classifier that turns the vector into class probabilities.
     classifier: TrunkClassifierConfig = field(default_factory=MoeConfig)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NetVladConfig(ConfigNode):
-    """Differences of the frames to learned centres, softly assigned (Miech et al. 2017)."""
+    """Softly assigned differences of frames to learned centres (Miech et al. 2017)."""
 
     name: Literal["netvlad"] = "netvlad"
-    clusters: PositiveInt = 64  # learned centres that frames are compared with
-    hidden: PositiveInt = 1024  # units of the layer after the pooling
-    batch_norm: bool = True  # normalise each layer by the batch
-    context_gating: bool = False  # true makes it the gated NetVLAD
-    dropout: FractionBelowOne = 0.0  # share of the units that are dropped while training
-    # What makes probabilities of the vector.
+    clusters: PositiveInt = 64  # Number of learned centres that frames are compared with
+    hidden: PositiveInt = 1024  # Units of the layer after the pooling
+    batch_norm: bool = True  # Normalise each layer by the batch
+    context_gating: bool = False  # Gate the vector by itself (Miech et al. 2017)
+    dropout: FractionBelowOne = 0.0  # Share of the units dropped during training
+    # Classifier that turns the vector into class probabilities.
     classifier: TrunkClassifierConfig = field(default_factory=MoeConfig)
 
 
@@ -182,32 +185,34 @@ class NextVladConfig(ConfigNode):
     """NetVLAD on groups of an expanded frame vector, with attention (Lin et al. 2018)."""
 
     name: Literal["nextvlad"] = "nextvlad"
-    clusters: PositiveInt = 128  # learned centres that frames are compared with
-    hidden: PositiveInt = 2048  # units of the layer after the pooling
-    expansion: PositiveInt = 2  # a frame vector is widened so many times
-    groups: PositiveInt = 8  # parts of the widened vector, each with an attention of its own
-    # Pool rgb and audio each by itself, as published; audio with half the clusters and groups.
+    clusters: PositiveInt = 128  # Number of learned centres that frames are compared with
+    hidden: PositiveInt = 2048  # Units of the layer after the pooling
+    expansion: PositiveInt = 2  # Factor by which a frame vector is widened
+    groups: PositiveInt = 8  # Number of groups of the widened vector, each with its own attention
+    # Pool rgb and audio separately, as published; audio has half the clusters and groups.
     apart: bool = False
-    batch_norm: bool = True  # normalise each layer by the batch
-    context_gating: bool = True  # gate the vector by itself (Miech et al. 2017)
-    gating_reduction: PositiveInt = 8  # the gate works on a vector so many times smaller
-    dropout: FractionBelowOne = 0.0  # share of the units that are dropped while training
-    # What makes probabilities of the vector.
+    batch_norm: bool = True  # Normalise each layer by the batch
+    context_gating: bool = True  # Gate the vector by itself (Miech et al. 2017)
+    gating_reduction: PositiveInt = 8  # Factor by which the gate's vector is smaller
+    dropout: FractionBelowOne = 0.0  # Share of the units dropped during training
+    # Classifier that turns the vector into class probabilities.
     classifier: TrunkClassifierConfig = field(default_factory=LogisticConfig)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig(ConfigNode):
-    """A transformer's encoder: frames that look at one another (Vaswani et al. 2017)."""
+    """A transformer encoder over the frames (Vaswani et al. 2017)."""
 
     name: Literal["transformer"] = "transformer"
-    layers: PositiveInt = 2  # of attention, one on the other
-    heads: PositiveInt = 4  # of the attention in each layer; they share the width
-    width: PositiveInt = 256  # of a frame's vector within; an even multiple of heads
-    feed_forward: PositiveInt = 1024  # units of the layer that each frame goes through
+    layers: PositiveInt = 2  # Number of attention layers
+    heads: PositiveInt = 4  # Number of attention heads per layer, which share the width
+    # Length of a frame's vector inside the encoder; an even multiple of `heads`.
+    width: PositiveInt = 256
+    # Units of the feed-forward layer that each frame passes through.
+    feed_forward: PositiveInt = 1024
     pooling: SequencePooling = SequencePooling.MEAN
-    dropout: FractionBelowOne = 0.1  # share of the units that are dropped while training
-    # What makes probabilities of the vector.
+    dropout: FractionBelowOne = 0.1  # Share of the units dropped during training
+    # Classifier that turns the vector into class probabilities.
     classifier: TrunkClassifierConfig = field(default_factory=MoeConfig)
 
     def __post_init__(self) -> None:
@@ -229,7 +234,7 @@ ModelConfig = VideoModelConfig | FrameModelConfig
 
 
 class KeyStorage(enum.Enum):
-    """In what an index holds the vectors of its videos."""
+    """Number format of an index's vectors."""
 
     INT8 = "int8"
     FLOAT32 = "float32"
@@ -237,68 +242,73 @@ class KeyStorage(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class RetrievalConfig(ConfigNode):
-    """An index of the training videos in the export: the nearest ones' labels are blended in."""
+    """Nearest-neighbour index of training videos in the export; blends in their labels."""
 
-    weight: Fraction = 0.2  # of what the neighbours say; the network has the rest
-    exponent: PositiveFloat = 1.0  # the network's probabilities are raised to it before
-    count: PositiveInt = 20  # neighbours that are asked
-    temperature: PositiveFloat = 0.07  # each weighs exp(cosine / temperature)
-    max_videos: PositiveInt = 200_000  # of more, evenly spaced ones are taken; see docs/models.md
-    storage: KeyStorage = KeyStorage.INT8  # of the vectors
+    weight: Fraction = 0.2  # Weight of the neighbours' labels; the network has the rest
+    # Exponent applied to the network's probabilities before the blend.
+    exponent: PositiveFloat = 1.0
+    count: PositiveInt = 20  # Number of neighbours per query
+    # Temperature of the neighbours' weights exp(cosine / temperature).
+    temperature: PositiveFloat = 0.07
+    # Number of videos in the index, at most; from more, evenly spaced ones are taken
+    # (docs/models.md).
+    max_videos: PositiveInt = 200_000
+    storage: KeyStorage = KeyStorage.INT8  # Number format of the vectors in the index
 
 
 @dataclass(frozen=True, kw_only=True)
 class EntitiesHeadConfig(ConfigNode):
-    """The classes of the vocabulary."""
+    """Head for the classes of the vocabulary."""
 
     name: Literal["entities"] = "entities"
-    weight: NonNegativeFloat = 1.0  # of the head's loss in the sum
+    weight: NonNegativeFloat = 1.0  # Weight of the head's loss in the total loss
     loss: LossConfig = field(default_factory=LossConfig)
-    # Splits whose rows it learns from, of train_split and the mixture; empty: all.
+    # Splits whose rows train the head, of `train_split` and the mixture; empty: all.
     splits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class VerticalsHeadConfig(ConfigNode):
-    """The groups of classes that the vocabulary names, 25 in the published one."""
+    """Head for the vocabulary's groups of classes, 25 in the published one."""
 
     name: Literal["verticals"] = "verticals"
-    weight: NonNegativeFloat = 0.1  # of the head's loss in the sum
+    weight: NonNegativeFloat = 0.1  # Weight of the head's loss in the total loss
     loss: LossConfig = field(default_factory=LossConfig)
-    # Splits whose rows it learns from, of train_split and the mixture; empty: all.
+    # Splits whose rows train the head, of `train_split` and the mixture; empty: all.
     splits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class SegmentsHeadConfig(ConfigNode):
-    """The classes of the vocabulary, judged on each segment's rated ones (segment level only)."""
+    """Head for the vocabulary's classes on rated segments (segment level only)."""
 
     name: Literal["segments"] = "segments"
-    weight: NonNegativeFloat = 1.0  # of the head's loss in the sum
+    weight: NonNegativeFloat = 1.0  # Weight of the head's loss in the total loss
     loss: LossConfig = field(default_factory=LossConfig)
-    # Splits whose rows it learns from, of train_split and the mixture; empty: all.
+    # Splits whose rows train the head, of `train_split` and the mixture; empty: all.
     splits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class OwnHeadConfig(ConfigNode):
-    """Classes of your own, whose numbers are in a column of the records beside the labels."""
+    """Head for custom classes, stored in a column of the records beside the labels."""
 
     name: Literal["own"] = "own"
+    # Name of the head in metrics, weights and exports.
     task: Annotated[
         str,
         matches(
             r"(?!(own|entities|verticals|segments|video_id)$)[a-z][a-z0-9_]*",
             "a name of small letters, digits and underscores that no other head has",
         ),
-    ]  # what the head is called in metrics, weights and exports
-    # A feature of each record, of integers from 0 to num_classes - 1, any number of them. A record
-    # without it has none of the classes.
+    ]
+    # Feature of each record that lists its class ids, integers from 0 to num_classes - 1. A record
+    # without the feature has no classes.
     labels: Annotated[str, not_empty("the name of a feature of the records")]
-    num_classes: PositiveInt  # how many classes the column has
-    weight: NonNegativeFloat = 1.0  # of the head's loss in the sum
+    num_classes: PositiveInt  # Number of classes of the column
+    weight: NonNegativeFloat = 1.0  # Weight of the head's loss in the total loss
     loss: LossConfig = field(default_factory=LossConfig)
-    # Splits whose rows it learns from, of train_split and the mixture; empty: all.
+    # Splits whose rows train the head, of `train_split` and the mixture; empty: all.
     splits: tuple[str, ...] = ()
 
 

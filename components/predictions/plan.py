@@ -12,10 +12,10 @@ MAX_SEGMENTS = 100_000  # of each class in a segment submission, by the rules of
 
 
 class Format(enum.Enum):
-    """The files that predictions are written to."""
+    """File format of predictions."""
 
-    VIDEO = "video"  # the competitions of 2017 and 2018: VideoId,LabelConfidencePairs
-    SEGMENT = "segment"  # the competition of 2019: Class,Segments
+    VIDEO = "video"  # the competitions' of 2017 and 2018, VideoId,LabelConfidencePairs
+    SEGMENT = "segment"  # the 2019 competition's, Class,Segments
     JSONL = "jsonl"
     TFRECORD = "tfrecord"
     PARQUET = "parquet"

@@ -14,12 +14,12 @@ _LICENCE = r"|[A-Za-z0-9][A-Za-z0-9.+-]*"
 
 @dataclass(frozen=True, kw_only=True)
 class PusherConfig(ConfigNode):
-    """Where a blessed model goes and how many versions stay."""
+    """The Pusher: registry of pushed models and number of versions to keep."""
 
-    # The registry of models; `yt8m run --push` sets it.
+    # Directory or bucket of the registry; `yt8m run --push` sets it.
     push_dir: Annotated[str, OutputPath()] = ""
-    # Beside those that the newest version still refers to. With one alone, a damaged newest version
-    # would leave nothing to fall back to.
+    # Number of versions to keep, in addition to those that the newest one refers to. At least 2, so
+    # that a damaged version has a fallback.
     keep_versions: Annotated[int, at_least(2)] = 5
-    # The model's licence, for its card: an identifier such as apache-2.0; empty: not recorded.
+    # Licence of the model for its model card, e.g. apache-2.0; empty: not recorded.
     license: Annotated[str, matches(_LICENCE, "an identifier such as apache-2.0, or empty")] = ""

@@ -16,17 +16,17 @@ PASSWORD_ENV = "YT8M_SIGNING_PASSWORD"
 
 @dataclass(frozen=True, kw_only=True)
 class RegistryConfig(ConfigNode):
-    """Signatures of the registry's versions: who signs, and what must be signed."""
+    """Signatures of the registry's versions."""
 
-    # PEM file of the private EC key that signs each pushed version; empty: versions are not signed.
+    # PEM file of the private EC key that signs each pushed version; empty: no signature.
     signing_key: Annotated[str, KeyFile()] = ""
-    # PEM file of the key's certificate and its issuers', in this order; empty: the key alone signs.
+    # PEM file of the signing key's certificate and its issuers', in this order; empty: none.
     signing_certificates: Annotated[str, KeyFile()] = ""
-    # The environment variable that holds the password of an encrypted key.
+    # Environment variable with the password of an encrypted signing key.
     password_env: Annotated[str, not_empty("the name of an environment variable")] = PASSWORD_ENV
-    # PEM file that signatures are verified with: a public key, or certificates of trusted issuers.
+    # PEM file that verifies signatures: a public key, or certificates of trusted issuers.
     trusted_key: Annotated[str, KeyFile()] = ""
-    # Demand a valid signature of a baseline, a champion, a rollback's version and each push.
+    # Require a valid signature for baselines, champions, rollbacks and pushes.
     require_signature: bool = False
 
     def __post_init__(self) -> None:

@@ -11,9 +11,10 @@ from yt8m.schemas.limits import PositiveInt, between
 
 @dataclass(frozen=True, kw_only=True)
 class ReportConfig(ConfigNode):
-    """What the report shows."""
+    """Contents of the report."""
 
-    classes: Annotated[int, between(1, 200)] = 12  # as many of the best, and of the worst
-    support: PositiveInt = 10  # videos that a class must have to be among them
-    # Names or numbers of classes whose precision and recall are drawn; none: the most frequent.
+    classes: Annotated[int, between(1, 200)] = 12  # Number of best and of worst classes listed
+    support: PositiveInt = 10  # Number of videos that a listed class has at least
+    # Names or numbers of classes whose precision and recall are drawn; empty: the most frequent
+    # ones.
     curves: tuple[str, ...] = ()

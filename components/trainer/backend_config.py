@@ -13,7 +13,7 @@ from yt8m.schemas.limits import NonNegativeInt
 
 @dataclass(frozen=True, kw_only=True)
 class InProcessBackend(ConfigNode):
-    """In the calling process; TF_CONFIG says whether it is part of a cluster."""
+    """Training in the calling process; TF_CONFIG makes it part of a cluster."""
 
     name: Literal["in_process"] = "in_process"
 
@@ -23,8 +23,8 @@ class LocalProcessesBackend(ConfigNode):
     """A cluster of processes on this machine, over loopback."""
 
     name: Literal["local"] = "local"
-    processes: str = "chief=1,worker=1"  # how many of each role
-    restarts: NonNegativeInt = 3  # number of restarts without a new checkpoint in between
+    processes: str = "chief=1,worker=1"  # Number of processes per role, e.g. chief=1,worker=2
+    restarts: NonNegativeInt = 3  # Number of restarts without a new checkpoint in between
 
     def __post_init__(self) -> None:
         super().__post_init__()

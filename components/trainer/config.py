@@ -70,15 +70,15 @@ _COMPILING_S = 600.0  # and more than it takes to import, to compile, to validat
 
 
 class Clip(enum.Enum):
-    """What `clip_gradient_norm` limits, after the gradients of all replicas are summed."""
+    """Target of `clip_gradient_norm`, after the gradients of all replicas are summed."""
 
-    VARIABLE = "variable"  # the norm of each variable's gradient: the starter code's meaning
+    VARIABLE = "variable"  # the norm of each variable's gradient, as in the starter code
     GLOBAL = "global"  # the norm of all gradients together
-    VALUE = "value"  # each element: Nabu's clip_grad_value
+    VALUE = "value"  # each element, as Nabu's clip_grad_value
 
 
 class Histogram(enum.Enum):
-    """What TensorBoard shows the distribution of; rows are the training's first 64."""
+    """Distributions that TensorBoard shows; rows are the first 64 of the training."""
 
     WEIGHTS = "weights"
     UPDATES = "updates"  # of the weights, by the steps that were taken together
@@ -88,9 +88,9 @@ class Histogram(enum.Enum):
 
 
 class Precision(enum.Enum):
-    """What matrices are multiplied in; weights, loss and optimiser are always fp32."""
+    """Number format of matrix products; weights, loss and optimiser stay fp32."""
 
-    AUTO = "auto"  # bf16 where the processor multiplies it natively
+    AUTO = "auto"  # bf16 if the processor has native bf16 products
     FP32 = "fp32"
     BF16 = "bf16"
 
@@ -104,9 +104,9 @@ class Switch(enum.Enum):
 
 
 class DevicePlacement(enum.Enum):
-    """How a process without a cluster uses its devices."""
+    """Use of devices by a process outside a cluster."""
 
-    AUTO = "auto"  # mirrored where there are several GPUs
+    AUTO = "auto"  # mirrored on a machine with several GPUs
     ONE_DEVICE = "one_device"
     MIRRORED = "mirrored"
 
@@ -131,14 +131,14 @@ OwnOrSteeringMetric = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class CheckpointConfig(ConfigNode):
-    """When the state is saved; it always is at the end, at SIGTERM and with a validation."""
+    """Times at which checkpoints are saved, besides the end, SIGTERM and validations."""
 
-    every_s: Annotated[PositiveFloat, Bookkeeping()] = 900.0  # after so many seconds
-    # And after so many steps.
+    every_s: Annotated[PositiveFloat, Bookkeeping()] = 900.0  # Seconds between checkpoints
+    # Steps between checkpoints; null: by time only.
     every_steps: Annotated[PositiveInt | None, Bookkeeping(in_step=True)] = None
-    # The newest checkpoints that stay; null: all of them.
+    # Number of newest checkpoints to keep; null: all.
     keep: Annotated[PositiveInt | None, Bookkeeping()] = 3
-    # And one of each so many hours, which stays too; null: none.
+    # Hours per checkpoint that is kept in addition; null: none.
     keep_every_hours: Annotated[PositiveFloat | None, Bookkeeping()] = None
 
 
@@ -146,36 +146,40 @@ class CheckpointConfig(ConfigNode):
 class InTrainingValidationConfig(ConfigNode):
     """Validation that steers training (Nabu's valid_frequency, valid_adapt, go_back, num_tries)."""
 
-    every_steps: PositiveInt | None = None  # None: no validation while training
-    metric: OwnOrSteeringMetric = LOSS  # name of the metric that decides
-    steps: PositiveInt | None = None  # batches; None: the whole split
-    halve: bool = True  # halve the learning rate when worse
-    go_back: bool = False  # and return to the best checkpoint
-    num_tries: PositiveInt | None = None  # stop after so many worse validations
-    # Share of the best value; a smaller improvement counts as a worse validation for num_tries.
+    # Steps between validations; null: no validation during training.
+    every_steps: PositiveInt | None = None
+    metric: OwnOrSteeringMetric = LOSS  # Metric that decides
+    steps: PositiveInt | None = None  # Number of batches per validation; null: the whole split
+    halve: bool = True  # Halve the learning rate when a validation is worse
+    go_back: bool = False  # Return to the best checkpoint when a validation is worse
+    # Number of worse validations after which training stops; null: never.
+    num_tries: PositiveInt | None = None
+    # Smallest improvement that counts for `num_tries`, as a share of the best value.
     min_relative_change: NonNegativeFloat = 0.0
-    reset_tries: bool = True  # a better validation sets the count of worse ones back to 0
-    excluded_heads: tuple[str, ...] = ()  # Nabu's tasks_excluded_for_val
-    keep_best: bool = True  # the best model is what remains
+    reset_tries: bool = True  # Reset the count of worse validations to 0 after a better one
+    # Heads whose losses validation leaves out (Nabu's tasks_excluded_for_val).
+    excluded_heads: tuple[str, ...] = ()
+    keep_best: bool = True  # Keep the best model instead of the last
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoEarlyStopping(ConfigNode):
-    """Train to the end."""
+    """No early stopping."""
 
     name: Literal["none"] = "none"
 
 
 @dataclass(frozen=True, kw_only=True)
 class StopWhenNotBetter(ConfigNode):
-    """Stop when the metric has not become better for `patience_steps`."""
+    """Stop when the metric has not improved for `patience_steps`."""
 
     name: Literal["not_better"] = "not_better"
-    metric: OwnOrSteeringMetric = GAP  # name of the metric that decides
-    patience_steps: PositiveInt = 1000  # steps without a better evaluation after which it stops
-    min_change: NonNegativeFloat = 0.0  # a smaller change for the better does not count
-    min_relative_change: NonNegativeFloat = 0.0  # nor one by a smaller share of the best value
-    min_steps: NonNegativeInt = 0  # it never stops before
+    metric: OwnOrSteeringMetric = GAP  # Metric that decides
+    patience_steps: PositiveInt = 1000  # Steps without an improvement after which training stops
+    min_change: NonNegativeFloat = 0.0  # Smallest improvement that counts
+    # Smallest improvement that counts, as a share of the best value.
+    min_relative_change: NonNegativeFloat = 0.0
+    min_steps: NonNegativeInt = 0  # Steps before which training never stops
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,18 +187,19 @@ class StopWhenReached(ConfigNode):
     """Stop when the metric has reached `value`."""
 
     name: Literal["reached"] = "reached"
-    metric: OwnOrSteeringMetric = GAP  # name of the metric that decides
-    value: float = 1.0  # at least; of a loss at most
+    metric: OwnOrSteeringMetric = GAP  # Metric that decides
+    value: float = 1.0  # Value to reach: a lower limit, or for a loss an upper limit
 
 
 @dataclass(frozen=True, kw_only=True)
 class OwnStop(ConfigNode):
-    """Stop when a function of your own says so."""
+    """Stop when a custom function returns true."""
 
     name: Literal["own"] = "own"
-    # Dotted path of a function of the evaluations so far, [(step, metrics)]: whether to stop.
+    # Dotted path of a function that takes the evaluations so far, [(step, metrics)], and returns
+    # whether to stop.
     policy: Annotated[DottedPath, OwnCode(called_with=("evaluations",))]
-    metric: OwnOrSteeringMetric = GAP  # name of the metric whose best weights are exported
+    metric: OwnOrSteeringMetric = GAP  # Metric whose best weights are exported
 
 
 EarlyStopping = NoEarlyStopping | StopWhenNotBetter | StopWhenReached | OwnStop
@@ -205,37 +210,38 @@ class LatestExporterConfig(ConfigNode):
     """Exports every evaluated checkpoint and keeps the newest ones."""
 
     name: Literal["latest"] = "latest"
-    directory: DirectoryName = "latest"  # the export's name
-    keep: PositiveInt = 5  # exports that stay
+    directory: DirectoryName = "latest"  # Directory of the exports
+    keep: PositiveInt = 5  # Number of exports to keep
 
 
 @dataclass(frozen=True, kw_only=True)
 class BestExporterConfig(ConfigNode):
-    """Exports a checkpoint that is better than every one before, also before a restart."""
+    """Exports a checkpoint that is better than all before, including before a restart."""
 
     name: Literal["best"] = "best"
-    directory: DirectoryName = "best"  # the export's name
-    metric: OwnOrSteeringMetric = GAP  # name of the metric that decides
-    keep: PositiveInt = 5  # exports that stay
+    directory: DirectoryName = "best"  # Directory of the exports
+    metric: OwnOrSteeringMetric = GAP  # Metric that decides
+    keep: PositiveInt = 5  # Number of exports to keep
 
 
 @dataclass(frozen=True, kw_only=True)
 class FinalExporterConfig(ConfigNode):
-    """Exports the last checkpoint, once, when training has ended."""
+    """Exports the last checkpoint when training has ended."""
 
     name: Literal["final"] = "final"
-    directory: DirectoryName = "final"  # the export's name
+    directory: DirectoryName = "final"  # Directory of the exports
 
 
 @dataclass(frozen=True, kw_only=True)
 class OwnExporterConfig(ConfigNode):
-    """Exports the checkpoints that a function of your own chooses."""
+    """Exports the checkpoints that a custom function chooses."""
 
     name: Literal["own"] = "own"
-    directory: DirectoryName = "own"  # the export's name
-    # Dotted path of a function of (step, metrics, steps exported so far, final): whether to export.
+    directory: DirectoryName = "own"  # Directory of the exports
+    # Dotted path of a function of (step, metrics, exported steps, final) that returns whether to
+    # export.
     exporter: Annotated[DottedPath, OwnCode(called_with=("step", "metrics", "exported", "final"))]
-    keep: PositiveInt = 5  # exports that stay
+    keep: PositiveInt = 5  # Number of exports to keep
 
 
 ExporterConfig = LatestExporterConfig | BestExporterConfig | FinalExporterConfig | OwnExporterConfig
@@ -245,20 +251,21 @@ ExporterConfig = LatestExporterConfig | BestExporterConfig | FinalExporterConfig
 class EvaluationConfig(ConfigNode):
     """Continuous evaluation of checkpoints, by the evaluator role or locally (EvalSpec)."""
 
-    # False: no evaluation while the model trains.
-    enabled: Annotated[bool, Bookkeeping()] = True
-    name: Annotated[str, Bookkeeping()] = ""  # a suffix of the log directory
-    steps: PositiveInt | None = 100  # batches; None: the whole split
-    # Further splits that are scored; their curves are `<split>/<metric>`, which decide nothing.
+    enabled: Annotated[bool, Bookkeeping()] = True  # Evaluate checkpoints while the model trains
+    name: Annotated[str, Bookkeeping()] = ""  # Suffix of the evaluation's log directory
+    steps: PositiveInt | None = 100  # Number of batches per evaluation; null: the whole split
+    # Further splits to score; their curves are `<split>/<metric>` and decide nothing.
     other_splits: Annotated[tuple[str, ...], Bookkeeping()] = ()
-    start_delay_s: Annotated[NonNegativeFloat, Bookkeeping()] = 120.0  # before the first evaluation
-    throttle_s: Annotated[NonNegativeFloat, Bookkeeping()] = 600.0  # between the beginnings of two
-    # Use of GPUs, which a training beside it may need; false: the evaluator runs on the CPU.
+    # Seconds before the first evaluation.
+    start_delay_s: Annotated[NonNegativeFloat, Bookkeeping()] = 120.0
+    # Seconds between the starts of two evaluations.
+    throttle_s: Annotated[NonNegativeFloat, Bookkeeping()] = 600.0
+    # Evaluate on GPUs, which a concurrent training may need; false: on the CPU.
     uses_gpu: Annotated[bool, Placement()] = False
-    # An evaluator that sees no new checkpoint for so long gives up; None: four times
-    # checkpoint.every_s, and time enough for the others to begin.
+    # Seconds without a new checkpoint after which the evaluator exits; null: four times
+    # checkpoint.every_s, and at least the time for the others to start.
     idle_limit_s: Annotated[float | None, Bookkeeping()] = None
-    # What is exported of evaluated checkpoints.
+    # Exporters of evaluated checkpoints.
     exporters: Annotated[tuple[ExporterConfig, ...], OfExport()] = ()
 
     def __post_init__(self) -> None:
@@ -269,33 +276,35 @@ class EvaluationConfig(ConfigNode):
 
 @dataclass(frozen=True, kw_only=True)
 class LogConfig(ConfigNode):
-    """What is written while training, by the chief alone."""
+    """Logs during training, written by the chief."""
 
     # Steps between two lines of the log.
     every_steps: Annotated[PositiveInt, Bookkeeping(in_step=True)] = 10
-    # Rows of the last batch that metrics are taken from.
+    # Rows of the last batch that training metrics are computed on.
     metric_rows: Annotated[PositiveInt, Bookkeeping(in_step=True)] = 128
-    # Histograms, and the norm of each weight's gradient; None: none.
+    # Steps between histograms and gradient norms; null: none.
     histograms_every_steps: Annotated[PositiveInt | None, Bookkeeping(in_step=True)] = 500
-    # What has a histogram.
+    # Quantities that have a histogram.
     histograms: Annotated[tuple[Histogram, ...], Bookkeeping()] = (Histogram.WEIGHTS,)
-    tensorboard: Annotated[bool, Bookkeeping()] = True  # write TensorBoard's event files
+    tensorboard: Annotated[bool, Bookkeeping()] = True  # Write TensorBoard event files
 
 
 @dataclass(frozen=True, kw_only=True)
 class DistributionConfig(ConfigNode):
-    """How processes find and wait for one another."""
+    """Devices of a process, and timeouts between processes."""
 
     placement: DevicePlacement = DevicePlacement.AUTO
-    max_devices: PositiveInt | None = None  # number of devices that a process uses; null: all
-    # Allocation of GPU memory as it is needed; false: all of it at the start.
-    memory_growth: bool = True
-    log_placement: bool = False  # log of the device of each operation, as TensorFlow places it
-    peer_timeout_s: PositiveFloat = 300.0  # then an unreachable peer ends the process with an error
-    # Silence, in seconds, after which a synchronous process counts as lost and the training ends.
+    max_devices: PositiveInt | None = None  # Number of devices that a process uses; null: all
+    memory_growth: bool = True  # Allocate GPU memory as needed; false: all of it at the start
+    log_placement: bool = False  # Log the device of each operation, as TensorFlow places it
+    # Seconds after which an unreachable peer ends the process with an error.
+    peer_timeout_s: PositiveFloat = 300.0
+    # Seconds of silence after which a synchronous process counts as lost and training ends.
     heartbeat_timeout_s: PositiveFloat = 60.0
-    worker_stagger_s: NonNegativeFloat = 5.0  # asynchronous: worker i begins i + 1 times this later
-    worker_stagger_max_s: PositiveFloat = 60.0  # and never later than this
+    # Seconds by which asynchronous workers start apart: worker i starts i + 1 times this late.
+    worker_stagger_s: NonNegativeFloat = 5.0
+    # Longest start delay of an asynchronous worker, in seconds.
+    worker_stagger_max_s: PositiveFloat = 60.0
 
     def stagger_s(self, worker: int) -> float:
         """How long after the chief an asynchronous worker begins (Estimator's meaning)."""
@@ -304,113 +313,117 @@ class DistributionConfig(ConfigNode):
 
 @dataclass(frozen=True, kw_only=True)
 class WeightRule(ConfigNode):
-    """What an update may do to the weights whose names match."""
+    """A rule for updates of the weights whose names match."""
 
-    # Regular expression, which a name must match from its beginning; the first rule that does
-    # holds. A rule that is the first of none is refused, with the list of names.
+    # Regular expression that matches the beginning of a weight's name; the first matching rule
+    # applies. A rule that matches no weight is an error, which lists the names.
     weights: Annotated[str, not_empty("a regular expression for names of weights")]
-    rate: NonNegativeFloat = 1.0  # factor of what an update changes; 0: they stay as they are
-    # Norm of the weights that lead to one output, at most; null: any.
+    rate: NonNegativeFloat = 1.0  # Factor of the updates; 0: the weights are frozen
+    # Largest norm of the weights of one output; null: no limit.
     max_norm: PositiveFloat | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class WeightSource(ConfigNode):
-    """Where a warm start takes the weights whose names match from."""
+    """Source of the weights whose names match, in a warm start."""
 
-    # Regular expression, which a whole name must match; the first one that does holds.
+    # Regular expression that matches a weight's whole name; the first match applies.
     weights: Annotated[str, not_empty("a regular expression for names of weights")]
-    # Name there, with \\1 for the first group; empty: newly initialised.
+    # Name of the weight in the source, with \\1 for the first group; empty: initialise it.
     source: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MixedSplit(ConfigNode):
-    """A further split to learn from."""
+    """A further split to train on."""
 
-    split: Annotated[str, not_empty("the name of a split")]  # its name
-    share: Annotated[float, above(0), below(1)]  # of the rows of each batch
-    # At segment level: its rows are whole videos with their labels, beside the rated segments.
-    whole_videos: bool = False
+    split: Annotated[str, not_empty("the name of a split")]  # Name of the further split
+    share: Annotated[float, above(0), below(1)]  # Share of each batch's rows
+    whole_videos: bool = False  # Use whole videos with their labels as rows, at segment level
 
 
 @dataclass(frozen=True, kw_only=True)
 class TeacherConfig(ConfigNode):
-    """A model whose probabilities are learned beside the labels: distillation."""
+    """A teacher model for distillation: its probabilities are targets beside the labels."""
 
-    # A SavedModel with the signature `features`, or a push directory, whose version in service is
-    # taken when training begins.
+    # SavedModel with the signature `features`, or a push directory, whose version in service is
+    # read when training begins.
     saved_model: Annotated[
         str, not_empty("a SavedModel or a push directory"), SourcePath(Content.MODEL)
     ]
-    weight: Fraction = 0.5  # of what the teacher says; the labels have the rest
-    # Both models' log-odds are divided by it, so that the teacher's doubts count for more.
+    weight: Fraction = 0.5  # Weight of the teacher's probabilities; the labels have the rest
+    # Temperature that both models' log-odds are divided by, to soften the targets.
     temperature: PositiveFloat = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainerConfig(ConfigNode):
-    """What is trained, how, for how long, and where."""
+    """The training: model, data, optimisation, duration and placement."""
 
-    model: ModelConfig = field(default_factory=LogisticConfig)  # which network, and its sizes
-    # Dotted path of a subclass of yt8m.components.models.network.Network, for losses of one's own.
+    model: ModelConfig = field(default_factory=LogisticConfig)  # Network architecture and its sizes
+    # Dotted path of a subclass of yt8m.components.models.network.Network, e.g. for a custom loss.
     network: Annotated[OptionalDottedPath, OwnCode()] = ""
-    # Dotted paths of your own metrics, which validations and evaluations compute beside ours.
+    # Dotted paths of custom metrics, which validations and evaluations also compute.
     metrics: Annotated[tuple[DottedPath, ...], OwnCode(tuple)] = ()
-    # Dotted paths of subclasses of yt8m.components.trainer.loop.hook.Hook: what is done beside
-    # the steps.
+    # Dotted paths of subclasses of yt8m.components.trainer.loop.hook.Hook, called between steps.
     hooks: Annotated[tuple[DottedPath, ...], OwnCode(tuple, called_with=())] = ()
-    # Dotted path of a function of (batches, rows), which returns the tf.data.Dataset to learn from:
-    # the reader's `batches`, changed, or others of the same columns. `rows` says which part of the
-    # data this process reads, and from which step on.
+    # Dotted path of a function of (batches, rows) that returns the tf.data.Dataset to train on: the
+    # reader's `batches`, changed, or others of the same columns. `rows` describes the part of the
+    # data that this process reads.
     input: Annotated[OptionalDottedPath, OwnCode(called_with=("batches", "rows"))] = ""
-    heads: tuple[HeadConfig, ...] = ()  # empty: the level's own head
+    heads: tuple[HeadConfig, ...] = ()  # Heads of the model; empty: the level's default head
     sharing: Sharing = Sharing.TRUNK
-    batch_size: PositiveInt = 1024  # rows a replica takes at once
-    accumulate: PositiveInt = 1  # micro-batches of `batch_size` for one update
-    max_steps: PositiveInt | None = None  # updates after which training ends, or num_epochs before
-    num_epochs: PositiveFloat | None = 5.0  # passes over the data after which it ends
-    # Seconds of training after which it ends, those before a restart included.
+    batch_size: PositiveInt = 1024  # Rows per replica and micro-batch
+    accumulate: PositiveInt = 1  # Number of micro-batches of `batch_size` per update
+    # Updates after which training ends, unless `num_epochs` ends it first.
+    max_steps: PositiveInt | None = None
+    num_epochs: PositiveFloat | None = 5.0  # Passes over the data after which training ends
+    # Seconds of training after which it ends, including those before a restart.
     max_seconds: PositiveFloat | None = None
-    seed: int = 0  # of the weights, the order of the records and the dropout
-    optimizer: NamedOptimizer = field(default_factory=default_optimizer)  # what makes an update
-    schedule: Schedule = field(default_factory=StaircaseSchedule)  # of the learning rate
-    regularisation_penalty: NonNegativeFloat = 1.0  # factor of all L2 terms in the loss
-    clip_gradient_norm: NonNegativeFloat = 1.0  # what `clip` names is clipped to this; 0: nothing
+    seed: int = 0  # Seed for the weights, the order of the records and the dropout
+    # Optimiser and its arguments.
+    optimizer: NamedOptimizer = field(default_factory=default_optimizer)
+    schedule: Schedule = field(default_factory=StaircaseSchedule)  # Schedule of the learning rate
+    regularisation_penalty: NonNegativeFloat = 1.0  # Factor of all L2 terms in the loss
+    # Limit that gradients are clipped to, as `clip` says; 0: no clipping.
+    clip_gradient_norm: NonNegativeFloat = 1.0
     clip: Clip = Clip.VARIABLE
-    clip_micro_batches: bool = False  # clip each micro-batch's gradient too, as if it were alone
-    weight_rules: tuple[WeightRule, ...] = ()  # frozen weights, slower ones, limited ones
-    # Validated and exported is a moving average of the weights, of which each step keeps this much
-    # (0.99: an average over about 100 steps); null: the weights themselves.
+    # Clip each micro-batch's gradient too, as if it were the whole batch.
+    clip_micro_batches: bool = False
+    # Rules for freezing, slowing or limiting weights by name.
+    weight_rules: tuple[WeightRule, ...] = ()
+    # Momentum of the moving average of the weights that is validated and exported (0.99: over about
+    # 100 steps); null: use the weights themselves.
     ema_momentum: FractionBelowOne | None = None
-    normalize_gradients: bool = True  # false: the gradient of sums, not of means (Nabu)
+    # Use the mean gradient over the examples; false: the sum (Nabu).
+    normalize_gradients: bool = True
     precision: Precision = Precision.AUTO
-    xla: Switch = Switch.AUTO  # compile with XLA; auto and on: all but parameter servers
-    # Steps in one call of TensorFlow; None: chosen.
+    xla: Switch = Switch.AUTO  # Compile with XLA; `auto` and `on` exclude parameter servers
+    # Steps per TensorFlow call; null: chosen automatically.
     steps_per_loop: Annotated[PositiveInt | None, Placement(in_step=True)] = None
-    train_split: str = "train"  # what is learned from
-    # Share of that split's rows that is learned from: the first ones of each shard.
+    train_split: str = "train"  # Split to train on
+    # Share of the split's rows to train on: the first ones of each shard.
     train_fraction: PositiveFraction = 1.0
-    # Further splits, of which each batch has a share; the rest of its rows are of train_split,
-    # whose passes num_epochs counts.
+    # Further splits, each with a share of every batch; the rest of the batch comes from
+    # `train_split`, whose passes `num_epochs` counts.
     mixture: tuple[MixedSplit, ...] = ()
-    validation_split: str = "eval"  # what validations and continuous evaluation score
-    # Score of a rated segment of that split by a model of level frame; null: whole videos are
-    # scored.
+    validation_split: str = "eval"  # Split that validations and continuous evaluation score
+    # Method by which a frame-level model scores the validation split's rated segments; null: score
+    # whole videos.
     segments: SegmentScoring | None = None
-    # An export or a checkpoint whose matching weights are taken over.
+    # Export or checkpoint to take matching weights from; empty: none.
     warm_start: Annotated[str, SourcePath(Content.WEIGHTS)] = ""
-    # Which weights a warm start takes, and from where; empty: those of the same name.
+    # Weights that a warm start takes, and their sources; empty: those of the same name.
     warm_start_weights: tuple[WeightSource, ...] = ()
-    start_from_base: bool = False  # take over the baseline's weights: retraining
-    teacher: TeacherConfig | None = None  # what is learned from beside the labels; null: nothing
-    # Nearest neighbours in the exported model, beside the network; null: the network alone.
+    start_from_base: bool = False  # Start from the baseline's weights, for retraining
+    teacher: TeacherConfig | None = None  # Teacher model for distillation; null: labels only
+    # Nearest-neighbour head in the exported model; null: the network alone.
     retrieval: Annotated[RetrievalConfig | None, OfExport()] = None
-    # Wipe the checkpoints of an earlier model.
+    # Delete the checkpoints of an earlier model first.
     start_new_model: Annotated[bool, Bookkeeping()] = False
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
     validation: InTrainingValidationConfig = field(default_factory=InTrainingValidationConfig)
-    # What ends training before max_steps and num_epochs do.
+    # Rule that ends training before `max_steps` and `num_epochs`.
     early_stopping: EarlyStopping = field(default_factory=NoEarlyStopping)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
     log: LogConfig = field(default_factory=LogConfig)
@@ -418,7 +431,7 @@ class TrainerConfig(ConfigNode):
         default_factory=DistributionConfig
     )
     inputs: InputConfig = field(default_factory=InputConfig)
-    # Where training runs.
+    # Place where training runs.
     backend: Annotated[BackendConfig, Placement()] = field(default_factory=InProcessBackend)
 
     def __post_init__(self) -> None:

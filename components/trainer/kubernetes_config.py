@@ -21,24 +21,24 @@ ROLES = ("chief", "worker", "ps", "evaluator")
 
 @dataclass(frozen=True, kw_only=True)
 class RoleConfig(PodResources):
-    """How many pods of a role, and how large each is."""
+    """Number of pods of a role, and their resources."""
 
-    replicas: PositiveInt = 1  # pods; a role of none is left out
+    replicas: PositiveInt = 1  # Number of pods; omit a role to have none
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mount(VolumeMount):
-    """Mounted into every pod."""
+    """A volume mounted into every pod."""
 
-    sub_path: str = ""  # a directory within the claim, or a key of the secret or ConfigMap
-    read_only: bool = False  # pods cannot write to it
+    sub_path: str = ""  # Directory within the claim, or a key of the secret or ConfigMap
+    read_only: bool = False  # Mount the volume read-only
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobSecurity(SecurityContext):
-    """The user of a job's pods; what else a restricted namespace demands they always have."""
+    """The user of a job's pods; they always meet the `restricted` pod standard."""
 
-    # Group that volumes are made writable for when they are mounted; None: as they are.
+    # Numeric group id that mounted volumes are made writable for; null: unchanged.
     fs_group: NonNegativeInt | None = None
 
 
@@ -46,36 +46,47 @@ class JobSecurity(SecurityContext):
 class KubernetesBackend(ConfigNode):
     """The fields that both operators share. The work directory must be seen by every pod."""
 
-    image: str = ""  # empty: the image of the pipeline itself, from YT8M_IMAGE
-    namespace: KubernetesName = ""  # empty: the namespace of the pod that asks
-    work_dir: str = ""  # a directory on a shared volume or in an object store
-    # Pods by role: chief, and of worker, ps, evaluator those that are wanted.
+    image: str = ""  # Container image of the pods; empty: the pipeline's own image, from YT8M_IMAGE
+    namespace: KubernetesName = ""  # Namespace of the job; empty: the namespace of the calling pod
+    # Directory on a shared volume or in an object store for the training's files.
+    work_dir: str = ""
+    # Pods by role: chief, and optionally worker, ps and evaluator.
     roles: dict[str, RoleConfig] = field(
         default_factory=lambda: {"chief": RoleConfig(), "worker": RoleConfig()}
     )
-    mounts: tuple[Mount, ...] = ()  # volumes of every pod
-    environment: dict[str, str] = field(default_factory=dict)  # variables of every container
-    environment_secrets: tuple[str, ...] = ()  # every key of these secrets becomes a variable
-    environment_config_maps: tuple[str, ...] = ()  # the same of ConfigMaps
-    labels: dict[str, str] = field(default_factory=dict)  # of the job and its pods: a queue, a team
-    annotations: dict[str, str] = field(default_factory=dict)  # of the job and its pods
-    security: JobSecurity = field(default_factory=JobSecurity)  # of the pods
-    service_account: str = ""  # that the pods run as; empty: the namespace's own
-    node_selector: dict[str, str] = field(default_factory=dict)  # labels of the nodes they run on
-    node_affinity: tuple[NodeRequirement, ...] = ()  # what those labels must be; all hold
-    tolerations: tuple[Toleration, ...] = ()  # of taints of the nodes
-    priority_class: str = ""  # of the pods; empty: the cluster's default
-    image_pull_secrets: tuple[str, ...] = ()  # names of secrets with a registry's credentials
-    gpu_toleration: bool = True  # let pods with GPUs onto nodes that are tainted for them
-    restarts: NonNegativeInt = 3  # of the job, before it has failed; evictions do not count
-    # For one attempt of the job; then it has failed, and nothing restarts it; 0: no limit.
+    mounts: tuple[Mount, ...] = ()  # Volumes to mount into every pod
+    # Environment variables of every container.
+    environment: dict[str, str] = field(default_factory=dict)
+    # Names of secrets; each of their keys becomes an environment variable.
+    environment_secrets: tuple[str, ...] = ()
+    # Names of ConfigMaps; each of their keys becomes an environment variable.
+    environment_config_maps: tuple[str, ...] = ()
+    # Labels of the job and its pods, e.g. a queue or a team.
+    labels: dict[str, str] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)  # Annotations of the job and its pods
+    security: JobSecurity = field(default_factory=JobSecurity)  # Security context of the pods
+    service_account: str = ""  # Service account of the pods; empty: the namespace's default
+    # Labels of the nodes that pods may run on.
+    node_selector: dict[str, str] = field(default_factory=dict)
+    # Requirements on the nodes' labels, all of which hold.
+    node_affinity: tuple[NodeRequirement, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()  # Taints of nodes that the pods tolerate
+    priority_class: str = ""  # Priority class of the pods; empty: the cluster's default
+    image_pull_secrets: tuple[str, ...] = ()  # Names of secrets with a registry's credentials
+    gpu_toleration: bool = True  # Tolerate the taint of GPU nodes for pods with GPUs
+    restarts: NonNegativeInt = 3  # Number of restarts before the job fails; evictions do not count
+    # Seconds that one attempt of the job may take; then the job fails without a restart; 0: no
+    # limit.
     timeout_s: NonNegativeInt = 0
-    start_timeout_s: PositiveFloat = 900.0  # for the chief's pod to run: image, volumes, free nodes
-    poll_s: PositiveFloat = 5.0  # between two looks at the job
-    api_timeout_s: PositiveFloat = 600.0  # an API server that is away for less ends nothing
-    # A job whose Trainer sends no heartbeat for so long saves a checkpoint and ends; 0: never.
+    # Seconds for the chief's pod to start running: image, volumes, free nodes.
+    start_timeout_s: PositiveFloat = 900.0
+    poll_s: PositiveFloat = 5.0  # Seconds between two checks of the job's state
+    api_timeout_s: PositiveFloat = 600.0  # Seconds for which the API server may be unreachable
+    # Seconds without a heartbeat from the Trainer after which the job saves a checkpoint and ends;
+    # 0: never.
     abandoned_after_s: NonNegativeFloat = 900.0
-    keep_finished_s: NonNegativeInt = 86400  # then Kubernetes removes the finished job
+    # Seconds after which Kubernetes deletes the finished job.
+    keep_finished_s: NonNegativeInt = 86400
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -89,7 +100,7 @@ class KubernetesBackend(ConfigNode):
 
 @dataclass(frozen=True, kw_only=True)
 class TFJobBackend(KubernetesBackend):
-    """kubeflow.org/v1 TFJob; the training operator sets TF_CONFIG.
+    """A kubeflow.org/v1 TFJob; the training operator sets TF_CONFIG.
 
     It restarts a mistake in what was given as if it were a fault: prefer a JobSet.
     """
@@ -99,6 +110,6 @@ class TFJobBackend(KubernetesBackend):
 
 @dataclass(frozen=True, kw_only=True)
 class JobSetBackend(KubernetesBackend):
-    """jobset.x-k8s.io/v1alpha2 JobSet, which knows no TensorFlow: TF_CONFIG is set here."""
+    """A jobset.x-k8s.io/v1alpha2 JobSet; yt8m sets TF_CONFIG."""
 
     name: Literal["jobset"] = "jobset"

@@ -12,30 +12,30 @@ from yt8m.schemas.limits import Fraction, NonNegativeInt, PositiveFraction, Posi
 
 @dataclass(frozen=True, kw_only=True)
 class ConstantSchedule(ConfigNode):
-    """The same rate from the first example to the last."""
+    """A constant learning rate."""
 
     name: Literal["constant"] = "constant"
-    warmup_examples: NonNegativeInt = 0  # over which the rate grows from 0
+    warmup_examples: NonNegativeInt = 0  # Number of examples over which the rate grows from 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class StaircaseSchedule(ConfigNode):
-    """The rate times `decay` after every `decay_examples`; `is_smooth` spreads the steps."""
+    """The rate times `decay` after every `decay_examples`, in steps or smoothly."""
 
     name: Literal["staircase"] = "staircase"
-    decay: PositiveFraction = 0.95  # factor of the rate
-    decay_examples: PositiveInt = 4_000_000  # after each so many examples
-    is_smooth: bool = False  # decay a little with each example instead of in steps
-    warmup_examples: NonNegativeInt = 0  # over which the rate grows from 0
+    decay: PositiveFraction = 0.95  # Factor by which the rate decays
+    decay_examples: PositiveInt = 4_000_000  # Number of examples per decay
+    is_smooth: bool = False  # Decay a little with each example instead of in steps
+    warmup_examples: NonNegativeInt = 0  # Number of examples over which the rate grows from 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExponentialSchedule(ConfigNode):
-    """Smooth decay over the whole run, down to `final` times the rate (Nabu's)."""
+    """Exponential decay over the whole run, down to `final` times the rate (Nabu's)."""
 
     name: Literal["exponential"] = "exponential"
-    final: PositiveFraction = 0.1  # factor of the rate at the end
-    warmup_examples: NonNegativeInt = 0  # over which the rate grows from 0
+    final: PositiveFraction = 0.1  # Factor of the rate at the end
+    warmup_examples: NonNegativeInt = 0  # Number of examples over which the rate grows from 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +43,8 @@ class CosineSchedule(ConfigNode):
     """Half a cosine over the whole run, down to `final` times the rate."""
 
     name: Literal["cosine"] = "cosine"
-    final: Fraction = 0.0  # factor of the rate at the end
-    warmup_examples: NonNegativeInt = 0  # over which the rate grows from 0
+    final: Fraction = 0.0  # Factor of the rate at the end
+    warmup_examples: NonNegativeInt = 0  # Number of examples over which the rate grows from 0
 
 
 Schedule = ConstantSchedule | StaircaseSchedule | ExponentialSchedule | CosineSchedule

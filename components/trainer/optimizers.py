@@ -11,6 +11,7 @@ import typing
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
+from yt8m.schemas.config_docs import MEANING
 from yt8m.schemas.config_tree import ConfigNode, type_hints
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.limits import DottedPath, PositiveFloat
@@ -33,6 +34,24 @@ _ARGUMENTS: dict[str, dict[str, float]] = {
     # It follows the sign of the momentum: its rate is a tenth of Adam's.
     "Lion": {"learning_rate": 0.001, "beta_1": 0.9, "beta_2": 0.99},
 }
+_MEANINGS = {
+    "learning_rate": "Base learning rate, which the schedule multiplies",
+    "beta_1": "Decay rate of the first-moment estimate",
+    "beta_2": "Decay rate of the second-moment estimate",
+    "epsilon": "Small constant that keeps denominators above 0",
+    "weight_decay": "Strength of the decoupled weight decay",
+    "momentum": "Momentum of the updates",
+    "nesterov": "Use Nesterov momentum",
+    "rho": "Decay rate of the average of squared gradients",
+    "initial_accumulator_value": "Initial value of the gradient accumulators",
+    "l1_regularization_strength": "Strength of FTRL's L1 regularisation",
+    "l2_regularization_strength": "Strength of FTRL's L2 regularisation",
+}
+# Where a class's argument means something else.
+_OTHER_MEANINGS = {
+    ("Lion", "beta_1"): "Weight of the momentum in the direction of an update",
+    ("Lion", "beta_2"): "Decay rate of the momentum",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,17 +59,18 @@ class OptimizerConfig(ConfigNode):
     """The optimiser: its name, its learning rate, and the arguments that Keras's class takes."""
 
     name: str
-    learning_rate: PositiveFloat = 0.01  # before the schedule's factor
+    learning_rate: PositiveFloat = 0.01  # Base learning rate, which the schedule multiplies
 
 
 @dataclass(frozen=True, kw_only=True)
 class OwnOptimizerConfig(OptimizerConfig):
-    """A class of your own."""
+    """A custom optimiser class."""
 
     name: Literal["own"] = "own"
     # Dotted path of a subclass of tf_keras.optimizers.Optimizer.
     optimizer: Annotated[DottedPath, OwnCode()]
-    arguments: dict[str, Any] = field(default_factory=dict)  # of the class, by name
+    # Arguments of the custom class, by name.
+    arguments: dict[str, Any] = field(default_factory=dict)
 
 
 def _with_arguments(keras_name: str, defaults: dict[str, float]) -> type[OptimizerConfig]:
@@ -59,12 +79,14 @@ def _with_arguments(keras_name: str, defaults: dict[str, float]) -> type[Optimiz
     for argument, default in defaults.items():
         # A rate of its own keeps the limits of every rate.
         hint = type_hints(OptimizerConfig).get(argument, type(default))
-        fields.append((argument, hint, dataclasses.field(default=default)))
+        meaning = _OTHER_MEANINGS.get((keras_name, argument), _MEANINGS[argument])
+        metadata = {MEANING: meaning}
+        fields.append((argument, hint, dataclasses.field(default=default, metadata=metadata)))
     made = dataclasses.make_dataclass(
         f"{keras_name}Config",
         fields,
         bases=(OptimizerConfig,),
-        namespace={"__doc__": f"tf_keras's {keras_name}.", "__module__": __name__},
+        namespace={"__doc__": f"The optimiser {keras_name} of tf_keras.", "__module__": __name__},
         frozen=True,
         kw_only=True,
     )

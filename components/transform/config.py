@@ -12,13 +12,13 @@ from yt8m.schemas.roles import OwnCode
 
 @dataclass(frozen=True, kw_only=True)
 class TransformConfig(ConfigNode):
-    """What Transform does beside its arithmetic."""
+    """Settings of the Transform step."""
 
-    # Dotted path of a function from features by name, [..., size] float32, to one vector
-    # [..., any size] of each row; empty: concatenated and L2-normalised.
+    # Dotted path of a function from features by name, [..., size] float32, to one vector [..., any
+    # size] per row; empty: concatenate and L2-normalise.
     function: Annotated[OptionalDottedPath, OwnCode(called_with=("features",))] = ""
-    # Transform of all examples, which Trainer then reads, in a pass over the data on Beam. At video
-    # level alone: frames would take half a megabyte a video.
+    # Transform all examples in one pass on Beam and train on the result. Video level only: frames
+    # would take half a megabyte per video.
     materialize: bool = False
 
     def __post_init__(self) -> None:

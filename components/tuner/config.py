@@ -19,12 +19,14 @@ _CODE = tuple(f"trainer.{path}" for path, _ in declared_with(TrainerConfig, OwnC
 
 @dataclass(frozen=True, kw_only=True)
 class RangeConfig(ConfigNode):
-    """What one value is taken from: one of linear, log and choice."""
+    """Candidate values of one key: exactly one of linear, log and choice."""
 
-    linear: tuple[float, ...] | None = None  # [least, greatest]; all between are as likely
-    log: tuple[float, ...] | None = None  # [least, greatest]; all orders of magnitude are
-    choice: tuple[bool | int | float | str, ...] | None = None  # one of these
-    step: float | None = None  # between neighbours of linear; of log their quotient; null: any
+    linear: tuple[float, ...] | None = None  # Range [least, greatest], sampled uniformly
+    # Range [least, greatest], sampled uniformly in the logarithm.
+    log: tuple[float, ...] | None = None
+    choice: tuple[bool | int | float | str, ...] | None = None  # List of values to choose from
+    # Step between neighbouring values of `linear`, or their quotient for `log`; null: continuous.
+    step: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -57,21 +59,22 @@ class RangeConfig(ConfigNode):
 
 @dataclass(frozen=True, kw_only=True)
 class RandomSearchConfig(ConfigNode):
-    """Values drawn at random for each trial (KerasTuner's RandomSearch)."""
+    """Random values for each trial (KerasTuner's RandomSearch)."""
 
     name: Literal["random_search"] = "random_search"
-    max_trials: PositiveInt = 10  # fewer, where the space has no more
+    max_trials: PositiveInt = 10  # Number of trials; fewer if the space has fewer values
 
 
 @dataclass(frozen=True, kw_only=True)
 class HyperbandConfig(ConfigNode):
-    """Many short trials, of which the best go on (KerasTuner's Hyperband)."""
+    """Many short trials, of which the best continue (KerasTuner's Hyperband)."""
 
     name: Literal["hyperband"] = "hyperband"
-    # Of the trials that get furthest, in place of trainer.num_epochs and max_steps.
+    # Epochs of the longest trials; replaces trainer.num_epochs and max_steps.
     max_epochs: Annotated[int, at_least(2)] = 9
-    factor: Annotated[int, at_least(2)] = 3  # one trial in so many goes on, for so many times more
-    iterations: PositiveInt = 1  # of the whole algorithm
+    # Factor between rounds: one trial in `factor` continues, for `factor` times as long.
+    factor: Annotated[int, at_least(2)] = 3
+    iterations: PositiveInt = 1  # Number of repetitions of the whole algorithm
 
 
 SearchConfig = RandomSearchConfig | HyperbandConfig
@@ -89,17 +92,17 @@ def _trial_code(trial: Mapping[str, Any]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class TunerConfig(ConfigNode):
-    """A search for values of the trainer's configuration, before the Trainer, which takes them."""
+    """A search for better values of the trainer's configuration, before the Trainer."""
 
-    # By dotted path, e.g. {trainer.optimizer.learning_rate: {log: [1e-4, 1e-2]}}.
+    # Ranges by dotted path, e.g. {trainer.optimizer.learning_rate: {log: [1e-4, 1e-2]}}.
     space: Annotated[
         dict[str, RangeConfig],
         OwnCode(_searched_code),
         not_empty("a range for one value at least"),
     ]
-    search: SearchConfig = field(default_factory=RandomSearchConfig)  # which values are tried
-    objective: SteeringMetric = GAP  # of trainer.validation_split
-    # Other values for trials than for the Trainer, e.g. {trainer.num_epochs: 2}.
+    search: SearchConfig = field(default_factory=RandomSearchConfig)  # Search algorithm
+    objective: SteeringMetric = GAP  # Metric to optimise, on trainer.validation_split
+    # Values that only the trials use, by dotted path, e.g. {trainer.num_epochs: 2}.
     trial: Annotated[dict[str, Any], OwnCode(_trial_code)] = field(default_factory=dict)
-    num_parallel_trials: PositiveInt = 1  # processes that train side by side, on this machine
-    seed: PositiveInt = 1  # of the values that are drawn; weights have trainer.seed
+    num_parallel_trials: PositiveInt = 1  # Number of trials that train in parallel on this machine
+    seed: PositiveInt = 1  # Seed for drawing the values; trainer.seed is the seed for the weights

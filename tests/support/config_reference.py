@@ -45,7 +45,7 @@ def _row(field: FieldDoc) -> str:
     default = f"`{field.default_text}`" if field.default_text else ""
     explained = [f"`{name}`: {text}" for name, text in field.choices.items() if text]
     named = explained if field.type.startswith("one of") else []
-    meaning = ". ".join([field.meaning.rstrip("."), *named])
+    meaning = ". ".join(text.rstrip(".") for text in [field.meaning, *named])
     return f"| `{key}` | {_escaped(kind)} | {default} | {field.role} | {_escaped(meaning)} |"
 
 

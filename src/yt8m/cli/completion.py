@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 
 from yt8m.cli.arguments.about import CompletionArguments
-from yt8m.cli.arguments.options import add_options
+from yt8m.cli.parser import parser_of
 from yt8m.cli.table import COMMANDS, GROUPS, members, summary
 from yt8m.components.console.console import Console
 
@@ -19,8 +18,7 @@ def run(args: CompletionArguments, console: Console) -> None:
 
 def options_of(words: str) -> dict[str, str]:
     """The long options of a command, each with its help."""
-    parser = argparse.ArgumentParser()  # --help too
-    add_options(parser, COMMANDS[words])
+    parser = parser_of(words, COMMANDS[words])
     return {
         option: str(action.help or "") % {**vars(action), "prog": "yt8m"}
         for action in parser._actions  # argparse names no public way to list them

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import difflib
 import importlib
-import inspect
-import json
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +13,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from yt8m.cli.arguments.about import HelpArguments
-from yt8m.cli.arguments.options import Arguments, add_options, build
+from yt8m.cli.arguments.options import Arguments, build
+from yt8m.cli.parser import parser_of
 from yt8m.cli.table import COMMANDS, GROUPS, action_module, members, summary
 from yt8m.components.console.console import Console
 from yt8m.components.console.leaving import Exit
@@ -37,9 +35,9 @@ Train, gate and ship YouTube-8M models: one pipeline, run locally, on Kubeflow o
 """
 _HOW_IT_ENDS = """\
 exit codes:
-  0 done   1 failed   2 user error (the message says which)   3 the gate held the model back
-  4 nothing new to retrain on   5 it is not known whether it was done: look at what is named
-  130 interrupted   143 ended by SIGTERM or SIGHUP after a checkpoint; the same command continues
+  0 done   1 failed   2 user error (the message names it)   3 the gate rejected the model
+  4 nothing new to retrain on   5 unknown: a server did not answer (the message says what to check)
+  130 interrupted   143 stopped by SIGTERM or SIGHUP after a checkpoint; repeat the command
 
 `yt8m COMMAND --help` explains a command and shows examples.
 """
@@ -87,10 +85,9 @@ def _run(argv: Sequence[str]) -> int | None:
 
 def parse(words: str, rest: Sequence[str]) -> Arguments:
     """What the command is given, as its own parser reads it."""
-    cls = COMMANDS[words]
-    parser = _parser(words, cls)
+    parser = parser_of(words, COMMANDS[words])
     parser.as_json = "--json" in rest
-    return build(cls, parser.parse_args(rest))
+    return build(COMMANDS[words], parser.parse_args(rest))
 
 
 def _end(call: Callable[[], int | None], console: Console, *, debug: bool) -> int:
@@ -161,33 +158,3 @@ def _group(name: str) -> str:
 def _listing(rows: Mapping[str, str]) -> str:
     width = max(map(len, rows), default=0)
     return "".join(f"  {words:<{width}}   {text}\n" for words, text in rows.items())
-
-
-class _Parser(argparse.ArgumentParser):
-    as_json = False  # whether a mistake is answered for machines too
-
-    def error(self, message: str) -> NoReturn:
-        hint = self._hint(message)
-        if self.as_json:
-            print(json.dumps({"error": f"{self.prog}: {message}{hint}", "code": EXIT_USER}))
-        self.exit(EXIT_USER, f"{self.prog}: {message}{hint}\nTry `{self.prog} --help`.\n")
-
-    def _hint(self, message: str) -> str:
-        """The option that is nearest to an unknown one."""
-        _, _, unknown = message.partition("unrecognized arguments: ")
-        options = [option for action in self._actions for option in action.option_strings]
-        close = difflib.get_close_matches(unknown.partition(" ")[0], options, n=1)
-        return f"; did you mean {close[0]}?" if close else ""
-
-
-def _parser(words: str, cls: type[Arguments]) -> _Parser:
-    first, _, explanation = (inspect.getdoc(cls) or "").partition("\n")
-    parser = _Parser(
-        prog=f"yt8m {words}",
-        description=first,
-        epilog=explanation.strip() or None,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    add_options(parser, cls)
-    return parser

@@ -17,7 +17,7 @@ def explained(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 def test_value_is_explained_with_type_default_limits_and_meaning(capsys):
     assert explained(capsys, "trainer.clip_gradient_norm").splitlines() == [
         "trainer.clip_gradient_norm",
-        "  what `clip` names is clipped to this; 0: nothing",
+        "  Limit that gradients are clipped to, as `clip` says; 0: no clipping.",
         "",
         "  type     float",
         "  default  1.0",
@@ -46,7 +46,7 @@ def test_choices_are_listed_with_their_meanings(capsys):
 
 def test_node_lists_its_values(capsys):
     lines = explained(capsys, "retention").splitlines()
-    assert lines[1].strip() == "What `yt8m gc` keeps."
+    assert lines[1].strip() == "Runs that `yt8m gc` keeps."
     assert [line.split()[0] for line in lines[5:]] == ["keep_runs", "keep_days", "after_each_run"]
 
 

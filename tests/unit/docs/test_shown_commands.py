@@ -34,8 +34,9 @@ def test_every_shown_command_is_understood_and_its_configuration_is_right(block:
             typed = list(itertools.takewhile(lambda word: word not in _SEPARATORS, words[1:]))
             command, rest = find(typed)
             args = parse(command, rest)
-            preset = getattr(args, "config", None)
-            if preset is None or preset.endswith(".yaml"):  # a file that the page tells to write
+            presets = [getattr(args, "config", None), *getattr(args, "layers", ())]
+            # A file is one that the page tells to write.
+            if presets[0] is None or any(name.endswith(".yaml") for name in presets):
                 continue
             # Of a sweep one of its combinations stands for all.
             config = args.configs()[-1][1] if command == "sweep" else args.load()

@@ -8,7 +8,7 @@ import pytest
 
 from yt8m.kubeflow.config import PlatformConfig
 from yt8m.pipeline.config import PipelineConfig
-from yt8m.schemas.config_docs import comments, describe, find, limits_text, type_text
+from yt8m.schemas.config_docs import MEANING, comments, describe, find, limits_text, type_text
 from yt8m.schemas.limits import PositiveInt, at_least, below
 
 
@@ -83,10 +83,11 @@ def test_field_without_a_comment_means_what_its_type_says():
     assert by_path["dish"].default_text == "name: cake"
 
 
-def test_class_made_at_run_time_is_explained_by_its_docstring():
-    made = make_dataclass("Made", [("rate", float, 0.5)], namespace={"__doc__": "Keras's Adam."})
+def test_a_field_created_in_code_has_its_meaning_in_its_metadata():
+    rate = field(default=0.5, metadata={MEANING: "Rate of decay"})
+    made = make_dataclass("Made", [("rate", float, rate)], namespace={"__doc__": "Keras's Adam."})
     made.__module__ = __name__
-    assert [f.meaning for f in describe(made)[0].fields] == ["as in Keras's Adam"]
+    assert [f.meaning for f in describe(made)[0].fields] == ["Rate of decay"]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from yt8m.cli.arguments.options import Arguments, Written, positional
 
 @dataclass(frozen=True, kw_only=True)
 class HelpArguments(Arguments):
-    """Explain a command, as its --help does, or list them all.
+    """Explain a command, as its --help does, or list all commands.
 
     examples:
       yt8m help
@@ -18,14 +18,15 @@ class HelpArguments(Arguments):
       yt8m help config explain
     """
 
-    command: Annotated[tuple[str, ...], positional("COMMAND")] = ()  # e.g. run, or config show
+    # Words of the command, e.g. run, or config show.
+    command: Annotated[tuple[str, ...], positional("COMMAND")] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class VersionArguments(Arguments):
     """Show which version of yt8m is installed.
 
-    And with which Python.
+    The Python version and its path are shown too.
 
     examples:
       yt8m version
@@ -37,8 +38,8 @@ class VersionArguments(Arguments):
 class CompletionArguments(Arguments):
     """Print a script that completes commands and options.
 
-    For bash, zsh or fish. It is made from the table of commands, so load it from the command to
-    have it always current.
+    For bash, zsh or fish. The script is generated from the table of commands: load it from the
+    command, as below, to keep it up to date.
 
     examples:
       echo 'source <(yt8m completion bash)' >> ~/.bashrc
@@ -46,5 +47,5 @@ class CompletionArguments(Arguments):
       yt8m completion fish > ~/.config/fish/completions/yt8m.fish
     """
 
-    # the shell that the script is for
+    # Shell that the script is for.
     shell: Annotated[Literal["bash", "fish", "zsh"], Written(is_positional=True)]

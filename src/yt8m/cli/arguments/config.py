@@ -25,9 +25,9 @@ class ConfigListArguments(Arguments):
 class ConfigShowArguments(NamedConfigArguments):
     """Show a configuration as a run would use it.
 
-    Every value is resolved: values come from the code's defaults, then from the preset or file,
-    then from each --config, then from --set. The output is YAML, which can be saved and used as a
-    file. --changed prints only the values that differ from the defaults.
+    Values come from the code's defaults, then from the preset or file, then from each --config,
+    then from --set. The output is YAML, which you can save and use as a file. --changed prints only
+    the values that differ from the defaults.
 
     examples:
       yt8m config show smoke
@@ -36,30 +36,30 @@ class ConfigShowArguments(NamedConfigArguments):
       yt8m config show video_mlp --config my_site.yaml --json
     """
 
-    changed: bool = False  # print only the values that differ from the defaults
+    changed: bool = False  # Print only the values that differ from the defaults
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigDiffArguments(Arguments):
-    """Show in which values two configurations differ.
+    """Show the values in which two configurations differ.
 
-    A and B are presets, paths of YAML files, or `defaults`, which are the code's own. A value that
-    one of them does not have, because it belongs to another model for instance, is shown as a dash.
+    A and B are presets, paths of YAML files, or `defaults`, which means the code's own. A dash
+    stands for a value that one of them lacks, e.g. because it belongs to another model.
 
     examples:
       yt8m config diff video_logistic video_moe
       yt8m config diff defaults my_run.yaml --json
     """
 
-    a: Annotated[str, positional("A")]  # a preset, a YAML file, or `defaults`
-    b: Annotated[str, positional("B")]  # another one
+    a: Annotated[str, positional("A")]  # First configuration: a preset, a YAML file, or `defaults`
+    b: Annotated[str, positional("B")]  # Second configuration, written like A
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigExplainArguments(Arguments):
     """Explain a value: type, default, limits, meaning, presets.
 
-    PATH is written as for --set. Of a node such as `trainer` every value is listed; without PATH,
+    PATH is written as for --set. For a node such as `trainer` every value is listed; without PATH,
     the nodes. Where `name` chooses (a model, an optimiser), the values of each choice are shown.
 
     examples:
@@ -68,4 +68,4 @@ class ConfigExplainArguments(Arguments):
       yt8m config explain gate --json
     """
 
-    path: Annotated[str, positional("PATH")] = ""  # a value or node, e.g. trainer.seed
+    path: Annotated[str, positional("PATH")] = ""  # Path of a value or node, e.g. trainer.seed

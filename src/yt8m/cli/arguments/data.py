@@ -46,16 +46,16 @@ def _range(text: str) -> tuple[float, float]:
 class GenerateArguments(Arguments):
     """Write learnable records that look like YouTube-8M's.
 
-    OUT gets train*.tfrecord, validate*.tfrecord and, without labels, test*.tfrecord, each split in
-    --shards files; a vocabulary.csv in the published format; and dataset.json, which says what all
-    of it was made from. With --spans there is one such set in each of span-1/, span-2/, ...; later,
-    the same command with more spans adds those that are missing.
+    OUT receives train*.tfrecord, validate*.tfrecord and, without labels, test*.tfrecord, each split
+    in --shards files. It also receives a vocabulary.csv in the published format, and dataset.json,
+    which records the arguments. With --spans there is one such set in each of span-1/, span-2/, and
+    so on; repeat the command with a higher number to add spans.
 
-    The records follow from --seed and the numbers given alone, byte for byte, in however many
-    shards. Labels follow Zipf's law, about three a video. A class shows itself by a direction in
-    the features; every fourth needs more than a linear model. With --temporal, of every four
-    classes one shows in a short burst and two differ in their order in time only; a mean over the
-    frames cannot see these three.
+    The records depend only on --seed and the numbers: they are the same bytes in any number of
+    shards. Labels follow Zipf's law, about three per video. A class is a direction in the features;
+    every fourth class needs more than a linear model. With --temporal, of every four classes one
+    appears in a short burst and two differ only in their order in time. A mean over the frames
+    cannot tell these three apart.
 
     examples:
       yt8m data generate --level video --out data --train 4000 --eval 1000 --classes 50
@@ -63,66 +63,66 @@ class GenerateArguments(Arguments):
       yt8m data generate --level video --out spans --train 2000 --eval 500 --spans 2 --shards 4
     """
 
-    level: Level  # kind of record
-    out: OutputDirectory  # a new directory
-    train: Number  # training records
-    eval: Number  # validate* records
-    test: Number = 0  # test* records
-    classes: Number = NUM_CLASSES  # classes of the vocabulary
-    shards: Number = 1  # files per split and span
-    seed: Number = 0  # seed of everything that is drawn
-    spans: Annotated[int | None, Written("K")] = None  # span directories of the same size
-    temporal: bool = False  # make classes that show over time only
-    # frames per video, minimum and maximum (default: 120-300)
+    level: Level  # Kind of record
+    out: OutputDirectory  # New directory for the records
+    train: Number  # Number of training records
+    eval: Number  # Number of validate* records
+    test: Number = 0  # Number of test* records
+    classes: Number = NUM_CLASSES  # Number of classes in the vocabulary
+    shards: Number = 1  # Number of files per split and span
+    seed: Number = 0  # Seed for everything that is drawn
+    # Number of span directories, each of the same size.
+    spans: Annotated[int | None, Written("K")] = None
+    temporal: bool = False  # Make classes that only the order of frames shows
+    # Frames per video, minimum and maximum (default: 120-300).
     frames: Annotated[tuple[int, int], Written("A-B", parse=_frames)] = (120, 300)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DownloadArguments(Arguments):
-    """Fetch YouTube-8M as Google publishes it, verified.
+    """Download YouTube-8M as Google publishes it, and verify it.
 
-    Several files are fetched in parallel. The published plan says which files there are and their
-    checksums. What is there with the right checksum is not fetched again, and what was begun is
-    continued: after a fault, give the same command. Beside the records comes vocabulary.csv. With
-    --shard X/Y come the files that the published downloader calls part X of Y; the same parts of
-    train and validate make a small dataset.
+    Several files are fetched in parallel. The published plan lists the files and their checksums.
+    Files with the right checksum are skipped and partial files are continued: after an error,
+    repeat the command. vocabulary.csv is fetched too. --shard X/Y fetches the files that the
+    published downloader calls part X of Y; the same parts of train and validate make a small
+    dataset.
 
-    Versions: 1 is of 2016; 2 of 2018 (video level 31 GB, frame level 1.5 TB); 3 are the segments
-    that were rated in 2019, frame level, validate and test.
+    Versions: 1 is from 2016; 2 is from 2018 (video level 31 GB, frame level 1.5 TB); 3 is
+    from 2019: rated segments, at frame level, for validate and test.
 
     examples:
       yt8m data download --version 2 --level video --split train --shard 1/100 --out /data/video
       yt8m data download --version 3 --level frame --split validate --mirror eu --out segments
     """
 
-    version: Annotated[int, Written(choices=VERSIONS)] = 2  # version of the dataset
-    level: Literal[Level.VIDEO, Level.FRAME]  # level of the records
-    split: Split  # the part of the dataset
-    out: OutputDirectory  # a folder on this machine
-    # part X of Y of the files (default: 1/1)
+    version: Annotated[int, Written(choices=VERSIONS)] = 2  # Version of the dataset
+    level: Literal[Level.VIDEO, Level.FRAME]  # Level of the records
+    split: Split  # Split of the dataset
+    out: OutputDirectory  # Local directory for the files
+    # Part X of Y of the files (default: 1/1).
     shard: Annotated[tuple[int, int], Written("X/Y", parse=_part)] = (1, 1)
-    mirror: Annotated[str, Written(choices=MIRRORS)] = MIRRORS[0]  # region of the server
-    workers: Count = 8  # files fetched in parallel
-    server: Annotated[str, Written("URL")] = SERVER  # a server with the same paths
+    mirror: Annotated[str, Written(choices=MIRRORS)] = MIRRORS[0]  # Region of the server
+    workers: Count = 8  # Number of files fetched in parallel
+    server: Annotated[str, Written("URL")] = SERVER  # URL of a server with the same paths
 
 
 @dataclass(frozen=True, kw_only=True)
 class PackArguments(Arguments):
-    """Make records of your own features and labels.
+    """Write records of your own features and labels.
 
-    --input is a .npz file, a folder of .npy files (which are not read into memory as a whole), or a
-    Parquet file. It has one row a video. Every column is a feature, named as it is to be called,
-    but:
+    --input is a .npz file, a directory of .npy files (which are read piece by piece), or a Parquet
+    file. It has one row per video. Every column is a feature of the same name, except:
 
       id          a text (default: the row's number)
-      labels      class ids, padded with -1 in arrays, or one bool a class; absent: no labels
-      num_frames  how many frames of a padded array there are, at frame and segment level
+      labels      class ids, padded with -1 in arrays, or one bool per class; absent: no labels
+      num_frames  number of frames in a padded array, at frame and segment level
       segment_start_times, segment_labels, segment_scores   ratings, at segment level
 
-    A feature is a vector a video at video level, and otherwise [frames, size]. Frames are stored as
-    bytes: uint8 as they are, other numbers quantised, the lowest and the highest byte standing for
-    --range. What lies outside becomes the nearest end, and is told. --zero adds a feature that is 0
-    throughout, so that a model that was trained on more features than you have can be used.
+    A feature is one vector per video at video level, and otherwise [frames, size]. Frames are
+    stored as bytes: uint8 is stored unchanged, other numbers are quantised from --range. Numbers
+    outside --range are clipped, and the command reports how many. --zero adds a feature of zeros,
+    so that you can use a model that was trained on more features than you have.
 
     examples:
       yt8m data pack --level video --input features.npz --out mine --split train --shards 4
@@ -130,14 +130,14 @@ class PackArguments(Arguments):
       yt8m data pack --level frame --input clips.parquet --out mine --split train --range=-0.3,0.3
     """
 
-    level: Level  # kind of record
-    input: Annotated[str, Written("FILE|DIR", problem=missing)]  # the features
-    out: OutputDirectory  # where the shards go
-    split: Split  # the beginning of the shards' names
-    shards: Count = 1  # files
-    # a feature of zeros to add, e.g. audio=128 for a model of rgb and audio; may be repeated
+    level: Level  # Kind of record
+    input: Annotated[str, Written("FILE|DIR", problem=missing)]  # File or directory of the features
+    out: OutputDirectory  # Directory for the shards
+    split: Split  # Split that the shards' names begin with
+    shards: Count = 1  # Number of files to write
+    # Feature of zeros to add, e.g. audio=128 for a model of rgb and audio; may be repeated.
     zero: Annotated[tuple[str, ...], Written("NAME=SIZE")] = ()
-    # range of the numbers that become bytes (default: -2,2)
+    # Range of the numbers that are quantised to bytes (default: -2,2).
     range: Annotated[tuple[float, float], Written("LOW,HIGH", parse=_range)] = (
         QUANTISED_MIN,
         QUANTISED_MAX,
@@ -159,14 +159,16 @@ class PackArguments(Arguments):
 
 @dataclass(frozen=True, kw_only=True)
 class InspectArguments(Arguments):
-    """Say what a set of shards holds, and what is wrong with it.
+    """Describe a set of shards, and list its problems.
 
-    PATTERN names TFRecord files, plain or gzipped, here or in an object store; a directory stands
-    for all *.tfrecord files below it. Every checksum and every record is looked at. Expected of all
-    records is what the first of them has: its kind, its features and their sizes.
+    PATTERN names TFRecord files, plain or gzipped, local or in an object store; a directory means
+    all *.tfrecord files below it. Every checksum and every record is checked. The first record
+    defines the kind, the features and their sizes; all others must match it.
 
-    Ends with 0 when all is well and with 1 when there are problems; they are listed with shard and
-    record. The rules are those of ExampleGen; what is only worth knowing is a warning.
+    The rules are those of ExampleGen. Problems are listed with shard and record; harmless findings
+    are warnings.
+
+    exit codes: 0 no problems, 1 problems.
 
     examples:
       yt8m data inspect data
@@ -174,8 +176,7 @@ class InspectArguments(Arguments):
       yt8m data inspect data --json
     """
 
-    patterns: Annotated[
-        tuple[str, ...], positional("PATTERN", missing_records)
-    ]  # files, or a directory
-    vocabulary: InputFile | None = None  # vocabulary.csv, which names the classes
-    top: Number = 10  # classes to list
+    # Patterns of files, or a directory.
+    patterns: Annotated[tuple[str, ...], positional("PATTERN", missing_records)]
+    vocabulary: InputFile | None = None  # File vocabulary.csv with the names of the classes
+    top: Number = 10  # Number of classes to list

@@ -22,44 +22,46 @@ class ConnectionArguments(Arguments):
         "connection (or YT8M_KUBEFLOW_HOST and so on, or ~/.config/yt8m/kubeflow.yaml)"
     )
 
-    # address of Kubeflow Pipelines, e.g. http://localhost:8080
+    # URL of Kubeflow Pipelines, e.g. http://localhost:8080.
     host: Annotated[str, Written("URL")] = ""
-    ui_host: Annotated[str, Written("URL")] = ""  # address for the printed links, if another
-    namespace: Name = ""  # your profile's namespace, on a multi-user installation
-    owner: Name = ""  # who you are: whose versions and schedules are yours (default: your login)
-    # bearer token (other users can see it in `ps`; --token-file is better)
+    # URL for the printed links, if different from --host.
+    ui_host: Annotated[str, Written("URL")] = ""
+    namespace: Name = ""  # Namespace of your profile, on a multi-user installation
+    owner: Name = ""  # Your name, which marks your versions and schedules (default: your login)
+    # Bearer token (visible to other users in `ps`; --token-file is safer).
     token: Annotated[str, Written("TOKEN")] = ""
-    token_file: File = ""  # file with the bearer token, read for every request
-    # login cookie, e.g. authservice_session=... (better: --cookie-file)
+    token_file: File = ""  # File with the bearer token, read for every request
+    # Login cookie, e.g. authservice_session=... (--cookie-file is safer).
     cookie: Annotated[str, Written("COOKIE")] = ""
-    cookie_file: File = ""  # file with the cookie
-    ca_file: File = ""  # certificate authority of the server
-    # inside a pod: use the token mounted at /var/run/secrets/kubeflow/pipelines/token
+    cookie_file: File = ""  # File with the login cookie
+    ca_file: File = ""  # File of the server's certificate authority
+    # Use the pod's token at /var/run/secrets/kubeflow/pipelines/token.
     service_account: bool = False
-    connection: File = ""  # a file of these settings
+    connection: File = ""  # File of these settings
 
 
 @dataclass(frozen=True, kw_only=True)
 class LaunchArguments(ConnectionArguments):
     """What a run starts with."""
 
-    pipeline: Annotated[str, Written(is_positional=True)]  # name or id of an uploaded pipeline
-    version: str = ""  # version of the pipeline (default: the newest, whoever uploaded it)
-    param: Annotated[tuple[str, ...], Written("NAME=VALUE")] = ()  # a run-time parameter
-    root: Uri = ""  # where artifacts go, s3://...
+    pipeline: Annotated[str, Written(is_positional=True)]  # Name or id of an uploaded pipeline
+    version: str = ""  # Version of the pipeline (default: the newest, from any owner)
+    # Run-time parameter; may be repeated.
+    param: Annotated[tuple[str, ...], Written("NAME=VALUE")] = ()
+    root: Uri = ""  # Artifact root of the run, e.g. s3://bucket/runs
     run_as: Account = ""  # Kubernetes service account of the pods
-    experiment: Name = ""  # experiment (default: yt8m)
-    dry_run: bool = False  # check everything, and change nothing
+    experiment: Name = ""  # Name of the experiment (default: yt8m)
+    dry_run: bool = False  # Check everything without changing anything
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompileArguments(NamedConfigArguments):
     """Write a pipeline as Kubeflow Pipelines YAML (schema 2.1).
 
-    Needs no network and no cluster. The same `create_pipeline` is compiled as `yt8m run` runs. What
-    a run may set without compiling anew: data_root, span, push_dir, gap_threshold,
-    gap_change_threshold, and the pipeline root. What the open-source backend would refuse is
-    refused here, with its place in the YAML.
+    Works without a network and a cluster. It compiles the same pipeline that `yt8m run` runs. A run
+    can set data_root, span, push_dir, gap_threshold, gap_change_threshold and the pipeline root
+    without recompiling. Whatever the open-source backend would refuse is an error here, with its
+    place in the YAML.
 
     examples:
       yt8m kubeflow compile smoke --image registry/yt8m:1 --root s3://bucket/yt8m
@@ -84,38 +86,42 @@ class CompileArguments(NamedConfigArguments):
 
     LOADS_TENSORFLOW: ClassVar[bool] = True
 
-    image: str = ""  # container image, pinned by tag or digest
-    root: Uri  # where artifacts go: s3:// gs:// minio://
-    out: OutputFile = "pipeline.yaml"  # file to write
-    platform: InputFile = ""  # a file that says what the pods get
-    one_document: bool = False  # leave the platform's document out, as Vertex AI's client needs it
-    dry_run: bool = False  # compile and check, write nothing
+    image: str = ""  # Container image, pinned by tag or digest
+    root: Uri  # Artifact root: s3:// gs:// minio://
+    out: OutputFile = "pipeline.yaml"  # File to write
+    platform: InputFile = ""  # File of the pods' resources, volumes and secrets
+    one_document: bool = False  # Omit the platform's document, as Vertex AI's client requires
+    dry_run: bool = False  # Compile and check without writing
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckArguments(Arguments):
-    """Ask whether the cluster has what a compiled pipeline needs.
+    """Check that the cluster has what a compiled pipeline needs.
 
-    Permissions, volume claims, secrets with their keys, image, artifact root, and everything that
-    `compile` checks. Talks to Kubernetes as kubectl does, and changes nothing. Ends with 0 when
-    nothing is missing, with 1 otherwise; what may not be looked at is `not known`, and no fault.
+    Checks permissions, volume claims, secrets with their keys, the image, the artifact root, and
+    everything that `compile` checks. It talks to Kubernetes as kubectl does, and changes nothing.
+    What you may not read is reported as `not known`, and is no error.
+
+    exit codes: 0 nothing is missing, 1 something is missing.
 
     examples:
       yt8m kubeflow check pipeline.yaml --namespace team-a
       yt8m kubeflow check pipeline.yaml --namespace team-a --run-as pipeline-runner --json
     """
 
-    file: Annotated[str, Written(is_positional=True)]  # YAML written by `yt8m kubeflow compile`
-    namespace: str = ""  # where it will run (default: the kubeconfig's)
-    run_as: Account = ""  # whose permissions to look at (default: yours)
-    dry_run: bool = False  # no effect: it changes nothing
+    # YAML file written by `yt8m kubeflow compile`.
+    file: Annotated[str, Written(is_positional=True)]
+    namespace: str = ""  # Namespace of the run (default: the kubeconfig's)
+    run_as: Account = ""  # Service account whose permissions to check (default: yours)
+    dry_run: bool = False  # Accepted without effect: the command changes nothing
 
 
 @dataclass(frozen=True, kw_only=True)
 class UploadArguments(ConnectionArguments):
     """Upload a compiled pipeline as a version named by its content.
 
-    The pipeline is made if it is not there. The same content twice is "already there".
+    Creates the pipeline if it does not exist. Uploading the same content again reports "already
+    there".
 
     examples:
       yt8m kubeflow upload pipeline.yaml --host http://localhost:8080
@@ -123,9 +129,10 @@ class UploadArguments(ConnectionArguments):
       yt8m kubeflow upload pipeline.yaml --dry-run --json
     """
 
-    file: Annotated[str, Written(is_positional=True)]  # YAML written by `yt8m kubeflow compile`
-    name: str = ""  # name of the pipeline (default: as compiled)
-    dry_run: bool = False  # look, and change nothing
+    # YAML file written by `yt8m kubeflow compile`.
+    file: Annotated[str, Written(is_positional=True)]
+    name: str = ""  # Name of the pipeline (default: as compiled)
+    dry_run: bool = False  # Show what would change without changing it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +140,7 @@ class KubeflowRunArguments(LaunchArguments):
     """Start one run of an uploaded pipeline.
 
     Parameters are checked against the compiled pipeline before anything is sent. If the server's
-    answer is lost, the run is looked for before it is started again.
+    answer is lost, the command looks for the run before it starts it again.
 
     examples:
       yt8m kubeflow run smoke --param span=3 --wait
@@ -141,23 +148,22 @@ class KubeflowRunArguments(LaunchArguments):
       yt8m kubeflow run smoke --param gap_threshold=0.82 --dry-run --json
     """
 
-    name: str = ""  # name of the run (default: pipeline and time)
-    wait: bool = False  # follow it to its end
-    timeout: Seconds = 0.0  # with --wait, give up after this many seconds; 0: never
-    every: Seconds = 10.0  # with --wait, seconds between two questions
-    patience: Seconds = 600.0  # with --wait, how long a server that is away is waited for
+    name: str = ""  # Name of the run (default: pipeline and time)
+    wait: bool = False  # Follow the run to its end
+    timeout: Seconds = 0.0  # Seconds to follow the run with --wait; 0: no limit
+    every: Seconds = 10.0  # Seconds between two requests with --wait
+    patience: Seconds = 600.0  # Seconds to wait for an unreachable server with --wait
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScheduleArguments(LaunchArguments):
-    """Run an uploaded pipeline again and again.
+    """Run an uploaded pipeline on a schedule.
 
     CRON has the usual five fields (minute hour day month weekday), or six with the seconds first,
-    as Kubeflow itself wants them. The command explains it by the next three times. Your schedule of
-    the same name and pipeline is replaced, never doubled; without a change nothing happens. One of
-    somebody else's or of another pipeline is left alone, and the name is refused. A schedule keeps
-    its version: --latest moves it to the newest one, --version to another. Missed times are not
-    caught up on unless --catch-up is given.
+    as Kubeflow itself expects. The command prints the next three times. Your schedule of the same
+    name and pipeline is replaced; if nothing changed, the command does nothing. A name that belongs
+    to somebody else or to another pipeline is refused. A schedule keeps its version: --latest moves
+    it to the newest one, --version to another. Missed times are skipped unless --catch-up is given.
 
     examples:
       yt8m kubeflow schedule smoke --cron '0 3 * * *' --name nightly
@@ -168,31 +174,31 @@ class ScheduleArguments(LaunchArguments):
       yt8m kubeflow schedule smoke --cron '0 3 * * *' --name nightly --dry-run --json
     """
 
-    latest: bool = False  # move an existing schedule to the newest version of its pipeline
-    cron: str  # when to run, e.g. '0 3 * * *'
-    name: str = ""  # name of the schedule (default: the pipeline's)
-    timezone: str = "UTC"  # zone that the cron is meant in
-    cluster_timezone: str = "UTC"  # zone that the cluster counts in: its CRON_SCHEDULE_TIMEZONE
-    max_concurrency: int = 1  # runs in parallel, 1-10
-    catch_up: bool = False  # run every missed time too
-    disabled: bool = False  # keep the schedule, switched off
+    latest: bool = False  # Move an existing schedule to the newest version of its pipeline
+    cron: str  # Times to run at, e.g. '0 3 * * *'
+    name: str = ""  # Name of the schedule (default: the pipeline's)
+    timezone: str = "UTC"  # Time zone of --cron, e.g. Europe/Brussels
+    cluster_timezone: str = "UTC"  # Time zone of the cluster: its CRON_SCHEDULE_TIMEZONE
+    max_concurrency: int = 1  # Number of runs in parallel, 1 to 10
+    catch_up: bool = False  # Run every missed time too
+    disabled: bool = False  # Keep the schedule, but do not run it
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnscheduleArguments(ConnectionArguments):
-    """Delete a schedule; runs that it started go on.
+    """Delete a schedule; the runs that it started continue.
 
-    By its name only your own is deleted, by its id any. To keep it and switch it off, use
-    `yt8m kubeflow schedule ... --disabled`.
+    A name deletes your own schedule only; an id deletes anybody's. To keep a schedule but switch it
+    off, use `yt8m kubeflow schedule ... --disabled`.
 
     examples:
       yt8m kubeflow unschedule nightly
       yt8m kubeflow unschedule nightly --experiment retraining --dry-run
     """
 
-    name: Annotated[str, Written(is_positional=True)]  # name or id of the schedule
-    dry_run: bool = False  # look, and change nothing
-    experiment: Name = ""  # experiment (default: yt8m)
+    name: Annotated[str, Written(is_positional=True)]  # Name or id of the schedule
+    dry_run: bool = False  # Show what would change without changing it
+    experiment: Name = ""  # Name of the experiment (default: yt8m)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,42 +212,42 @@ class KubeflowListArguments(ConnectionArguments):
       yt8m kubeflow list schedules --experiment retraining --json
     """
 
-    # what to list
+    # Kind of object to list.
     what: Annotated[
         Literal["pipelines", "runs", "schedules", "versions"], Written(is_positional=True)
     ]
-    pipeline: Annotated[str, Written(is_positional=True)] = ""  # the pipeline of the versions
-    limit: int = 20  # how many runs
-    dry_run: bool = False  # no effect: listing changes nothing
-    experiment: Name = ""  # list those of this experiment alone (default: of all)
+    pipeline: Annotated[str, Written(is_positional=True)] = ""  # Pipeline whose versions to list
+    limit: int = 20  # Number of runs to list
+    dry_run: bool = False  # Accepted without effect: the command changes nothing
+    experiment: Name = ""  # Experiment whose runs or schedules to list (default: all)
 
 
 @dataclass(frozen=True, kw_only=True)
 class WaitArguments(ConnectionArguments):
-    """Follow a run to its end and show its state by task.
+    """Follow a run to its end and show the state of its tasks.
 
-    Ends with 0 when the run succeeded, with 1 when it failed or was cancelled, and with 5 when the
-    server stayed away for longer than --patience, so that nobody knows.
+    exit codes: 0 the run succeeded, 1 it failed or was cancelled, 5 unknown: the server was
+    unreachable for longer than --patience.
 
     examples:
       yt8m kubeflow wait 5f3c1a7e-0000-4000-8000-000000000000
       yt8m kubeflow wait RUN_ID --timeout 3600 --json
     """
 
-    run: RunId  # id of the run
-    timeout: Seconds = 0.0  # give up after this many seconds; 0: never
-    every: Seconds = 10.0  # seconds between two questions
-    patience: Seconds = 600.0  # how long a server that does not answer is waited for
-    dry_run: bool = False  # show the state now, do not wait
+    run: RunId  # Id of the run
+    timeout: Seconds = 0.0  # Seconds to follow the run; 0: no limit
+    every: Seconds = 10.0  # Seconds between two requests
+    patience: Seconds = 600.0  # Seconds to wait for an unreachable server
+    dry_run: bool = False  # Show the current state without waiting
 
 
 @dataclass(frozen=True, kw_only=True)
 class LogsArguments(Arguments):
-    """Show what the pods of a run have said.
+    """Show the logs of a run's pods.
 
-    Without a step, those of the pods that failed. Talks to Kubernetes as kubectl does, since
-    Kubeflow's own answers name no pods, and needs the right to list pods and read their logs. Pods
-    that are gone have left theirs in the artifact executor-logs.
+    Without a step, the logs of the failed pods. The command talks to Kubernetes as kubectl does,
+    and needs permission to list pods and read their logs. The logs of deleted pods are in the
+    artifact executor-logs.
 
     examples:
       yt8m kubeflow logs 5f3c1a7e-0000-4000-8000-000000000000 --namespace team-a
@@ -249,27 +255,27 @@ class LogsArguments(Arguments):
       yt8m kubeflow logs RUN_ID Trainer-driver --json
     """
 
-    run: RunId  # id of the run
-    # a step, e.g. Trainer, or its driver, Trainer-driver (default: what failed)
+    run: RunId  # Id of the run
+    # Step, e.g. Trainer, or its driver, Trainer-driver (default: the failed ones).
     step: Annotated[str, Written(is_positional=True)] = ""
-    namespace: str = ""  # where it ran (default: the kubeconfig's)
-    tail: int = 200  # lines of each pod
-    dry_run: bool = False  # no effect: it changes nothing
+    namespace: str = ""  # Namespace of the run (default: the kubeconfig's)
+    tail: int = 200  # Number of lines per pod
+    dry_run: bool = False  # Accepted without effect: the command changes nothing
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunChangeArguments(ConnectionArguments):
-    """Which run to change."""
+    """Arguments of the commands that change a run."""
 
-    run: RunId  # id of the run
-    dry_run: bool = False  # look, and change nothing
+    run: RunId  # Id of the run
+    dry_run: bool = False  # Show what would change without changing it
 
 
 @dataclass(frozen=True, kw_only=True)
 class CancelArguments(RunChangeArguments):
     """Cancel a run.
 
-    Its pods are ended. A training keeps its checkpoints.
+    The run's pods are stopped. A training keeps its checkpoints.
 
     examples:
       yt8m kubeflow cancel 5f3c1a7e-0000-4000-8000-000000000000
@@ -281,8 +287,8 @@ class CancelArguments(RunChangeArguments):
 class RetryArguments(RunChangeArguments):
     """Run the failed steps of a run again.
 
-    Steps that depend on them follow. Steps that succeeded are kept.
-    A training continues from its last checkpoint.
+    Steps that depend on them follow. Successful steps are kept. A training continues from its last
+    checkpoint.
 
     examples:
       yt8m kubeflow retry 5f3c1a7e-0000-4000-8000-000000000000
@@ -299,14 +305,14 @@ class ArchiveArguments(RunChangeArguments):
       yt8m kubeflow archive RUN_ID --undo
     """
 
-    undo: bool = False  # show it again
+    undo: bool = False  # Show an archived run again
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeleteArguments(RunChangeArguments):
     """Delete a run from the server, with its Workflow.
 
-    Pushed models and checkpoints stay. A run that is not over yet is refused: cancel it first.
+    Pushed models and checkpoints stay. Cancel a run that is still active first.
 
     examples:
       yt8m kubeflow delete 5f3c1a7e-0000-4000-8000-000000000000

@@ -57,9 +57,9 @@ class Arguments:
     GROUP: ClassVar[str] = "general"  # the heading of the fields that a class declares itself
     LOADS_TENSORFLOW: ClassVar[bool] = False
 
-    quiet: bool = False  # print only errors and the result
-    json: bool = False  # print the result as one JSON object
-    debug: bool = False  # print a traceback with every error
+    quiet: bool = False  # Print only errors and the result
+    json: bool = False  # Print the result as one JSON object
+    debug: bool = False  # Print a traceback with every error
 
     def check(self) -> None:
         """Raise UserError for values that are no use, before the command's module is loaded."""
@@ -126,7 +126,9 @@ def add_options(parser: argparse.ArgumentParser, cls: type) -> None:
         owner = next(base for base in cls.__mro__ if option.name in base.__annotations__)
         place: Any = parser
         if heading := owner.__dict__.get("GROUP"):
-            place = groups.setdefault(owner, parser.add_argument_group(heading))
+            if owner not in groups:
+                groups[owner] = parser.add_argument_group(heading)
+            place = groups[owner]
         path = option.sets if takes_config else ""
         _add(place, option, _help(option, meanings.get(option.name, ""), path))
 
@@ -239,6 +241,7 @@ def _typed(default: Any) -> Any:
 
 def _help(option: _Option, meaning: str, path: str) -> str:
     """The comment, the path of the configuration's value that is set, and the default."""
+    meaning = meaning.removesuffix(".")
     notes = [path] if path else []
     default = option.default
     if isinstance(default, float):

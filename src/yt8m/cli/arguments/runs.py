@@ -36,9 +36,9 @@ from yt8m.schemas.errors import UserError
 class ExecutingArguments(PushingArguments):
     """How the pipeline is run here."""
 
-    # the TFX runner that executes the graph: BeamDagRunner or LocalDagRunner
+    # TFX runner that executes the graph: BeamDagRunner or LocalDagRunner.
     runner: EngineName = "beam"
-    # longest wait for another run on the same root, instead of ending immediately
+    # Seconds to wait for another run on the same root.
     wait: Annotated[float, Written("SECONDS")] = 0.0
 
 
@@ -46,45 +46,46 @@ class ExecutingArguments(PushingArguments):
 class RunArguments(ExecutingArguments):
     """Run the pipeline here, from records to a pushed model.
 
-    Everything wrong is listed before anything starts. What ran before and still holds is taken from
-    the cache: a killed run continues where it was when the same command is given again, and with
-    nothing changed it ends at once with the outcome that is known.
+    All errors in the arguments are listed before anything starts. Results that are still valid come
+    from the cache. Repeat the command to continue a killed run; if nothing changed, it ends
+    immediately with the known outcome.
 
-    exit codes: 0 pushed or up to date, 3 held back by the gate, 1 failed, 2 a mistake in what was
-    given, 130 Ctrl-C, 143 SIGTERM or SIGHUP.
+    exit codes: 0 pushed or up to date, 3 rejected by the gate, 1 failed, 2 user error, 130 Ctrl-C,
+    143 SIGTERM or SIGHUP.
 
     examples:
       yt8m run smoke --data demo/data --root demo/run --push demo/models
       yt8m run video_mlp --data /data --root /runs/mlp --push /models --set trainer.num_epochs=3
-      yt8m run my.yaml --beam-runner flink --beam-option=--job_endpoint=localhost:8099
-        --beam-option=--flink_master=localhost:8081 --beam-option=--environment_type=PROCESS
+      yt8m run my.yaml --beam-runner flink --beam-option=--job_endpoint=localhost:8099 \\
+          --beam-option=--flink_master=localhost:8081 --beam-option=--environment_type=PROCESS
     """
 
-    timings: bool = False  # print at the end where time and memory went
+    timings: bool = False  # Print the time and memory of each part at the end
 
 
 @dataclass(frozen=True, kw_only=True)
 class RetrainArguments(ExecutingArguments):
     """Retrain when there is new data, once or on a schedule.
 
-    Without --cron it runs once, if there is a span, or data, newer than what the last complete run
-    was made from, and says so if not: fit for cron, a systemd timer or a Kubernetes CronJob. With
-    --cron it keeps running and does that at each time, one run at a time; a failed run is tried
-    again (retrain.retries, retrain.backoff_s) and then reported (notify.command). So is an alarm
-    when nothing new came for retrain.alarm_days. `yt8m status` shows the schedule's last and next
-    run; for Prometheus they are in <root>/retrain.prom, or in retrain.metrics_file.
+    Without --cron the command runs once, if there is newer data than the last complete run used;
+    else it says that there is none. Use it like this from cron, a systemd timer or a Kubernetes
+    CronJob.
 
-    The expression is the usual one: minute, hour, day of month, month, weekday. Sunday is 0 or 7.
+    With --cron it keeps running and retrains at those times, one run at a time. A failed run is
+    retried (retrain.retries, retrain.backoff_s) and then reported (notify.command). An alarm is
+    raised when no new data came for retrain.alarm_days. `yt8m status` shows the last and the next
+    run of the schedule. For Prometheus they are in <root>/retrain.prom, or in retrain.metrics_file.
+
+    A cron expression has the fields minute, hour, day of month, month, weekday. Sunday is 0 or 7.
 
     Each retraining takes the newest retrain.window spans, starts from the newest blessed model, and
-    is gated against it on the newest data.
+    is compared with it on the newest data.
 
-    With retrain.rollback the version in service is first judged by the gate on the newest labelled
-    records; one that falls below it is replaced by the newest older version that passes there.
+    With retrain.rollback the gate first checks the version in service on the newest labelled
+    records. If it fails, the newest older version that passes replaces it.
 
-    exit codes: 0 pushed or up to date, 3 held back by the gate, 4 nothing new, 1 failed, 2 a
-    mistake in what was given, 130 Ctrl-C, 143 SIGTERM or SIGHUP. With --exit-zero, 3 and 4 become
-    0.
+    exit codes: 0 pushed or up to date, 3 rejected by the gate, 4 nothing new, 1 failed, 2 user
+    error, 130 Ctrl-C, 143 SIGTERM or SIGHUP. With --exit-zero, 3 and 4 become 0.
 
     examples:
       yt8m retrain smoke --data demo/data --root demo/run --push demo/models
@@ -92,23 +93,22 @@ class RetrainArguments(ExecutingArguments):
       yt8m retrain my.yaml --cron "0 3 * * mon-fri" --timezone Europe/Brussels
     """
 
-    # keep running, and retrain at these times, e.g. "0 3 * * *" for every night at three
+    # Times to retrain at, e.g. "0 3 * * *" for every night at three; keeps running.
     cron: Annotated[str | None, Written("EXPRESSION")] = None
-    # time zone of --cron
+    # Time zone of --cron, e.g. Europe/Brussels.
     timezone: Annotated[str | None, Written("ZONE"), Sets("retrain.timezone")] = None
-    exit_zero: bool = False  # exit with 0 when the model is held back or nothing is new
-    no_notify: bool = False  # do not call notify.command
+    exit_zero: bool = False  # Exit with 0 if the gate rejects the model or no data is new
+    no_notify: bool = False  # Skip notify.command
 
 
 @dataclass(frozen=True, kw_only=True)
 class SweepArguments(PipelineArguments):
-    """Run every combination of some values, and say which is best.
+    """Run every combination of some values, and show the best.
 
-    A --set with several values, separated by commas, is swept over; with several of those every
-    combination runs. The runs share one root, and with it everything that the values do not change:
-    records are verified and analysed once. There is no baseline, and models go to `<root>/models`,
-    so that one run does not raise the bar for the next. Given again, the same command continues:
-    what has run is not run again.
+    A --set with several values, separated by commas, is swept over; with several such options every
+    combination runs. The runs share one root, so records are verified and analysed once. There is
+    no baseline, and models go to `<root>/models`, so that runs do not affect each other. Repeat the
+    command to continue: finished runs are not run again.
 
     examples:
       yt8m sweep smoke --data demo/data --root demo/sweep --set trainer.seed=1,2,3
@@ -131,13 +131,13 @@ class SweepArguments(PipelineArguments):
 
 @dataclass(frozen=True, kw_only=True)
 class HistoryArguments(RootArguments):
-    """List the runs, newest first: spans, GAP, pushed or why not.
+    """List the runs, newest first: spans, GAP, outcome.
 
-    Every metric of every run is in --json and --csv; --metric shows others than GAP in the table.
+    --json and --csv have every metric of every run; --metric chooses those of the table.
 
-    With --mlflow they are also written to an MLflow server or database: configuration, metrics with
-    intervals, curves, what each component took, where artifacts lie. Given again, what is there
-    stays.
+    --mlflow also writes the runs to an MLflow server or database: configuration, metrics with
+    intervals, curves, times of the components, and places of the artifacts. Repeat it to add new
+    runs; existing ones stay.
 
     examples:
       yt8m history --root demo/run
@@ -147,11 +147,12 @@ class HistoryArguments(RootArguments):
       yt8m history --root demo/run --mlflow http://127.0.0.1:5000
     """
 
-    # metric to show, of ours or yours (default: gap); may be repeated
+    # Metric to show, built-in or custom (default: gap); may be repeated.
     metric: tuple[Name, ...] = ()
-    csv: bool = False  # print comma-separated values
-    mlflow: Annotated[str | None, Written("URI")] = None  # write them to this MLflow, too
-    experiment: Name | None = None  # experiment of --mlflow; default: the pipeline's name
+    csv: bool = False  # Print comma-separated values
+    # MLflow server or database to write the runs to.
+    mlflow: Annotated[str | None, Written("URI")] = None
+    experiment: Name | None = None  # Experiment of --mlflow (default: the pipeline's name)
 
     def __post_init__(self) -> None:
         if self.experiment and not self.mlflow:
@@ -162,7 +163,8 @@ class HistoryArguments(RootArguments):
 class StatusArguments(OneRunArguments):
     """Show a run's components and artifacts, and the schedule.
 
-    A schedule is a `yt8m retrain --cron` on the root: whether it is running, its last and next run.
+    A schedule is a `yt8m retrain --cron` on the root. The command shows whether it is running, and
+    its last and next run.
 
     examples:
       yt8m status --root demo/run
@@ -171,9 +173,8 @@ class StatusArguments(OneRunArguments):
       yt8m status 20260301-030000-000000 --root demo/run --json
     """
 
-    artifacts: bool = False  # show what components put out, with its properties
-    # print it again whenever it changes, to the end of the run, or of the root's schedule
-    watch: bool = False
+    artifacts: bool = False  # Show the components' output artifacts with their properties
+    watch: bool = False  # Print again on every change until the run, or the root's schedule, ends
 
     def check(self) -> None:
         Arguments.check(self)
@@ -186,10 +187,10 @@ class StatusArguments(OneRunArguments):
 class CompareArguments(Arguments):
     """Compare two runs or versions: settings, metrics, classes.
 
-    Settings that differ, metrics with the interval of their difference, the classes that gained and
-    lost most. A run is named by its id, or by the folder below `<root>/runs` where it is of another
-    root; a version by its number. --html writes one page with the training curves over one another
-    and every class.
+    Shows the settings that differ, the metrics with the interval of their difference, and the
+    classes with the largest gains and losses. A run is named by its id, or by its directory below
+    `<root>/runs` if it has another root; a version by its number. --html writes one page with all
+    classes and the training curves in one plot.
 
     examples:
       yt8m compare 20260301-030000-000000 20260302-030000-000000 --root demo/run
@@ -197,21 +198,21 @@ class CompareArguments(Arguments):
       yt8m compare 3 4 --push demo/models --html compared.html
     """
 
-    a: Annotated[str, positional("A")]  # a run or a version, the one to compare with
-    b: Annotated[str, positional("B")]  # another of the same kind
-    root: InputDirectory | None = None  # the root of the runs, as given to `yt8m run`
-    push: Directory | None = None  # the registry of the versions
-    support: Annotated[int, Written("N")] = 10  # videos that a class must have
-    html: OutputFile | None = None  # a page to write, with plots and all classes
+    a: Annotated[str, positional("A")]  # First run or version, the reference
+    b: Annotated[str, positional("B")]  # Second run or version
+    root: InputDirectory | None = None  # Root directory of the runs, as passed to `yt8m run`
+    push: Directory | None = None  # Registry of the versions
+    support: Annotated[int, Written("N")] = 10  # Number of videos that a listed class has at least
+    html: OutputFile | None = None  # HTML page to write, with plots and all classes
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportArguments(OneRunArguments):
-    """Print where a run's report is; --open shows it.
+    """Print where a run's report is, or open it.
 
-    With --all it writes one page over all runs of the root, <root>/runs.html: the runs with what
-    was changed between them, their curves over one another, the versions in service over time, and
-    what the gate observed beside its limits.
+    --all writes one page over all runs of the root, <root>/runs.html. It shows the runs and what
+    changed between them, their curves in one plot, the versions in service over time, and the
+    gate's observed values with their limits.
 
     examples:
       yt8m report --root demo/run
@@ -219,8 +220,8 @@ class ReportArguments(OneRunArguments):
       yt8m report --root demo/run --all --open
     """
 
-    open: bool = False  # show it in the browser
-    all: bool = False  # write a page over all runs of the root
+    open: bool = False  # Open the page in the browser
+    all: bool = False  # Write a page over all runs of the root
 
     def __post_init__(self) -> None:
         if self.all and self.run:
@@ -231,34 +232,34 @@ class ReportArguments(OneRunArguments):
 class GcArguments(RootArguments):
     """Remove artifacts of old runs that nothing needs.
 
-    A run goes when it is both older than --keep-days and not among the newest --keep-runs. The
-    newest run, runs whose models are in the registry, and artifacts that a kept run took from the
-    cache stay. Checkpoints and logs go with their run. The metadata store keeps its history; the
-    artifacts that are gone are marked deleted there.
+    A run is removed if it is older than --keep-days and not among the newest --keep-runs. Three
+    kinds are kept: the newest run, runs whose models are in the registry, and artifacts that a kept
+    run reused. Checkpoints and logs are removed with their run. The metadata store keeps its
+    history and marks removed artifacts as deleted.
 
     examples:
       yt8m gc --root demo/run --dry-run
       yt8m gc --root demo/run --keep-runs 5 --keep-days 7
     """
 
-    # newest runs to keep; default: retention.keep_runs
+    # Number of newest runs to keep (default: retention.keep_runs).
     keep_runs: Annotated[int | None, Written("N")] = None
-    # age up to which runs are kept; default: retention.keep_days
+    # Days for which every run is kept (default: retention.keep_days).
     keep_days: Annotated[float | None, Written("DAYS")] = None
-    dry_run: bool = False  # list what would go, and remove nothing; works during a run
+    dry_run: bool = False  # List what would be removed without removing it; works during a run
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainArguments(ConfigArguments):
-    """Train alone, in one process or a local cluster.
+    """Train a model, in one process or a local cluster.
 
-    The trainer of the pipeline without the pipeline: the same code, from records to an exported
-    model. Given again, the same command continues where it was. Below --out: `export` (the
-    SavedModel), `logs` (TensorBoard, training.jsonl), `checkpoints`, `processes` (a log of each
-    process).
+    The command runs the pipeline's trainer alone, from records to an exported model. Repeat it to
+    continue. --out receives `export` (the SavedModel), `logs` (TensorBoard, training.jsonl),
+    `checkpoints`, and `processes` (a log per process).
 
-    With --processes a cluster of real processes is started on this machine, each with its own
-    TF_CONFIG; when one fails all are ended. Without it TF_CONFIG of this process is obeyed.
+    --processes starts a cluster of processes on this machine, each with its own TF_CONFIG; if one
+    fails, all are stopped. Without --processes the command follows the TF_CONFIG of its
+    environment.
 
     examples:
       yt8m train video_logistic --data demo/data --out demo/train
@@ -266,18 +267,17 @@ class TrainArguments(ConfigArguments):
       yt8m train smoke --data demo/data --out demo/ps --processes chief=1,worker=2,ps=1,evaluator=1
     """
 
-    # the records: a directory, or a pattern of the training shards, which may be repeated
-    data: Patterns
-    # shards to validate on; default: the configured ones beside the training shards
+    data: Patterns  # Directory of the records, or pattern of the training shards; may be repeated
+    # Pattern of shards to validate on (default: the configured ones beside the training shards).
     validation: Pattern | None = None
-    out: OutputDirectory  # where model, logs and checkpoints go
-    # a local cluster, e.g. chief=1,worker=2,ps=1,evaluator=1
+    out: OutputDirectory  # Directory for the model, logs and checkpoints
+    # Processes of a local cluster, e.g. chief=1,worker=2,ps=1,evaluator=1.
     processes: Annotated[str | None, Written("ROLE=N,...")] = None
-    # names of the classes
+    # Path of a vocabulary.csv with the names of the classes.
     vocabulary: Annotated[
         str | None, Written("CSV", problem=missing_file), Sets("evaluator.vocabulary")
     ] = None
-    # an export or a checkpoint to take weights from
+    # Export or checkpoint to take matching weights from.
     warm_start: Annotated[Directory | None, Sets("trainer.warm_start")] = None
 
     def __post_init__(self) -> None:

@@ -28,11 +28,12 @@ EQUAL, FIT = "equal", "fit"
 
 @dataclass(frozen=True, kw_only=True)
 class SegmentArguments(Arguments):
-    """How segments are scored by a model of whole videos."""
+    """Arguments for scoring segments with a model of whole videos."""
 
-    # score of a segment by a frame-level model (default: window where rows are segments)
+    # Method by which a frame-level model scores segments (default: window if rows are segments).
     segments: SegmentScoring | None = None
-    context: Model | None = None  # a model that scores the whole videos, for product and mean
+    # Model that scores the whole videos, for --segments product and mean.
+    context: Model | None = None
 
     def __post_init__(self) -> None:
         if self.context and self.segments in (None, SegmentScoring.WINDOW):
@@ -41,25 +42,27 @@ class SegmentArguments(Arguments):
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateArguments(SegmentArguments, ScoringArguments):
-    """Score an exported model on records, with intervals.
+    """Evaluate an exported model on records, with intervals.
 
-    The metrics are those of docs/gating.md. The model is scored by its own `scores`
-    signature, so what is measured is what will serve. With a baseline both are scored in one pass,
-    and the difference is paired. Records may be of any level; at segment level the rated segments
-    are scored. A frame-level model scores them too: their five frames alone (--segments window),
-    times its score of the whole video (product), or the mean of both (mean). The score of the whole
-    video may be another model's (--context), e.g. of the one that --model was fine-tuned from. Of a
-    training that is under way, given as its --out, the newest checkpoint is scored.
+    docs/gating.md explains the metrics. The command scores with the model's own `scores` signature,
+    as model servers do. With --baseline it scores both models in one pass and reports the paired
+    difference. Records may be of any level; at segment level the rated segments are scored.
+
+    A frame-level model can score segments with --segments. `window` scores the five frames;
+    `product` multiplies that by the score of the whole video; `mean` is the mean of both. --context
+    names another model for the whole videos, e.g. the one that --model was fine-tuned from.
+
+    For a running training, pass its --out as --model to evaluate the newest checkpoint.
 
     examples:
       yt8m evaluate --model push/3 --data data/validation
       yt8m evaluate --model push/4 --baseline push/3 --data 'data/validate*.tfrecord' --json
     """
 
-    model: Annotated[str, Written("DIR", problem=missing)]  # a SavedModel
-    # a SavedModel to compare with
+    model: Annotated[str, Written("DIR", problem=missing)]  # SavedModel to evaluate
+    # SavedModel to compare with.
     baseline: Annotated[str | None, Written("DIR", problem=missing)] = None
-    # write metrics, pace and histograms of each batch there, for TensorBoard
+    # Directory for the metrics, speed and histograms of each batch, for TensorBoard.
     log_dir: OutputDirectory | None = None
 
 
@@ -67,21 +70,23 @@ class EvaluateArguments(SegmentArguments, ScoringArguments):
 class PredictArguments(SegmentArguments, BeamArguments):
     """Write predictions: competition files, JSON lines, Parquet.
 
-    --model is a SavedModel, or a registry, whose version in service is taken. Records may be of any
-    level, labelled or not. Segments are those that a record names, and of a record that names none
-    all windows of five frames. A frame-level model scores segments with --format segment or
-    --segments: their frames alone (window), times the score of the whole video (product), or the
-    mean of both (mean). The score of the whole video may be another model's (--context).
+    --model is a SavedModel, or a registry, whose version in service predicts. Records may be of any
+    level, labelled or not. Segments are those that a record lists; without a list, all windows of
+    five frames.
+
+    A frame-level model can score segments, with --format segment or --segments. `window` scores the
+    five frames; `product` multiplies that by the score of the whole video; `mean` is the mean of
+    both. --context names another model for the whole videos.
 
     Formats:
       video     VideoId,LabelConfidencePairs: the file of the 2017 and 2018 competitions
-      segment   Class,Segments: that of 2019; of each class the 100,000 best segments at most
-      jsonl, tfrecord, parquet   video_id, segment_start where rows are segments, class_ids, scores
+      segment   Class,Segments: the file of 2019, with at most the 100,000 best segments per class
+      jsonl, tfrecord, parquet   video_id, segment_start if rows are segments, class_ids, scores
 
-    Rows are in the order of the records, and of equal scores the lower class comes first. The file
-    is complete or absent. A run that was ended continues: finished parts wait beside the file in
-    .NAME.parts, and go when it is complete. With --beam-runner the work is done on a Beam engine,
-    whose workers must reach model, data and output.
+    Rows are in the order of the records; among equal scores the lower class comes first. The file
+    is complete or absent. Repeat an interrupted command to continue: finished parts wait beside the
+    file in .NAME.parts until it is complete. --beam-runner predicts on a Beam runner, whose workers
+    must reach the model, the data and the output.
 
     examples:
       yt8m predict --model push --data 'data/test*.tfrecord' --out submission.csv --format video
@@ -91,18 +96,19 @@ class PredictArguments(SegmentArguments, BeamArguments):
 
     LOADS_TENSORFLOW: ClassVar[bool] = True
 
-    model: Model  # a SavedModel or a push directory
-    data: Patterns  # TFRecord files, e.g. 'test*.tfrecord'; may be repeated
-    out: OutputFile  # the file to write, here or in an object store
-    format: Format  # form of the file
-    # classes of each row (default: 20; all with format segment)
-    top_k: Count | None = None
-    # the classes that may be predicted, a file or address with one a line (default: with format
-    # segment the 1,000 published ones where the model scores all 3,862 classes; else all)
+    model: Model  # SavedModel, or a push directory, whose version in service predicts
+    # Directory of the records, or pattern of files, e.g. 'data/validate*'; may be repeated.
+    data: Patterns
+    out: OutputFile  # File to write, local or in an object store
+    format: Format  # Format of the predictions
+    top_k: Count | None = None  # Number of classes per row (default: 20; all with format segment)
+    # Classes that may be predicted: a file or URL with one per line (default: with format segment
+    # the 1,000 published ones if the model scores all 3,862 classes; else all).
     segment_classes: Annotated[str | None, Written("published|all|CSV|URL")] = None
-    max_segments: Count = MAX_SEGMENTS  # segments of each class, with format segment
-    batch_size: Count | None = None  # records a batch (default: 1024 videos, 64 with frames)
-    workers: Count | None = None  # groups predicted in parallel (default: one a processor)
+    max_segments: Count = MAX_SEGMENTS  # Number of segments per class with format segment
+    # Number of records per batch (default: 1024 videos, or 64 with frames).
+    batch_size: Count | None = None
+    workers: Count | None = None  # Number of groups processed in parallel (default: one per CPU)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -115,10 +121,10 @@ class ScoreArguments(Arguments):
     """Score a competition file against labelled records.
 
     A file with `VideoId,LabelConfidencePairs` is scored by GAP@20 over all labels of all videos in
-    the records; one with `Class,Segments` by MAP: of each class's first --top-n segments those
-    count that somebody rated for that class, and the mean is over all classes with a positive
-    rating. Header and order of the lines do not matter. What the file lacks counts as not found;
-    what the records do not know is left out; both are told.
+    the records. A file with `Class,Segments` is scored by MAP: among the first --top-n segments of
+    each class, those with a rating for that class count. The mean is over all classes with a
+    positive rating. Header and order of the lines do not matter. A label that is missing from the
+    file counts as not predicted; unknown videos are ignored. The command reports both.
 
     examples:
       yt8m score --submission submission.csv --data 'data/validate*.tfrecord'
@@ -127,39 +133,40 @@ class ScoreArguments(Arguments):
 
     LOADS_TENSORFLOW: ClassVar[bool] = True
 
-    submission: InputFile  # the competition's file, here or in an object store
-    data: Patterns  # labelled records, e.g. 'validate*'; may be repeated
-    top_n: Count = MAX_SEGMENTS  # segments of each class that count
-    # a file to keep the labels in: written the first time, read from then on
+    submission: InputFile  # Competition file, local or in an object store
+    # Directory of labelled records, or pattern of files, e.g. 'data/validate*'; may be repeated.
+    data: Patterns
+    top_n: Count = MAX_SEGMENTS  # Number of segments per class that count
+    # File to cache the labels in; written the first time, read afterwards.
     label_cache: OutputFile | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConvertArguments(Arguments):
-    """Turn predictions in JSON into a competition's file of videos.
+    """Convert JSON predictions to a competition's file of videos.
 
-    The files hold one JSON object a line, as a cloud's batch prediction writes them: `video_id`,
-    `class_indexes` and `predictions` of the starter code's exports, or `video_id`, `class_ids` and
-    `scores` of yt8m's. A video that comes twice is an error.
+    The files hold one JSON object per line, as a cloud's batch prediction writes them. The starter
+    code's exports have `video_id`, `class_indexes` and `predictions`; yt8m's have `video_id`,
+    `class_ids` and `scores`. A video that occurs twice is an error.
 
     examples:
       yt8m convert --predictions 'results/prediction.results-*' --out submission.csv
     """
 
-    # files; may be repeated
+    # Pattern of prediction files; may be repeated.
     predictions: Annotated[tuple[str, ...], Written("PATTERN", problem=missing_records)]
-    out: OutputFile  # the file to write, VideoId,LabelConfidencePairs
+    out: OutputFile  # File to write, VideoId,LabelConfidencePairs
 
 
 @dataclass(frozen=True, kw_only=True)
 class EnsembleArguments(Arguments):
-    """Make one model of several, by the weighted mean of scores.
+    """Combine several models by the weighted mean of scores.
 
-    The result is a SavedModel. The members may be of any architecture and from any maker; they
-    score the same rows and classes. What comes out is a model like every other: `yt8m evaluate`
+    The result is a SavedModel. The members may have any architecture and come from any tool; they
+    must score the same rows and classes. Use the result like every other model: `yt8m evaluate`
     compares it, `yt8m models import --data` puts it into service, `yt8m predict` writes its
-    predictions. --weights is `equal`, numbers (which are divided by their sum), or `fit`: then
-    those under which the labels of --data are most likely.
+    predictions. --weights is `equal`, a list of numbers (which are divided by their sum), or `fit`:
+    the weights that make the labels of --data most likely.
 
     examples:
       yt8m ensemble --models push/3 push/4 other/export --out ensemble
@@ -168,13 +175,13 @@ class EnsembleArguments(Arguments):
 
     LOADS_TENSORFLOW: ClassVar[bool] = True
 
-    # SavedModels, or push directories, whose version in service is taken
+    # SavedModels, or push directories, whose version in service is used.
     models: Annotated[tuple[str, ...], Written("DIR|REGISTRY", is_list=True, problem=missing)]
-    out: OutputDirectory  # the ensemble's SavedModel
-    # weights of the members, in their order
+    out: OutputDirectory  # Directory of the ensemble's SavedModel
+    # Weights of the members, in their order.
     weights: Annotated[str, Written(f"{EQUAL}|{FIT}|W,W,...")] = EQUAL
-    data: Pattern | None = None  # labelled records, for --weights fit
-    # names of the classes
+    data: Pattern | None = None  # Pattern of labelled records, for --weights fit
+    # Path of a vocabulary.csv with the names of the classes.
     vocabulary: Annotated[str | None, Written("CSV", problem=missing_file)] = None
 
     def __post_init__(self) -> None:
@@ -220,26 +227,26 @@ class ExportArguments(Arguments):
 
     LOADS_TENSORFLOW: ClassVar[bool] = True
 
-    model: Model  # an export or a push directory
-    format: Literal["mediapipe", "tgz"]  # the form of it
-    # the SavedModel's directory, or the file, to write
+    model: Model  # Export or push directory
+    format: Literal["mediapipe", "tgz"]  # Form to export to
+    # Directory of the SavedModel, or file, to write.
     out: Annotated[str, Written("DIR|FILE", problem=unwritable)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MetricsArguments(Arguments):
-    """Score predictions and labels in an .npz file.
+    """Compute metrics of predictions and labels in an .npz file.
 
-    The metrics are those of docs/gating.md. The file holds `predictions` and `labels`, both
-    [videos, classes]; a label is any value above 0. `ids` [videos] may name the videos for
-    messages. Equal scores of one video rank by class index; between videos they count as the mean
-    over all their orders.
+    docs/gating.md explains the metrics. The file holds `predictions` and `labels`, both [videos,
+    classes]; a label is any value above 0. `ids` [videos] may name the videos for messages. Equal
+    scores of one video rank by class index; between videos they count as the mean over all orders.
 
     examples:
       yt8m metrics predictions.npz
       yt8m metrics predictions.npz --top-k 5 --json
     """
 
-    file: Annotated[str, positional("FILE.npz", missing_file)]  # the file with both arrays
-    top_k: Count = 20  # classes of each video that count
-    top_n: Count | None = None  # predictions of each class that count in MAP (default: all)
+    # File with the arrays `predictions` and `labels`.
+    file: Annotated[str, positional("FILE.npz", missing_file)]
+    top_k: Count = 20  # Number of classes per video that count
+    top_n: Count | None = None  # Number of predictions per class that count in MAP (default: all)

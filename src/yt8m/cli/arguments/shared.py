@@ -39,12 +39,13 @@ VersionNumber = Annotated[int, positional("V")]
 
 @dataclass(frozen=True, kw_only=True)
 class NamedConfigArguments(Arguments):
-    """A configuration, which has to be named."""
+    """A configuration, as a required argument."""
 
-    config: Annotated[str, positional("PRESET|FILE")]  # a preset, a YAML file, or `defaults`
-    # another one on top of it, e.g. a file of your site's paths; may be repeated
+    # Configuration: a preset, a YAML file, or `defaults`.
+    config: Annotated[str, positional("PRESET|FILE")]
+    # Configuration to add on top, e.g. a file of your site's paths; may be repeated.
     layers: Annotated[tuple[str, ...], Written("PRESET|FILE", option="config")] = ()
-    # any value of the configuration, e.g. trainer.max_steps=200; may be repeated
+    # Value of the configuration to set, e.g. trainer.max_steps=200; may be repeated.
     set: Annotated[tuple[Setting, ...], Written("PATH=VALUE")] = ()
 
     def load(self) -> PipelineConfig:
@@ -65,27 +66,29 @@ def require_own_code(config: PipelineConfig) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigArguments(NamedConfigArguments):
-    """A configuration, the smallest one where none is named."""
+    """A configuration, by default the smallest preset."""
 
-    # a preset, a YAML file, or `defaults`
+    # Configuration: a preset, a YAML file, or `defaults`.
     config: Annotated[str, positional("PRESET|FILE")] = DEFAULT_CONFIG
 
 
 @dataclass(frozen=True, kw_only=True)
 class BeamArguments(Arguments):
-    """The engine below Beam's pipelines."""
+    """The Beam runner and its options."""
 
-    beam_runner: Annotated[BeamRunner | None, Sets("beam.runner")] = None  # Beam's engine
-    # an option passed to Beam, e.g. --beam-option=--parallelism=4; may be repeated
+    # Beam runner of every Beam step; `portable` needs a job server's address in --beam-option.
+    beam_runner: Annotated[BeamRunner | None, Sets("beam.runner")] = None
+    # Option passed to Beam, e.g. --beam-option=--parallelism=4; may be repeated.
     beam_option: Annotated[tuple[str, ...], Written("=--OPTION"), Sets("beam.options")] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class PipelineArguments(BeamArguments, ConfigArguments):
-    """What most runs set: the configuration, places, and Beam's engine."""
+    """Arguments of most runs: configuration, places, and the Beam runner."""
 
-    data: Annotated[Directory | None, Sets("data.root")] = None  # the records
-    root: Annotated[Directory | None, Sets("root")] = None  # artifacts, metadata, logs
+    data: Annotated[Directory | None, Sets("data.root")] = None  # Directory of the records
+    # Directory of artifacts, metadata and logs.
+    root: Annotated[Directory | None, Sets("root")] = None
 
     def check(self) -> None:
         super().check()
@@ -94,16 +97,17 @@ class PipelineArguments(BeamArguments, ConfigArguments):
 
 @dataclass(frozen=True, kw_only=True)
 class PushingArguments(PipelineArguments):
-    """Those of a pipeline that pushes its model to a registry."""
+    """Arguments of a pipeline that pushes its model to a registry."""
 
-    push: Annotated[Directory | None, Sets("pusher.push_dir")] = None  # the registry of models
+    # Directory of the registry to push to.
+    push: Annotated[Directory | None, Sets("pusher.push_dir")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class RootArguments(Arguments):
-    """A root that runs were made on."""
+    """A root directory with runs."""
 
-    root: InputDirectory  # the root of the runs, as given to `yt8m run`
+    root: InputDirectory  # Root directory of the runs, as passed to `yt8m run`
 
     def check(self) -> None:
         super().check()
@@ -114,7 +118,7 @@ class RootArguments(Arguments):
 class OneRunArguments(RootArguments):
     """One run of a root."""
 
-    run: Annotated[str, positional("RUN")] = ""  # id of the run; default: the newest
+    run: Annotated[str, positional("RUN")] = ""  # Id of the run (default: the newest)
 
     def check(self) -> None:
         super().check()
@@ -125,16 +129,16 @@ class OneRunArguments(RootArguments):
 class RegistryArguments(Arguments):
     """A registry of pushed models."""
 
-    push: Directory  # the push directory
+    push: Directory  # Directory of the registry
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoringArguments(Arguments):
-    """Records that a model is measured on, and what is reported."""
+    """Records to score a model on, and settings of the metrics."""
 
     LOADS_TENSORFLOW: ClassVar[bool] = True
 
-    # the records: a directory, or files, e.g. 'data/validate*'; may be repeated
+    # Directory of the records, or pattern of files, e.g. 'data/validate*'; may be repeated.
     data: Patterns
-    top_k: Count = 20  # classes of each video that count
-    no_intervals: bool = False  # skip the confidence intervals
+    top_k: Count = 20  # Number of classes per video that count
+    no_intervals: bool = False  # Skip the confidence intervals

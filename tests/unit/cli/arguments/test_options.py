@@ -106,8 +106,8 @@ def test_comments_and_defaults_are_the_help():
 
 
 def test_a_path_of_the_configuration_is_named_where_one_is_taken():
-    assert "Beam's engine (beam.runner)" in _help_of(RunArguments)
-    assert "Beam's engine (" not in _help_of(PredictArguments)
+    assert "in --beam-option (beam.runner)" in _help_of(RunArguments)
+    assert "(beam." not in _help_of(PredictArguments)
 
 
 def _help_of(cls):

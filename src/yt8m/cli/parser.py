@@ -1,0 +1,45 @@
+"""The parser of each command: its help, and errors that name the nearest option."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import inspect
+import json
+from typing import NoReturn
+
+from yt8m.cli.arguments.options import Arguments, add_options
+from yt8m.schemas.errors import EXIT_USER
+
+
+class CommandParser(argparse.ArgumentParser):
+    """A parser whose errors name the nearest option, and are JSON on request."""
+
+    as_json = False  # whether an error is also printed as JSON
+
+    def error(self, message: str) -> NoReturn:
+        hint = self._hint(message)
+        if self.as_json:
+            print(json.dumps({"error": f"{self.prog}: {message}{hint}", "code": EXIT_USER}))
+        self.exit(EXIT_USER, f"{self.prog}: {message}{hint}\nTry `{self.prog} --help`.\n")
+
+    def _hint(self, message: str) -> str:
+        """The option that is nearest to an unknown one."""
+        _, _, unknown = message.partition("unrecognized arguments: ")
+        options = [option for action in self._actions for option in action.option_strings]
+        close = difflib.get_close_matches(unknown.partition(" ")[0], options, n=1)
+        return f"; did you mean {close[0]}?" if close else ""
+
+
+def parser_of(words: str, cls: type[Arguments]) -> CommandParser:
+    """Create the parser of a command, whose help is the docstring of `cls`."""
+    first, _, explanation = (inspect.getdoc(cls) or "").partition("\n")
+    parser = CommandParser(
+        prog=f"yt8m {words}",
+        description=first,
+        epilog=explanation.strip() or None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add_options(parser, cls)
+    return parser
