@@ -45,7 +45,7 @@ def _two_pushers(work: Path) -> Trial:
     if said != ["2", "held"] or list_versions(registry) != (1, 2):
         lost.append(f"they said {said}, and versions {list_versions(registry)} are there")
     shutil.rmtree(work)
-    return Trial(kind="rivals", part="two pushers", blow="at once", lost=lost)
+    return Trial(kind="rivals", part="two pushers", blow="parallel", lost=lost)
 
 
 def push_judged(models: Sequence[str], registry: str) -> list[str]:
@@ -110,7 +110,7 @@ def _two_runs(work: Path, chance: random.Random, *, one_root: bool) -> Trial:
     lost += _wrong_succession(base / "push", codes, one_root=one_root)
     name = "two runs in one root" if one_root else "two runs into one registry"
     shutil.rmtree(base)
-    return Trial(kind="rivals", part=name, blow="at once", lost=lost)
+    return Trial(kind="rivals", part=name, blow="parallel", lost=lost)
 
 
 def _wrong_succession(registry: Path, codes: list[int], *, one_root: bool) -> Iterator[str]:
