@@ -89,7 +89,9 @@ def _rollback_and_push(work: Path, scheme: str) -> Trial:
     if codes != [0, 0]:
         lost.append(f"exit codes {codes}: {said}")
     lost += [*registry_flaws(registry, foreign=None), *_not_served(registry, 4)]
-    return Trial(kind="stores", part=f"rollback and push on {scheme}://", blow="parallel", lost=lost)
+    return Trial(
+        kind="stores", part=f"rollback and push on {scheme}://", blow="parallel", lost=lost
+    )
 
 
 def push_in_child(model: str, registry: str, judged: InService | None = None) -> None:
