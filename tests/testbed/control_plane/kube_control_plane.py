@@ -14,7 +14,7 @@ import contextlib
 import json
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,8 @@ import requests
 import yaml
 from kube_api import KubeApi, KubeError
 from pod_network import GATEWAY, pod_network
-from process_kubelet import API_PORT, Kubelet
+from pod_surroundings import API_PORT
+from process_kubelet import Kubelet
 from programs import Programs
 from requirements import control_plane_programs
 
@@ -176,15 +177,21 @@ class Cluster:
 
 @contextlib.contextmanager
 def control_plane(
-    directory: Path, claims: Mapping[str, Path], names: Mapping[str, str] | None = None
+    directory: Path,
+    claims: Mapping[str, Path],
+    names: Mapping[str, str] | None = None,
+    path: Sequence[Path] = (),
 ) -> Iterator[Cluster]:
-    """A cluster of its own, with a namespace `team`; this thread is in its network meanwhile."""
+    """A cluster of its own, with a namespace `team`; this thread is in its network meanwhile.
+
+    Pods find programs in `path` before this machine's own.
+    """
     directory.mkdir(parents=True)
     _make_certificate(directory)
     _write_configuration(directory)
     authority = directory / "tls.crt"
     api = KubeApi(f"https://{GATEWAY}:{API_PORT}", _TOKEN, authority)
-    kubelet = Kubelet(api, directory / "pods", claims, names or {})
+    kubelet = Kubelet(api, directory / "pods", claims, names or {}, path)
     cluster = Cluster(directory, api, kubelet)
     with pod_network(), cluster.running():
         yield cluster
