@@ -51,7 +51,7 @@ def _rows(heading: str) -> dict[str, str]:
 
 
 OURS = _rows("In a run's root, an artifact or a registry")
-OTHERS = {**_rows("In a format of somebody else"), **_rows("For people alone, or within one step")}
+OTHERS = {**_rows("In formats of other projects"), **_rows("For people, or within one step")}
 
 
 def _matches(path: str, names: dict[str, str]) -> list[str]:
