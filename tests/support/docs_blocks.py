@@ -50,6 +50,13 @@ def blocks(page: Path) -> list[Block]:
     ]
 
 
+def anchors(text: str) -> set[str]:
+    """The anchors that GitHub derives from a page's headings."""
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    plain = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
+    return {heading.replace(" ", "-") for heading in plain}
+
+
 def files_of(way: str) -> list[str]:
     """The files that a way of CONTRIBUTING's to add something names, in its order."""
     section = (ROOT / "CONTRIBUTING.md").read_text().split(f"### {way}\n")[1].split("\n###")[0]

@@ -7,7 +7,7 @@ import re
 
 import pytest
 import yaml
-from docs_blocks import PAGES, ROOT, SHELL, Block, blocks
+from docs_blocks import PAGES, ROOT, SHELL, Block, anchors, blocks
 
 from yt8m.cli.main import find, parse
 from yt8m.components.evaluator.thresholds import check_gate
@@ -82,3 +82,10 @@ def test_no_link_between_pages_is_broken() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#:\s]+)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_section_that_a_page_links_to_is_there() -> None:
+    for page in PAGES:
+        for name, anchor in re.findall(r"\]\(([^)#:\s]*)#([^)\s]+)\)", page.read_text()):
+            text = (page.parent / name if name else page).read_text()
+            assert anchor in anchors(text), f"{page.name} links to {name}#{anchor}"

@@ -5,7 +5,7 @@ import re
 import shlex
 
 import pytest
-from docs_blocks import ROOT
+from docs_blocks import ROOT, anchors
 
 from yt8m.cli.arguments.options import add_options
 from yt8m.cli.table import COMMANDS
@@ -16,13 +16,6 @@ _ROW = re.compile(r"^\| ([ABC]\d+) \| (.+?) \| (.+?) \| (.*?) ?\|$", re.MULTILIN
 FOUND = {match[1]: match.groups()[1:] for match in _ROW.finditer(PAGE.read_text())}
 _CODE = re.compile(r"`([^`]+)`")
 _LINK = re.compile(r"\]\(([^)]+)\)")
-
-
-def anchors(text: str) -> set[str]:
-    """As GitHub makes them of headings."""
-    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
-    plain = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
-    return {heading.replace(" ", "-") for heading in plain}
 
 
 def test_each_of_the_285_features_has_one_row_in_order():
