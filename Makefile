@@ -1,15 +1,15 @@
-# Each target sets up what it needs; nothing has to be typed before it.
+# Each target installs what it needs.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Without compiled bytecode every process that imports TFX starts three times slower.
 export PYTHONDONTWRITEBYTECODE =
-# Another checkout there would be run in this one's place.
+# Another checkout on it would replace this one.
 unexport PYTHONPATH
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 BIN := .venv/bin
 UV := .venv/uv/bin/uv
-# Whole files go to one worker, for their tests share pipelines that take half a minute to make;
-# tests/conftest.py says in which order.
+# One worker runs a whole file, because its tests share pipelines that take half a minute to create;
+# tests/conftest.py sets the order.
 WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --max-worker-restart 1 --dist loadfile --no-loadscope-reorder
 
@@ -17,20 +17,20 @@ PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --max-worker-restart 1 --dist 
 	bench golden golden-lanes reference measures mlflow readers sign jupyter notebook notebook-outputs size lock audit sbom image fake-gcs-server control-plane \
 	test-control-plane test-kubeflow flink spark prism test-engines clean
 
-help:  ## this list
+help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-install:  ## the environment in .venv, from the lock (nothing to do if the lock is unchanged)
+install:  ## install .venv from the lock (nothing to do if the lock is unchanged)
 	@bash lock/install.sh
 
-install-dev:  ## the same with the developers' tools; every target that needs them calls it
+install-dev:  ## add the developers' tools; targets that need them call it
 	@bash lock/install.sh dev
 
 DEMO_SETTINGS := --data demo/data --root demo/run --push demo/models \
   --set 'data.splits={train: ["span-{SPAN}/train*"], eval: ["span-{SPAN}/validate*"], test: []}' \
   --set evaluator.vocabulary=demo/data/vocabulary.csv
 
-demo: install  ## a first model is pushed, a second, on newer data, is gated against it (under 3 min)
+demo: install  ## push a first model, and gate a second one on newer data against it (under 3 min)
 	rm -rf demo
 	$(BIN)/yt8m data generate --quiet --level video --out demo/data --train 2000 --eval 500 --classes 50 --shards 4 --spans 1
 	$(BIN)/yt8m run smoke $(DEMO_SETTINGS)
@@ -39,16 +39,16 @@ demo: install  ## a first model is pushed, a second, on newer data, is gated aga
 	$(BIN)/yt8m history --root demo/run
 	@echo "the report: $$($(BIN)/yt8m report --root demo/run)"
 
-test: install-dev  ## unit, integration, distributed and end-to-end tests (about 15 minutes on two cores)
+test: install-dev  ## run unit, integration, distributed and end-to-end tests (about 15 min on two cores)
 	$(PYTEST) -m "not slow and not real and not lane_b and not control_plane and not engines and not many_runs"
 
-test-unit: install-dev  ## unit tests alone (one minute)
+test-unit: install-dev  ## run only the unit tests (1 min)
 	$(PYTEST) --dist load -m "not real and not slow" tests/unit
 
-test-slow: install-dev  ## endurance tests: more kill points, longer runs
+test-slow: install-dev  ## run endurance tests: more kill points, longer runs
 	$(PYTEST) --dist load -m "slow and not real"
 
-test-distributed: install-dev  ## disagreements, pauses and restarts of clusters by the hundred, sixty nights (up to 2 hours)
+test-distributed: install-dev  ## run hundreds of cluster disagreements, pauses and restarts, and sixty nights (up to 2 h)
 	$(PYTEST) --dist load -m many_runs -o faulthandler_timeout=0 tests/distributed tests/e2e
 
 # As on processors without AVX-512, and without oneDNN's kernels: sums come in other orders there.
@@ -58,7 +58,7 @@ OLDER_PROCESSOR := ONEDNN_MAX_CPU_ISA=AVX2 OPENBLAS_CORETYPE=Haswell \
 ARITHMETIC := tests/unit/models tests/unit/trainer tests/unit/metrics tests/unit/synthetic \
   tests/integration/models tests/integration/trainer
 
-test-arithmetic: install-dev  ## tests of models and trainer with other kernels' rounding (5 min)
+test-arithmetic: install-dev  ## run tests of models and trainer with other kernels' rounding (5 min)
 	TF_ENABLE_ONEDNN_OPTS=0 $(PYTEST) -q -m "not slow and not real" $(ARITHMETIC)
 	TF_ENABLE_ONEDNN_OPTS=1 $(OLDER_PROCESSOR) $(PYTEST) -q -m "not slow and not real" -k "not bfloat16" $(ARITHMETIC)
 
@@ -66,25 +66,25 @@ test-arithmetic: install-dev  ## tests of models and trainer with other kernels'
 ROOMS := $(filter-out %/chaos %/defects %/__pycache__,$(patsubst %/,%,$(wildcard tests/testbed/*/)))
 TESTBED := $(subst $(subst ,, ),:,tests/support tests/testbed $(ROOMS))
 
-chaos: install-dev  ## kill, cut, fill, corrupt: all of it (hours); the table goes to docs/reliability.md
+chaos: install-dev  ## kill processes, fill disks, cut networks, damage files (hours); writes the tables of docs/reliability.md
 	PYTHONPATH=$(TESTBED) $(BIN)/python -W ignore -m chaos $(or $(CHAOS),--write)
 
-planted: install-dev  ## defects planted in a copy, which tests must notice (15 min); PLANTED= some of them, --write
+planted: install-dev  ## plant defects in a copy that tests must notice (15 min); PLANTED= names some, or --write
 	PYTHONPATH=$(TESTBED) $(BIN)/python -m defects.planted $(PLANTED)
 
-planted-five: install-dev  ## five of them, chosen by the commit's hash
+planted-five: install-dev  ## plant five defects, chosen by the commit's hash
 	$(MAKE) --no-print-directory planted PLANTED="--some 5"
 
-mutants: install-dev  ## random changes of the code, SEED= and COUNT= of them: which do tests not notice? (2 min each)
+mutants: install-dev  ## make COUNT= random changes by SEED=, and print those that no test notices (2 min each)
 	PYTHONPATH=$(TESTBED) $(BIN)/python -m defects.mutants --seed $(SEED) --count $(COUNT)
 
-test-real: install-dev  ## opt-in: against real YouTube-8M shards and golden metric values
+test-real: install-dev  ## run opt-in tests against real YouTube-8M shards and golden metric values
 	$(BIN)/pytest -m real -rs
 
-# A Debian 13 root where this machine's glibc is too old for TFX 1.21's wheels; root makes it.
+# A Debian 13 root if this machine's glibc is too old for TFX 1.21's wheels; root creates it.
 LANE_B := PYTHONPATH=$(TESTBED) $(BIN)/python tests/testbed/lanes/lane_b.py
 
-lane-b: install-dev  ## on TFX 1.21 and Python 3.13: demo, unit tests, the other lane's files, the gate, Prism (5 min)
+lane-b: install-dev  ## run on TFX 1.21 and Python 3.13: demo, unit tests, files of TFX 1.16, the gate, Prism (5 min)
 	-$(MAKE) --no-print-directory prism
 	mkdir -p $(CACHE)/bin
 	$(LANE_B) --share $(CACHE)/bin sh -c 'make demo && .venv/bin/pytest -q -n $(WORKERS) -m "not real" \
@@ -93,11 +93,11 @@ lane-b: install-dev  ## on TFX 1.21 and Python 3.13: demo, unit tests, the other
 	  tests/integration/kubeflow/test_golden.py tests/e2e/test_gate.py tests/e2e/test_gate_runner.py && \
 	  XDG_CACHE_HOME=$(dir $(CACHE)) .venv/bin/pytest -q -rs -m engines tests/e2e/test_spark_and_prism.py'
 
-test-lane-b: install-dev  ## both lanes by turns in one root; on TFX 1.21 every test of `make test`
+test-lane-b: install-dev  ## run both TFX versions by turns in one root, and `make test` on TFX 1.21
 	$(BIN)/pytest -m lane_b tests/e2e/test_lanes.py
 	$(LANE_B) make test WORKERS=$(WORKERS)
 
-check: install-dev  ## format, lint, plain English, types (mypy and pyright), import rules
+check: install-dev  ## check format, lint, plain English, types (mypy and pyright), import rules
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pytest -q -n 0 tests/unit/docs/test_plain_english.py tests/unit/docs/test_meanings.py
@@ -105,12 +105,12 @@ check: install-dev  ## format, lint, plain English, types (mypy and pyright), im
 	$(BIN)/lint-imports
 	@$(MAKE) --no-print-directory check-types
 
-# In an environment of its own, for all of Node.js comes with it. pyright's own package fetches the
+# A separate environment, because it contains Node.js. pyright's own package fetches the
 # program from elsewhere when it first runs; this one holds it, and reads the same settings.
 PYRIGHT := .venv/pyright/bin/basedpyright
 SOURCES := $(shell find -L src/yt8m .typings -name '*.py' -o -name '*.pyi')
 
-check-types: .venv/pyright.checked  ## pyright (20 s; nothing to do where no source changed)
+check-types: .venv/pyright.checked  ## run pyright (20 s; nothing to do if no source changed)
 
 .venv/pyright.checked: $(PYRIGHT) pyproject.toml $(SOURCES) | install-dev
 	$(PYRIGHT)
@@ -121,48 +121,48 @@ $(PYRIGHT): lock/pyright.txt | install-dev
 	VIRTUAL_ENV=.venv/pyright UV_CONFIG_FILE=lock/uv.toml $(UV) pip sync --quiet --require-hashes $<
 	@touch $@
 
-format: install-dev  ## rewrite what ruff can
+format: install-dev  ## let ruff format and fix the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-golden: install-dev  ## write the expected Kubeflow specs anew; look at the diff before committing it
+golden: install-dev  ## update the expected Kubeflow specs; look at the diff before you commit it
 	PYTHONPATH=tests/support $(BIN)/python tests/support/golden_specs.py
 
-golden-lanes: install-dev  ## write what this lane and lane B leave behind anew, for each other's tests
+golden-lanes: install-dev  ## update the files that the tests of each TFX version read from the other
 	PYTHONPATH=$(TESTBED) $(BIN)/python tests/testbed/lanes/golden_lanes.py tests/golden/lanes
 	$(LANE_B) --share $(CURDIR)/tests/golden/lanes env PYTHONPATH=$(TESTBED) \
 	  python tests/testbed/lanes/golden_lanes.py $(CURDIR)/tests/golden/lanes
 
-reference: install-dev  ## write docs/configuration.md and docs/commands.md anew, from the code
+reference: install-dev  ## update docs/configuration.md and docs/commands.md from the code
 	PYTHONPATH=tests/support $(BIN)/python tests/support/config_reference.py
 	PYTHONPATH=tests/support $(BIN)/python tests/support/command_reference.py
 
-measures: install-dev  ## sizes of the code, as docs/architecture.md has them
+measures: install-dev  ## count the sizes of the code for docs/architecture.md
 	$(BIN)/python .ci/measures.py
 
-# Beside what is installed, of which nothing changes: TFX holds back what MLflow shares with it.
-mlflow: install  ## MLflow's client in .venv, for `yt8m history --mlflow`
-readers: install  ## in .venv: Hugging Face's and OpenLineage's Python packages, for tests alone
-sign: install  ## in .venv: OpenSSF model-signing, for signed versions
+# Added without changing installed packages: TFX limits the versions of those that MLflow shares with it.
+mlflow: install  ## add MLflow's client to .venv, for `yt8m history --mlflow`
+readers: install  ## add Hugging Face's and OpenLineage's packages to .venv, for tests
+sign: install  ## add OpenSSF model-signing to .venv, for signed versions
 mlflow readers sign:
 	@$(UV) pip freeze --quiet --python $(BIN)/python --exclude-editable > .venv/installed.txt
 	@$(BIN)/python -c 'from importlib.metadata import requires; \
 	  print(*(r.partition(";")[0] for r in requires("yt8m-pipeline") if "$@" in r.partition(";")[2]))' \
 	  | xargs $(UV) pip install --quiet --python $(BIN)/python --constraint .venv/installed.txt
 
-# In an environment of its own, for TFX holds back what Jupyter needs; the kernel is this one's.
+# A separate environment, because TFX limits versions that Jupyter needs; the kernel is .venv's.
 JUPYTER := .venv/jupyter
 NOTEBOOKS ?= demo/notebooks
 
-jupyter: $(JUPYTER)/made  ## JupyterLab in .venv/jupyter, from its lock
+jupyter: $(JUPYTER)/made  ## install JupyterLab in .venv/jupyter from its lock
 
-notebook: jupyter  ## JupyterLab on copies of docs/notebooks, in demo/notebooks
+notebook: jupyter  ## open JupyterLab on copies of docs/notebooks in demo/notebooks
 	mkdir -p $(NOTEBOOKS)
 	for file in docs/notebooks/*.ipynb; do \
 	  test -e $(NOTEBOOKS)/$${file##*/} || cp $$file $(NOTEBOOKS) || exit; done
 	$(JUPYTER)/bin/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) $(JUPYTER_ARGS) $(NOTEBOOKS)
 
-notebook-outputs: jupyter  ## run docs/notebooks and store what their cells show (2 min)
+notebook-outputs: jupyter  ## run docs/notebooks and store their outputs (2 min)
 	$(JUPYTER)/bin/python tests/support/notebook_outputs.py docs/notebooks/*.ipynb
 
 $(JUPYTER)/made: lock/jupyter.txt lock/jupyter_kernel.py | install
@@ -184,39 +184,39 @@ IMAGE_ARGS = --file kubeflow/images/Dockerfile --tag $(IMAGE) --build-arg BUILD_
   --build-arg BASE=$(BASE) --build-arg LOCK=$(LOCK) --build-arg BEAM_IMAGE=$(BEAM_IMAGE) \
   --build-arg SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct)
 
-image:  ## the container image; GPU=1 with CUDA; IMAGE, BUILD_BASE, BASE, BEAM_IMAGE, LOCK may be given
+image:  ## build the container image; GPU=1 adds CUDA; options: IMAGE, BUILD_BASE, BASE, BEAM_IMAGE, LOCK
 	DOCKER_BUILDKIT=1 $(IMAGE_BUILDER) $(IMAGE_ARGS) .
 
 RUNTIME_LOCKS := $(filter-out %-dev %-cuda,$(patsubst lock/%.txt,%,$(wildcard lock/tfx-*-py*.txt)))
 
-sbom:  ## dist/sbom: the packages of each lock as CycloneDX JSON, the same bytes each time
+sbom:  ## write the packages of each lock to dist/sbom as CycloneDX JSON, the same bytes each time
 	mkdir -p dist/sbom
 	for lock in $(RUNTIME_LOCKS); do python3 lock/sbom.py lock/$$lock.txt > dist/sbom/$$lock.cdx.json || exit; done
 
-audit: install  ## every lock against the advisory database; exit code 3 of its own where it is not reached
+audit: install  ## check every lock against the advisory database; exit code 3 if it is unreachable
 	test -x .venv/audit/bin/pip-audit || { $(BIN)/python -m venv --without-pip .venv/audit && \
 	  VIRTUAL_ENV=.venv/audit UV_CONFIG_FILE=lock/uv.toml $(UV) pip sync --quiet --require-hashes lock/audit.txt; }
 	$(BIN)/python lock/audit.py .venv/audit/bin/pip-audit $(RUNTIME_LOCKS)
 
-size: install  ## packages and GB of the runtime lock, as installed here
+size: install  ## print the number of packages and GB of the installed runtime lock
 	$(BIN)/python lock/size.py
 
-lock: install  ## resolve the lock anew, from setup.py and lock/
+lock: install  ## resolve the locks again from setup.py and lock/
 	bash lock/resolve.sh
 
 # One is a part of another, and one needs records that only the user has.
-bench: install-dev  ## one table of every benchmark, in build/benchmarks (quiet machine; QUICK=1: ten minutes)
+bench: install-dev  ## write one table of all benchmarks to build/benchmarks (idle machine; QUICK=1: ten minutes)
 	$(BIN)/python -W ignore benchmarks/table.py $(if $(QUICK),--quick)
 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/yt8m
 
-fake-gcs-server:  ## the server that tests of gs:// run against, built from tests/testbed/servers/fake_gcs
+fake-gcs-server:  ## build the server for tests of gs:// from tests/testbed/servers/fake_gcs
 	cd tests/testbed/servers/fake_gcs && GOBIN=$(CACHE)/bin GOFLAGS="-p=1 -mod=readonly" \
 	  go install github.com/fsouza/fake-gcs-server
 
 CONTROL_PLANE := $(CACHE)/control-plane
 
-control-plane:  ## etcd, Kubernetes' API server and controllers, JobSet, two definitions: for tests
+control-plane:  ## build etcd, Kubernetes' API server and controllers, JobSet and two definitions, for tests
 	cd tests/testbed/control_plane && export CGO_ENABLED=0 GOFLAGS=-mod=readonly && \
 	  go build -o $(CONTROL_PLANE)/etcd go.etcd.io/etcd/server/v3 && \
 	  go build -o $(CONTROL_PLANE)/ k8s.io/kubernetes/cmd/kube-apiserver \
@@ -231,10 +231,10 @@ control-plane:  ## etcd, Kubernetes' API server and controllers, JobSet, two def
 	    $$kserve/config/crd/full/serving.kserve.io_inferenceservices.yaml \
 	    $$operator/manifests/base/crds/kubeflow.org_tfjobs.yaml
 
-test-control-plane: install-dev control-plane  ## training jobs and manifests on that control plane (as root; about 5 min)
+test-control-plane: install-dev control-plane  ## test training jobs and manifests on the control plane (as root; about 5 min)
 	$(BIN)/pytest -rs tests/integration/kubeflow/test_control_plane.py
 
-test-kubeflow: install-dev $(if $(KFP_DRIVER),control-plane)  ## against your KFP_DRIVER= and KFP_LAUNCHER= (programs), KFP_ENDPOINT= (a server)
+test-kubeflow: install-dev $(if $(KFP_DRIVER),control-plane)  ## test against your KFP_DRIVER= and KFP_LAUNCHER= (programs), KFP_ENDPOINT= (a server)
 	KFP_DRIVER=$(KFP_DRIVER) KFP_LAUNCHER=$(KFP_LAUNCHER) KFP_ENDPOINT=$(KFP_ENDPOINT) \
 	  $(BIN)/pytest -m real -rs -o faulthandler_timeout=0 tests/e2e/test_kubeflow_programs.py \
 	  tests/integration/kubeflow/test_endpoint.py
@@ -243,7 +243,7 @@ FLINK := $(CACHE)/flink
 ENGINES := tests/testbed/engines
 
 # Beam's Java side comes by Maven, without what Flink has itself.
-flink: install  ## Flink and Beam's job server for it, for tests (Maven and a JDK; 300 MB, two minutes)
+flink: install  ## install Flink and Beam's job server for it, for tests (Maven and a JDK; 300 MB, 2 min)
 	VIRTUAL_ENV=.venv .venv/uv/bin/uv pip install --quiet --no-deps --require-hashes \
 	  --target $(FLINK)/packages --requirement $(ENGINES)/flink.txt
 	mkdir -p $(FLINK)/cluster $(FLINK)/classes
@@ -254,21 +254,21 @@ flink: install  ## Flink and Beam's job server for it, for tests (Maven and a JD
 	javac -d $(FLINK)/classes $(ENGINES)/UnlistedJars.java
 	jar --create --file $(FLINK)/unlisted-jars.jar -C $(FLINK)/classes .
 
-spark:  ## Spark and Beam's job server for it, for tests (Maven; 300 MB, half a minute)
+spark:  ## install Spark and Beam's job server for it, for tests (Maven; 300 MB, 30 s)
 	mvn --batch-mode --quiet --file $(ENGINES)/spark/pom.xml dependency:copy-dependencies \
 	  -DoutputDirectory=$(CACHE)/spark
 
-prism:  ## Beam's own engine, for tests on lane B (Go; two minutes)
+prism:  ## build Beam's own runner, for tests on TFX 1.21 (Go; 2 min)
 	cd $(ENGINES)/prism && CGO_ENABLED=0 GOBIN=$(CACHE)/bin GOFLAGS="-p=1 -mod=readonly" \
 	  go install github.com/apache/beam/sdks/v2/go/cmd/prism
 
 # A process and what it starts stay in the first network that they are in: each file has one.
-# Where an engine cannot be had, the tests say what is missing, and are skipped or fail.
-test-engines: install-dev  ## every Beam stage on a Flink cluster and on Spark, and their faults (as root; about 4 min)
+# If a runner is not available, the tests name what is missing, and are skipped or fail.
+test-engines: install-dev  ## test every Beam stage on a Flink cluster and on Spark, and their faults (as root; about 4 min)
 	-$(MAKE) --no-print-directory flink spark
 	$(BIN)/pytest -rs -m engines tests/e2e/test_engines.py
 	$(BIN)/pytest -rs -m engines tests/e2e/test_spark_and_prism.py
 
-clean:  ## remove what was built here, the environment too
+clean:  ## remove all builds and the environment
 	rm -rf .venv build dist ./*.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis demo
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
