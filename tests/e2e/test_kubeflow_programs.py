@@ -8,20 +8,17 @@ from pathlib import Path
 
 import boto3
 import pytest
-from kfp_programs import CLAIM, NAMES, SHARED, Walk, kubeflow_services
+from kfp_programs import CLAIM, CLASSES, NAMES, Walk, compile_smoke, kubeflow_services
 from kube_control_plane import control_plane
 from ml_metadata.metadata_store import MetadataStore
 from ml_metadata.proto import metadata_store_pb2 as mlmd
 from records import make_dataset
-
-from yt8m.cli.main import run
 
 pytestmark = [
     pytest.mark.real,
     pytest.mark.timeout(1800),
     pytest.mark.needs("control plane", "ip", "network namespaces", "root"),
 ]
-CLASSES = 20
 DRAWN = {
     "ClassificationMetrics": "ui_roc_curve",
     "HTML": "ui_report",
@@ -37,27 +34,6 @@ def _program(variable):
             f"{variable} names no program: make test-kubeflow KFP_DRIVER=... KFP_LAUNCHER=..."
         )
     return Path(given).resolve(strict=True)
-
-
-def _compile(volume):
-    platform = volume / "cluster.yaml"
-    claims = f"[{{claim: {CLAIM}, path: {SHARED}}}]"
-    platform.write_text(f"kubeflow: {{work_dir: {SHARED}/work, volumes: {claims}}}\n")
-    out = volume / "pipeline.yaml"
-    words = ["kubeflow", "compile", "smoke", "--image", "registry/yt8m:1", "--quiet"]
-    words += ["--root", "s3://bucket/yt8m", "--out", str(out), "--platform", str(platform)]
-    for setting in (
-        "data.splits={train: ['train*'], eval: ['validate*']}",
-        f"data.root={SHARED}/data",
-        f"pusher.push_dir={SHARED}/models",
-        f"features.num_classes={CLASSES}",
-        "trainer.max_steps=60",
-        "trainer.batch_size=64",
-        "gate.gap_threshold=0.05",
-    ):
-        words += ["--set", setting]
-    assert run(words) == 0
-    return out
 
 
 def _metadata(directory):
@@ -101,7 +77,7 @@ def test_two_runs_push_a_model_and_find_it_up_to_date(tmp_path):
     volume, services = tmp_path / "volume", tmp_path / "services"
     make_dataset(volume / "data", train=600, eval=200, classes=CLASSES)
     services.mkdir()
-    file = _compile(volume)
+    file = compile_smoke(volume)
     place = tmp_path / "cluster"
     with (
         control_plane(place, claims={CLAIM: volume}, names=NAMES) as cluster,

@@ -59,6 +59,12 @@ def control_plane_programs() -> Path | None:
     return place if all((place / name).exists() for name in CONTROL_PLANE) else None
 
 
+def argo_programs() -> Path | None:
+    """Where `make argo` puts Argo's controller and executor; tests/testbed/kubeflow/argo/go.mod."""
+    place = _built() / "argo"
+    return place if (place / "manifests").is_dir() else None  # made last
+
+
 def flink_programs() -> Path | None:
     """Where `make flink` puts Flink and Beam's job server, of tests/testbed/engines."""
     place = _built() / "flink"
@@ -102,6 +108,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "control plane": Requirement(
         find=control_plane_programs, otherwise="make control-plane (Go 1.26 or newer, 7 minutes)"
     ),
+    "argo": Requirement(find=argo_programs, otherwise="make argo (Go 1.26 or newer, four minutes)"),
     "mlflow": Requirement(find=lambda: importlib.util.find_spec("mlflow"), otherwise="make mlflow"),
     "jupyter": Requirement(
         find=Path(__file__).parents[2].joinpath(".venv/jupyter/made").exists,

@@ -26,6 +26,8 @@ _FOR_TESTS = (
     "KFP_DRIVER",
     "KFP_ENDPOINT",
     "KFP_LAUNCHER",
+    "KFP_RECORD",
+    "KFP_SOURCE",
     "YT8M_IMAGE",
     "YT8M_REAL_DATA",
     "YT8M_REAL_SPECS",

@@ -22,6 +22,8 @@ from mlmd_server import EmptyCache, Metadata, serving
 from pod_network import GATEWAY
 from s3_server import s3_server
 
+from yt8m.cli.main import run
+
 ACCOUNT, CLAIM, SHARED = "pipeline-runner", "yt8m", Path("/mnt/yt8m")
 BUCKET, ROOT = "bucket", "s3://bucket/yt8m"
 # Where Kubeflow's programs look for its services, by what its own manifests call them.
@@ -29,14 +31,24 @@ NAMES = {
     f"{name}.kubeflow.svc.cluster.local": GATEWAY
     for name in ("metadata-grpc-service", "ml-pipeline", "minio-service")
 }
-_METADATA, _CACHE, _STORE = 8080, 8887, 9000
+METADATA_PORT, _CACHE, STORE_PORT = 8080, 8887, 9000
 _PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 _LIMIT_S = 600.0
 _SCRATCH = ("gcs", "s3", "minio")
+CLASSES = 20
+_SMOKE = (
+    "data.splits={train: ['train*'], eval: ['validate*']}",
+    f"data.root={SHARED}/data",
+    f"pusher.push_dir={SHARED}/models",
+    f"features.num_classes={CLASSES}",
+    "trainer.max_steps=60",
+    "trainer.batch_size=64",
+    "gate.gap_threshold=0.05",
+)
 _PROVIDERS = f"""
 s3:
   default:
-    endpoint: minio-service.kubeflow:{_STORE}
+    endpoint: minio-service.kubeflow:{STORE_PORT}
     region: us-east-1
     disableSSL: true
     forcePathStyle: true
@@ -44,6 +56,20 @@ s3:
       fromEnv: false
       secretRef: {{secretName: s3, accessKeyKey: access-key, secretKeyKey: secret-key}}
 """
+
+
+def compile_smoke(volume: Path) -> Path:
+    """The smoke pipeline for a cluster whose pods all mount `volume`, with the records in it."""
+    platform = volume / "cluster.yaml"
+    claims = f"[{{claim: {CLAIM}, path: {SHARED}}}]"
+    platform.write_text(f"kubeflow: {{work_dir: {SHARED}/work, volumes: {claims}}}\n")
+    out = volume / "pipeline.yaml"
+    words = ["kubeflow", "compile", "smoke", "--image", "registry/yt8m:1", "--quiet"]
+    words += ["--root", ROOT, "--out", str(out), "--platform", str(platform)]
+    for setting in _SMOKE:
+        words += ["--set", setting]
+    assert run(words) == 0
+    return out
 
 
 @dataclass
@@ -108,7 +134,7 @@ class Walk:
             "ml_pipeline_server_address": "ml-pipeline.kubeflow",
             "ml_pipeline_server_port": str(_CACHE),
             "mlmd_server_address": "metadata-grpc-service.kubeflow",
-            "mlmd_server_port": str(_METADATA),
+            "mlmd_server_port": str(METADATA_PORT),
             "log_level": "1",
             "publish_logs": "true",
             **{f"{key}_path": str(place / key) for key in outputs},
@@ -131,7 +157,7 @@ class Walk:
         assert container["command"][0] == "/kfp-launcher/launch", container["command"]
         pod = f"{name.lower()}-{self.run_id}"
         metadata = {"METADATA_GRPC_SERVICE_HOST": "metadata-grpc-service.kubeflow"}
-        metadata["METADATA_GRPC_SERVICE_PORT"] = str(_METADATA)
+        metadata["METADATA_GRPC_SERVICE_PORT"] = str(METADATA_PORT)
         of_pod = {"KFP_POD_NAME": "metadata.name", "KFP_POD_UID": "metadata.uid"}
         changed = {
             "command": [str(self.launcher), *container["command"][1:]],
@@ -182,21 +208,29 @@ def _flags(program: Path) -> set[str]:
 @contextmanager
 def kubeflow_services(cluster: Cluster, directory: Path) -> Iterator[None]:
     """What driver and launcher need of a Kubeflow: its configuration, metadata and objects."""
-    settings = {"defaultPipelineRoot": ROOT, "providers": _PROVIDERS}
-    keys = {"access-key": "key", "secret-key": "secret"}
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
     subject = {"kind": "ServiceAccount", "name": ACCOUNT, "namespace": NAMESPACE}
     cluster.apply(
         _object("ServiceAccount", ACCOUNT),
-        _object("ConfigMap", "kfp-launcher") | {"data": settings},
-        _object("Secret", "s3") | {"stringData": keys},
         _object("RoleBinding", "kubeflow", "rbac.authorization.k8s.io/v1")
         | {"roleRef": role, "subjects": [subject]},
     )
+    with kubeflow_stores(cluster, directory), serving(f"{GATEWAY}:{_CACHE}", EmptyCache()):
+        yield
+
+
+@contextmanager
+def kubeflow_stores(cluster: Cluster, directory: Path) -> Iterator[None]:
+    """Metadata and objects, and where the launcher finds the objects."""
+    settings = {"defaultPipelineRoot": ROOT, "providers": _PROVIDERS}
+    keys = {"access-key": "key", "secret-key": "secret"}
+    cluster.apply(
+        _object("ConfigMap", "kfp-launcher") | {"data": settings},
+        _object("Secret", "s3") | {"stringData": keys},
+    )
     with (
-        serving(f"{GATEWAY}:{_METADATA}", Metadata(str(directory / "mlmd.db"))),
-        serving(f"{GATEWAY}:{_CACHE}", EmptyCache()),
-        s3_server(GATEWAY, _STORE),
+        serving(f"{GATEWAY}:{METADATA_PORT}", Metadata(str(directory / "mlmd.db"))),
+        s3_server(GATEWAY, STORE_PORT),
     ):
         yield
 
