@@ -195,7 +195,7 @@ def own_tasks(run: PipelineRun, steps: Sequence[str] = ()) -> list[Task]:
 
 def _may_be_step(name: str, task: Task, run: PipelineRun) -> bool:
     is_machinery = name.endswith(_MACHINERY) or name == run.name or _UUID.fullmatch(name)
-    return not is_machinery and not _is_workflow(task)
+    return not is_machinery and not _is_workflow(name, task)
 
 
 def _as_one(name: str, several: Sequence[Task]) -> Task:
@@ -221,9 +221,9 @@ def _attempt(task: Task) -> int:
     return int(found[1]) if found else -1
 
 
-def _is_workflow(task: Task) -> bool:
+def _is_workflow(name: str, task: Task) -> bool:
     """The Workflow itself is listed as a task; its nodes are called after it and numbered."""
-    return any(re.fullmatch(rf"{re.escape(task.name)}-\d+", node) for node in task.nodes)
+    return any(re.fullmatch(rf"{re.escape(name)}-\d+", node) for node in task.nodes)
 
 
 def _name_some(asked: str, names: list[str]) -> str:
