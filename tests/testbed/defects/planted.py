@@ -1,9 +1,9 @@
 """Planted defects: each is a small patch, which names the tests that should notice it.
 
 make planted                                    every defect
-make planted PLANTED="--write"                  and the table, into docs/reliability.md
 make planted PLANTED="storage-lock-shared"      by name
 make planted PLANTED="--some 5"                 five, chosen by the commit's hash
+make planted PLANTED="--write"                  and the rows of the tried ones, into the docs
 
 The tests must pass without a defect. A patch that does not apply any more is a failure: write it
 anew. Of all defects 4 % may be missed, of five none.
@@ -25,6 +25,7 @@ PATCHES = Path(__file__).with_name("patches")
 PAGE = ROOT / "docs" / "reliability.md"
 _MISSED = 0.04  # of all
 _BEGIN, _END = "<!-- planted: begin -->\n", "<!-- planted: end -->"
+_HEAD = ("| planted | what it does | noticed |", "| --- | --- | --- |")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +83,7 @@ def main() -> int:
             return 1
         noticed = {defect.name: found for defect, found in _tried(chosen, copy)}
     if args.write:
-        write_page(chosen, noticed)
+        PAGE.write_text(with_rows(PAGE.read_text(), noticed))
     missed = [name for name, found in noticed.items() if not found]
     print(f"{len(noticed) - len(missed)} of {len(noticed)} planted defects were noticed")
     lost = len(chosen) - len(noticed)
@@ -115,14 +116,20 @@ def _tried(chosen: Sequence[Planted], copy: Path) -> Iterator[tuple[Planted, boo
         yield defect, not run.passed
 
 
-def write_page(chosen: Sequence[Planted], noticed: dict[str, bool]) -> None:
-    rows = [
-        f"| `{defect.name}` | {defect.what} | {'yes' if noticed.get(defect.name) else '**no**'} |"
-        for defect in chosen
-    ]
-    table = "\n".join(["| planted | what it does | noticed |", "| --- | --- | --- |", *rows])
-    head, rest = PAGE.read_text().split(_BEGIN)
-    PAGE.write_text(f"{head}{_BEGIN}{table}\n{_END}{rest.split(_END)[1]}")
+def with_rows(page: str, noticed: dict[str, bool]) -> str:
+    """The page with a row for each defect: of those that were not tried now, the one it had."""
+    head, rest = page.split(_BEGIN)
+    table, tail = rest.split(_END)
+    known = {row.split("`")[1]: row for row in table.splitlines()[len(_HEAD) :]}
+    rows = [_row(defect, noticed, known.get(defect.name, "")) for defect in planted()]
+    lines = "".join(f"{row}\n" for row in [*_HEAD, *filter(None, rows)])
+    return f"{head}{_BEGIN}{lines}{_END}{tail}"
+
+
+def _row(defect: Planted, noticed: dict[str, bool], before: str) -> str:
+    if defect.name not in noticed:
+        return before
+    return f"| `{defect.name}` | {defect.what} | {'yes' if noticed[defect.name] else '**no**'} |"
 
 
 if __name__ == "__main__":

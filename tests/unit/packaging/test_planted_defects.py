@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from defects.mutants import mutants
-from defects.planted import Planted, planted
+from defects.planted import PAGE, Planted, planted, with_rows
 
 ROOT = Path(__file__).resolve().parents[3]
 DEFECTS = planted()
@@ -36,6 +36,17 @@ def test_there_are_fifty_and_at_most_five_of_a_package() -> None:
     assert max(packages.values()) <= 5
     assert len(packages) >= 15
     assert len({defect.name for defect in DEFECTS}) == len({d.patch.read_text() for d in DEFECTS})
+
+
+@pytest.mark.parametrize(("found", "said"), [(True, "yes"), (False, "**no**")])
+def test_the_page_has_a_row_for_each_and_keeps_it_until_it_is_tried_again(
+    found: bool, said: str
+) -> None:
+    page, tried = PAGE.read_text(), DEFECTS[3]
+    assert with_rows(page, {}) == page
+    row = f"| `{tried.name}` | {tried.what} | {said} |"
+    (before,) = (line for line in page.splitlines() if f"| `{tried.name}` |" in line)
+    assert with_rows(page, {tried.name: found}) == page.replace(before, row)
 
 
 def test_a_mutant_changes_one_place_and_is_still_python() -> None:
