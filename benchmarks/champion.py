@@ -1,4 +1,4 @@
-"""A thousand nights of candidates: how far what is served falls behind the best, what is held back.
+"""A thousand nights of candidates: how far what is served falls behind the best, what is rejected.
 
     python benchmarks/champion.py                     100 nights of 10,000 videos: a minute
     nice python benchmarks/champion.py --nights 1000  quarter of an hour
@@ -15,7 +15,7 @@ Where it falls, each candidate is a little worse than the last, and a gate that 
 alone pushes them all.
 
 It fails where the served model is more than 0.012 below the best that was ever blessed, or where
-more than 5 % are held back of the candidates that are as good as all they are compared with. Both
+more than 5 % are rejected of the candidates that are as good as all they are compared with. Both
 are promised for 10,000 videos.
 """
 
@@ -203,7 +203,7 @@ def main() -> int:
         "most_behind_the_best": round(season.behind, 4),
         "nights_too_far_behind": season.nights_behind,
         "sound_candidates": season.sound,
-        "held_back_of_these": round(held, 4),
+        "rejected_of_these": round(held, 4),
         "seconds": round(time.perf_counter() - start),
     }
     print(json.dumps(row))

@@ -245,10 +245,10 @@ def _workers(beam: BeamConfig) -> Iterator[str]:
         yield f"{problem}; {_DOC}"
     if kind == _DOCKER and not _image(beam):
         yield (
-            f"beam.runner = {beam.runner.value}: say where Python runs, with --beam-option="
-            "--environment_type=EXTERNAL, PROCESS or LOOPBACK, or name an image with "
-            "--beam-option=--sdk_container_image=IMAGE (`make image`); without either Beam takes "
-            f"an image of its own, in which there is no yt8m; {_DOC}"
+            f"beam.runner = {beam.runner.value}: say where Python runs, with "
+            "--beam-option=--environment_type=EXTERNAL, PROCESS or LOOPBACK, or name an image "
+            "with --beam-option=--sdk_container_image=IMAGE (`make image`); without either Beam "
+            f"uses its own image, which lacks yt8m; {_DOC}"
         )
     if kind == "PROCESS" and not config and not _program(_WORKER).is_file():
         yield (
@@ -323,7 +323,7 @@ def _dataflow(config: BeamConfig) -> Iterator[str]:
     if not _image(config):
         yield (
             "beam.runner = dataflow needs --beam-option=--sdk_container_image=IMAGE, an image of "
-            "yt8m (`make image`) that Google's machines can pull: Beam's own image has no yt8m; "
+            "yt8m (`make image`) that Google's machines can pull: Beam's own image lacks yt8m; "
             f"{_DOC}"
         )
     try:

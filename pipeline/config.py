@@ -217,7 +217,7 @@ class PipelineConfig(ConfigNode):
                 limit is None or self.infra_check.enabled,
                 f"gate.{name}",
                 limit,
-                "left out where infra_check.enabled is false, for nothing measures it",
+                "left out where infra_check.enabled is false, because nothing measures it",
             )
         named = bool(self.evaluator.vocabulary) or not self.trainer.learns_verticals
         require(
@@ -257,7 +257,7 @@ class PipelineConfig(ConfigNode):
             not (self.transform.materialize and own),
             "transform.materialize",
             True,
-            "false with a head `own`, for Transform writes no other column than the labels",
+            "false with a head `own`, because Transform writes only the labels",
         )
         self._require_predicted_split()
         if self.tuner is not None:

@@ -121,7 +121,7 @@ def parse_cron(text: str, *, zone: str = "UTC", cluster_zone: str = "UTC") -> Cr
     """The schedule that `text` means in `zone`, for a scheduler that counts in `cluster_zone`."""
     cron = _parse(text, _load_zone(zone))
     if not cron.next_times(datetime.now(UTC), 1):
-        raise UserError(f"cron {text!r} never comes: no such day in the months it names")
+        raise UserError(f"cron {text!r} never matches: the months that it names have no such day")
     return cron if zone == cluster_zone else _move(cron, zone, cluster_zone)
 
 
@@ -185,16 +185,16 @@ def _move(cron: Cron, zone: str, cluster_zone: str) -> Cron:
     offset = _constant_offset(_load_zone(zone), _load_zone(cluster_zone))
     if offset is None:
         raise UserError(
-            f"{zone} and the cluster's {cluster_zone} change their clocks differently, so no cron "
-            f"expression means the same all year. Either write the schedule in {cluster_zone} "
+            f"{zone} and the cluster's {cluster_zone} change their clocks on different days, so no "
+            f"cron expression is right all year. Either write the schedule in {cluster_zone} "
             f"(--timezone {cluster_zone}), or set CRON_SCHEDULE_TIMEZONE={zone} on the "
-            f"ml-pipeline-scheduledworkflow deployment and say --cluster-timezone {zone}"
+            f"ml-pipeline-scheduledworkflow deployment and give --cluster-timezone {zone}"
         )
     moved = _shift(cron, offset)
     if moved is None:
         raise UserError(
             f"cron {cron.expression!r} in {zone} crosses midnight in the cluster's {cluster_zone} "
-            f"and cannot be said there: write it in {cluster_zone}, --timezone {cluster_zone}"
+            f"and cannot be converted: write it in {cluster_zone}, --timezone {cluster_zone}"
         )
     return replace(moved, zone=_load_zone(cluster_zone))
 

@@ -110,7 +110,7 @@ class Decision(JsonFile):
     mode: GateMode = GateMode.ENFORCE
     model_digest: str = ""  # filled in by the Evaluator
     baseline: str | None = None
-    is_baseline: bool = False  # the model is the very one in service; filled in by the Evaluator
+    is_baseline: bool = False  # the model in service is the same; filled in by the Evaluator
     videos: int = 0
     examples: int = 0
     spans: tuple[int, ...] = ()
@@ -199,5 +199,5 @@ def evidence_text(check: Check) -> str:
         return ""
     had, needed = f"{check.videos:,} videos", f"about {check.videos_needed:,}"
     if check.videos_needed <= check.videos:
-        return f"decided by {had}, {needed} are enough"
-    return f"undecided by {had}, {needed} would decide"
+        return f"significant with {had}, {needed} are enough"
+    return f"not significant with {had}, {needed} are needed"

@@ -48,7 +48,7 @@ class InfraCheckResult(JsonFile):
 
     blessed: bool
     reason: str
-    skipped: bool = False  # the gate had held the model back already
+    skipped: bool = False  # the gate had rejected the model
     rows: int = 0  # whose answers were compared with the Evaluator's scores
     largest_difference: float = 0.0  # of a score
     serving: Serving | None = None

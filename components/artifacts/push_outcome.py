@@ -17,7 +17,7 @@ class PushOutcome(JsonFile):
     """Whether the model was pushed, where to, and its record, which exists either way."""
 
     pushed: bool
-    # The version's directory: the one pushed, or the one that is this very model; else empty.
+    # The version's directory: the one pushed, or the one with the same model; else empty.
     destination: str = ""
     up_to_date: bool = False  # the model is in service already, so there was nothing to push
     record: VersionRecord
@@ -27,7 +27,7 @@ class PushOutcome(JsonFile):
         """How a run that came to its end ended."""
         if self.up_to_date:
             return Verdict.UP_TO_DATE
-        return Verdict.PUSHED if self.pushed else Verdict.HELD_BACK
+        return Verdict.PUSHED if self.pushed else Verdict.REJECTED
 
     @property
     def headline(self) -> str:
@@ -35,7 +35,7 @@ class PushOutcome(JsonFile):
         return {
             Verdict.PUSHED: f"Pushed as version {self.record.version}",
             Verdict.UP_TO_DATE: "Up to date: nothing was pushed",
-            Verdict.HELD_BACK: "Held back by the gate: nothing was pushed",
+            Verdict.REJECTED: "Rejected by the gate: nothing was pushed",
         }[self.verdict]
 
     def to_json(self) -> str:

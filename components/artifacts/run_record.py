@@ -12,8 +12,8 @@ from yt8m.components.artifacts.estimate import Estimate
 from yt8m.schemas.errors import (
     EXIT_DONE,
     EXIT_FAILED,
-    EXIT_HELD_BACK,
     EXIT_INTERRUPTED,
+    EXIT_REJECTED,
     EXIT_TERMINATED,
     EXIT_USER,
 )
@@ -40,7 +40,7 @@ class Verdict(enum.Enum):
 
     RUNNING = "running"
     PUSHED = "pushed"
-    HELD_BACK = "held back"
+    REJECTED = "rejected"
     UP_TO_DATE = "up to date"  # the model in service is this very one
     FAILED = "failed"
     INTERRUPTED = "interrupted"
@@ -50,12 +50,12 @@ class Verdict(enum.Enum):
     @property
     def is_complete(self) -> bool:
         """True where the pipeline came to its end, so that there is nothing to continue."""
-        return self in (Verdict.PUSHED, Verdict.HELD_BACK, Verdict.UP_TO_DATE)
+        return self in (Verdict.PUSHED, Verdict.REJECTED, Verdict.UP_TO_DATE)
 
 
 _EXIT_CODES = {
     Verdict.PUSHED: EXIT_DONE,
-    Verdict.HELD_BACK: EXIT_HELD_BACK,
+    Verdict.REJECTED: EXIT_REJECTED,
     Verdict.UP_TO_DATE: EXIT_DONE,
     Verdict.FAILED: EXIT_FAILED,
     Verdict.KILLED: EXIT_FAILED,

@@ -1,7 +1,7 @@
 """The end of a process that has TensorFlow and TFX loaded.
 
 Python takes apart, one by one, what a process has loaded: two seconds, for a heap that the system
-takes back at once.
+takes back immediately.
 """
 
 from __future__ import annotations

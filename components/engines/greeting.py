@@ -1,4 +1,4 @@
-"""Whether somebody who speaks gRPC is at an address: any program may listen at a port."""
+"""A check that a gRPC server listens at an address, and no other program."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ GREETING_S = 4.0
 
 
 class NoGreetingError(Exception):
-    """Nobody there speaks gRPC; the message says what is known."""
+    """No gRPC server answers; the message says what is known."""
 
 
 def greet(channel: grpc.Channel) -> None:
@@ -19,4 +19,4 @@ def greet(channel: grpc.Channel) -> None:
     try:
         grpc.channel_ready_future(channel).result(timeout=GREETING_S)
     except grpc.FutureTimeoutError:
-        raise NoGreetingError(f"nobody speaks gRPC there within {GREETING_S:.0f} s") from None
+        raise NoGreetingError(f"no gRPC server answers there within {GREETING_S:.0f} s") from None

@@ -34,7 +34,7 @@ from yt8m.schemas.errors import Yt8mError
 _log = logging.getLogger(__name__)
 _CANCEL_S = 8.0  # twice, which is less than a run has after a signal
 _REPLACED_S = 30.0  # Kubernetes starts a task manager again in less
-_AGAIN = "start it again, and give the same command: it continues"
+_AGAIN = "start it again and repeat the command: it continues"
 # As Flink tells of a task manager that is gone, and Beam of workers that are.
 _TASK_MANAGER = re.compile(
     r"TaskManager with id (\S+)|task manager '[^'\[]*\[ ?([^\s\]]+) ?\]"
@@ -90,7 +90,7 @@ class _EngineJob(portable_runner.PipelineResult):
                 raise
             if self._start_again is None:
                 raise Yt8mError(f"{lost}; {_AGAIN}") from error
-            _log.warning("%s; the stage starts once more, when another has taken its place", lost)
+            _log.warning("%s; the stage restarts when another one has replaced it", lost)
             if not self._is_replaced():
                 raise Yt8mError(f"{lost}; {_AGAIN}") from error
         except BaseException:  # a signal

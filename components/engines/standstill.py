@@ -48,8 +48,8 @@ def _watch(master: str, name: str, ended: threading.Event, still_s: float, every
 def _standstill(name: str, still_s: float, at_work: list[str]) -> str:
     what = f"Flink's job {name}: no record has moved for {still_s:.0f} s"
     if not at_work:
-        return f"{what}, and nothing is at work; it may wait for task managers"
+        return f"{what}, and no worker is busy; it may be waiting for task managers"
     return (
         f"{what}; a worker may hang among {'; '.join(at_work)}. End its task manager, or the "
-        "Python worker there: the stage is then started once more"
+        "Python worker there: the stage then restarts"
     )

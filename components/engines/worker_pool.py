@@ -3,7 +3,7 @@
     yt8m-beam-worker-pool [--service_port=50000] [--host=localhost]
 
 Beam's own pool starts Python for each worker of each stage, which imports TensorFlow and TFX each
-time. This one imports them once and forks: a worker is there at once, and those of one machine
+time. This one imports them once and forks: a worker starts immediately, and those of one machine
 share that memory. It listens where it is told, not on all interfaces.
 """
 

@@ -44,8 +44,8 @@ def find_contender(
     ]
     if reasons:
         why = (
-            f"version {record.version}, the champion, has retired: {'; '.join(reasons)}; "
-            "the candidate takes its place if it is pushed"
+            f"version {record.version} is no longer the champion: {'; '.join(reasons)}; the "
+            "candidate replaces it if it is pushed"
         )
         return Contender(retired=why)
     champion = Champion(

@@ -70,7 +70,11 @@ class ChampionScores:
             storage.write_bytes(self._path, _pack(scored.models[CHAMPION]))
             self._remove_oldest()
         except OSError as error:
-            _log.warning("%s cannot be written, so the next run scores: %s", self._path, error)
+            _log.warning(
+                "%s cannot be written, so the next run scores the champion again: %s",
+                self._path,
+                error,
+            )
 
     def forget(self) -> None:
         """Remove the scores."""

@@ -321,7 +321,7 @@ def _passed_over(inputs: Artifacts) -> list[str]:
     uri = _uri(inputs, "baseline_model")
     problems = read_passed_over(uri) if uri else ()
     return [
-        f"{problem}: it was passed over, and nothing is compared with it" for problem in problems
+        f"{problem}: it is skipped, and the model is not compared with it" for problem in problems
     ]
 
 

@@ -196,7 +196,7 @@ def _reason(
         failed = [_sentence(check) for check in checks if not check.passed]
         return "; ".join(failed) or "the gate has no limits; gate.mode=none pushes every model"
     overall = evaluation.overall
-    against = "no baseline yet: value thresholds alone decided"
+    against = "no baseline yet: only the limits on values apply"
     if baseline is not None:
         against = f"GAP {_value_text(overall.difference, sign='+')} against the baseline"
     return f"GAP {_value_text(overall.candidate)} clears every threshold ({against})"

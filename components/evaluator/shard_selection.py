@@ -41,7 +41,7 @@ class ShardSelection(Generic[S]):
         if not self.left_out:
             return ()
         return (
-            f"scored on span {self.spans[0]} alone, the newest; not on "
+            f"scored on span {self.spans[0]}, the newest, only; not on "
             f"{', '.join(map(str, self.left_out))} (evaluator.spans: newest)",
         )
 

@@ -115,8 +115,8 @@ def _metric_problems(
             )
         elif threshold.confident:
             yield (
-                f"confident = True: {name} has no interval, for TFMA computes it; leave confident "
-                "out, or make it a metric of evaluator.metrics"
+                f"confident = True: {name} has no interval, because TFMA computes it; leave "
+                "confident out, or make it a metric of evaluator.metrics"
             )
     if metric is not None and metric.left_out is None and threshold.confident:
         yield (
@@ -185,13 +185,16 @@ def _unservable(gate: GateConfig) -> Iterator[str]:
     limit = gate.max_memory_mb
     if limit is not None and limit < _TENSORFLOW_MB:
         yield (
-            f"gate.max_memory_mb = {limit:g}: no model passes, for a process takes about "
+            f"gate.max_memory_mb = {limit:g}: no model can pass, because a process needs about "
             f"{_TENSORFLOW_MB} MB before it loads one"
         )
     given = {"max_latency_ms": gate.max_latency_ms, "max_memory_mb": limit}
     for name, value in given.items():
         if value is not None and gate.mode is GateMode.NONE:
-            yield f"gate.{name} = {value:g}: gate.mode = none holds nothing back; leave one out"
+            yield (
+                f"gate.{name} = {value:g}: gate.mode = none disables every limit; leave one of "
+                "them out"
+            )
 
 
 def _unguarded(gate: GateConfig) -> list[str]:
@@ -201,7 +204,7 @@ def _unguarded(gate: GateConfig) -> list[str]:
         return []
     changes = any(True for _ in gate.all_thresholds)
     because = (
-        "a change is not measured where there is no baseline, so anything would pass the first time"
+        "without a baseline no change is measured, so the first model would always pass"
         if changes
         else "no threshold would reject a bad model"
     )

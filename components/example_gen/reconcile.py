@@ -47,7 +47,7 @@ def enforce_bad_input_policy(reports: Sequence[ShardReport], config: DataConfig)
     total = sum(report.records for report in reports) + lost
     bad = sum(len(report.problems) for report in reports) + lost
     if bad and config.bad_input is BadInput.FAIL:
-        advice = "Repair or remove them, or set data.bad_input=quarantine to go on without them."
+        advice = "Repair or remove them, or set data.bad_input=quarantine to continue without them."
         raise DataError(f"{_listing(reports, total, bad)}\n{advice}")
     if bad > config.max_quarantined * total:
         share = f"{bad / total:.2%} is more than data.max_quarantined={config.max_quarantined:.2%}"
@@ -72,10 +72,11 @@ def _check_configuration(reports: Sequence[ShardReport], config: DataConfig) -> 
         if any(r.broken for r in of_split) or len(problems) < max(records, 2) or not alike:
             continue
         raise ConfigError(
-            f"all {records:,} records of split {split} fail alike, so it is the configuration that "
-            f"does not fit them: {problems[0].reason}. Compare data.level={config.level.value}, "
-            "features.names, features.sizes, features.num_classes and data.unlabelled with what "
-            f"`yt8m data inspect {of_split[0].source.uri}` says"
+            f"all {records:,} records of split {split} fail for the same reason, so the "
+            f"configuration probably does not match them: {problems[0].reason}. Compare "
+            f"data.level={config.level.value}, features.names, features.sizes, "
+            "features.num_classes and data.unlabelled with what `yt8m data inspect "
+            f"{of_split[0].source.uri}` says"
         )
 
 

@@ -81,9 +81,8 @@ def rewrite_records(
     written, read = sum(s.records for s in shards), sum(_told(scratch, _READ))
     if written != read:
         raise Yt8mError(
-            f"Beam's engine was given {read:,} records to write again and wrote {written:,}: "
-            "nothing is ingested. Give the same command again; if it stays so, leave out "
-            "--beam-runner"
+            f"The Beam runner read {read:,} records and wrote {written:,}: nothing is ingested. "
+            "Run the same command again; if it fails again, omit --beam-runner"
         )
     good = sum(report.records - len(report.problems) for report in reports)
     return Rewritten(

@@ -127,7 +127,7 @@ def _absolute(root: str, patterns: dict[str, tuple[str, ...]]) -> str:
         text for texts in patterns.values() for text in texts if storage.join("/", text) != text
     ]
     if not root and relative:
-        raise UserError("data.root is not set: say where the records are (--data DIR)")
+        raise UserError("data.root is not set: name the directory of the records (--data DIR)")
     return storage.absolute(root) if root else root
 
 
@@ -145,7 +145,7 @@ def _newest_versions(pattern: SpanPattern, split: str) -> list[SourceShard]:
         with storage_failures_explained(pattern.text):
             stats = storage.find(pattern.glob)
     except OF_THE_FILE as error:  # a bucket that is not there, or not for everybody
-        raise UserError(f"{pattern.text}: cannot be looked for ({error})") from error
+        raise UserError(f"{pattern.text}: cannot be searched ({error})") from error
     shards = []
     newest: dict[int | None, int] = defaultdict(int)
     for uri, stat in stats.items():
@@ -172,8 +172,8 @@ def _check_found(
     lines.append(f"  {_what_is_there(root)}")
     if any(found.values()):
         lines.append(
-            "  name each split's files (--set 'data.splits.train=[PATTERN]'), or have one set of "
-            "files divided (--set 'data.divide.patterns=[PATTERN]')"
+            "  name each split's files (--set 'data.splits.train=[PATTERN]'), or divide one set "
+            "of files (--set 'data.divide.patterns=[PATTERN]')"
         )
     raise UserError("\n".join([f"no records below {root}", *lines]))
 

@@ -230,7 +230,7 @@ def _figures(report: ShardReport) -> dict[str, Any]:
 
 
 class ShardVerifier:
-    """Reads shards as a policy says; several threads may use it at once."""
+    """Reads shards as a policy says; several threads may use it in parallel."""
 
     def __init__(
         self,

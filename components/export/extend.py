@@ -1,4 +1,4 @@
-"""More videos in an export's index: classes and videos that no training has seen, known at once."""
+"""More videos in an export's index, with classes that no training has seen."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def extend_export(directory: str, shards: tuple[Shard, ...], out: str) -> tuple[
     if described is None:
         raise UserError(
             f"{directory}: was exported without an index of videos; train it with "
-            "trainer.retrieval={} (a training that is done only exports again)"
+            f"trainer.retrieval={{}} (a finished training only repeats the export)"
         )
     config = from_dict(RetrievalConfig, described, path="retrieval")
     loaded = load_export(directory).loaded

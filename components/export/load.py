@@ -32,8 +32,8 @@ from yt8m.schemas.features import FeatureConfig, Level
 _RECORDS, _VIDEO_ID, _START = "examples", "video_id", "segment_start"
 _PYTHON_OPS = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
 _FORM = (
-    f"a model is scored by its signature `{SCORES}`, which takes `{_RECORDS}`, serialized records, "
-    f"alone and gives `{SCORES}` [rows, classes] and `{_VIDEO_ID}` [rows]"
+    f"yt8m scores a model through its signature `{SCORES}`, which takes `{_RECORDS}` (serialized "
+    f"records) alone and returns `{SCORES}` [rows, classes] and `{_VIDEO_ID}` [rows]"
 )
 
 
@@ -137,16 +137,16 @@ def check_self_contained(directory: str) -> None:
             path = PurePosixPath(asset.filename)
             if path.is_absolute() or ".." in path.parts:
                 raise UserError(
-                    f"the model {directory}: its asset {asset.filename} lies outside of it, and a "
-                    "copy would not have it; export the model with its assets"
+                    f"the model {directory}: its asset {asset.filename} is outside of its "
+                    "directory, so a copy would lack it; export the model with its assets"
                 )
         graph = meta.graph_def
         nodes = itertools.chain(graph.node, *(f.node_def for f in graph.library.function))
         if called := {node.op for node in nodes} & _PYTHON_OPS:
             raise UserError(
                 f"the model {directory} calls Python ({', '.join(sorted(called))}, of "
-                "tf.py_function or tf.numpy_function), which a SavedModel does not hold, so no "
-                "model server can run it; write it with TensorFlow's operations and export it again"
+                "tf.py_function or tf.numpy_function), which a SavedModel cannot contain, so no "
+                "model server can run it; use TensorFlow operations and export it again"
             )
 
 

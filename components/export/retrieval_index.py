@@ -34,8 +34,8 @@ def check_retrieval(
     head = heads[0]
     if config is not None and transform:
         raise ConfigError(
-            f"trainer.retrieval: neighbours are found by the stored features, and {transform!r} "
-            "makes others of them; leave one of the two out"
+            "trainer.retrieval: neighbours are searched by the stored features, which "
+            f"{transform!r} changes; leave one of the two out"
         )
     if config is not None and (head.only_rated or not head.learns_classes):
         raise ConfigError(
@@ -51,7 +51,7 @@ def build_index(source: Source, config: RetrievalConfig) -> Index:
     """
     total = sum(shard.records for shard in source.shards)
     if not total:
-        raise DataError("retrieval: there are no videos to make an index of")
+        raise DataError("retrieval: there are no videos to index")
     kept = min(total, config.max_videos)
     numbers = (np.arange(1, kept + 1, dtype=np.int64) * total - 1) // kept
     with explaining_faults(source):

@@ -115,7 +115,7 @@ def for_segments(
         return SegmentScorer(model, score, None) if scores_videos else model
     if not (scores_videos or context):
         raise UserError(
-            f"{model.role} {model.directory} scores segments alone, and `{score.value}` needs the "
+            f"{model.role} {model.directory} scores only segments, and `{score.value}` needs the "
             "score of the whole video: name a frame-level model as the context"
         )
     return SegmentScorer(model, score, _load_context(context, model) if context else model)

@@ -45,7 +45,7 @@ _WAITING_BATCHES = 100  # more are answered UNAVAILABLE, which clients try again
 
 
 def warm_up_requests(info: ExportInfo) -> bytes:
-    """The content of WARM_UP_FILE: the same made-up video once, and several at once."""
+    """The content of WARM_UP_FILE: the same made-up video once, and several in one request."""
     record = _record(info)
     out = io.BytesIO()
     write_records(out, [_prediction_log([record] * count) for count in _BATCHES])

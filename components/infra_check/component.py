@@ -17,7 +17,7 @@ class InfraCheck(Step, executor=Executor):
     split: str = "eval"  # whose records are sent, beside the model's own warm-up requests
     model: Input[standard_artifacts.Model]
     examples: Input[standard_artifacts.Examples] | None = None
-    # A model that the gate has held back already is not served at all.
+    # A model that the gate has rejected already is not served at all.
     model_blessing: Input[standard_artifacts.ModelBlessing] | None = None
 
     infra_blessing = Output(standard_artifacts.InfraBlessing)

@@ -50,7 +50,7 @@ def _checked(inputs: Artifacts, properties: dict[str, Any]) -> InfraCheckResult:
     limits = from_parameter(ServingLimits, properties["limits"], path="gate")
     blessing = inputs.get("model_blessing")
     if blessing and not model_utils.is_model_blessed(artifact_utils.get_single_instance(blessing)):
-        why = "the gate has held the model back, so it was not served"
+        why = "the gate rejected the model, so it was not served"
         return InfraCheckResult(blessed=False, skipped=True, reason=why)
     artifact = artifact_utils.get_single_instance(inputs["model"])
     directory = path_utils.serving_model_path(
@@ -68,7 +68,7 @@ def _checked(inputs: Artifacts, properties: dict[str, Any]) -> InfraCheckResult:
         ]
         if not requests:
             raise UserError(
-                f"infra_check: {directory} has no warm-up requests, and no records are sent "
-                "(infra_check.records), so there is nothing that it could be asked"
+                f"infra_check: {directory} has no warm-up requests, and infra_check.records is 0, "
+                "so there is no request to send; set it to 1 or more"
             )
         return check_serving(process, load_export(directory), requests, config, limits)

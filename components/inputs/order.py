@@ -258,7 +258,7 @@ def epoch_order(
     """The order for shards of which `shuffle_mb` megabytes may be in memory; None: any number.
 
     A block has at least a batch's rows, which are in memory anyway: with many workers each of them
-    still reads a batch of its own at once.
+    still reads a batch of its own.
     """
     mean = max(1, sum(shard.bytes for shard in shards) // len(shards))
     per_block = len(shards) if shuffle_mb is None else max(1, shuffle_mb * _MB // mean)
@@ -285,7 +285,7 @@ def continue_order(
     """The order from `position` on, where `before` reached up to there, and `suited` suits now.
 
     Batches begin at `position`; where they are as large as before, they stay where they were.
-    `unit` is how many of their rows are cut at once.
+    `unit` is how many of their rows are cut together.
     """
     epoch = position // rows_per_epoch
     if before is None:

@@ -124,7 +124,7 @@ def _of_shard(source: Source, shard: Shard, known: Mapping[str, ShardIndex]) -> 
 
 @functools.cache  # the same for both questions
 def _counted(shard: Shard) -> ShardIndex:
-    _log.info("counting the rated segments of %s, which nobody has verified in full", shard.uri)
+    _log.info("counting the rated segments of %s, which was not verified in full", shard.uri)
     with open_shard(local_path(shard.uri)) as (file, _):
         counts = [decode_record(record).num_segments for _, record in read_records(file)]
     return ShardIndex(np.zeros(0, np.uint32), np.array(counts, np.uint32))

@@ -214,7 +214,7 @@ def _cached_path(uri: str) -> str:
 
 
 def _pread(file: _File, start: int, end: int) -> bytes:
-    """The bytes that are there; the system gives at most 2 GB at once."""
+    """The bytes that are there; the system gives at most 2 GB per call."""
     data = os.pread(file.number, end - start, start)
     while len(data) < end - start and (
         more := os.pread(file.number, end - start - len(data), start + len(data))

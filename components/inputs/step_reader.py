@@ -263,7 +263,7 @@ class StepReader:
         if self._source.level is Level.FRAME and is_single:
             if (
                 len(share.of_step) > 2 and not self._is_over_epoch
-            ):  # else nearly all of them are read at once
+            ):  # else nearly all of them are read in one pass
                 self._reader.announce(np.unique(share.rows))
             return _Loaded(share, _Unread(self._reader, share.rows))
         wanted, place = np.unique(share.rows, return_inverse=True)  # a row is a record

@@ -1,4 +1,4 @@
-"""Video level: whole batches of tf.Example parsed at once."""
+"""Video level: tf.Example records, parsed a whole batch at a time."""
 
 from __future__ import annotations
 

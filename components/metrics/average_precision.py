@@ -1,4 +1,4 @@
-"""Average precision of pools of (score, hit) pairs, many pools at once, in bounded memory.
+"""Average precision of pools of (score, hit) pairs, many pools together, in bounded memory.
 
 Pairs of equal score have no order of their own. Each pool's value is the mean over all orders of
 its tied pairs: the only value that neither order nor sharding of the data can change, and what

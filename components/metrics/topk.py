@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 _BLOCKS_PER_RANK = 4  # more blocks: a tighter bound, but more maxima to look through
-_ROWS = 128  # at once: what is made of them stays in the processor's cache
+_ROWS = 128  # per call: what is made of them stays in the processor's cache
 
 
 def top_k(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

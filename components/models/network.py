@@ -52,7 +52,7 @@ class Network(tf_keras.Model):
     While training those of each member, one after the other: [members x batch, classes].
     """
 
-    # True in a network of one's own whose trunk looks at each frame, whatever the model is.
+    # True in a custom network whose trunk looks at each frame, whatever the model is.
     looks_at_frames = False
 
     def __init__(
@@ -107,10 +107,10 @@ class Network(tf_keras.Model):
         # Without positions (a batch made by hand) every step drops the same units.
         noise = batch.get(POSITION, tf.zeros([1], tf.int64))[0] if training else None
         outputs = self.scores(self.signal(batch)._replace(noise=noise), training=training)
-        if not isinstance(outputs, Mapping):  # of a network of one's own
+        if not isinstance(outputs, Mapping):  # of a custom network
             heads = ", ".join(repr(head.name) for head in self.heads)
             raise ConfigError(
-                f"trainer.network: scores gives {type(outputs).__name__}, and must give a "
+                f"trainer.network: scores gives {type(outputs).__name__}, but must return a "
                 f"dictionary of each head's probabilities [rows, classes], by name: {heads}"
             )
         return outputs
@@ -131,7 +131,7 @@ class Network(tf_keras.Model):
     def averages_frames(self) -> bool:
         """Whether it looks at the mean of all frames alone, and none need be made.
 
-        Those of a transform of one's own must be: only our arithmetic is known to have a short cut.
+        Those of a custom transform must be: only our arithmetic is known to have a short cut.
         """
         made = self.looks_at_frames or self.own_transform is not None
         made = made or isinstance(self.model_config, _LOOKS_AT_FRAMES)
@@ -248,7 +248,7 @@ class Network(tf_keras.Model):
         )
 
     def create_trunk(self, name: str) -> tf_keras.layers.Layer:
-        """The layer from a `Signal` to a vector by row; a network of one's own overrides this."""
+        """The layer from a `Signal` to a vector by row; a custom network overrides this."""
         own = self.own_transform
         sizes = (own.size,) if own else self._features.sizes
         return _create_trunk(self.model_config, sizes, name=name, recipe=self.recipe)

@@ -1,7 +1,7 @@
 """LSTM and GRU over frames, with the weights of Keras's layers and large products, not many small.
 
 A step needs the state before it for one product alone. What enters a layer is multiplied with its
-weights for all frames at once, and so are the gradients of all weights. On a processor Keras's
+weights for all frames together, and so are the gradients of all weights. On a processor Keras's
 layers take them frame by frame, two and a half times as long with 32 videos of 300 frames.
 """
 
@@ -129,7 +129,7 @@ def sweep(
     """The first of so many `states` after each frame, `[frames, rows, units]`, from zeros on.
 
     The gradient of what is added to a product is the product's own, so that the one of `kernel`
-    is taken of all frames at once.
+    is taken of all frames together.
     """
 
     @tf.custom_gradient

@@ -35,7 +35,7 @@ class ScoredRows:
 
 
 class Predictor:
-    """The model, loaded once; several threads may use it at once."""
+    """The model, loaded once; several threads may use it in parallel."""
 
     def __init__(self, plan: PredictionPlan) -> None:
         self.plan = plan
@@ -66,8 +66,8 @@ class Predictor:
             place = ids.index("")
             after = f"the one after video {ids[place - 1]}" if place else "the first of a batch"
             raise DataError(
-                f"a record without `id` ({after}): predictions are told apart by it; model servers "
-                "alone answer such records"
+                f"a record without `id` ({after}): predictions are identified by it; only model "
+                "servers accept such records"
             )
         if not np.isfinite(scores.sum(axis=1, dtype=np.float64)).all():
             row = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
@@ -111,7 +111,7 @@ def check_plan(plan: PredictionPlan, model: LoadedModel) -> None:
             other = "jsonl, tfrecord or parquet" + ("" if wants_segments else ", or segment")
             raise UserError(
                 f"--format {form.value}: rows of {model.role} {model.directory} are of level "
-                f"{plan.level.value}, and this format is of {form.value}s; choose {other}"
+                f"{plan.level.value}, and this format is for {form.value}s; choose {other}"
             )
     if rows_are_segments:
         for_segments(model, plan.segments, plan.context)

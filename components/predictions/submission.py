@@ -92,7 +92,7 @@ def _videos(uri: str, lines: Iterator[tuple[int, str]]) -> VideoSubmission:
         if not comma or len(row_classes) != len(row_scores) or not np.isfinite(row_scores).all():
             raise _wrong(uri, number, text, "ID,CLASS CONFIDENCE CLASS CONFIDENCE ...")
         if name in seen:
-            raise DataError(f"{uri}: line {number}: the video {name} comes a second time")
+            raise DataError(f"{uri}: line {number}: the video {name} occurs twice")
         if len(set(row_classes.tolist())) < len(row_classes):
             raise DataError(f"{uri}: line {number}: a class comes twice for the video {name}")
         seen.add(name)
@@ -116,7 +116,7 @@ def _segments(uri: str, lines: Iterator[tuple[int, str]]) -> SegmentSubmission:
             raise _wrong(uri, number, text, "CLASS,ID:START ID:START ...")
         class_id = int(key)
         if class_id in segments:
-            raise DataError(f"{uri}: line {number}: the class {class_id} comes a second time")
+            raise DataError(f"{uri}: line {number}: the class {class_id} occurs twice")
         found = names.split()
         if len(set(found)) < len(found):
             raise DataError(f"{uri}: line {number}: a segment comes twice in class {class_id}")

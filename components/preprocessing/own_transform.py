@@ -78,7 +78,7 @@ def _size_of(function: Function, where: str, features: FeatureConfig, level: Lev
         if alone.shape != (1, size) or not np.allclose(alone[0], expected, atol=_TOLERANCE):
             raise ConfigError(
                 f"{where}: a row's vector must depend on that row alone, and be the same each "
-                "time: it gave another one when the row came by itself"
+                "time: the row alone gave another vector than in a batch"
             )
     return size
 

@@ -22,7 +22,7 @@ class Pusher(Step, executor=Executor):
     config: PusherConfig
     registry: RegistryConfig = RegistryConfig()
     push_dir: Annotated[str, RunTime()] = ""  # the registry; "": as configured
-    run_key: str = ""  # names the run: versions that it pushed itself do not hold it back
+    run_key: str = ""  # names the run: versions that it pushed itself do not block it
     configuration: Mapping[str, Any] = {}  # the nodes that go on record
     model: Input[standard_artifacts.Model]
     model_blessing: Input[standard_artifacts.ModelBlessing]

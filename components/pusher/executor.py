@@ -55,13 +55,13 @@ class Executor(tfx_pusher.Executor):
         push_dir = exec_properties["push_dir"] or config.push_dir
         current = version_of_model(push_dir, record)
         if current is not None:
-            reason = f"version {current.number} in service is this very model"
-            self._hold_back(
+            reason = f"version {current.number} in service is the same model"
+            self._skip_push(
                 pushed, dataclasses.replace(record, reason=reason), up_to_date=current.path
             )
             return
         if not blessed:
-            self._hold_back(pushed, record)
+            self._skip_push(pushed, record)
             return
         if signal_received() is not None:  # Ctrl-C or SIGTERM, whoever swallowed it on its way
             raise KeyboardInterrupt
@@ -78,7 +78,7 @@ class Executor(tfx_pusher.Executor):
                 signer=signer_of(registry),
             )
         except StaleBaselineError as error:
-            self._hold_back(pushed, dataclasses.replace(record, reason=str(error)))
+            self._skip_push(pushed, dataclasses.replace(record, reason=str(error)))
             return
         self._MarkPushed(
             pushed, pushed_destination=version.path, pushed_version=str(version.number)
@@ -87,7 +87,7 @@ class Executor(tfx_pusher.Executor):
         _write_outcome(pushed, outcome)
         _log.info("pushed as version %d: %s", version.number, version.path)
 
-    def _hold_back(
+    def _skip_push(
         self, pushed: types.Artifact, record: VersionRecord, *, up_to_date: str = ""
     ) -> None:
         self._MarkNotPushed(pushed)

@@ -159,7 +159,7 @@ def _listed(payload: _Part) -> Iterator[_Part]:
 
 
 def _equal_frames(payload: _Part) -> np.ndarray | None:
-    """All frames at once, where each is one text of the same size; None where that is not so."""
+    """All frames together, where each is one text of the same size; None where that is not so."""
     size = start = 0
     ends = set()
     for _ in range(3):  # entry of the list, BytesList, value: each a key and a length

@@ -18,7 +18,7 @@ from yt8m.schemas.kubernetes import DNS_LABEL
 
 _BASE_PATH = "/mnt/models"  # of KServe's runtime for TensorFlow
 _SCHEMES = ("gs://", "s3://", "pvc://", "hdfs://", "webhdfs://", "https://")
-# What was measured was one client's; several at once need room for their requests.
+# What was measured was one client's; several in parallel need room for their requests.
 _ROOM = 1.5
 _LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?")
 

@@ -108,7 +108,7 @@ class LocalStore:
                 return Version(number=number, path=str(target), record=numbered)
 
     def remove(self, path: str) -> None:
-        """The version's name vanishes at once; its files go when the transaction ends."""
+        """The version's name vanishes immediately; its files go when the transaction ends."""
         version = Path(path)
         version.rename(self._root / f"{_REMOVED}{version.name}")
 

@@ -109,13 +109,13 @@ def _limits(record: VersionRecord, decision: Decision | None) -> Iterator[str]:
         yield f"It knows {features['num_classes']} classes, and scores every record among them."
     yield "It takes records of YouTube-8M's features, and no video files."
     if not record.blessed:
-        yield "No gate blessed it."
+        yield "It was not blessed by a gate."
     if not record.metrics:
-        yield "Nobody measured how good it is."
+        yield "Its quality was not measured."
     if record.metrics and all(e.lower is None for e in record.metrics.values()):
         yield "Its metrics have no intervals."
     if not record.infra_check:
-        yield "Nobody measured how fast it answers, and in how much memory."
+        yield "Its latency and memory were not measured."
     yield from decision.notes if decision else ()
     if not record.license:
         yield "Its licence is not recorded."

@@ -278,7 +278,7 @@ class ObjectStore:
             if found is None:
                 if not is_there(path):
                     return _Head()
-                raise OSError(f"{path}: listed, and then said to be absent")
+                raise OSError(f"{path}: was listed, but then not found")
             data, tag = found
             try:
                 with reading(path):

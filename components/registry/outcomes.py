@@ -6,7 +6,7 @@ three it was decides one action: the rename of a directory, or the conditional w
 
 from __future__ import annotations
 
-from yt8m.schemas.errors import EXIT_HELD_BACK, EXIT_UNKNOWN, Yt8mError
+from yt8m.schemas.errors import EXIT_REJECTED, EXIT_UNKNOWN, Yt8mError
 
 
 class NotPushedError(Yt8mError):
@@ -29,4 +29,4 @@ class UnknownPushError(Yt8mError):
 class StaleBaselineError(Yt8mError):
     """Nothing was done, since another version came into service after the comparison."""
 
-    exit_code = EXIT_HELD_BACK
+    exit_code = EXIT_REJECTED

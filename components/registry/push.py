@@ -183,7 +183,7 @@ def set_champion(push_dir: str, version: int) -> Version:
             chosen = load_version(push_dir, version, verify=True)
             write_choice(push_dir, chosen, created=_now())
     except OSError as error:
-        raise NotPushedError(f"the champion of {push_dir} is what it was: {error}") from error
+        raise NotPushedError(f"the champion of {push_dir} did not change: {error}") from error
     return chosen
 
 
@@ -258,7 +258,7 @@ def _check_replaced(push_dir: str, judged: InService, record: VersionRecord) -> 
     if in_service(push_dir, exclude_run_key=record.run_key).digest != judged.digest:
         raise StaleBaselineError(
             f"{found} is in service in {push_dir} now, and the model was compared while {judged} "
-            "was: it is not pushed over what it was never compared with; run again"
+            "was: it is not pushed over a version that it was not compared with; run again"
         )
 
 

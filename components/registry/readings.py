@@ -36,7 +36,7 @@ def read_until_agreed(uri: str, read: Callable[[], T]) -> T:
             return now
         before = now
         pause(uri)
-    raise OSError(f"{uri}: the storage lists something else each time")
+    raise OSError(f"{uri}: the storage returned different lists")
 
 
 def is_there(file: str) -> bool:

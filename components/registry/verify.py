@@ -71,7 +71,7 @@ def verify_version(push_dir: str, number: int, trust: Trust | None = None) -> Ve
 
 def _identity(record: VersionRecord, number: int) -> Iterator[str]:
     if record.version != number:
-        yield f"it says that it is {record.version}"
+        yield f"its record names version {record.version}"
     if MODEL_FILE not in record.files:
         yield f"its record does not list {MODEL_FILE}"
 

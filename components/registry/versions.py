@@ -174,7 +174,7 @@ def _load_record(push_dir: str, version: int) -> VersionRecord:
         return read_file(path, parse_record)
     except (FileNotFoundError, NotADirectoryError) as error:
         if is_listed(path):
-            raise UnreadableVersionError(f"{path}: listed, and then said to be absent") from error
+            raise UnreadableVersionError(f"{path}: was listed, but then not found") from error
         raise ForeignVersionError(_no_record(push_dir, version)) from error
     except OSError as error:
         raise UnreadableVersionError(f"version {version} in {push_dir}: {error}") from error
@@ -207,7 +207,7 @@ def _confirmed(push_dir: str, read: Callable[[], T]) -> T:
 def _load_version(push_dir: str, version: int, verify: bool) -> Version:
     record = _load_record(push_dir, version)
     path = version_path(push_dir, version)
-    problems = [f"it says that it is {record.version}"] if record.version != version else []
+    problems = [f"its record names version {record.version}"] if record.version != version else []
     if MODEL_FILE not in record.files:
         problems.append(f"its record does not list {MODEL_FILE}")
     problems += wrong_files(path, record, verify=verify)
@@ -298,8 +298,8 @@ def check_usable(push_dir: str) -> None:
         raise UserError(
             f"every version in {push_dir} is damaged, so a new model cannot be compared with what "
             f"is served ({listing}). Restore the files (`yt8m models verify --push {push_dir}` "
-            "says which), or take a sound copy in with `yt8m models import`, or write "
-            "`--set baseline.version=none` to replace them without a comparison"
+            "says which), or import a sound copy with `yt8m models import`, or write `--set "
+            "baseline.version=none` to replace them without a comparison"
         )
 
 
@@ -381,6 +381,6 @@ def wrong_files(path: str, record: VersionRecord, *, verify: bool) -> Iterator[s
 def _no_record(push_dir: str, version: int) -> str:
     path = version_path(push_dir, version)
     return (
-        f"version {version} in {push_dir} has no {RECORD_FILE}: yt8m did not push it and knows "
-        f"nothing of it; `yt8m models import {path} --push {push_dir}` takes a copy in with one"
+        f"version {version} in {push_dir} has no {RECORD_FILE}: yt8m did not push it; `yt8m models "
+        f"import {path} --push {push_dir}` imports a copy and writes one"
     )

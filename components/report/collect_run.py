@@ -73,7 +73,7 @@ def run_outcome(
         )
     if pushed is not None or (decision is not None and not decision.blessed):
         reason = (pushed.record.reason if pushed is not None else "") or reason
-        return RunOutcome(outcome=Outcome.HELD_BACK, reason=reason, baseline_version=version)
+        return RunOutcome(outcome=Outcome.REJECTED, reason=reason, baseline_version=version)
     return RunOutcome(reason=run.reason if run else "", baseline_version=version)
 
 

@@ -25,7 +25,7 @@ class Outcome(enum.Enum):
     """How the run ended, as far as models go."""
 
     PUSHED = "pushed"
-    HELD_BACK = "held back"  # by the gate
+    REJECTED = "rejected"  # by the gate
     UP_TO_DATE = "up to date"  # the model in service is this very one
     STOPPED = "stopped"  # bad data
     FAILED = "failed"
@@ -50,7 +50,7 @@ class RunOutcome:
         below = ", below its baseline" if self.is_below_baseline else ""
         return {
             Outcome.PUSHED: f"Pushed as version {self.version}{below}",
-            Outcome.HELD_BACK: "Held back by the gate: nothing was pushed",
+            Outcome.REJECTED: "Rejected by the gate: nothing was pushed",
             Outcome.UP_TO_DATE: "Up to date: nothing was pushed",
             Outcome.STOPPED: "Stopped: the data did not pass validation",
             Outcome.FAILED: f"Failed in {self.failed_component or 'the run'}",

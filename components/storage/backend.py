@@ -25,7 +25,7 @@ class Stat:
 class Backend(Protocol):
     """One kind of storage. Paths are as the user wrote them; a missing one is FileNotFoundError."""
 
-    atomic_rename: bool  # whether a tree appears under its new name at once
+    atomic_rename: bool  # whether a tree appears under its new name atomically
 
     def local_path(self, path: str) -> Path | None:
         """The file's path on this machine; None in a store that programs cannot open files of."""

@@ -64,7 +64,8 @@ class CacheDirectory:
                 total -= file.size
                 free += file.size
                 _log.info(
-                    "%s is removed from the read cache (%.1f GB at most): it was used longest ago",
+                    "%s is removed from the read cache (%.1f GB at most): it was the least "
+                    "recently used",
                     file.path.name,
                     self._max_bytes / 1e9,
                 )

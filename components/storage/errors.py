@@ -31,6 +31,6 @@ def storage_failures_explained(uri: str) -> Iterator[None]:
         raise
     except OSError as error:
         raise StorageError(
-            f"{uri}: the storage or the network failed ({error}); the records "
-            "are not known to be bad: run the same command again"
+            f"{uri}: the storage or the network failed ({error}); the records may be sound: run "
+            "the same command again"
         ) from error

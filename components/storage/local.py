@@ -141,7 +141,7 @@ def _status(path: str) -> os.stat_result:
         raise UserError(f"{path}: a broken link; its target is missing") from error
     except OSError as error:
         what = "a loop of links" if error.errno == errno.ELOOP else f"{error.strerror}"
-        raise UserError(f"{path}: {what}; mend it, or make the pattern narrower") from error
+        raise UserError(f"{path}: {what}; repair it, or make the pattern narrower") from error
 
 
 def _check_kind(path: str, status: os.stat_result) -> None:

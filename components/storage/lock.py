@@ -90,7 +90,8 @@ def _flock(file: IO[Any], kind: int, path: Path) -> bool:
         if error.errno in _NO_LOCKS:
             raise NoLocksError(
                 f"{path}: this file system has no locks ({error.strerror}), so two processes could "
-                "write at once; choose a directory on another one, or mount it with locks"
+                "write at the same time; choose a directory on another one, or mount it with "
+                "locks"
             ) from error
         raise
     return True

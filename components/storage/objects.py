@@ -33,7 +33,7 @@ class ObjectBackend(ABC):
 
     @abstractmethod
     def put(self, local_path: str, path: str) -> None:
-        """Make `path` hold what the local file holds, all at once."""
+        """Make `path` hold what the local file holds, atomically."""
 
     @abstractmethod
     def stat(self, path: str) -> Stat: ...

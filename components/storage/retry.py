@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Backoff:
-    """The waits double up to the longest, with jitter, so that clients do not come all at once."""
+    """Waits that double up to the longest, with jitter, so that clients spread their retries."""
 
     attempts: int = 10
     first_wait_s: float = 0.5

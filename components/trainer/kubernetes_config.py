@@ -102,7 +102,7 @@ class KubernetesBackend(ConfigNode):
 class TFJobBackend(KubernetesBackend):
     """A kubeflow.org/v1 TFJob; the training operator sets TF_CONFIG.
 
-    It restarts a mistake in what was given as if it were a fault: prefer a JobSet.
+    It restarts the job after a user error as after a fault: prefer a JobSet.
     """
 
     name: Literal["tfjob"] = "tfjob"

@@ -57,8 +57,8 @@ def load_teacher(
     model = load_model(directory, role="the teacher")
     if FEATURES not in model.loaded.signatures:
         raise UserError(
-            f"trainer.teacher: {directory} has no signature `{FEATURES}`, by which a network in "
-            "training asks it; a model that yt8m exported has one"
+            f"trainer.teacher: {directory} has no signature `{FEATURES}`, which training calls; "
+            "models that yt8m exported have one"
         )
     frozen = freeze_signature(directory, FEATURES, role="the teacher")
     wanted = {name: (s.dtype, s.shape[-1]) for name, s in batch_spec(features, level).items()}

@@ -169,15 +169,15 @@ class TrialSearch(keras_tuner.engine.base_tuner.BaseTuner):
         try:
             self.oracle.end_trial(trial)
         except RuntimeError as error:  # KerasTuner's, after three failures in a row
-            raise Yt8mError(f"the search ends, for trial after trial fails: {error}") from error
+            raise Yt8mError(f"the search ends because trials keep failing: {error}") from error
 
     def _finish(self) -> None:
         completed = [t for t in self.oracle.trials.values() if t.status == TrialStatus.COMPLETED]
         if not completed:
             messages = [t.message for t in self.oracle.trials.values() if t.message]
             raise Yt8mError(
-                f"no trial of the search in {self.project_dir} came to its end; the newest "
-                f"failure: {messages[-1] if messages else 'none is known'}"
+                f"no trial of the search in {self.project_dir} finished; the last error: "
+                f"{messages[-1] if messages else 'none is known'}"
             )
         # TFX asks for as many trials as there are at most, which Hyperband does not say.
         self.oracle.max_trials = len(self.oracle.trials)

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 # Why a search leaves out the keys of a role, and those that decide what a score is.
 _ROLES: dict[type[KeyRole], str] = {
-    ResultNeutral: "no score depends on it",
-    OfExport: "validation scores the network alone, without its neighbours",
+    ResultNeutral: "the validation score ignores it",
+    OfExport: "validation during training scores the network without its neighbours",
 }
 _SCORING = {
-    f"{NODE}.evaluation": "it is what gives the score",
-    f"{NODE}.train_split": "scores of different data are not compared",
+    f"{NODE}.evaluation": "it defines the score",
+    f"{NODE}.train_split": "scores on different data are not comparable",
     f"{NODE}.validation_split": "scores of different data are not compared",
 }
 
@@ -44,7 +44,7 @@ def _found(config: TunerConfig, trainer: TrainerConfig) -> Iterator[str]:
         return
     for path, values in config.space.items():
         if reason := _reason_to_leave_out(path):
-            yield f"tuner.space: {path} is not searched: {reason}"
+            yield f"tuner.space: {path} cannot be tuned: {reason}"
             continue
         for base in (trainer, trained):  # the values go to the Trainer, too
             problems = _problems_of(path, values, base) or _step_problems(path, values, base)
@@ -54,7 +54,7 @@ def _found(config: TunerConfig, trainer: TrainerConfig) -> Iterator[str]:
 
 
 def _reason_to_leave_out(path: str) -> str:
-    """Why `path` is not searched; "" where it is."""
+    """Explain why `path` cannot be tuned; "" where it can."""
     reasons = _SCORING | {
         key: reason
         for role, reason in _ROLES.items()

@@ -127,7 +127,7 @@ def _check_own_modules(named: str) -> None:
 def _run_patiently(run: Callable[[], None], outputs: Sequence[str]) -> None:
     """`run`, again after a fault of the infrastructure, with its outputs wiped.
 
-    Kubeflow would repeat a mistake in what was given as well, since its launcher turns every exit
+    Kubeflow would retry a user error as well, since its launcher turns every exit
     code into 1; so its retries stay off, and what may pass is waited for here.
     """
     for wait_s in _RETRY_WAITS_S:

@@ -44,9 +44,9 @@ def _draw_page(page: str) -> tuple[str, Mapping[str, Any]]:
 
 def _draw_verdict(text: str) -> tuple[str, Mapping[str, Any]]:
     decision = Decision.from_json(text)
-    head, reason = "Blessed" if decision.blessed else "Held back", decision.reason
+    head, reason = "Blessed" if decision.blessed else "Rejected", decision.reason
     if decision.is_baseline:  # of two scores of one model the gate says nothing new
-        head, reason = "Up to date", "the model is the very one in service"
+        head, reason = "Up to date", "the model in service is the same"
     page = f"# {head}\n\n{reason}\n\n```\n{decision_text(decision)}\n```\n"
     return page, {"blessed": decision.blessed, "reason": decision.reason}
 

@@ -78,7 +78,7 @@ def _not_allowed(there: Path) -> str:
             f"(mode {found.st_mode & 0o7777:o})"
         )
     except PermissionError:  # a directory above it is closed
-        owner = "which it may not even look into"
+        owner = "which it may not read"
     return (
         f"this pod runs as user {user} and may not write to {there}, {owner}. "
         f"Make it theirs once, `chown -R {user}:{group} {there}` in a pod that runs as root, or "

@@ -34,7 +34,7 @@ from yt8m.pipeline.run_record import display_status, list_runs, read_record
 from yt8m.pipeline.workspace import Layout, layout_of
 from yt8m.schemas.config_layers import overrides_of
 from yt8m.schemas.config_tree import from_dict, to_dict
-from yt8m.schemas.errors import EXIT_DONE, EXIT_HELD_BACK, EXIT_USER, UserError, Yt8mError
+from yt8m.schemas.errors import EXIT_DONE, EXIT_REJECTED, EXIT_USER, UserError, Yt8mError
 from yt8m.schemas.metric_names import GAP
 
 
@@ -61,7 +61,7 @@ def load_config(
 def run(config: PipelineConfig, *, quiet: bool = False) -> Run:
     """Run the pipeline as `yt8m run` does, in a process of its own; what it says goes to stderr.
 
-    Held back by the gate is an outcome as much as pushed is; any other raises what the command
+    Rejected by the gate is an outcome as much as pushed is; any other raises what the command
     says. Interrupted, the run ends in order, and the same call continues it.
     """
     with tempfile.TemporaryDirectory() as folder:
@@ -73,7 +73,7 @@ def run(config: PipelineConfig, *, quiet: bool = False) -> Run:
         answer = json.loads(said)
     except ValueError:
         answer = {"error": f"the run ended with exit code {code}"}
-    if code in (EXIT_DONE, EXIT_HELD_BACK):
+    if code in (EXIT_DONE, EXIT_REJECTED):
         return runs(config.root)[str(answer["run_id"])]
     kind = UserError if code == EXIT_USER else Yt8mError
     raise kind(str(answer.get("error") or answer.get("reason")))
@@ -124,7 +124,7 @@ class Run:
 
     @property
     def verdict(self) -> str:
-        """`pushed`, `held back`, `running`, `failed`, ..."""
+        """`pushed`, `rejected`, `running`, `failed`, ..."""
         return self.record.verdict.value
 
     @property

@@ -68,7 +68,7 @@ class ResultsComparison:
 
     @property
     def conclusion(self) -> str:
-        """Which is better by GAP, or that their videos cannot tell; "" where neither has one."""
+        """The better one by GAP, or no significant difference; "" where neither has one."""
         found = next((m.difference for m in self.metrics if m.name == "gap"), None)
         if found is None or found.value is None:
             return ""
@@ -77,7 +77,7 @@ class ResultsComparison:
             return f"{gap}, without an interval"
         if found.lower <= 0 <= found.upper:
             who = "these videos" if self.is_paired else "evaluations of each alone"
-            return f"{who} cannot tell which is better: {gap}, and zero is in the interval"
+            return f"{who} show no significant difference: {gap}, an interval that contains zero"
         return f"b is {'better' if found.value > 0 else 'worse'} than a: {gap}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -182,8 +182,8 @@ def _notes(a: ModelResults, b: ModelResults) -> list[str]:
     notes = []
     if a.spans and b.spans and a.spans != b.spans:
         notes.append(
-            f"a was made from {_spans(a)} of the data and b from {_spans(b)}: not the "
-            "settings alone make the difference"
+            f"a was made from {_spans(a)} of the data and b from {_spans(b)}: the data differ as "
+            "well as the settings"
         )
         if _paired(a, b):
             notes.append(
@@ -193,18 +193,18 @@ def _notes(a: ModelResults, b: ModelResults) -> list[str]:
     videos = [e.videos if (e := one.outputs.evaluation) else None for one in (a, b)]
     if None not in videos and videos[0] != videos[1]:
         notes.append(
-            f"they were evaluated on {videos[0]:,} and {videos[1]:,} videos: unlike data tell "
-            "less about the models"
+            f"they were evaluated on {videos[0]:,} and {videos[1]:,} videos: metrics on different "
+            "data are harder to compare"
         )
     notes += [
-        f"{one.name}: its evaluation is not there (any more), so classes cannot be compared"
+        f"{one.name}: its evaluation no longer exists, so classes cannot be compared"
         for one in (a, b)
         if one.outputs.evaluation is None
     ]
     if not _paired(a, b):
         notes.append(
-            "the differences' intervals take the measurements for independent and are wider than "
-            f"need be: `yt8m evaluate --model {_model(b, 'B')} --baseline {_model(a, 'A')} "
-            "--data DIR` pairs them by video, and may tell what these do not"
+            "the differences' intervals assume independent measurements and are therefore too "
+            f"wide: `yt8m evaluate --model {_model(b, 'B')} --baseline {_model(a, 'A')} --data "
+            "DIR` pairs them by video"
         )
     return notes

@@ -28,7 +28,7 @@ _LONGEST_VALUE = {"params": 6000, "tags": 5000}
 _BATCH = {"params": 100, "tags": 100, "metrics": 1000}
 _STATUS = {
     Verdict.PUSHED: "FINISHED",
-    Verdict.HELD_BACK: "FINISHED",
+    Verdict.REJECTED: "FINISHED",
     Verdict.UP_TO_DATE: "FINISHED",
     Verdict.FAILED: "FAILED",
 }

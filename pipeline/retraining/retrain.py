@@ -29,16 +29,16 @@ from yt8m.pipeline.workspace import Layout, run_lock
 from yt8m.schemas.cron import Cron
 from yt8m.schemas.errors import (
     EXIT_DONE,
-    EXIT_HELD_BACK,
     EXIT_INTERRUPTED,
     EXIT_NOTHING_NEW,
+    EXIT_REJECTED,
     EXIT_TERMINATED,
     EXIT_USER,
     Terminated,
 )
 
-_SETTLED = (EXIT_DONE, EXIT_HELD_BACK, EXIT_NOTHING_NEW)
-_NOT_RETRIED = (*_SETTLED, EXIT_USER)  # what was given is wrong, and stays wrong a minute later
+_SETTLED = (EXIT_DONE, EXIT_REJECTED, EXIT_NOTHING_NEW)
+_NOT_RETRIED = (*_SETTLED, EXIT_USER)  # a user error stays one a minute later
 _PROGRAM = (sys.executable, "-m", "yt8m")
 _ENDED_BY_SIGNAL = (EXIT_INTERRUPTED, EXIT_TERMINATED)
 _ONE_SCHEDULE = "it retrains on a schedule: a root has one, so stop it first, or use another --root"
@@ -52,7 +52,7 @@ _NEWEST_SPAN = ("", "latest")
 
 @dataclass(frozen=True)
 class NewData:
-    """Whether there are new data, in words; `is_new` False ends a retraining at once."""
+    """Whether there are new data, in words; `is_new` False ends a retraining immediately."""
 
     is_new: bool
     text: str
@@ -124,8 +124,8 @@ def stale_data(config: PipelineConfig, layout: Layout, *, now: float) -> str:
     if days is None or since is None or now - since <= days * _DAY_S:
         return ""
     return (
-        f"no new data for {(now - since) / _DAY_S:.1f} days (retrain.alarm_days = {days:g}): look "
-        f"whether spans still arrive below {config.data.root}"
+        f"no new data for {(now - since) / _DAY_S:.1f} days (retrain.alarm_days = {days:g}): check "
+        f"that spans still arrive below {config.data.root}"
     )
 
 

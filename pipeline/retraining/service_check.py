@@ -103,7 +103,8 @@ def _go_back(config: PipelineConfig, served: InService, older: Version, why: str
     )
     return ServiceCheck(
         version=served.version,
-        text=f"{why}; version {older.number}, which passes there, is back as {new.number}",
+        text=f"{why}; version {older.number}, which passes there, is in service again as "
+        f"{new.number}",
         is_below=True,
         rolled_back_to=older.number,
         new_version=new.number,

@@ -90,7 +90,7 @@ def in_words(record: RunRecord) -> str:
 
 _FIRST_LINES = {
     Verdict.PUSHED: "pushed: version {version} in {push_dir}: {reason}",
-    Verdict.HELD_BACK: "held back, nothing was pushed: {reason}",
+    Verdict.REJECTED: "rejected, nothing was pushed: {reason}",
     Verdict.UP_TO_DATE: "up to date, nothing was pushed: {reason}",
     Verdict.FAILED: "{reason}",
     Verdict.INTERRUPTED: "{reason}",

@@ -113,9 +113,9 @@ def _missing_registries(records: Iterable[RunRecord]) -> Iterator[str]:
     for push_dir in sorted(pushed):
         if not storage.is_dir(push_dir):
             yield (
-                f"{push_dir}: there is no such registry, so nothing says which versions it has, "
-                "and the runs that pushed to it stay. If it was moved, make it known under this "
-                "name (a link), or remove these runs' folders by hand"
+                f"{push_dir}: there is no such registry, so its versions are unknown, and the runs "
+                "that pushed to it are kept. If it was moved, create a link to it at this path, "
+                "or remove these runs' directories"
             )
 
 

@@ -42,7 +42,7 @@ _STEP_ENDS = {
 }
 _RUN_ENDS = {
     Verdict.PUSHED: "COMPLETE",
-    Verdict.HELD_BACK: "COMPLETE",
+    Verdict.REJECTED: "COMPLETE",
     Verdict.UP_TO_DATE: "COMPLETE",
     Verdict.FAILED: "FAIL",
 }

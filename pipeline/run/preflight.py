@@ -1,4 +1,4 @@
-"""Before anything starts: everything that would stop the run later, listed at once."""
+"""Before anything starts: everything that would stop the run later, in one list."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def _root(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
         yield f"root {config.root}: must be a local directory; data and push may be remote"
     elif wild := _WILDCARDS & set(config.root):
         yield (
-            f"root {config.root}: TFX and Beam look for files by patterns, in which "
-            f"{' '.join(sorted(wild))} would stand for others; choose a directory without"
+            f"root {config.root}: TFX and Beam search files by patterns, in which "
+            f"{' '.join(sorted(wild))} are special characters; choose a directory without them"
         )
     elif problem := storage.unwritable(config.root):
         yield f"root {config.root}: {problem}"

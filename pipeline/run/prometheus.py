@@ -98,7 +98,7 @@ def metrics_text(
 
 def _of_schedule(status: RetrainStatus) -> Iterator[tuple[str, str, Samples]]:
     for name, help_, value in (
-        ("heartbeat_timestamp_seconds", "When the schedule last said it is alive", status.alive),
+        ("heartbeat_timestamp_seconds", "Time of the schedule's last heartbeat", status.alive),
         ("period_seconds", "Longest time between two scheduled runs", status.period),
         ("schedule_started_timestamp_seconds", "Start of the schedule", status.started),
         ("last_run_timestamp_seconds", "Start of the last retraining", status.last_run),
@@ -112,11 +112,11 @@ def _of_schedule(status: RetrainStatus) -> Iterator[tuple[str, str, Samples]]:
         ("last_push_timestamp_seconds", "End of the last retraining that pushed", status.last_push),
         (
             "last_exit_code",
-            "Exit code: 0 pushed, 3 held back, 4 nothing new",
+            "Exit code: 0 pushed, 3 rejected, 4 nothing new",
             status.last_exit_code,
         ),
         ("failures_in_a_row", "Failed retrainings since one did not fail", status.failures),
-        ("held_back_in_a_row", "Models held back since one was pushed", status.held_back),
+        ("rejected_in_a_row", "Models rejected since one was pushed", status.rejected),
     ):
         yield f"retrain_{name}", help_, _single(value)
     yield (
@@ -130,7 +130,7 @@ def _of_run(run: RunRecord) -> Iterator[tuple[str, str, Samples]]:
     ended = None if run.verdict is Verdict.RUNNING else run.exit_code
     yield "run_start_timestamp_seconds", "Start of the newest run", _single(run.started)
     yield "run_seconds", "Duration of the newest run", _single(run.seconds or None)
-    yield "run_exit_code", "Exit code: 0 pushed, 3 held back; others failed", _single(ended)
+    yield "run_exit_code", "Exit code: 0 pushed, 3 rejected; others failed", _single(ended)
     yield "run_version", "Version that the newest run pushed; 0 is none", _single(run.version)
     yield (
         "run_step_seconds",

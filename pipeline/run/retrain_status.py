@@ -14,9 +14,9 @@ from yt8m.components.storage.lock import is_held
 from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import (
     EXIT_DONE,
-    EXIT_HELD_BACK,
     EXIT_INTERRUPTED,
     EXIT_NOTHING_NEW,
+    EXIT_REJECTED,
     EXIT_TERMINATED,
     EXIT_USER,
     ConfigError,
@@ -29,7 +29,7 @@ class RetrainOutcome(enum.Enum):
 
     PUSHED = "pushed"
     UP_TO_DATE = "up_to_date"
-    HELD_BACK = "held_back"
+    REJECTED = "rejected"
     NOTHING_NEW = "nothing_new"
     STOPPED = "stopped"  # by Ctrl-C or SIGTERM: neither a success nor a failure
     USER_ERROR = "user_error"
@@ -42,7 +42,7 @@ class RetrainOutcome(enum.Enum):
 
 _OUTCOMES: Mapping[int, RetrainOutcome] = {
     EXIT_DONE: RetrainOutcome.PUSHED,
-    EXIT_HELD_BACK: RetrainOutcome.HELD_BACK,
+    EXIT_REJECTED: RetrainOutcome.REJECTED,
     EXIT_NOTHING_NEW: RetrainOutcome.NOTHING_NEW,
     EXIT_INTERRUPTED: RetrainOutcome.STOPPED,
     EXIT_TERMINATED: RetrainOutcome.STOPPED,
@@ -65,7 +65,7 @@ class RetrainStatus(JsonFile):
     last_success: float | None = None  # end of the last one that did not fail
     last_push: float | None = None
     failures: int = 0  # in a row
-    held_back: int = 0  # since a model was pushed
+    rejected: int = 0  # since a model was pushed
     outcomes: dict[str, int] = field(default_factory=dict)  # how many of each
 
     def ended(self, exit_code: int, run: RunRecord | None, *, now: float) -> RetrainStatus:
@@ -83,9 +83,9 @@ class RetrainStatus(JsonFile):
             last_success=now if succeeded else self.last_success,
             last_push=now if pushed else self.last_push,
             failures=0 if succeeded else self.failures + failed,
-            held_back=0
+            rejected=0
             if outcome in (RetrainOutcome.PUSHED, RetrainOutcome.UP_TO_DATE)
-            else self.held_back + (outcome is RetrainOutcome.HELD_BACK),
+            else self.rejected + (outcome is RetrainOutcome.REJECTED),
             outcomes={**self.outcomes, outcome.value: count},
         )
 

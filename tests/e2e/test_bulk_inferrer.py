@@ -39,7 +39,7 @@ def test_a_blessed_model_predicts_the_split_and_the_artifact_is_on_record(place)
     assert {len(row["class_ids"]) for row in rows} == {3}
 
 
-def test_a_model_that_is_held_back_predicts_nothing(place):
+def test_a_model_that_is_rejected_predicts_nothing(place):
     done = place.run(*ON, "--set", "gate.gap_threshold=0.999", "--set", "trainer.seed=5")
     assert done.returncode == 3
     _, files = result(place)

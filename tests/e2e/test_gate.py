@@ -147,7 +147,7 @@ def test_no_baseline_is_said_and_values_alone_decide(world, good, worse, tmp_pat
     first = run_evaluator(world, tmp_path / "a", model=good, baseline=none, gate=gate)
     assert first.blessed
     assert first.decision.baseline is None
-    assert "no baseline yet: value thresholds alone decided" in first.decision.reason
+    assert "no baseline yet: only the limits on values apply" in first.decision.reason
     assert [c.applied for c in first.decision.checks] == [True, True, False, False]
     second = run_evaluator(world, tmp_path / "b", model=worse, baseline=none, gate=gate)
     assert not second.blessed

@@ -193,13 +193,13 @@ def test_a_change_of_the_vocabulary_retires_the_champion_and_is_said(
     other = vocabulary(*(f"b{i}" for i in range(20)))
     for noise in (GOOD, LESS):
         nights.run(noise, config=one)
-    held_back = nights.run(LEAST, config=one)
-    assert not held_back.blessed
+    rejected = nights.run(LEAST, config=one)
+    assert not rejected.blessed
     after = nights.run(LEAST, config=other)
     assert after.blessed
     assert after.decision.champion is None
     assert (
-        "version 1, the champion, has retired: the vocabulary" in champion_lines(after.decision)[0]
+        "version 1 is no longer the champion: the vocabulary" in champion_lines(after.decision)[0]
     )
     assert nights.champion == 3
 

@@ -82,7 +82,7 @@ def nightly(server: KfpServer, directory: Path) -> tuple[Path, dict]:
 
 
 @pytest.mark.slow
-def test_three_nights_of_retraining_pushed_pushed_and_held_back(tmp_path):
+def test_three_nights_of_retraining_pushed_pushed_and_rejected(tmp_path):
     data, push_dir = tmp_path / "data", tmp_path / "push"
     file = compile_pipeline(tmp_path)
     server, launcher = KfpServer(), Launcher(tmp_path / "cluster")
@@ -125,14 +125,14 @@ def test_three_nights_of_retraining_pushed_pushed_and_held_back(tmp_path):
     for name in ("ExampleGen", "Baseline"):
         assert [r[name].state for r in nights] == ["SUCCEEDED"] * 3
     assert [r["SchemaGen"].state for r in nights] == ["SUCCEEDED", "CACHED", "CACHED"]
-    # What was pushed serves; the report of the night that was held back is there too.
+    # What was pushed serves; the report of the night that was rejected is there too.
     assert (push_dir / str(versions()[-1]) / "saved_model.pb").exists()
     report = launcher.stored(third["Report"].artifacts["report"]["uri"])
     assert (report / "report.html").exists()
     # What Kubeflow's user interface draws: a page, a verdict, numbers.
     evaluator = third["Evaluator"].artifacts
     assert launcher.stored(third["Report"].artifacts["ui_report"]["uri"]).is_file()
-    assert "Held back" in launcher.stored(evaluator["ui_verdict"]["uri"]).read_text()
+    assert "Rejected" in launcher.stored(evaluator["ui_verdict"]["uri"]).read_text()
     assert evaluator["ui_roc_curve"]["metadata"]["confidenceMetrics"]
     numbers = evaluator["ui_metrics"]["metadata"]
     assert numbers["gap"] < numbers["gap_baseline"]
@@ -161,7 +161,7 @@ def test_a_second_run_on_the_same_data_trains_nothing_and_pushes_nothing(tmp_pat
     told = outcome(launcher, second)
     assert not told["pushed"]
     assert told["up_to_date"]
-    assert told["record"]["reason"] == "version 1 in service is this very model"
+    assert told["record"]["reason"] == "version 1 in service is the same model"
     # Every place says so, and none that the gate held it back.
     pushed_model = second["Pusher"].artifacts
     assert pushed_model["pushed_model"]["metadata"]["verdict"] == "up to date"
@@ -173,7 +173,7 @@ def test_a_second_run_on_the_same_data_trains_nothing_and_pushes_nothing(tmp_pat
     assert second["Report"].artifacts["report"]["metadata"]["verdict"] == "up to date"
     for text in texts:
         assert "Up to date" in text
-        assert "Held back" not in text
+        assert "Rejected" not in text
     assert [p.name for p in (tmp_path / "push").iterdir() if p.name.isdigit()] == ["1"]
     done_before = [
         {name for name, result in run.items() if "done before with the same inputs" in result.log}

@@ -93,7 +93,7 @@ class Nights:
         lost += [
             output.uri
             for record in records
-            if record["verdict"] in ("pushed", "held back")
+            if record["verdict"] in ("pushed", "rejected")
             for execution in lineage.executions(record["run_id"])
             for output in execution.outputs
             if not Path(output.uri).exists()

@@ -64,12 +64,12 @@ def test_a_run_is_judged_against_the_newest_sound_import_and_says_so(
     assert pushed["configuration"]["trainer"]["max_steps"] == 30
     assert (place.push / "3" / "assets.extra" / "statistics" / "Split-train").is_dir()
 
-    held_back = place.run("--set=gate.gap_change_threshold=0.5")
+    rejected = place.run("--set=gate.gap_change_threshold=0.5")
 
     verified = yt8m("models", "verify", "3", "--push", place.push)
     assert verified.returncode == 0, verified.stdout
-    assert held_back.returncode == 3, held_back.stderr
+    assert rejected.returncode == 3, rejected.stderr
     assert place.versions() == [1, 2, 3]
     facts = json.loads(Path(place.records()[0]["report"]).with_suffix(".json").read_text())
-    assert facts["verdict"]["outcome"] == "held back"
+    assert facts["verdict"]["outcome"] == "rejected"
     assert facts["verdict"]["version"] == 0

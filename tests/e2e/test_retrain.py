@@ -85,7 +85,7 @@ def test_two_new_spans_make_one_retraining_on_the_window_from_the_newest_model(p
     assert "warm start from" in log.read_text()
 
 
-def test_a_model_that_is_held_back_ends_with_3_or_0_as_asked(place):
+def test_a_model_that_is_rejected_ends_with_3_or_0_as_asked(place):
     generate(place.data, spans=4)
     strict = ("--set", "gate.gap_threshold=0.999")
     assert place.run(*strict, command="retrain").returncode == 3
@@ -98,7 +98,7 @@ def test_history_lists_every_run_with_spans_difference_and_reason(place):
     done = yt8m("history", "--root", place.root, "--json")
     runs = json.loads(done.stdout)["runs"]
     assert [run["spans"] for run in runs] == ["4", "2,3", "1"]
-    assert [run["verdict"] for run in runs] == ["held back", "pushed", "pushed"]
+    assert [run["verdict"] for run in runs] == ["rejected", "pushed", "pushed"]
     assert "0.999" in runs[0]["reason"]
     assert runs[1]["gap_difference"] is not None
     text = yt8m("history", "--root", place.root).stdout

@@ -271,7 +271,7 @@ def test_a_run_whose_reader_has_gone_goes_on_and_ends_with_its_own_exit_code(pla
     with run.stderr as lines:
         assert any("the full logs are in" in line for line in lines)
     assert run.wait(TIMEOUT_S) == 3
-    assert place.records()[0]["verdict"] == "held back"
+    assert place.records()[0]["verdict"] == "rejected"
     assert set(place.states().values()) <= {"done", "cached"}
 
 

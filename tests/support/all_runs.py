@@ -1,4 +1,4 @@
-"""Twelve runs of a root, with what each left: nine trained, one was held back, two did little."""
+"""Twelve runs of a root, with what each left: nine trained, one was rejected, two did little."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def _record(root: Path, number: int) -> RunRecord:
         )
     if number == LAST:
         return RunRecord(run_id=run_id, started=started, push_dir=registry, config=config)
-    gap, is_held_back = 0.65 + number / 100, number == 7
-    if not is_held_back:
+    gap, is_rejected = 0.65 + number / 100, number == 7
+    if not is_rejected:
         push(fake_model(root / f"model-{number}"), registry, blessed_record(run_key=run_id))
     checks = (
         Check(metric="gap", needed="gap >= 0.66", threshold=0.66, observed=gap, passed=True),
@@ -56,8 +56,8 @@ def _record(root: Path, number: int) -> RunRecord:
             metric="gap",
             needed="change of gap against the baseline >= 0",
             threshold=0.0,
-            observed=-0.02 if is_held_back else 0.01,
-            passed=not is_held_back,
+            observed=-0.02 if is_rejected else 0.01,
+            passed=not is_rejected,
         ),
         Check(metric="map", needed="map >= 0.3", threshold=0.3, applied=False),
     )
@@ -65,9 +65,9 @@ def _record(root: Path, number: int) -> RunRecord:
         run_id=run_id,
         started=started,
         seconds=160.0 + number,
-        verdict=Verdict.HELD_BACK if is_held_back else Verdict.PUSHED,
-        reason="GAP is below the baseline's" if is_held_back else "",
-        version=0 if is_held_back else number - (number > 4) - (number > 7),
+        verdict=Verdict.REJECTED if is_rejected else Verdict.PUSHED,
+        reason="GAP is below the baseline's" if is_rejected else "",
+        version=0 if is_rejected else number - (number > 4) - (number > 7),
         push_dir=registry,
         metrics={"gap": gap},
         differences={"gap": 0.01},

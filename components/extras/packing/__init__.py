@@ -1,1 +1,1 @@
-"""Features and labels of one's own videos, from arrays and tables to records of each level."""
+"""Custom features and labels of videos, from arrays and tables to records of each level."""

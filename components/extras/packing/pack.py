@@ -159,7 +159,7 @@ def quantise(
 ) -> tuple[np.ndarray, int]:
     """The bytes that stand for `values`, and how many of these lie outside the range.
 
-    A range of one's own is stretched over the published one first, for a byte's meaning is fixed.
+    A custom range is stretched over the published one first, for a byte's meaning is fixed.
     """
     low, high = value_range
     scaled = np.asarray(values, np.float64)

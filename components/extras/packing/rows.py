@@ -1,4 +1,4 @@
-"""Rows of one's own data: from NumPy files, a folder of them, or Parquet, a few at a time."""
+"""Rows of custom data: from NumPy files, a folder of them, or Parquet, a few at a time."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Row:
 
 
 def open_table(path: Path) -> Table:
-    """The table in `path`: FILE.npz, a folder of .npy files, or FILE.parquet."""
+    """The table in `path`: FILE.npz, a directory of .npy files, or FILE.parquet."""
     if path.is_dir():
         arrays = {file.stem: _load(file) for file in sorted(path.glob("*.npy"))}
         return _of_arrays(path, arrays)
@@ -129,7 +129,9 @@ def _frames(features: dict[str, np.ndarray], count: Any) -> dict[str, np.ndarray
 def _require_vectors(features: Mapping[str, np.ndarray]) -> None:
     for name, value in features.items():
         if value.ndim != 1 or not len(value):
-            raise ValueError(f"{name} has shape {value.shape}: expected [size], one vector a video")
+            raise ValueError(
+                f"{name} has shape {value.shape}: expected [size], one vector per video"
+            )
     _require_finite(features)
 
 
@@ -148,7 +150,7 @@ def _labels(cell: Any) -> np.ndarray:
         return np.flatnonzero(values)
     if values.size and values.dtype.kind not in "iu":
         raise ValueError(
-            f"labels hold {values.dtype}: expected class ids, padded with -1, or one bool a class"
+            f"labels hold {values.dtype}: expected class ids, padded with -1, or one bool per class"
         )
     return np.unique(values[values >= 0]).astype(np.int64)
 
@@ -177,7 +179,7 @@ def _of_arrays(path: Path, arrays: dict[str, np.ndarray]) -> Table:
     lengths = {name: len(array) if array.ndim else 0 for name, array in arrays.items()}
     if not lengths or len(set(lengths.values())) > 1:
         told = ", ".join(f"{count} of {name}" for name, count in lengths.items()) or "no array"
-        raise DataError(f"{path}: arrays must have one row a video, and there are {told}")
+        raise DataError(f"{path}: arrays must have one row per video, but have {told}")
     rows = next(iter(lengths.values()))
 
     def batches() -> Iterator[Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""Files from a server to a folder: several at once, continued where they stopped, verified."""
+"""Files from a server to a folder: several in parallel, continued where they stopped, verified."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _fetch(job: Download, name: str, stop: threading.Event) -> int:
             attempt = 0 if error.received else attempt + 1
             if attempt >= job.backoff.attempts:
                 raise StorageError(
-                    f"{url}: {error} ({attempt} attempts); what has come is kept: run the "
+                    f"{url}: {error} ({attempt} attempts); the downloaded part is kept: run the "
                     "same command again, or choose another --mirror"
                 ) from error
             stop.wait(job.backoff.wait_s(attempt))
@@ -157,7 +157,8 @@ def _fetch(job: Download, name: str, stop: threading.Event) -> int:
         wrong += 1
         if wrong > 1:
             raise DataError(
-                f"{url}: its MD5 is not the plan's ({md5}), twice; choose another --mirror"
+                f"{url}: its MD5 differs from the plan's ({md5}) after two attempts; choose "
+                "another --mirror"
             )
     return received
 

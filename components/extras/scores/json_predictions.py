@@ -29,7 +29,7 @@ def write_video_file(sources: Sequence[str], out: str) -> int:
         for source in sources:
             for where, name, pairs in _rows(source):
                 if name in seen:
-                    raise DataError(f"{where}: the video {name} comes a second time")
+                    raise DataError(f"{where}: the video {name} occurs twice")
                 seen.add(name)
                 file.write(f"{name},{pairs}\n".encode())
                 count += 1

@@ -78,7 +78,9 @@ def _load(cache: str, source: str) -> KnownLabels | None:
         with reading(cache), np.load(io.BytesIO(data), allow_pickle=False) as stored:
             check_stamp({name: stored[name].item() for name in stamp() if name in stored})
             if stored["source"].item() != source:
-                _log.warning("%s is of other records: they are read, and it is written anew", cache)
+                _log.warning(
+                    "%s belongs to other records: reading the records and replacing it", cache
+                )
                 return None
             return KnownLabels(
                 names=json.loads(stored["names"].tobytes()),
@@ -86,5 +88,5 @@ def _load(cache: str, source: str) -> KnownLabels | None:
                 positive=stored["positive"],
             )
     except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        _log.warning("%s is damaged (%s): the records are read", cache, error)
+        _log.warning("%s is damaged (%s): reading the records instead", cache, error)
         return None

@@ -145,8 +145,8 @@ def _recognise(
     shapes = [f"{name} {list(value.shape)}" for name, value in sorted(found.items())]
     more = f" and {len(shapes) - _SHOWN} more" if len(shapes) > _SHOWN else ""
     raise UserError(
-        f"{source}: no checkpoint of a {level.value}-level model of the starter code that is known "
-        f"here ({_KNOWN}); it holds {', '.join(shapes[:_SHOWN]) or 'nothing'}{more}. Export the "
+        f"{source}: no checkpoint of a {level.value}-level model of the starter code that yt8m can "
+        f"import ({_KNOWN}); it holds {', '.join(shapes[:_SHOWN]) or 'nothing'}{more}. Export the "
         "model as a SavedModel there, and import that"
     )
 
@@ -201,7 +201,7 @@ def _read_flags(source: str) -> _Flags:
     except (ValueError, KeyError, AttributeError) as error:
         raise UserError(
             f"{place}: not what the starter code writes there ({error!r}); it says what the "
-            "checkpoint was trained on. Mend it, or take it away"
+            "checkpoint was trained on. Repair or remove it"
         ) from error
 
 

@@ -66,8 +66,8 @@ class _StarterCodeModule(RecordsModule):
         known = {op.inputs[0].shape[-1] for op in frozen.graph.get_operations() if op.type == _BEST}
         if len(known) != 1 or None in known:
             raise UserError(
-                f"{source}: gives its best classes, and its graph does not show of how many; a "
-                "checkpoint of the same model does"
+                f"{source}: returns only its best classes, and its graph does not contain the "
+                "number of classes; import a checkpoint of the model instead"
             )
         self.num_classes = int(known.pop())
         super().__init__("yt8m_starter_code", top_k=min(TOP_K, self.num_classes))

@@ -89,7 +89,7 @@ class Watch:
     def check(self) -> None:
         """Abandoned where a process before this one found it so, and nothing has changed since."""
         if self._is_on and self._sign and self._sign == _read(self._path + _ENDED):
-            raise Abandoned("nobody follows this training; an attempt before has saved its state")
+            raise Abandoned("no Trainer follows this training; an earlier attempt saved its state")
 
     def is_abandoned(self) -> bool:
         """True once the sign has not changed for as long as it may."""
@@ -104,10 +104,10 @@ class Watch:
         return now - self._changed_at >= self._patience_s
 
     def end(self, message: str) -> None:
-        """Raise Abandoned, and let those that are started after this process do so at once."""
+        """Raise Abandoned, and let those that are started after this process do so immediately."""
         storage.write_text(self._path + _ENDED, self._sign)
         raise Abandoned(
-            f"nobody has followed this training for {self._patience_s:.0f} s "
+            f"no Trainer has followed this training for {self._patience_s:.0f} s "
             f"(trainer.backend.abandoned_after_s): {message}"
         )
 

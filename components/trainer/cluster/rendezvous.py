@@ -301,9 +301,9 @@ def _explain_obstacles(cluster: Cluster, obstacles: Sequence[str], timeout_s: fl
     return (
         f"{cluster}: the processes have not all reached one another within {timeout_s:g} s: "
         f"{'; '.join(obstacles)}. Look at that process's log; all processes must run at the same "
-        "time, each with its own TF_CONFIG, and reach each other at the addresses in it, which a "
-        "name, a service or a network policy may prevent one way alone; a port at which something "
-        "else listens does not count (trainer.distribution.peer_timeout_s is the time to wait)"
+        "time, each with its own TF_CONFIG, and reach each other at the addresses in it, in both "
+        "directions (check names, services, network policies and ports that other programs use; "
+        "trainer.distribution.peer_timeout_s is the time to wait)"
     )
 
 

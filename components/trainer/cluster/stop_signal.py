@@ -53,5 +53,5 @@ class StopSignal:
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
         if self._received is not None and number == signal.SIGINT:
-            raise KeyboardInterrupt  # the second Ctrl-C: at once
+            raise KeyboardInterrupt  # the second Ctrl-C: immediately
         self._received = number

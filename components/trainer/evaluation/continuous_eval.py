@@ -45,7 +45,7 @@ class Throttle:
         return not self.wait_s(now)
 
     def wait_s(self, now: float) -> float:
-        """Seconds until a new checkpoint may be evaluated; 0 where one may be at once."""
+        """Seconds until a new checkpoint may be evaluated; 0 where one may be immediately."""
         begin = self.started + self.config.start_delay_s
         if self.last_time is not None:
             begin = max(begin, self.last_time + self.config.throttle_s)

@@ -65,7 +65,7 @@ class Synchronous:
 class Stagger:
     """Lets asynchronous workers begin one after the other, so that the first steps do not collide.
 
-    As many steps are handed out at once as workers may have begun.
+    As many steps are handed out together as workers may have begun.
     """
 
     def __init__(self, delays: Sequence[float]) -> None:

@@ -362,7 +362,7 @@ def _announce(
         placement_of(process.strategy),
         dtype,
         progress.step,
-        plan.last_step if plan.last_step < WITHOUT_END else "as many as until something ends it",
+        plan.last_step if plan.last_step < WITHOUT_END else "no limit",
     )
     if (asked := process.job.trainer.max_steps) is not None and plan.last_step < asked:
         _log.info("num_epochs ends it before max_steps, which is %d", asked)
@@ -378,7 +378,7 @@ def _announce_changed_batch(
         rows = count * progress.order.later.batch
         repeated = f"; of up to {rows} rows, sorted by length together, some are read twice or not"
     if process.uses_parameter_servers:
-        repeated += "; rows that workers had taken and not learned from are not read again"
+        repeated += "; rows that workers had read but not trained on are skipped"
     _log.warning(
         "workers or batch have changed: %d rows are read together, which were %d. %d of %d rows "
         "are done, and %d steps of %d rows are left%s",

@@ -26,7 +26,7 @@ class CurveWriter:
         self._file = storage.append(path)
 
     def add(self, kind: str, step: int, values: Mapping[str, Any]) -> None:
-        """One more row, readable at once."""
+        """Write one more row, readable immediately."""
         self._file.write(_line({"kind": kind, "step": step, **values}).encode())
         self._file.flush()
 

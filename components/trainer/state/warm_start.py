@@ -76,7 +76,7 @@ def _take_over(network: Any, source: str, rules: Sequence[WeightSource]) -> Matc
             taken.append(label)
     matches = Matches(taken=tuple(taken), absent=tuple(absent), other_shape=tuple(other_shape))
     if not taken:
-        raise UserError(f"warm start from {source}: no weight of this model is there ({matches})")
+        raise UserError(f"warm start from {source}: it has no weight of this model ({matches})")
     _log.info("warm start from %s: %s", source, matches)
     return matches
 

@@ -113,7 +113,7 @@ def _explanation(error: Exception) -> str:
         return f"{what}\n--debug shows where"
     what = f"{type(error).__name__}: {error}"
     if place := _place_in_own_code(error):
-        return f"{what}\nIt happened in {place}; --debug shows the way there."
+        return f"{what}\nIt happened in {place}; --debug shows the traceback."
     return f"{what}\nThis is a bug in yt8m; --debug shows where it happened."
 
 

@@ -37,14 +37,14 @@ from yt8m.schemas.cron import parse_cron
 from yt8m.schemas.errors import (
     EXIT_DONE,
     EXIT_FAILED,
-    EXIT_HELD_BACK,
     EXIT_INTERRUPTED,
     EXIT_NOTHING_NEW,
+    EXIT_REJECTED,
     UserError,
     Yt8mError,
 )
 
-_NO_FAILURES = (EXIT_HELD_BACK, EXIT_NOTHING_NEW)
+_NO_FAILURES = (EXIT_REJECTED, EXIT_NOTHING_NEW)
 
 
 def run(args: RetrainArguments, console: Console) -> int:

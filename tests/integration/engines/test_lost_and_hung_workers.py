@@ -66,7 +66,7 @@ def test_a_stage_that_lost_a_worker_is_started_once_more(
     run(job_server, FailsFirst(tmp_path, 1, DIED))
     assert names(tmp_path) == ["done-1", "done-2", "failed-0"]
     assert "a Python worker of the engine was lost (LOOPBACK)" in caplog.text
-    assert "the stage starts once more" in caplog.text
+    assert "the stage restarts" in caplog.text
 
 
 def test_a_stage_that_loses_a_worker_twice_ends_the_run(job_server: str, tmp_path: Path) -> None:

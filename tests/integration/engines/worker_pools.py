@@ -94,7 +94,7 @@ def test_a_worker_that_does_not_come_is_waited_for_so_long_and_no_longer(pool):
 
 def test_what_is_no_pool_is_said_to_be_none(free_port):
     assert fault_of_pool(f"localhost:{free_port}", wait_s=2) == (
-        "it is no worker pool: nobody speaks gRPC there within 4 s"
+        "it is no worker pool: no gRPC server answers there within 4 s"
     )
 
 

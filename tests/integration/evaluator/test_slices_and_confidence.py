@@ -92,7 +92,9 @@ def test_a_change_that_may_be_chance_is_refused_where_the_gate_wants_to_be_sure(
     reason = by_bound.decision.reason
     assert "lower bound of change of gap" in reason
     assert failed.videos == by_bound.decision.videos < failed.videos_needed
-    assert f"undecided by {failed.videos:,} videos, about {failed.videos_needed:,}" in reason
+    assert (
+        f"not significant with {failed.videos:,} videos, about {failed.videos_needed:,}" in reason
+    )
 
 
 def test_every_metric_and_its_difference_have_an_interval_that_may_gate(world, good, tmp_path):

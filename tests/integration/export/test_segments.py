@@ -179,7 +179,7 @@ def test_what_cannot_be_scored_is_said_and_ends_with_2(models, rated, tmp_path, 
         ),
         (
             ["predict", *frames, *data, *out, "--format", "video", "--segments", "window"],
-            "this format is of videos",
+            "this format is for videos",
         ),
         (
             ["predict", *frames, *data, *out, "--format", "segment", "--segment-classes", "x.csv"],

@@ -95,7 +95,7 @@ def test_what_is_served_must_be_what_was_scored(tmp_path):
     assert "away from the one that the Evaluator sees" in found.reason
 
 
-def test_a_model_that_cannot_be_loaded_or_takes_too_long_is_held_back_with_the_reason(tmp_path):
+def test_a_model_that_cannot_be_loaded_or_takes_too_long_is_rejected_with_the_reason(tmp_path):
     model = _export(tmp_path / "model", Level.VIDEO)
     requests = warm_up_requests_of(model.directory)
     hurried = dataclasses.replace(QUICK, timeout_s=0.2)
@@ -184,7 +184,7 @@ def _imported(name, path, kind, **properties):
     ).with_id(name)
 
 
-def test_a_model_that_breaks_a_limit_is_held_back_and_one_that_keeps_it_is_pushed(tmp_path):
+def test_a_model_that_breaks_a_limit_is_rejected_and_one_that_keeps_it_is_pushed(tmp_path):
     world = _World(tmp_path)
     world.run(ServingLimits(max_latency_ms=0.001))
     assert world.newest("InfraBlessing").custom_properties["blessed"].int_value == 0
@@ -192,7 +192,7 @@ def test_a_model_that_breaks_a_limit_is_held_back_and_one_that_keeps_it_is_pushe
     outcome = json.loads(Path(world.newest("PushedModel").uri, "pushed.json").read_text())
     assert outcome["record"]["reason"].startswith("infra check: gate.max_latency_ms = 0.001, and")
     page = world.page()
-    assert "Held back" in page
+    assert "Rejected" in page
     assert "gate.max_latency_ms = 0.001" in page
 
     world.run(ServingLimits(max_latency_ms=60_000))

@@ -24,7 +24,7 @@ from yt8m.pipeline.retraining.retrain import RetrainScheduler
 from yt8m.pipeline.run_record import begin_record
 from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.cron import parse_cron
-from yt8m.schemas.errors import EXIT_DONE, EXIT_FAILED, EXIT_HELD_BACK, EXIT_USER
+from yt8m.schemas.errors import EXIT_DONE, EXIT_FAILED, EXIT_REJECTED, EXIT_USER
 
 pytestmark = pytest.mark.needs("promtool")
 
@@ -32,7 +32,7 @@ RULES = Path(__file__).parents[3] / "pipeline" / "monitoring" / "alerts.yaml"
 STEP_S, HOUR_S, DAY_S = 600, 3600, 86400
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)  # where promtool's time begins
 PUSHED = (EXIT_DONE, Verdict.PUSHED)
-HELD_BACK = (EXIT_HELD_BACK, Verdict.HELD_BACK)
+REJECTED = (EXIT_REJECTED, Verdict.REJECTED)
 FAILED = (EXIT_FAILED, Verdict.FAILED)
 USER_ERROR = (EXIT_USER, None)  # no run begins
 # By night: what the retraining comes to, and the GAP of what is in service on that night's records.
@@ -41,9 +41,9 @@ NIGHTS = {
     2: (PUSHED, 0.70),
     3: (FAILED, None),
     4: (FAILED, None),
-    5: (HELD_BACK, 0.70),
-    6: (HELD_BACK, 0.70),
-    7: (HELD_BACK, 0.70),
+    5: (REJECTED, 0.70),
+    6: (REJECTED, 0.70),
+    7: (REJECTED, 0.70),
     8: (PUSHED, 0.60),
     10: (USER_ERROR, None),
 }
@@ -57,7 +57,7 @@ FIRING = {
     4: {"Yt8mNothingSucceeded"},
     5: set(),
     6: set(),
-    7: {"Yt8mHeldBack"},
+    7: {"Yt8mRejected"},
     8: {"Yt8mServedModelDeclines"},
     9: {"Yt8mServedModelDeclines", "Yt8mScheduleGone"},
     10: {"Yt8mServedModelDeclines", "Yt8mNothingSucceeded"},
@@ -192,7 +192,7 @@ def expression_tests(root: Path) -> Iterator[dict[str, object]]:
             ],
         }
     labels = f'pipeline="smoke", root="{root}"'
-    counts = {"pushed": 3, "held_back": 3, "failed": 2, "user_error": 1, "nothing_new": 0}
+    counts = {"pushed": 3, "rejected": 3, "failed": 2, "user_error": 1, "nothing_new": 0}
     counts |= {"up_to_date": 0, "stopped": 0}
     yield {
         "expr": "yt8m_retrain_runs_total",
@@ -225,7 +225,7 @@ def test_the_alerts_fire_on_the_nights_that_they_are_for(
                 "alert_rule_test": [
                     {
                         "eval_time": "156h",
-                        "alertname": "Yt8mHeldBack",
+                        "alertname": "Yt8mRejected",
                         "exp_alerts": [
                             {
                                 "exp_labels": {
@@ -234,7 +234,7 @@ def test_the_alerts_fire_on_the_nights_that_they_are_for(
                                     "root": str(root),
                                 },
                                 "exp_annotations": {
-                                    "summary": "smoke: 3 models in a row were held back",
+                                    "summary": "smoke: 3 models in a row were rejected",
                                     "description": f"Root {root}: what is in service gets older. "
                                     "yt8m_gate_margin says which threshold is missed, and by how "
                                     "much.",

@@ -151,7 +151,7 @@ def test_a_fault_that_passes_is_overcome(server, tmp_path, fault):
 def test_what_broke_off_is_continued_also_by_the_next_run(server, tmp_path):
     name = NAMES[3]
     server.faults_of[name] = ["cut", "503", "503", "503"]
-    with pytest.raises(StorageError, match=r"HTTP 503.*what has come is kept"):
+    with pytest.raises(StorageError, match=r"HTTP 503.*the downloaded part is kept"):
         fetch(server, tmp_path, [name])
     begun = files_in(tmp_path)
     assert begun == {f".{name}.partial": content(name)[:501]}

@@ -162,7 +162,7 @@ def test_a_model_that_is_not_blessed_is_not_pushed_and_the_run_succeeds(world: W
     assert pushed.custom_properties["pushed"].int_value == 0
     assert not world.push_dir.exists()
     page = Path(world.newest(ReportArtifact.TYPE_NAME).uri, "report.html").read_text()
-    assert "Held back by the gate" in page
+    assert "Rejected by the gate" in page
     assert REASON in page
 
 

@@ -336,7 +336,7 @@ def test_a_warm_start_takes_what_patterns_name_from_other_names(data, tmp_path):
     assert np.allclose(taken[kernels[0]], source[kernels[0]], atol=1e-7)
     assert not np.allclose(taken[kernels[1]], source[kernels[1]])
     renamed = [{"weights": "(.*)/kernel", "source": "\\1/weights"}]
-    with pytest.raises(Exception, match="no weight of this model is there"):
+    with pytest.raises(Exception, match="it has no weight of this model"):
         train(tmp_path / "third", data, **names, warm_start_weights=renamed)
 
 

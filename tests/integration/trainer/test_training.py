@@ -125,7 +125,7 @@ def test_the_same_seed_gives_the_same_weights_and_another_gives_others(tmp_path,
 
 
 def test_scores_of_ones_own_that_are_no_dictionary_are_a_mistake_in_what_was_given(tmp_path, data):
-    with pytest.raises(ConfigError, match=r"scores gives .*Tensor, and must give .*'entities'"):
+    with pytest.raises(ConfigError, match=r"scores gives .*Tensor, but must return .*'entities'"):
         train(tmp_path, data, network="own_networks.Bare")
 
 

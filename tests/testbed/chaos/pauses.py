@@ -60,7 +60,7 @@ def _beside(
     judged = in_service(registry)
     for name in ("here", "other"):
         fake_model(work / name)
-    # Of two pushes that compared with the same version one is held back; a rollback judges nothing.
+    # Of two pushes that compared with the same version one is rejected; a rollback judges nothing.
     ours = judged if expected == (0, 1) else None
     logs = [work / "here.txt", work / "other.txt"]
     paused = start(

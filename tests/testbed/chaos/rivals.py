@@ -85,7 +85,7 @@ def push_often(model: str, registry: str, *, keep: int, count: int) -> None:
 
 
 def _two_runs(work: Path, chance: random.Random, *, one_root: bool) -> Trial:
-    """In one root the second is refused; in two, one pushes and the other is held back or waits."""
+    """In one root the second is refused; in two, one pushes and the other is rejected or waits."""
     base = work / uuid.uuid4().hex
     places = [
         Place(
@@ -119,7 +119,7 @@ def _wrong_succession(registry: Path, codes: list[int], *, one_root: bool) -> It
     if one_root and codes != [0, 1]:
         yield f"exit codes {codes}, where one run should have been refused"
     if not one_root and codes != [0, 3] and codes != [0, 0]:
-        yield f"exit codes {codes}, where one may be held back and no other"
+        yield f"exit codes {codes}, where one may be rejected and no other"
     if len(numbers) != codes.count(0):
         yield f"exit codes {codes}, and versions {numbers}"
     for before, number in zip((0, *numbers), numbers, strict=False):

@@ -62,7 +62,7 @@ def _killed(work: Path, scheme: str, kill_at: int) -> Trial:
 
 
 def _two_pushers(work: Path, scheme: str) -> Trial:
-    """Of two that compared with the same version one is held back."""
+    """Of two that compared with the same version one is rejected."""
     registry, first = _registry(work, scheme)
     judged = in_service(registry)
     models = [fake_model(work / uuid.uuid4().hex) for _ in range(2)]

@@ -8,9 +8,9 @@ from yt8m.components.artifacts.decision import Check, Decision, decision_text, e
 @pytest.mark.parametrize(
     ("videos", "needed", "expected"),
     [
-        (2000, 5400, "undecided by 2,000 videos, about 5,400 would decide"),
-        (2000, 900, "decided by 2,000 videos, about 900 are enough"),
-        (2000, 2000, "decided by 2,000 videos, about 2,000 are enough"),
+        (2000, 5400, "not significant with 2,000 videos, about 5,400 are needed"),
+        (2000, 900, "significant with 2,000 videos, about 900 are enough"),
+        (2000, 2000, "significant with 2,000 videos, about 2,000 are enough"),
         (2000, None, ""),
     ],
 )
@@ -31,5 +31,5 @@ def test_the_evidence_stands_behind_what_was_observed():
     text = decision_text(Decision(blessed=True, reason="fine", checks=(check,)))
     assert text.splitlines()[-1] == (
         "  passed    change of gap against the baseline >= 0: 0.0012 "
-        "(undecided by 2,000 videos, about 5,400 would decide)"
+        "(not significant with 2,000 videos, about 5,400 are needed)"
     )

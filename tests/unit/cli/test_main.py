@@ -12,7 +12,7 @@ from yt8m.cli import table as commands
 from yt8m.cli.arguments.options import Arguments
 from yt8m.cli.main import run
 from yt8m.schemas.errors import (
-    EXIT_HELD_BACK,
+    EXIT_REJECTED,
     ConfigError,
     DataError,
     Terminated,
@@ -61,7 +61,7 @@ def trial(monkeypatch):
         (UserError("you did it"), 2),
         (ConfigError(["a = 1: must be 2"]), 2),
         (DataError("shard 3"), 2),
-        (EXIT_HELD_BACK, 3),  # a result, not an error
+        (EXIT_REJECTED, 3),  # a result, not an error
         (KeyboardInterrupt(), 130),
         (Terminated("saved at step 7"), 143),
         (ValueError("unforeseen"), 1),

@@ -60,7 +60,7 @@ def judged(gate: GateConfig):
     return decide(evaluation, limits_of(gate), mode=gate.mode, baseline="version 1")
 
 
-def assert_held_back_by_its_change(gate: GateConfig) -> None:
+def assert_rejected_by_its_change(gate: GateConfig) -> None:
     decision = judged(gate)
     assert not decision.blessed
     failed = [check.needed for check in decision.checks if not check.passed]
@@ -71,10 +71,10 @@ def assert_held_back_by_its_change(gate: GateConfig) -> None:
 def test_a_shown_file_and_its_gate_in_smoke_hold_a_worse_model_back(text, tmp_path):
     file = tmp_path / "shown.yaml"
     file.write_text(text)
-    assert_held_back_by_its_change(load_config(str(file)).gate)
+    assert_rejected_by_its_change(load_config(str(file)).gate)
     gate = yaml.safe_load(text).get("gate", {})
     into_smoke = [f"gate.{key}={yaml.safe_dump(value)}" for key, value in gate.items()]
-    assert_held_back_by_its_change(load_config("smoke", into_smoke).gate)
+    assert_rejected_by_its_change(load_config("smoke", into_smoke).gate)
 
 
 @pytest.mark.parametrize("words", shown_runs())
@@ -83,13 +83,13 @@ def test_a_shown_run_holds_a_worse_model_back(words):
     args = parse(*command)
     if args.config.endswith(".yaml"):  # a file that the page shows
         return
-    assert_held_back_by_its_change(args.load().gate)
+    assert_rejected_by_its_change(args.load().gate)
 
 
 @pytest.mark.parametrize("preset", list_presets(), ids=lambda preset: preset.name)
 def test_a_preset_and_a_gate_of_a_minimum_alone_hold_a_worse_model_back(preset):
-    assert_held_back_by_its_change(load_config(preset.name).gate)
-    assert_held_back_by_its_change(from_dict(GateConfig, {"gap_threshold": 0.1}))
+    assert_rejected_by_its_change(load_config(preset.name).gate)
+    assert_rejected_by_its_change(from_dict(GateConfig, {"gap_threshold": 0.1}))
 
 
 def test_to_allow_a_loss_has_to_be_written():

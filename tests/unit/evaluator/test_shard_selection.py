@@ -25,7 +25,7 @@ def test_of_a_window_the_newest_span_is_scored_and_it_is_said():
     found = chosen(*WINDOW)
     assert [one.uri for one in found.shards] == ["eval-8"]
     assert (found.spans, found.left_out) == ((8,), (6, 7))
-    assert "span 8 alone, the newest; not on 6, 7" in found.notes[0]
+    assert "span 8, the newest, only; not on 6, 7" in found.notes[0]
 
 
 def test_all_spans_are_scored_where_that_is_asked():

@@ -106,7 +106,7 @@ def test_confidence_in_what_tfma_computes_is_refused():
     (problem,) = check_gate(
         gate(gap_threshold=0.5, thresholds=[threshold]), evaluator(eval_config="x")
     )
-    assert "auc has no interval, for TFMA computes it" in problem
+    assert "auc has no interval, because TFMA computes it" in problem
 
 
 def test_a_metric_of_a_module_that_only_an_image_has_is_not_refused():

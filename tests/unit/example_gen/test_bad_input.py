@@ -401,7 +401,7 @@ def test_where_every_record_fails_alike_the_configuration_is_named(
     with pytest.raises(ConfigError) as caught:
         ingest_directory(data, tmp_path, bad_input=bad_input)
     said = str(caught.value)
-    assert "all 12 records of split eval fail alike" in said
+    assert "all 12 records of split eval fail for the same reason" in said
     assert "frame-level record" in said
     assert "data.level=video" in said
     assert "mend or remove" not in said.lower()

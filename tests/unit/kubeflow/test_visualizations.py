@@ -52,7 +52,7 @@ def test_a_held_model_says_why_as_markdown_and_its_metrics_are_numbers(drawn, tm
     (verdict,) = told["ui_verdict"]["artifacts"]
     assert verdict["uri"] == "s3://bucket/ui_verdict"
     page = (tmp_path / "s3" / "bucket" / "ui_verdict").read_text()
-    assert page.startswith("# Held back\n\ngap 0.6 is below 0.7\n")
+    assert page.startswith("# Rejected\n\ngap 0.6 is below 0.7\n")
 
 
 @pytest.mark.parametrize("blessed", [True, False])
@@ -62,14 +62,14 @@ def test_a_model_that_is_its_own_baseline_is_up_to_date_whatever_the_gate_says(
     decision = dataclasses.replace(DECISION, blessed=blessed, is_baseline=True)
     drawn("blessing", "decision.json", decision.to_json(), ("ui_verdict",))
     page = (tmp_path / "s3" / "bucket" / "ui_verdict").read_text()
-    assert page.startswith("# Up to date\n\nthe model is the very one in service\n")
+    assert page.startswith("# Up to date\n\nthe model in service is the same\n")
 
 
 @pytest.mark.parametrize(
     ("pushed", "up_to_date", "verdict", "head"),
     [
         (True, False, "pushed", "# Pushed as version 4"),
-        (False, False, "held back", "# Held back by the gate: nothing was pushed"),
+        (False, False, "rejected", "# Rejected by the gate: nothing was pushed"),
         (False, True, "up to date", "# Up to date: nothing was pushed"),
     ],
 )

@@ -60,7 +60,7 @@ WRITERS = {"npz": write_npz, "folder": write_folder, "parquet": write_parquet}
 
 
 @pytest.mark.parametrize("kind", WRITERS)
-@pytest.mark.parametrize("labels", [LABELS, HOT], ids=["padded ids", "one bool a class"])
+@pytest.mark.parametrize("labels", [LABELS, HOT], ids=["padded ids", "one bool per class"])
 def test_vectors_and_labels_come_back_as_they_were(tmp_path, kind, labels, capsys):
     source = WRITERS[kind](
         tmp_path / f"in.{kind}", id=np.array(IDS), labels=labels, look=LOOK, mean_sound=SOUND

@@ -44,7 +44,7 @@ class Root:
         *,
         days_old,
         reuse=None,
-        verdict=Verdict.HELD_BACK,
+        verdict=Verdict.REJECTED,
         state=mlmd.Execution.COMPLETE,
         retraining=True,
         push_dir="",
@@ -262,7 +262,7 @@ def test_a_root_that_was_moved_or_copied_is_cleaned_and_its_original_is_not(root
 def test_runs_that_pushed_to_a_registry_that_is_not_there_stay(root, tmp_path):
     registry = str(tmp_path / "models")
     root.run("1", days_old=20, verdict=Verdict.PUSHED, push_dir=registry)
-    root.run("2", days_old=15, push_dir=registry)  # held back: nothing of it is there
+    root.run("2", days_old=15, push_dir=registry)  # rejected: nothing of it is there
     root.run("3", days_old=1)
     waste = root.waste()
     assert waste.runs == ("2",)

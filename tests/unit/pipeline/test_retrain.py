@@ -66,8 +66,8 @@ def test_what_a_run_did_not_finish_is_still_new(config, tmp_path, verdict):
     assert find_new_data(windowed(config)).is_new
 
 
-def test_a_model_that_was_held_back_has_been_judged(config, tmp_path):
-    remember(tmp_path, windowed(config), verdict="held back")
+def test_a_model_that_was_rejected_has_been_judged(config, tmp_path):
+    remember(tmp_path, windowed(config), verdict="rejected")
     assert not find_new_data(windowed(config)).is_new
 
 
@@ -117,7 +117,7 @@ def test_a_single_run_is_in_prometheus_file_without_a_schedule(tmp_path):
         run_id="a",
         started=5.0,
         seconds=2.5,
-        verdict=Verdict.HELD_BACK,
+        verdict=Verdict.REJECTED,
         metrics={"gap": 0.71},
         version=0,
     )

@@ -246,8 +246,8 @@ def test_counts_outlive_the_schedule(scheduler_on, ends_with, tmp_path):
         scheduler.run_once()
         scheduler.run_once()
     status = read_status(Layout(tmp_path))
-    assert status.outcomes == {"pushed": 1, "held_back": 2, "failed": 1}
-    assert (status.held_back, status.failures) == (2, 0)
+    assert status.outcomes == {"pushed": 1, "rejected": 2, "failed": 1}
+    assert (status.rejected, status.failures) == (2, 0)
 
 
 def test_one_root_has_one_schedule(scheduler_on, tmp_path):

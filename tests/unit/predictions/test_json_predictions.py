@@ -40,7 +40,7 @@ def test_lines_of_both_kinds_of_export_become_pairs_in_their_order(tmp_path):
         ({"video_id": "a", "scores": [0.5]}, "line 2: 'class_ids'"),
         ({"class_ids": [1], "scores": [0.5]}, "line 2: 'video_id'"),
         ({"video_id": "a,b", "class_ids": [1], "scores": [0.5]}, "has a comma"),
-        ({"video_id": "first", "class_ids": [1], "scores": [0.5]}, "comes a second time"),
+        ({"video_id": "first", "class_ids": [1], "scores": [0.5]}, "occurs twice"),
         ([1], "line 2: "),
     ],
 )

@@ -48,10 +48,10 @@ def test_a_segment_submission_is_read_with_and_without_its_header(tmp_path, head
         ("ABCD,3 high\n", "line 1"),
         ("ABCD,3 nan\n", "line 1"),
         ("ABCD,99999999999999999999 1\n", "line 1"),
-        ("ABCD,3 0.5\nABCD,4 0.5\n", "line 2: the video ABCD comes a second time"),
+        ("ABCD,3 0.5\nABCD,4 0.5\n", "line 2: the video ABCD occurs twice"),
         ("ABCD,3 0.5 3 0.4\n", "line 1: a class comes twice for the video ABCD"),
         ("Class,Segments\nx,ABCD:0\n", "line 2: 'x,ABCD:0'; expected CLASS,ID:START"),
-        ("Class,Segments\n3,A:0\n3,A:5\n", "line 3: the class 3 comes a second time"),
+        ("Class,Segments\n3,A:0\n3,A:5\n", "line 3: the class 3 occurs twice"),
         ("Class,Segments\n3,A:0 A:0\n", "line 2: a segment comes twice in class 3"),
     ],
 )

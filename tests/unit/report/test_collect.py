@@ -152,10 +152,10 @@ def test_an_evaluation_without_a_decision_is_shown_by_its_own_metrics(tmp_path: 
     assert found.evaluated is found.evaluation
 
 
-def test_a_model_that_was_held_back(tmp_path: Path) -> None:
+def test_a_model_that_was_rejected(tmp_path: Path) -> None:
     blessing = write(tmp_path / "decision.json", decision(blessed=False, reason="gap too low"))
     report = collect(left(model_blessing=blessing))
-    assert report.verdict.outcome is Outcome.HELD_BACK
+    assert report.verdict.outcome is Outcome.REJECTED
     assert report.verdict.reason == "gap too low"
 
 
@@ -170,10 +170,10 @@ def test_nodes_of_the_configuration_that_pusher_recorded_need_not_be_given_again
     assert report.configuration == {**given, "trainer": {"max_steps": 5}}  # what was given wins
 
 
-def test_a_model_that_is_in_service_already_was_not_held_back(tmp_path: Path) -> None:
+def test_a_model_that_is_in_service_already_was_not_rejected(tmp_path: Path) -> None:
     """Whatever the gate says of two scores of one model."""
     blessing = write(tmp_path / "decision.json", decision(blessed=False, reason="no better"))
-    record = VersionRecord(reason="version 3 in service is this very model")
+    record = VersionRecord(reason="version 3 in service is the same model")
     pushed = PushOutcome(pushed=False, up_to_date=True, destination="/models/3", record=record)
     outcome = write(tmp_path / "push" / "pushed.json", pushed.to_json())
     verdict = collect(left(model_blessing=blessing, pushed_model=outcome)).verdict

@@ -172,7 +172,7 @@ def test_no_text_of_a_run_becomes_markup_wherever_it_stands() -> None:
 @pytest.mark.parametrize(
     ("verdict", "says"),
     [
-        (RunOutcome(outcome=Outcome.HELD_BACK, reason="gap 0.5 < 0.7"), "Held back by the gate"),
+        (RunOutcome(outcome=Outcome.REJECTED, reason="gap 0.5 < 0.7"), "Rejected by the gate"),
         (RunOutcome(outcome=Outcome.STOPPED, reason="no labels"), "did not pass validation"),
         (RunOutcome(outcome=Outcome.FAILED, failed_component="Trainer"), "Failed in Trainer"),
         (RunOutcome(), "Run incomplete"),

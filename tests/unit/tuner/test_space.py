@@ -90,22 +90,22 @@ def test_a_search_of_nothing_is_refused():
         (
             "trainer.retrieval.weight",
             {"linear": [0, 1]},
-            "tuner.space: trainer.retrieval.weight is not searched: validation scores the network",
+            "tuner.space: trainer.retrieval.weight cannot be tuned: validation during",
         ),
         (
             "trainer.checkpoint.keep",
             {"choice": [1, 2]},
-            "tuner.space: trainer.checkpoint.keep is not searched: no score depends on it",
+            "tuner.space: trainer.checkpoint.keep cannot be tuned: the validation score ignores it",
         ),
         (
             "trainer.distribution.peer_timeout_s",
             {"choice": [60.0, 90.0]},
-            "tuner.space: trainer.distribution.peer_timeout_s is not searched: no score",
+            "tuner.space: trainer.distribution.peer_timeout_s cannot be tuned: the validation",
         ),
         (
             "trainer.evaluation.steps",
             {"choice": [1, 2]},
-            "tuner.space: trainer.evaluation.steps is not searched: it is what gives the score",
+            "tuner.space: trainer.evaluation.steps cannot be tuned: it defines the score",
         ),
     ],
 )

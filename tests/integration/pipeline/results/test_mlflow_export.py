@@ -119,7 +119,7 @@ def test_how_a_run_ended_is_its_status_and_one_under_way_is_left(
     by_name = {run.info.run_name: run.info.status for run in _runs(client, "all")}
     assert by_name == {
         "run-pushed": "FINISHED",
-        "run-held back": "FINISHED",
+        "run-rejected": "FINISHED",
         "run-up to date": "FINISHED",
         "run-failed": "FAILED",
         "run-interrupted": "KILLED",

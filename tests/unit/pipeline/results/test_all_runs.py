@@ -35,7 +35,7 @@ def test_every_run_has_a_row_with_its_outcome_and_what_was_changed(page):
     assert "max_steps" not in rows[1]
     assert "0.7600" in rows[1]
     assert "0.7500 to 0.7700" in rows[1]
-    assert "held back: GAP is below the baseline&#39;s" in rows[5]
+    assert "rejected: GAP is below the baseline&#39;s" in rows[5]
     assert "<b>train-3" not in rows[8]
     assert "&lt;b&gt;train-3.tfrecord" in rows[8]
 

@@ -98,7 +98,9 @@ def test_what_one_of_them_has_no_more_is_said(two):
     gone = ModelResults(name="version 2", configuration={}, recorded={"gap": Estimate(value=0.6)})
     found = compare(gone, two[1])
     assert found.metrics[0].difference == Estimate(value=pytest.approx(0.12))
-    assert any(note.startswith("version 2: its evaluation is not there") for note in found.notes)
+    assert any(
+        note.startswith("version 2: its evaluation no longer exists") for note in found.notes
+    )
 
 
 def test_text_and_page_say_it_all(two):
@@ -117,7 +119,7 @@ def test_text_and_page_say_it_all(two):
     [
         (0.8, "b is better than a: GAP +0.1000 [+0.0"),
         (0.6, "b is worse than a: GAP -0.1000 [-0.1"),
-        (0.71, "evaluations of each alone cannot tell which is better: GAP +0.0100 [-0.0"),
+        (0.71, "evaluations of each alone show no significant difference: GAP +0.0100 [-0.0"),
     ],
 )
 def test_it_begins_with_which_is_better_or_that_nobody_can_tell(tmp_path, two, gap, conclusion):

@@ -26,7 +26,7 @@ def finished(
 
     monkeypatch.setattr(finish, "_clean", clean)
     values = {"root": str(root), "retention": {"after_each_run": after_each_run}}
-    record = RunRecord(run_id="1", started=0.0, verdict=Verdict.HELD_BACK, retraining=retraining)
+    record = RunRecord(run_id="1", started=0.0, verdict=Verdict.REJECTED, retraining=retraining)
     result = RunResult(record=record, is_new=True)
     finish.finish_run(from_dict(PipelineConfig, values), result, Console(), hook=False)
     return cleaned

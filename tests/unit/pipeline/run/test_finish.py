@@ -71,7 +71,7 @@ def outputs_of(place, *, pushed, up_to_date=False):
     ("pushed", "verdict", "version", "reason", "exit_code", "words"),
     [
         (True, Verdict.PUSHED, 4, "good", 0, "pushed: version 4"),
-        (False, Verdict.HELD_BACK, 0, "too low", 3, "held back, nothing was pushed: too low"),
+        (False, Verdict.REJECTED, 0, "too low", 3, "rejected, nothing was pushed: too low"),
         (
             False,
             Verdict.UP_TO_DATE,

@@ -49,7 +49,7 @@ def ended_run(verdict: Verdict, **values: Any) -> RunRecord:
 EVENTS = {
     "run began": BUILDER.of_run(BEGUN),
     "run pushed": BUILDER.of_run(ended_run(Verdict.PUSHED, version=7)),
-    "run held back": BUILDER.of_run(ended_run(Verdict.HELD_BACK)),
+    "run rejected": BUILDER.of_run(ended_run(Verdict.REJECTED)),
     "run failed": BUILDER.of_run(ended_run(Verdict.FAILED, reason="Trainer failed")),
     "run stopped": BUILDER.of_run(ended_run(Verdict.TERMINATED)),
     "step began": BUILDER.of_step(RUNNING),
@@ -61,7 +61,7 @@ EVENTS = {
 KINDS = {
     "run began": "START",
     "run pushed": "COMPLETE",
-    "run held back": "COMPLETE",
+    "run rejected": "COMPLETE",
     "run failed": "FAIL",
     "run stopped": "ABORT",
     "step began": "START",

@@ -39,10 +39,10 @@ def test_what_was_not_observed_has_no_margin():
 
 @pytest.mark.parametrize("code", [EXIT_INTERRUPTED, EXIT_TERMINATED])
 def test_a_retraining_that_a_signal_ended_neither_failed_nor_succeeded(code):
-    before = RetrainStatus(failures=2, held_back=1, last_success=5.0)
+    before = RetrainStatus(failures=2, rejected=1, last_success=5.0)
     after = before.ended(code, None, now=9.0)
     assert after.outcomes == {"stopped": 1}
-    assert (after.failures, after.held_back, after.last_success) == (2, 1, 5.0)
+    assert (after.failures, after.rejected, after.last_success) == (2, 1, 5.0)
 
 
 def test_no_series_is_written_twice():
