@@ -1,4 +1,4 @@
-"""What glibc keeps of the memory that was freed, for processes with a run of large arrays.
+"""Settings of glibc's allocator for processes that free many large arrays.
 
 Each of its arenas keeps its own, and threads that find the others busy get a new one, up to eight
 for each processor. Where another C library is in use these do nothing.

@@ -1,4 +1,4 @@
-"""What TensorFlow and tf_keras do not publish and this project needs, in one place.
+"""Private names of TensorFlow and tf_keras that this project needs, in one place.
 
 Everything here was looked up in the versions that setup.py allows (docs/decisions/0001).
 """

@@ -1,4 +1,4 @@
-"""What the pods of a compiled pipeline need of a cluster by name, and whether it is there.
+"""Objects of a cluster that a compiled pipeline's pods need by name, and whether they exist.
 
 `yt8m kubeflow check` asks before the first night, with the user's rights; the first pod of each run
 asks with its own. The API server answers both alike.

@@ -1,4 +1,4 @@
-"""What a cluster needs to know that the pipeline itself does not: the `kubeflow:` YAML file."""
+"""Settings of a cluster that the pipeline itself lacks: the `kubeflow:` YAML file."""
 
 from __future__ import annotations
 

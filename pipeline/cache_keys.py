@@ -1,4 +1,4 @@
-"""What a run depends on beyond its configuration: source files, registry, vocabulary, our code.
+"""Dependencies of a run besides its configuration: source files, registry, vocabulary, code.
 
 Worked out just before `create_pipeline`, so that it enters TFX's cache keys as parameters.
 """

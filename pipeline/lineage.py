@@ -1,4 +1,4 @@
-"""What is known of runs and of what they made: the one interface to any store of lineage.
+"""Lineage of runs and artifacts: the one interface to any store.
 
 TFX keeps it in ML Metadata, which `pipeline/metadata.py` reads; nothing else knows ml_metadata.
 """

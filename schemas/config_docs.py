@@ -1,4 +1,4 @@
-"""What a configuration's values are, for people: type, default, limits and meaning of each.
+"""A configuration's values explained for people: type, default, limits and meaning of each.
 
 The meaning of a field is the comment beside its declaration, or right above it; a field that is
 created in code has it in its metadata. Of a node or of a choice the meaning is the first paragraph

@@ -1,4 +1,4 @@
-"""What a YouTube-8M record holds: names, sizes, classes and the quantisation constants."""
+"""Contents of a YouTube-8M record: names, sizes, classes and the quantisation constants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a pod is given, in Kubernetes's words: the one grammar of quantities, resources, mounts."""
+"""A pod's settings in Kubernetes's words: one grammar of quantities, resources and mounts."""
 
 from __future__ import annotations
 

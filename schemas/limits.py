@@ -1,4 +1,4 @@
-"""What a value may be, as part of its field's type: `batch_size: Annotated[int, at_least(1)]`.
+"""Limits of values, as part of a field's type: `batch_size: Annotated[int, at_least(1)]`.
 
 Several limits of one field must all hold. `config_tree` checks them and names the dotted path.
 """

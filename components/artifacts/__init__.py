@@ -1,1 +1,1 @@
-"""What passes between steps or lies on disk: file name, dataclass and parser of each, once."""
+"""Files that pass between steps or lie on disk: file name, dataclass and parser of each, once."""

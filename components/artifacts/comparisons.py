@@ -1,4 +1,4 @@
-"""How far features are apart, as ValidationGate measured it: `comparisons.json`."""
+"""Distances between data sets, as ValidationGate measured them: `comparisons.json`."""
 
 from __future__ import annotations
 

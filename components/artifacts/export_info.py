@@ -1,4 +1,4 @@
-"""What an export says about itself: `assets.extra/yt8m_export.json`."""
+"""An export's description of itself: `assets.extra/yt8m_export.json`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the infra check measured, and what follows: `infra_check.json` in its blessing."""
+"""Measurements and result of the infra check: `infra_check.json` in its blessing."""
 
 from __future__ import annotations
 

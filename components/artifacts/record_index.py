@@ -1,4 +1,4 @@
-"""Where each record of an Examples artifact begins: `record_index.npz`, beside the manifest.
+"""Start of each record of an Examples artifact: `record_index.npz`, beside the manifest.
 
 ExampleGen writes it, for it has met every record. With it a process of a training reads the bytes
 of its own records and no others. What it cannot find there, training finds out by itself.

@@ -1,4 +1,4 @@
-"""What a run leaves: where each artifact is, and the files in it, read on first use.
+"""Outputs of a run: where each artifact is, and the files in it, read on first use.
 
 Report, comparisons, MLflow's export, `import yt8m` and Pusher's record read a run through this.
 """

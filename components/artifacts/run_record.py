@@ -1,4 +1,4 @@
-"""What is known of one run: `run.json` in its folder, rewritten at every event."""
+"""Record of one run: `run.json` in its folder, rewritten at every event."""
 
 from __future__ import annotations
 

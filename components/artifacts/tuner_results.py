@@ -1,4 +1,4 @@
-"""What a search has tried: `tuner_results.json`, as TFX's Tuner writes it, the best trial first."""
+"""Trials of a search: `tuner_results.json`, as TFX's Tuner writes it, the best trial first."""
 
 from __future__ import annotations
 

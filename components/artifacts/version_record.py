@@ -1,4 +1,4 @@
-"""What is known of one pushed version: typed, and kept as JSON inside the version itself."""
+"""Record of one pushed version: typed, and kept as JSON inside the version itself."""
 
 from __future__ import annotations
 

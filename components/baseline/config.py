@@ -1,4 +1,4 @@
-"""Which pushed model is compared with and started from."""
+"""Settings of the baseline."""
 
 from __future__ import annotations
 

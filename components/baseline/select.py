@@ -1,4 +1,4 @@
-"""Which version the configuration means, and its files where the pipeline keeps its things."""
+"""Choice of the baseline version, and its files where the pipeline keeps its artifacts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which split is predicted, and how it is written."""
+"""Settings of BulkInferrer: the split to predict, and the form of the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command says: results on stdout, everything else on stderr, in colour on a terminal."""
+"""A command's output: results on stdout, everything else on stderr, in colour on a terminal."""
 
 from __future__ import annotations
 

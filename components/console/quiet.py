@@ -1,4 +1,4 @@
-"""What TensorFlow and its companions say of themselves while they are imported, kept quiet."""
+"""Messages of TensorFlow and its companions during their import, suppressed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether an address is a Beam job server's, and which options it takes, found out before a run."""
+"""A check before a run that an address is a Beam job server, and of the options that it takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a Beam pipeline runs, and by how many workers, as its arguments say it."""
+"""Runner and number of workers of a Beam pipeline, read from its arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a worker pool starts workers, found out before a run by having it start one.
+"""A check before a run that a worker pool starts workers, by having it start one.
 
 An engine waits for a worker that never comes, and what hinders it is said in the pool's log alone.
 """

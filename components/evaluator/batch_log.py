@@ -1,4 +1,4 @@
-"""What an evaluation finds in each batch, for TensorBoard: metrics, pace, histograms."""
+"""Metrics, speed and histograms of each evaluated batch, for TensorBoard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the scored records are divided among an engine's workers.
+"""Division of the scored records among a Beam runner's workers.
 
 A range begins and ends where a batch does, so that every batch holds the records that it holds
 where one worker scores them all: what comes out is equal to the last bit.

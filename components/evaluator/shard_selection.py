@@ -1,4 +1,4 @@
-"""Which shards are scored: by default the newest span's alone, whatever the window trained on."""
+"""Choice of the scored shards: by default the newest span's, whatever the window trained on."""
 
 from __future__ import annotations
 

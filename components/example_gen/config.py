@@ -1,4 +1,4 @@
-"""Where the records come from, how they are split, taken in and verified."""
+"""Settings of the data: source, splits, ingestion and verification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From resolved sources to two filled directories: verify, apply the policy, materialise, list."""
+"""Ingestion of resolved sources into two directories: verify, apply the policy, write, list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a rewrite comes to: shards, and where their records begin, as their writer knows it."""
+"""Result of a rewrite: shards, and where their records begin, as their writer knows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files a configuration means: spans resolved, split by split, without reading any of them.
+"""Files that a configuration names: spans resolved, split by split, without reading any file.
 
 `resolve_sources` is what the executor, the scheduler and the pre-flight check call;
 `source_digest` is what makes TFX's cache notice that the outside world has changed.

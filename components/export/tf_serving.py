@@ -1,4 +1,4 @@
-"""What TensorFlow Serving looks for beside a model: warm-up requests, and how to batch requests.
+"""TensorFlow Serving's files beside a model: warm-up requests and batching parameters.
 
 The server sends a version its warm-up requests before it lets clients at it. Without them the first
 requests meet graphs that nobody has optimised yet, and wait for seconds. The file is a TFRecord of

@@ -1,1 +1,1 @@
-"""What no run needs: made data, downloads, other makers' files, several models as one."""
+"""Tools that no run needs: generated data, downloads, other tools' files, ensembles."""

@@ -1,4 +1,4 @@
-"""What the infra check asks of a model, and the limits that it must keep."""
+"""Settings of the infra check: its requests, and the limits that a model must keep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the model is asked: its own warm-up requests, and records that it was judged by."""
+"""Requests of the infra check: the model's own warm-up requests, and evaluated records."""
 
 from __future__ import annotations
 

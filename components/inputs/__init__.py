@@ -1,1 +1,1 @@
-"""From manifest to batches: `tf.data` for trainer and evaluator alike."""
+"""Batches from a manifest: `tf.data` for trainer and evaluator alike."""

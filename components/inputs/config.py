@@ -1,4 +1,4 @@
-"""How records become batches: the inputs node of the configuration, and what readers take."""
+"""Settings of the input pipeline, and the plain values that readers take."""
 
 from __future__ import annotations
 

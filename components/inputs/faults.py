@@ -1,4 +1,4 @@
-"""What tf.data's errors leave out: which record, in which shard, at which byte."""
+"""Place of a bad record, which tf.data's errors omit: record, shard and byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the records of a source begin and how many rows each gives: ExampleGen's index, or our own.
+"""Start of each record of a source, and its number of rows: ExampleGen's index, or our own.
 
 A shard that the index does not have is walked once, before training, header by header. In an object
 store large records are passed over; small ones, and what is packed, are read once and not kept.

@@ -1,4 +1,4 @@
-"""What one worker is given for a step: its rows of the global batch, and no more is read for them.
+"""One worker's rows of each step's global batch; it reads no other rows.
 
 Rows are read a group at a time: a block of the order, or where batches are of like length the
 window that they are cut from. Of a group the worker reads its own records alone. A step's rows

@@ -1,4 +1,4 @@
-"""What metrics are computed from: empty, update, merge; and the average precision of it all.
+"""The data that metrics are computed from: empty, update, merge; and its average precision.
 
 `MetricAccumulator` may be filled in any order, in any number of pieces, in any processes; every
 metric of the merged whole is the same to the last bit.

@@ -1,4 +1,4 @@
-"""What a metric would be without each of the videos: exact, in the time of a sort.
+"""A metric's values without each of the videos: exact, in the time of a sort.
 
 GAP and MAP are no means of videos: a video's predictions also lower or raise the precision at
 every hit that ranks below them. Without a video with m pairs above a hit, a of them hits, the

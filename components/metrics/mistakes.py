@@ -1,4 +1,4 @@
-"""What a model gets wrong: which labels it takes for others, and its classes by threshold."""
+"""A model's mistakes: confused labels, and classes by threshold."""
 
 from __future__ import annotations
 

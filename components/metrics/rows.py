@@ -1,4 +1,4 @@
-"""What is kept of each video: enough for every metric, slice and interval, and no more.
+"""Data kept of each video: enough for every metric, slice and interval, and no more.
 
 At top 20 and float32 scores that is 165 bytes per video; the work beside it is bounded. Rows of
 different shards are joined end to end, so any sharding and order holds the same rows.

@@ -1,4 +1,4 @@
-"""How a network ends: a vector in, a probability for each class out."""
+"""Classifiers: a vector in, a probability for each class out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every trunk takes, and the trunks of one vector a video: mean, residual MLP."""
+"""Interface of every trunk, and the trunks of one vector per video: mean, residual MLP."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a model says of records: predictions, competition files, and their scores."""
+"""Predictions of a model, competition files, and their scores."""

@@ -1,4 +1,4 @@
-"""What is to be predicted, and in which form it is written."""
+"""Plan of a prediction: the model, the records, and the form of the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which classes a file of segments may name: the 1,000 rated ones of 2019, or others."""
+"""Classes that a file of segments may name: the 1,000 rated ones of 2019, or others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a blessed model goes and how many versions stay."""
+"""Settings of Pusher: the registry, and the number of versions to keep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes on record with a version, gathered from the artifacts that it was made from."""
+"""Record of a version, gathered from the artifacts that it was made from."""
 
 from __future__ import annotations
 

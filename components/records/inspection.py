@@ -1,4 +1,4 @@
-"""What a set of shards holds: counts, sizes, labels, and every problem; one pass, flat memory."""
+"""Contents of a set of shards: counts, sizes, labels and problems; one pass, flat memory."""
 
 from __future__ import annotations
 

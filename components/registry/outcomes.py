@@ -1,4 +1,4 @@
-"""How a change of the registry ends, in types: a version is returned, or one of these is raised.
+"""Outcomes of a change of the registry: a version is returned, or one of these is raised.
 
 A version that is returned is in service (or a baseline), whatever happened afterwards. Which of the
 three it was decides one action: the rename of a directory, or the conditional write of `.head`.

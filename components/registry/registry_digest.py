@@ -1,4 +1,4 @@
-"""What a run depends on of the registry, in one text for TFX's cache."""
+"""Digest of everything in the registry that a run depends on, for TFX's cache."""
 
 from __future__ import annotations
 

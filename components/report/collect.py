@@ -1,4 +1,4 @@
-"""From what a run left to its report.
+"""The report's data, collected from a run's files.
 
 The Report component calls this with its inputs; the runner calls it with what MLMD knows, when a
 run ended before that component.

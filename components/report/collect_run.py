@@ -1,4 +1,4 @@
-"""How the run ended, its components' times, and what differs from the last pushed run."""
+"""Outcome of the run, times of its components, and differences from the last pushed run."""
 
 from __future__ import annotations
 

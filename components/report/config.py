@@ -1,4 +1,4 @@
-"""What the report shows."""
+"""Settings of the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the run's data differ from what the run before it had."""
+"""Differences between the run's data and the data of the run before."""
 
 from __future__ import annotations
 

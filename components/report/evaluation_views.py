@@ -1,4 +1,4 @@
-"""What page and summary show of an evaluation: rows, ranked classes, curves."""
+"""Views of an evaluation for page and summary: rows, ranked classes, curves."""
 
 from __future__ import annotations
 

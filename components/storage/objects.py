@@ -1,4 +1,4 @@
-"""What gs:// and s3:// have in common: objects in buckets, and names that look like directories.
+"""Common part of gs:// and s3://: objects in buckets, and names that look like directories.
 
 There are none: a directory exists while an object lies below it. Nothing can be renamed or locked
 either; what such stores have is a write that succeeds only if the object is still as it was read.

@@ -1,4 +1,4 @@
-"""How often something is tried again, and how long is waited in between."""
+"""Number of attempts, and the waits between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How training runs: the trainer node of the configuration."""
+"""Settings of the training: the trainer node of the configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a training reads: its split, from a position on, and the split that it is validated on."""
+"""Input of a training: its split, from a position on, and the validation split."""
 
 from __future__ import annotations
 

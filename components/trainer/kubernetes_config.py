@@ -1,4 +1,4 @@
-"""What a training job on Kubernetes needs to know, for TFJob and JobSet alike."""
+"""Settings of a training job on Kubernetes, for TFJob and JobSet alike."""
 
 from __future__ import annotations
 

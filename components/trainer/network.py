@@ -1,4 +1,4 @@
-"""What a job describes of its model: vocabulary, heads, and the network with new weights."""
+"""A job's model: vocabulary, heads, and the network with new weights."""
 
 from __future__ import annotations
 

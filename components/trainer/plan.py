@@ -1,4 +1,4 @@
-"""How far a training has to go, in examples.
+"""Length of a training, in examples.
 
 So another batch or number of workers than at its last start changes neither its end nor the rates.
 """

@@ -1,4 +1,4 @@
-"""What Transform does beside its arithmetic."""
+"""Settings of Transform."""
 
 from __future__ import annotations
 

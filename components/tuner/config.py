@@ -1,4 +1,4 @@
-"""What is searched, how, and what a trial is."""
+"""Settings of the Tuner: the space, the search and the trials."""
 
 from __future__ import annotations
 

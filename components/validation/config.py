@@ -1,4 +1,4 @@
-"""What the stop lets pass."""
+"""Settings of validation: limits of drift and skew."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the stop ends a run: with what was measured, for TFX removes a failed component's files."""
+"""Errors of validation, with the measurements: TFX removes a failed component's files."""
 
 from __future__ import annotations
 

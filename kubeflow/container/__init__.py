@@ -1,1 +1,1 @@
-"""What runs in a task's container."""
+"""Code that runs in a task's container."""

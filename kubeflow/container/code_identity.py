@@ -1,4 +1,4 @@
-"""Which code a task runs, looked at where it runs.
+"""Identity of the code that a task runs, computed in its container.
 
 The machine that compiled the pipeline may have had other code than the image, or none of the user's
 own. So the digests that were compiled in are replaced, before anything asks whether the task was

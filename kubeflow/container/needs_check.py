@@ -1,4 +1,4 @@
-"""Whether the cluster has what later tasks need, asked by the first pod and not hours later.
+"""Check by the first pod that the cluster has what later tasks need.
 
 Kubernetes would let a pod without its secret or claim wait for ever.
 """

@@ -1,4 +1,4 @@
-"""Whether the cluster would make the training job, asked by the first pod and not hours later."""
+"""Check by the first pod that the cluster would create the training job."""
 
 from __future__ import annotations
 

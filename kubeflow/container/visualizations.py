@@ -1,4 +1,4 @@
-"""What a person sees of a run in Kubeflow's user interface.
+"""A run's pages in Kubeflow's user interface.
 
 It draws four types of artifacts alone, none of which TFX has: those are added to the compiled spec
 beside the components' own outputs, and filled by the entry point when the executor has ended.

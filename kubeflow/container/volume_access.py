@@ -1,4 +1,4 @@
-"""Whether this pod may write to the volumes it was given, asked before any work is done."""
+"""Check that this pod can write to its volumes, before any work is done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How to reach a Kubeflow Pipelines server and prove who asks: flags, environment, file.
+"""Connection to Kubeflow Pipelines: address and credentials from flags, environment, file.
 
 Secrets are kept in `Secret`, which shows itself as stars, and are read when a request is made:
 the kubelet renews a service account's token every hour.

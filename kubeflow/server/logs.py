@@ -1,4 +1,4 @@
-"""What the pods of a run have said, from Kubernetes: Kubeflow's answers name no pods."""
+"""Logs of a run's pods, from Kubernetes: Kubeflow's own answers name no pods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the open-source backend refuses or silently ignores, found before the upload."""
+"""Checks before the upload for whatever the open-source backend refuses or silently ignores."""
 
 from __future__ import annotations
 

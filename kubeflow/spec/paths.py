@@ -1,4 +1,4 @@
-"""Whether the paths of a configuration lead anywhere in a pod, seen before anything is compiled."""
+"""Checks before compiling that the configuration's paths exist in a pod."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a component's pod looks like: into the pipeline document and the platform document."""
+"""A component's pod, written into the pipeline document and the platform document."""
 
 from __future__ import annotations
 

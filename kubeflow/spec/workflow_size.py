@@ -1,4 +1,4 @@
-"""How large the status of a run's Workflow becomes, by arithmetic on the compiled pipeline.
+"""Size of a run's Workflow status, by arithmetic on the compiled pipeline.
 
 Argo keeps a Workflow in one object of at most 1 MiB, most of which are the pods' patches: for each
 task its definition, its container and everything that it is given, six times over. Above the limit

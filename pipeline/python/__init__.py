@@ -1,1 +1,1 @@
-"""What `import yt8m` gives to Python and notebooks; pandas and TensorFlow only when needed."""
+"""The Python interface, `import yt8m`; pandas and TensorFlow are loaded only when needed."""

@@ -1,4 +1,4 @@
-"""How objects show themselves in a notebook: parts of the report, in a frame of their own style."""
+"""Objects in a notebook: parts of the report, in a frame of their own style."""
 
 from __future__ import annotations
 

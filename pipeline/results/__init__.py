@@ -1,1 +1,1 @@
-"""What runs and versions came to, read afterwards: loaded, compared, exported to MLflow."""
+"""Results of runs and versions: loaded, compared, exported to MLflow."""

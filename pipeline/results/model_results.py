@@ -1,4 +1,4 @@
-"""What a run or a version came to: configuration, figures, curves, wherever they lie."""
+"""Results of a run or a version: configuration, figures, curves, wherever they lie."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows a run: its outcome, the user's hook, garbage collection."""
+"""Actions after a run: its outcome, the user's hook, garbage collection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of a root's runs nothing needs any more, and their removal.
+"""Garbage collection: the runs of a root that nothing needs, and their removal.
 
 What an execution left is found by its number, which TFX puts into each path below the pipeline
 root: so also what one that failed left, and in a root that was moved or copied.

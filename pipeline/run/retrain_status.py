@@ -1,4 +1,4 @@
-"""How a root's retrainings are doing: the schedule, its last run, and what they came to."""
+"""Status of a root's retrainings: the schedule, its last run, and the outcomes."""
 
 from __future__ import annotations
 

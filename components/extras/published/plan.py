@@ -1,4 +1,4 @@
-"""Which files a version of the dataset has, and where they lie."""
+"""Files of each version of the dataset, and where they lie."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Where a training job's processes run: here, beside here, or on a cluster."""
+"""Backends of a training job: in this process, in local processes, or on a cluster."""

@@ -1,4 +1,4 @@
-"""What a job's and its pods' status mean: is it over, and why did it fail."""
+"""Status of a job and its pods: whether it is over, and why it failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which devices a process uses, and how it takes their memory: before TensorFlow begins.
+"""Devices of a process and their memory settings, chosen before TensorFlow starts.
 
 Nothing here was ever run on a GPU. The tests take this machine's processor as several devices.
 """

@@ -1,4 +1,4 @@
-"""What TensorFlow says of another process, or of the machine, in sentences that say what to do."""
+"""TensorFlow's errors about other processes or the machine, in sentences that say what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether whoever started a training on other machines still follows it: a file that changes.
+"""Heartbeat file of the process that started a training on other machines and follows it.
 
 Kubeflow's launcher kills a Trainer without a word, so nothing can be done at its end. What it no
 longer does is seen instead. Clocks of two machines are never compared: a process measures how long

@@ -1,4 +1,4 @@
-"""Whether the other processes of a cluster are there, checked before TensorFlow waits for them.
+"""Check that the other processes of a cluster run, before TensorFlow waits for them.
 
 TensorFlow waits for a missing peer without end or word, and believes any peer. Here each process
 answers at its own port with a greeting: its role, its index, the cluster as it knows it, the

@@ -1,4 +1,4 @@
-"""From a validated cluster to a tf.distribute strategy."""
+"""The tf.distribute strategy of a validated cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether evaluations say that training should end before its last step."""
+"""Rules that end a training before its last step, by its evaluations."""
 
 from __future__ import annotations
 

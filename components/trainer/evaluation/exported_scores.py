@@ -1,4 +1,4 @@
-"""What was measured of the weights that a training exported."""
+"""Metrics of the weights that a training exported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which evaluated checkpoints become exports, and which exports stay (Estimator's exporters)."""
+"""Choice of the evaluated checkpoints to export, and of the exports to keep (Estimator's)."""
 
 from __future__ import annotations
 

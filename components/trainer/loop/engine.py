@@ -1,4 +1,4 @@
-"""What differs between synchronous strategies and parameter servers: how steps are carried out.
+"""Execution of steps, which differs between synchronous strategies and parameter servers.
 
 The loop above knows of an engine how many steps come next, and how to advance them.
 """

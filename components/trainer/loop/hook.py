@@ -1,4 +1,4 @@
-"""What is done beside a training's steps: one kind of object, for the trainer itself and for users.
+"""Hooks: actions between a training's steps, one kind of object for the trainer and for users.
 
 The log, the plateau, saves, evaluations and every reason to end are hooks, and so is what
 `trainer.hooks` names.

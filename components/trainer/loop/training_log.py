@@ -1,4 +1,4 @@
-"""What a person and a machine see of a training: a hook of the chief."""
+"""Log of a training for people and machines: a hook of the chief."""
 
 from __future__ import annotations
 

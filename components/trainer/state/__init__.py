@@ -1,1 +1,1 @@
-"""What a training keeps: checkpoints, the curve, averages, the weights that it begins with."""
+"""State of a training: checkpoints, the curve, averages, initial weights."""

@@ -1,4 +1,4 @@
-"""What validation does to training: halve the rate, go back to the best, stop.
+"""Effects of validation on training: halve the rate, return to the best, stop.
 
 Pure host-side state, so it means the same under every strategy; it is saved in the checkpoint.
 """

@@ -1,4 +1,4 @@
-"""What a training notes beside its checkpoints, and what a later one learns from it.
+"""Notes of a training beside its checkpoints, for a later training to compare with.
 
 `settings.json` holds all that decides the weights. Where one of these values changes, a pipeline
 trains in another directory, from step 0 on; the notes of its neighbours say what that costs.

@@ -1,4 +1,4 @@
-"""What the commands have in common that change one run on Kubeflow."""
+"""Common part of the commands that change one run on Kubeflow."""
 
 from __future__ import annotations
 

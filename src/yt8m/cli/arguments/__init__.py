@@ -1,1 +1,1 @@
-"""What each command takes: a dataclass a command, whose docstring is the command's `--help`."""
+"""Arguments of each command: a dataclass whose docstring is the command's `--help`."""

@@ -1,4 +1,4 @@
-"""Whether paths of arguments can be read or written, before anything is loaded that takes seconds.
+"""Checks of path arguments, before anything slow is loaded.
 
 Each function says what is wrong with a path, or "". Only this machine's files are looked at: of an
 object store the command itself says what is wrong.
