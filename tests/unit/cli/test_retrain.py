@@ -37,7 +37,7 @@ def test_everything_that_a_run_would_refuse_is_refused_when_the_schedule_starts(
         (["--cron", ""], "has 0 fields"),
         (["--cron", "0 3 * *"], "has 4 fields"),
         (["--cron", "0 3 * * 8"], "Sunday is 0 or 7"),
-        (["--cron", "0 3 30 2 *"], "never comes"),
+        (["--cron", "0 3 30 2 *"], "never matches"),
         (["--cron", "0 3 * * 1", "--timezone", "Europe/Brusels"], "did you mean Europe/Brussels?"),
         (["--cron", "0 3 * * 1", "--set", "retrain.timezone=Nowhere"], "no time zone 'Nowhere'"),
     ],

@@ -81,9 +81,9 @@ def test_a_limit_that_nothing_measures_is_refused():
     assert load_config("smoke", measured).gate.max_latency_ms == 5
 
 
-def test_a_limit_that_no_model_keeps_or_that_holds_nothing_back_is_told_before_the_run():
+def test_a_limit_that_no_model_keeps_or_that_the_gate_ignores_is_told_before_the_run():
     (low,) = check_gate(GateConfig(gap_threshold=0.5, max_memory_mb=400))
-    assert low.startswith("gate.max_memory_mb = 400: no model passes")
+    assert low.startswith("gate.max_memory_mb = 400: no model can pass")
     (off,) = check_gate(GateConfig(mode=GateMode.NONE, max_latency_ms=3))
     assert "gate.mode = none disables every limit" in off
 

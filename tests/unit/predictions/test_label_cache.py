@@ -40,7 +40,7 @@ def test_other_records_or_a_damaged_file_are_noticed(rated, tmp_path, caplog):
     first = score(rated, cache, read.append)
     other = make_dataset(tmp_path / "other", level="segment", classes=12, seed=1, train=30)
     assert score(other, cache, read.append).segments != first.segments
-    assert "is of other records" in caplog.text
+    assert "belongs to other records" in caplog.text
     whole = cache.read_bytes()
     cache.write_bytes(whole[: len(whole) // 2])
     assert score(other, cache, read.append).segments != first.segments

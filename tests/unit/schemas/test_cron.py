@@ -44,7 +44,7 @@ def test_five_or_six_fields_become_kubeflows_six(text, sent, first):
         ("0 3 * * 6-1", "empty"),
         ("\u0663 3 * * *", "minute '\u0663' must be 0 to 59"),  # a digit, though not one of cron's
         ("", "0 fields"),
-        ("0 3 30 2 *", "never comes"),
+        ("0 3 30 2 *", "never matches"),
         ("a 3 * * *", "minute 'a'"),
         ("0 5-3 * * *", "empty"),
         ("*/0 * * * *", "empty"),
