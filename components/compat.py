@@ -13,8 +13,8 @@ _answering: dict[str, Callable[..., Any]] = {}  # TensorFlow itself holds them w
 
 def weight_losses(model: Any) -> list[Any]:
     """The regularisers of the weights of a tf_keras model, computed again."""
-    found = [loss() for layer in model._flatten_layers() for loss in layer._callable_losses]
-    return [loss for loss in found if loss is not None]
+    losses = [loss() for layer in model._flatten_layers() for loss in layer._callable_losses]
+    return [loss for loss in losses if loss is not None]
 
 
 def layer_losses(model: Any) -> list[Any]:

@@ -37,27 +37,27 @@ class Spec:
     def service_account(self) -> str:
         """The account that it was compiled for; empty where none was named."""
         executors = self.pipeline.get("deploymentSpec", {}).get("executors", {})
-        found = (
+        accounts = (
             variable["value"]
             for executor in executors.values()
             for variable in executor.get("container", {}).get("env", [])
             if variable["name"] == ACCOUNT_VARIABLE
         )
-        return next(found, "")
+        return next(accounts, "")
 
     @property
     def parameters(self) -> Mapping[str, Mapping[str, Any]]:
         inputs = self.pipeline.get("root", {}).get("inputDefinitions", {})
-        found: Mapping[str, Mapping[str, Any]] = inputs.get("parameters", {})
-        return found
+        parameters: Mapping[str, Mapping[str, Any]] = inputs.get("parameters", {})
+        return parameters
 
     def constant(self, component: str, parameter: str) -> Mapping[str, Any]:
         """The mapping that was compiled into a component's parameter; empty without one."""
         task = self.pipeline.get("root", {}).get("dag", {}).get("tasks", {}).get(component, {})
         given = task.get("inputs", {}).get("parameters", {}).get(parameter, {})
         text = given.get("runtimeValue", {}).get("constant") or "{}"
-        found: Mapping[str, Any] = json.loads(restored(text))
-        return found
+        value: Mapping[str, Any] = json.loads(restored(text))
+        return value
 
     @property
     def version_name(self) -> str:

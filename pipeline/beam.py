@@ -109,11 +109,11 @@ _DOC = "docs/beam-engines.md has the recipe"
 
 def check_beam(config: BeamConfig) -> list[str]:
     """What is missing for `config.runner`, and what Beam would not understand."""
-    found = [*_parallelism(config), *_CHECKS[config.runner](config)]
-    if not found and config.options:
+    problems = [*_parallelism(config), *_CHECKS[config.runner](config)]
+    if not problems and config.options:
         on_dataflow = config.runner is BeamRunner.DATAFLOW
-        found = invalid_combinations(beam_arguments(config), on_dataflow=on_dataflow)
-    return found
+        problems = invalid_combinations(beam_arguments(config), on_dataflow=on_dataflow)
+    return problems
 
 
 def _parallelism(config: BeamConfig) -> Iterator[str]:
@@ -211,10 +211,10 @@ def _master(config: BeamConfig, master: str) -> Iterator[str]:
 
 
 def _jar(engine: str, jar: str) -> Iterator[str]:
-    installed, found = version("apache-beam"), _beam_version_of(jar)
-    if found not in (None, installed):
+    installed, jar_version = version("apache-beam"), _beam_version_of(jar)
+    if jar_version not in (None, installed):
         yield (
-            f"beam.options --{engine}_job_server_jar={jar}: is of Beam {found}, and Beam "
+            f"beam.options --{engine}_job_server_jar={jar}: is of Beam {jar_version}, and Beam "
             f"{installed} is installed; get the one of this version; {_DOC}"
         )
     if urlsplit(jar).scheme or (jar and Path(jar).is_file()):
@@ -232,8 +232,8 @@ def _jar(engine: str, jar: str) -> Iterator[str]:
 def _beam_version_of(jar: str) -> str | None:
     """The version of Beam in a jar, as its content says it, else its name."""
     with suppress(OSError, BadZipFile, KeyError), ZipFile(jar) as archive:
-        if found := _SDK_VERSION.search(archive.read("org/apache/beam/sdk/sdk.properties")):
-            return found[1].decode()
+        if match := _SDK_VERSION.search(archive.read("org/apache/beam/sdk/sdk.properties")):
+            return match[1].decode()
     by_name = _VERSION.search(jar)
     return by_name[1] if by_name else None
 
@@ -272,10 +272,10 @@ def _workers(beam: BeamConfig) -> Iterator[str]:
 
 def _names_a_command(config: str) -> bool:
     try:
-        found = json.loads(config)
+        parsed = json.loads(config)
     except ValueError:
         return False
-    return isinstance(found, dict) and bool(found.get("command"))
+    return isinstance(parsed, dict) and bool(parsed.get("command"))
 
 
 def _worker_pool(address: str) -> Iterator[str]:

@@ -145,8 +145,8 @@ class MlmdLineage:
         context = self._store.get_context_by_type_and_name(RUN_CONTEXT, run_id)
         if context is None:
             return []
-        found = sorted(self._store.get_executions_by_context(context.id), key=lambda e: e.id)
-        return [self._execution(execution) for execution in found]
+        by_id = sorted(self._store.get_executions_by_context(context.id), key=lambda e: e.id)
+        return [self._execution(execution) for execution in by_id]
 
     def inputs(self, execution_ids: Iterable[int]) -> tuple[ArtifactFacts, ...]:
         """List the artifacts that these executions read."""

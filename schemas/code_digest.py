@@ -49,19 +49,19 @@ def sources(path: str) -> dict[str, bytes]:
     top = path.partition(".")[0]
     homes = _homes(top)
     is_shared = any(folder in home.parts for home in homes for folder in _SHARED)
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     waiting = [path, module_of(path)]
     while waiting:
         name = waiting.pop()
-        if name in found or (is_shared and name.partition(".")[0] != top):
+        if name in contents or (is_shared and name.partition(".")[0] != top):
             continue
         # Our package's `__init__` loads nothing; it names all of `import yt8m` as texts.
         file = _file(name, homes) if name != _OURS else None
         if file is not None:
-            found[name] = file.read_bytes()
+            contents[name] = file.read_bytes()
             package = name if file.name == "__init__.py" else module_of(name)
-            waiting += [module_of(name), *_imports(package, found[name], str(file))]
-    return found
+            waiting += [module_of(name), *_imports(package, contents[name], str(file))]
+    return contents
 
 
 def find_source(module: str) -> Path | None:

@@ -68,12 +68,15 @@ class NodeDoc:
 
 def describe(cls: type) -> list[NodeDoc]:
     """Every node of a configuration, those above before those below."""
-    found: dict[tuple[str, type], NodeDoc] = {}
+    documented: dict[tuple[str, type], NodeDoc] = {}
     for path, choice, node, role in _walk(cls, "", "", ""):
-        if (path, node) not in found:  # below each of several models there is the same classifier
+        if (
+            path,
+            node,
+        ) not in documented:  # below each of several models there is the same classifier
             fields = _fields(node, path, role)
-            found[path, node] = NodeDoc(path, choice, _first_paragraph(node), fields)
-    return list(found.values())
+            documented[path, node] = NodeDoc(path, choice, _first_paragraph(node), fields)
+    return list(documented.values())
 
 
 def _walk(cls: type, path: str, choice: str, role: str) -> Iterator[tuple[str, str, type, str]]:
@@ -194,10 +197,10 @@ def _choices(hint: Any) -> dict[str, str]:
 @functools.cache
 def comments(cls: type) -> dict[str, str]:
     """The comments of a class's fields or of an enum's members, inherited ones too."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for base in reversed(cls.__mro__):
-        found.update(_declared(base) or {})
-    return found
+        texts.update(_declared(base) or {})
+    return texts
 
 
 def _declared(cls: type) -> dict[str, str] | None:

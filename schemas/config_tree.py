@@ -194,8 +194,8 @@ def is_union(hint: Any) -> bool:
 def members_by_tag(hint: Any) -> dict[str, type]:
     """The dataclasses of a union that `name` tells apart; empty for any other type."""
     options = typing.get_args(hint) if is_union(hint) else ()
-    found = [option for option in options if dataclasses.is_dataclass(option)]
-    return {_tag(option): typing.cast(type, option) for option in found} if found[1:] else {}
+    nodes = [option for option in options if dataclasses.is_dataclass(option)]
+    return {_tag(option): typing.cast(type, option) for option in nodes} if nodes[1:] else {}
 
 
 def nodes_of(hint: Any, path: str) -> Iterator[tuple[type, str, str]]:
@@ -258,14 +258,14 @@ def _first_that_fits(options: Iterable[Any], value: Any, path: str, problems: li
         if option is type(None):
             allowed.append("null")
             continue
-        found: list[str] = []
-        converted = _value(option, value, path, found)
-        if not found:
+        faults: list[str] = []
+        converted = _value(option, value, path, faults)
+        if not faults:
             return converted
-        if not found[0].startswith(f"{path} = "):  # within a node or list: the type is right
-            problems.extend(found)
+        if not faults[0].startswith(f"{path} = "):  # within a node or list: the type is right
+            problems.extend(faults)
             return None
-        shown, _, text = found[0].partition(": must be ")
+        shown, _, text = faults[0].partition(": must be ")
         allowed.append(text)
     problems.append(f"{shown}: must be {', or '.join(allowed)}")
     return None

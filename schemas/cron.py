@@ -145,7 +145,7 @@ def _parse(text: str, zone: tzinfo) -> Cron:
 
 
 def _values(part: str, field: _Field, text: str) -> frozenset[int]:
-    found: set[int] = set()
+    values: set[int] = set()
     for piece in part.split(","):
         match = re.fullmatch(r"(\*|\?|\w+)(?:-(\w+))?(?:/(\d+))?", piece)
         if not match:
@@ -161,10 +161,10 @@ def _values(part: str, field: _Field, text: str) -> frozenset[int]:
                 high = _SUNDAY  # fri-sun ends with the week
         if low > high or (step and int(step) == 0):
             raise UserError(f"cron {text!r}: {field.name} {piece!r} is empty, {_EXAMPLE}")
-        found.update(range(low, high + 1, int(step or 1)))
+        values.update(range(low, high + 1, int(step or 1)))
     if field.names == _DAYS:
-        found = {day % _SUNDAY for day in found}
-    return frozenset(found)
+        values = {day % _SUNDAY for day in values}
+    return frozenset(values)
 
 
 def _number(word: str, field: _Field, text: str) -> int:

@@ -91,10 +91,12 @@ def _signature_fault(definition: ast.stmt, called_with: Sequence[str]) -> str:
         case ast.FunctionDef(name=name, args=args):
             bound = 0
         case ast.ClassDef(name=name, body=body):
-            found = [f for f in body if isinstance(f, ast.FunctionDef) and f.name == "__init__"]
-            if not found:
+            constructors = [
+                f for f in body if isinstance(f, ast.FunctionDef) and f.name == "__init__"
+            ]
+            if not constructors:
                 return ""
-            args, bound = found[-1].args, 1  # self
+            args, bound = constructors[-1].args, 1  # self
         case _:
             return ""
     given = len(called_with) + bound

@@ -187,10 +187,10 @@ def _check_line(check: Check) -> str:
     if not check.applied:
         return f"not applicable  {check.needed}: {check.note}"
     on = f" on {check.slice}" if check.slice else ""
-    found = "undefined" if check.observed is None else f"{check.observed:.6g}"
+    observed = "undefined" if check.observed is None else f"{check.observed:.6g}"
     notes = [text for text in (check.note, evidence_text(check)) if text]
     beside = f" ({'; '.join(notes)})" if notes else ""
-    return f"{state:<9} {check.needed}{on}: {found}{beside}"
+    return f"{state:<9} {check.needed}{on}: {observed}{beside}"
 
 
 def evidence_text(check: Check) -> str:

@@ -29,19 +29,19 @@ class ShardIndex:
 
 def pack_index(shards: Mapping[str, ShardIndex]) -> bytes:
     """The file's content, from what is known of the shards by their addresses."""
-    found = list(shards.values())
+    indices = list(shards.values())
     none = np.zeros(0, np.uint32)
     buffer = io.BytesIO()
     np.savez_compressed(
         buffer,
         **stamp(),
         uris=np.array(list(shards), dtype=np.str_),
-        records=np.array([len(s.lengths) for s in found], np.int64),
-        has_segments=np.array([s.segments is not None for s in found], np.bool_),
-        compressions=np.array([s.compression for s in found], np.str_),
-        lengths=np.concatenate([none, *(s.lengths for s in found)]).astype(np.uint32),
+        records=np.array([len(s.lengths) for s in indices], np.int64),
+        has_segments=np.array([s.segments is not None for s in indices], np.bool_),
+        compressions=np.array([s.compression for s in indices], np.str_),
+        lengths=np.concatenate([none, *(s.lengths for s in indices)]).astype(np.uint32),
         segments=np.concatenate(
-            [none, *(s.segments for s in found if s.segments is not None)]
+            [none, *(s.segments for s in indices if s.segments is not None)]
         ).astype(np.uint32),
     )
     return buffer.getvalue()
@@ -57,7 +57,7 @@ def parse_index(content: bytes) -> dict[str, ShardIndex]:
             packed = stored.get("compressions", [""] * len(uris))
     except (KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise ValueError(f"not an index of records ({error})") from error
-    found, counted = np.cumsum(records), np.cumsum(records * has_segments)
+    record_ends, counted = np.cumsum(records), np.cumsum(records * has_segments)
     return {
         str(uri): ShardIndex(
             lengths[end - count : end],
@@ -68,7 +68,7 @@ def parse_index(content: bytes) -> dict[str, ShardIndex]:
             uris,
             records.tolist(),
             has_segments,
-            found.tolist(),
+            record_ends.tolist(),
             counted.tolist(),
             packed,
             strict=True,

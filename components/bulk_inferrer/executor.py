@@ -63,19 +63,19 @@ def _plan(
     config: BulkInferrerConfig, examples_uri: str, model_path: str
 ) -> tuple[tuple[manifest.Shard, ...], PredictionPlan]:
     place = storage.join(examples_uri, manifest.FILE_NAME)
-    found = read_file(place, manifest.Manifest.from_json)
-    shards = found.split(config.split)
+    examples = read_file(place, manifest.Manifest.from_json)
+    shards = examples.split(config.split)
     if not shards:
         raise DataError(
             f"bulk_inferrer.split = {config.split}: the examples have no such split; known: "
-            f"{', '.join(found.split_names) or 'none'}"
+            f"{', '.join(examples.split_names) or 'none'}"
         )
     model = load_model(model_path)
     is_segment_file = config.format is Format.SEGMENT
     is_named = is_segment_file or config.segment_classes
     plan = PredictionPlan(
         model=model_path,
-        level=level_to_predict(model, found.level, config.format, config.segments),
+        level=level_to_predict(model, examples.level, config.format, config.segments),
         format=config.format,
         top_k=None if is_segment_file else config.top_k,
         classes=allowed_classes(config.segment_classes, model.num_classes) if is_named else None,

@@ -70,8 +70,8 @@ def is_noise(line: bytes, level: int) -> bool:
     """Whether the line is absl's, and of a severity that `level` silences."""
     if line.startswith(_ABSL_PREFACE):
         return level > 0
-    found = _ABSL_LINE.match(line)
-    return found is not None and _SEVERITIES.index(found[1]) < level
+    match = _ABSL_LINE.match(line)
+    return match is not None and _SEVERITIES.index(match[1]) < level
 
 
 def _filter(lines: BinaryIO, terminal: BinaryIO, level: int) -> None:

@@ -52,8 +52,8 @@ def cancel(master: str, name: str, *, wait_s: float) -> None:
 def failure(master: str, name: str) -> str:
     """Why the job of that name failed, with all causes: Beam tells the last alone."""
     try:
-        found = [_ask(master, f"jobs/{job['jid']}/exceptions") for job in _named(master, name)]
-        return "\n".join(one.get("root-exception") or "" for one in found)
+        exceptions = [_ask(master, f"jobs/{job['jid']}/exceptions") for job in _named(master, name)]
+        return "\n".join(one.get("root-exception") or "" for one in exceptions)
     except _NO_ANSWER:
         return ""
 
@@ -76,9 +76,9 @@ def task_managers(master: str) -> dict[str, TaskManager]:
         return {}
 
 
-def slots(found: Mapping[str, TaskManager]) -> int:
+def slots(managers: Mapping[str, TaskManager]) -> int:
     """How many workers they have places for."""
-    return sum(one.slots for one in found.values())
+    return sum(one.slots for one in managers.values())
 
 
 def are_there(master: str, wanted: int, *, wait_s: float) -> bool:
@@ -90,8 +90,8 @@ def are_there(master: str, wanted: int, *, wait_s: float) -> bool:
     alive: dict[str, TaskManager] = {}
     while slots(alive) < wanted and time.monotonic() < deadline:
         time.sleep(_ASKED_S)
-        found = task_managers(master)
-        alive = {name: one for name, one in found.items() if one != before.get(name)}
+        managers = task_managers(master)
+        alive = {name: one for name, one in managers.items() if one != before.get(name)}
     return slots(alive) >= wanted
 
 
@@ -106,20 +106,20 @@ def moved_records(master: str, name: str) -> int | None:
 
 def at_work(master: str, name: str) -> list[str]:
     """The subtasks of the job that run and were given records, each with its task manager."""
-    found = []
+    busy = []
     try:
         for job in _active(master, name):
             for part in _parts(master, job):
                 if part["status"] == _RUNNING and part["metrics"]["read-records"]:
                     subtasks = _ask(master, f"jobs/{job}/vertices/{part['id']}")["subtasks"]
-                    found += [
+                    busy += [
                         f"{part['name']} on {one['taskmanager-id']}"
                         for one in subtasks
                         if one["status"] == _RUNNING
                     ]
     except _NO_ANSWER as error:
         _log.info("Flink at %s does not say what runs: %s", master, error)
-    return found
+    return busy
 
 
 def _parts(master: str, job: str) -> list[dict[str, Any]]:
@@ -132,8 +132,8 @@ def _active(master: str, name: str) -> list[str]:
 
 
 def _named(master: str, name: str) -> list[dict[str, Any]]:
-    found = _ask(master, "jobs/overview")["jobs"]
-    return [one for one in found if one["name"] == name]
+    jobs = _ask(master, "jobs/overview")["jobs"]
+    return [one for one in jobs if one["name"] == name]
 
 
 def _ask(master: str, path: str, *, method: str = "GET") -> Any:

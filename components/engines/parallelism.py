@@ -12,8 +12,8 @@ _IN_THIS_PROCESS = ("FnApiRunner", "DirectRunner")
 
 def parallelism_of(arguments: Iterable[object]) -> int:
     """How many workers an engine was asked for; one where nothing says so."""
-    found = [value for option in _WORKERS for value in _values(arguments, option)]
-    return max(1, *map(int, found)) if found else 1
+    counts = [value for option in _WORKERS for value in _values(arguments, option)]
+    return max(1, *map(int, counts)) if counts else 1
 
 
 def is_elsewhere(arguments: Iterable[object]) -> bool:
@@ -23,5 +23,5 @@ def is_elsewhere(arguments: Iterable[object]) -> bool:
 
 def _values(arguments: Iterable[object], option: str) -> list[str]:
     """Of an option, the last one."""
-    found = [text.removeprefix(option) for text in map(str, arguments) if text.startswith(option)]
-    return found[-1:]
+    values = [text.removeprefix(option) for text in map(str, arguments) if text.startswith(option)]
+    return values[-1:]

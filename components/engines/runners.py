@@ -137,8 +137,8 @@ class _EngineJob(portable_runner.PipelineResult):
 
 def lost_part(message: str, *, workers: str) -> str | None:
     """What a failed job's message says was lost; None where it is a failure of another kind."""
-    if found := _TASK_MANAGER.search(message):
-        return f"Flink's task manager {found[1] or found[2] or found[3]} was lost"
+    if match := _TASK_MANAGER.search(message):
+        return f"Flink's task manager {match[1] or match[2] or match[3]} was lost"
     if _ENDED_ITSELF in message:
         return (
             "one of Flink's task managers ended itself; its log says why (Java heap space: give it "

@@ -71,8 +71,8 @@ class SharedRead(beam.PTransform):
 
 class _Pieces(beam.DoFn):
     def process(self, pattern: str) -> Iterator[tuple[Any, ...]]:
-        found = sorted(storage.find(pattern).items())
-        sizes = {uri: one.size for uri, one in found if not one.is_dir}
+        files = sorted(storage.find(pattern).items())
+        sizes = {uri: one.size for uri, one in files if not one.is_dir}
         yield from map(tuple, pieces_of(sizes))
 
 

@@ -118,6 +118,6 @@ def collect(empty: ScoreTable, ranges: Sequence[RecordRange], evaluation_uri: st
             f"{len(missing)} of {len(ranges)} ranges of records were not scored, the first is in "
             f"{missing[0][0].uri}"
         )
-    found = [pieces.from_bytes(storage.read_bytes(storage.join(directory, n))) for n in expected]
+    tables = [pieces.from_bytes(storage.read_bytes(storage.join(directory, n))) for n in expected]
     storage.remove_tree(directory)
-    return pieces.merge_tables([empty, *found])
+    return pieces.merge_tables([empty, *tables])

@@ -42,7 +42,7 @@ def evaluate(
     notes: Sequence[str] = (),
 ) -> Evaluation:
     """The figures of all data and of every slice."""
-    found = [*notes, *scored.broken.values(), *_notes(scored, config.intervals)]
+    all_notes = [*notes, *scored.broken.values(), *_notes(scored, config.intervals)]
     metrics = with_own(config.metrics, "evaluator.metrics")
     evaluation = Evaluation(
         level=level,
@@ -52,7 +52,7 @@ def evaluate(
         metrics=tuple(metric.info for metric in metrics),
         overall=_undefined(scored, metrics),
         spans=spans,
-        notes=tuple(found),
+        notes=tuple(all_notes),
         broken=dict(scored.broken),
     )
     if scored.broken or not len(scored):
@@ -106,8 +106,8 @@ def _thresholds(metrics: MetricAccumulator) -> dict[str, tuple[CurvePoint, ...]]
     """Of the most frequent classes: of the others too few videos tell."""
     positives = metrics.class_precision().positives
     frequent = np.argsort(-positives, kind="stable")[:_WITH_THRESHOLDS]
-    found = class_thresholds(metrics, frequent[positives[frequent] > 0])
-    return {str(c): points for c, points in found.items()}
+    curves = class_thresholds(metrics, frequent[positives[frequent] > 0])
+    return {str(c): points for c, points in curves.items()}
 
 
 def _worst_videos(scored: ScoreTable, names: Callable[[int], str]) -> tuple[WrongVideo, ...]:
@@ -160,13 +160,13 @@ def _bounded(
     estimates: Mapping[str, Estimate], interval_of: Callable[[str, float], Interval | None]
 ) -> dict[str, Estimate]:
     """The estimates with their intervals."""
-    found = {}
+    bounded = {}
     for name, estimate in estimates.items():
         interval = None if estimate.value is None else interval_of(name, estimate.value)
-        found[name] = estimate
+        bounded[name] = estimate
         if interval is not None:
-            found[name] = replace(estimate, lower=interval.lower, upper=interval.upper)
-    return found
+            bounded[name] = replace(estimate, lower=interval.lower, upper=interval.upper)
+    return bounded
 
 
 def _estimates(metrics: MetricAccumulator, chosen: Sequence[Metric]) -> dict[str, Estimate]:

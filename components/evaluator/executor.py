@@ -182,12 +182,12 @@ class Executor(base_beam_executor.BaseBeamExecutor):
 def _job(inputs: Artifacts, outputs: Artifacts, properties: dict[str, Any]) -> _Job:
     config, gate, features = _nodes(properties)
     examples_uri = artifact_utils.get_single_uri(inputs["examples"])
-    found = _read_manifest(examples_uri)
+    examples = _read_manifest(examples_uri)
     vocabulary = _vocabulary(config, features)
     contender = find_contender(
         _uri(inputs, "champion"),
         _uri(inputs, "baseline_model"),
-        level=found.level,
+        level=examples.level,
         features=features,
         vocabulary_digest=_names_digest(vocabulary),
     )
@@ -196,11 +196,11 @@ def _job(inputs: Artifacts, outputs: Artifacts, properties: dict[str, Any]) -> _
         model=_model_path(inputs),
         baseline=_baseline_path(inputs),
         champion=contender.model,
-        level=found.level,
+        level=examples.level,
         features=features,
     )
     has_baseline = plan.baseline is not None
-    chosen = choose_shards(config, found.shards)
+    chosen = choose_shards(config, examples.shards)
     return _Job(
         config=config,
         mode=gate.mode,
@@ -350,8 +350,8 @@ def _baseline_name(inputs: Artifacts) -> str:
 def _digest_in_service(inputs: Artifacts) -> str:
     """The digest of the model that was in service when the run began; empty without one."""
     uri = _uri(inputs, "baseline_model")
-    found = read_in_service(uri) if uri else None
-    return found.digest if found else ""
+    served = read_in_service(uri) if uri else None
+    return served.digest if served else ""
 
 
 def _vocabulary(config: EvaluatorConfig, features: FeatureConfig) -> Vocabulary | None:

@@ -213,9 +213,9 @@ class ShardScorer:
         for name, model in self.models.items():
             result = model.score_records(records)
             _check_rows(model, result, rows)
-            found = _fitted(result.scores, classes)
-            losses[name] = _loss(found, rows)
-            scores[name] = found.numpy()
+            fitted = _fitted(result.scores, classes)
+            losses[name] = _loss(fitted, rows)
+            scores[name] = fitted.numpy()
         weights = None if rows.rated is None else rated_weights(rows.rated, classes)
         return ScoredBatch(
             rows=rows, scores=scores, losses=losses, label_weights=weights, records=records

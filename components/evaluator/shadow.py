@@ -93,11 +93,11 @@ def compare(
                 labelled += len(part.rows)
                 table.add(scorer.metrics(part))
         advance(len(group))
-    found = agreement.result()
+    comparison = agreement.result()
     if not labelled:
-        return found
+        return comparison
     evaluation = evaluate(table.result(), config, level=plan.level)
-    return replace(found, labelled=labelled, evaluation=evaluation)
+    return replace(comparison, labelled=labelled, evaluation=evaluation)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -131,7 +131,7 @@ class _Agreement:
         sums.by_class += np.stack([ours.sum(axis=0), theirs.sum(axis=0)])
         names = batch.rows.names
         for row in np.argsort(-difference, kind="stable")[: self._shown]:
-            found = DifferingRow(
+            differing = DifferingRow(
                 name=names[row],
                 difference=float(difference[row]),
                 labels=tuple(int(c) for c in batch.rows.labels[row] if c >= 0),
@@ -139,7 +139,7 @@ class _Agreement:
                 in_service=_answer(theirs[row], their_best[row]),
             )
             # Of equal differences the earlier row stays.
-            heapq.heappush(self._worst, (found.difference, -sums.rows - int(row), found))
+            heapq.heappush(self._worst, (differing.difference, -sums.rows - int(row), differing))
         while len(self._worst) > self._shown:
             heapq.heappop(self._worst)
         sums.rows += len(difference)

@@ -52,11 +52,11 @@ def choose_shards(config: EvaluatorConfig, shards: Sequence[S]) -> ShardSelectio
     Shards without a span are of no age, and stay.
     """
     of_split = tuple(shard for shard in shards if shard.split == config.split)
-    found = _spans(of_split)
-    if config.spans is EvaluatedSpans.ALL or not found:
+    spans = _spans(of_split)
+    if config.spans is EvaluatedSpans.ALL or not spans:
         return ShardSelection(shards=of_split)
     newest = _spans(shards)[-1]
-    if newest not in found:
+    if newest not in spans:
         raise DataError(
             f"span {newest}, the newest, has no shard in split {config.split}, so a model "
             "trained on it cannot be evaluated; give every span shards of that split, or set "
@@ -64,7 +64,7 @@ def choose_shards(config: EvaluatorConfig, shards: Sequence[S]) -> ShardSelectio
         )
     return ShardSelection(
         shards=tuple(shard for shard in of_split if shard.span in (None, newest)),
-        left_out=tuple(span for span in found if span != newest),
+        left_out=tuple(span for span in spans if span != newest),
     )
 
 

@@ -106,9 +106,9 @@ class Extracts:
         """The examples of `batch`, whose metrics are `part`; labels are multi-hot rows."""
         rows = len(batch.rows)
         keys: list[list[tuple[tuple[str, str], ...]]] = [[()] for _ in range(rows)]
-        for found in slices_of(part, self.slices, self.vocabulary):
-            for row in np.flatnonzero(found.chosen).tolist():
-                keys[row].append(((found.column, found.value),))
+        for part_slice in slices_of(part, self.slices, self.vocabulary):
+            for row in np.flatnonzero(part_slice.chosen).tolist():
+                keys[row].append(((part_slice.column, part_slice.value),))
         scores = {name: _weighted(values, batch) for name, values in batch.scores.items()}
         hot = np.zeros(scores[CANDIDATE].shape, np.float32)
         videos, columns = np.nonzero(batch.rows.labels >= 0)

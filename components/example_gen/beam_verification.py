@@ -39,10 +39,10 @@ def verify_on_beam(
     index: SharedIndex | None = None,
 ) -> list[ShardReport]:
     """What `verify_shards` gives, by the workers of an engine; none is asked for known shards."""
-    found = {number: cache.load(shard) for number, shard in enumerate(shards)} if cache else {}
+    remembered = {number: cache.load(shard) for number, shard in enumerate(shards)} if cache else {}
     reports = {
         number: ShardReport(source=shards[number], remembered=True, **figures)
-        for number, figures in found.items()
+        for number, figures in remembered.items()
         if figures is not None
     }
     # The largest first: workers that take turns then have about the same to read.

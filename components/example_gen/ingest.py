@@ -119,8 +119,10 @@ def record_index(
     index = {}
     for shard in shards:
         report = by_place.get(shard.uri) or by_content.get(shard.digest)
-        if found := known.get(shard.uri):
-            index[shard.uri] = found if level is Level.SEGMENT else ShardIndex(found.lengths)
+        if known_index := known.get(shard.uri):
+            index[shard.uri] = (
+                known_index if level is Level.SEGMENT else ShardIndex(known_index.lengths)
+            )
         elif report is not None and report.lengths is not None and not shard.quarantined:
             segments = report.segments_of if level is Level.SEGMENT else None
             index[shard.uri] = ShardIndex(report.lengths, segments)

@@ -124,7 +124,7 @@ def _of(reports: Sequence[ShardReport], split: str) -> Iterator[ShardReport]:
 
 
 def _hashes(reports: Sequence[ShardReport], split: str) -> np.ndarray:
-    parts = [found for r in _of(reports, split) if (found := _hashes_of(r)) is not None]
+    parts = [hashes for r in _of(reports, split) if (hashes := _hashes_of(r)) is not None]
     return np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
 

@@ -87,14 +87,14 @@ def resolve_sources(config: DataConfig, *, data_root: str = "", span: str = "") 
     """The files that `config` means; `data_root` and `span` override it when not empty."""
     patterns = _patterns(config)
     root = _absolute(data_root or config.root, patterns)
-    found = {name: _find(root, name, texts) for name, texts in patterns.items()}
-    _check_found(config, root, patterns, found)
+    found_shards = {name: _find(root, name, texts) for name, texts in patterns.items()}
+    _check_found(config, root, patterns, found_shards)
     wanted = span or config.span
-    available = _complete_spans(config, patterns, found, wanted)
+    available = _complete_spans(config, patterns, found_shards, wanted)
     chosen = choose_spans(available, wanted) if available else ()
     shards = [
         shard
-        for of_split in found.values()
+        for of_split in found_shards.values()
         for shard in of_split
         if shard.span is None or shard.span in chosen
     ]
@@ -163,14 +163,14 @@ def _check_found(
     config: DataConfig,
     root: str,
     patterns: dict[str, tuple[str, ...]],
-    found: dict[str, list[SourceShard]],
+    shards: dict[str, list[SourceShard]],
 ) -> None:
-    missing = [n for n, files in found.items() if not files and n not in config.unlabelled]
+    missing = [n for n, files in shards.items() if not files and n not in config.unlabelled]
     if not missing:
         return
     lines = [f"  {name}: no file matches {', '.join(patterns[name])}" for name in missing]
     lines.append(f"  {_what_is_there(root)}")
-    if any(found.values()):
+    if any(shards.values()):
         lines.append(
             "  name each split's files (--set 'data.splits.train=[PATTERN]'), or divide one set "
             "of files (--set 'data.divide.patterns=[PATTERN]')"
@@ -195,14 +195,14 @@ def _what_is_there(root: str) -> str:
 def _complete_spans(
     config: DataConfig,
     patterns: dict[str, tuple[str, ...]],
-    found: dict[str, list[SourceShard]],
+    shards: dict[str, list[SourceShard]],
     wanted: str,
 ) -> set[int]:
     """Spans that every split with a span has; where the newest are wanted, as in TFX, no split
     may be ahead of the others."""
     spans = {
         name: {file.span for file in files if file.span is not None}
-        for name, files in found.items()
+        for name, files in shards.items()
         if name not in config.unlabelled
         and any(parse_pattern(text).has_span for text in patterns[name])
     }

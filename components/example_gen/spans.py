@@ -46,12 +46,12 @@ class SpanPattern:
                 f"{path} matches {self.text}, but has no number where the pattern has a field; "
                 "move it away or make the pattern narrower"
             )
-        found = match.groupdict()
-        version = int(found["VERSION"]) if found.get("VERSION") else None
+        fields = match.groupdict()
+        version = int(fields["VERSION"]) if fields.get("VERSION") else None
         if not self.has_date:
-            return (int(found["SPAN"]) if self.has_span else None), version
+            return (int(fields["SPAN"]) if self.has_span else None), version
         try:
-            date = datetime.date(*(int(found[name]) for name in _DATE_DIGITS))
+            date = datetime.date(*(int(fields[name]) for name in _DATE_DIGITS))
         except ValueError as error:
             raise UserError(f"{path}: no such date ({error})") from error
         return date_span(date), version
@@ -78,19 +78,19 @@ def parse_pattern(text: str, *, below: str = "") -> SpanPattern:
 
 def choose_spans(available: Iterable[int], wanted: str) -> tuple[int, ...]:
     """The spans that `wanted` (latest, last:N, a number, a date) means, ascending."""
-    found = sorted(set(available))
+    spans = sorted(set(available))
     if wanted in ("", "latest"):
-        return tuple(found[-1:])
+        return tuple(spans[-1:])
     if wanted.startswith("last:"):
-        return tuple(found[-int(wanted.removeprefix("last:")) :])
+        return tuple(spans[-int(wanted.removeprefix("last:")) :])
     try:
         span = int(wanted) if wanted.isdigit() else date_span(datetime.date.fromisoformat(wanted))
     except ValueError as error:
         raise UserError(
             f"span {wanted}: write latest, last:N, a number or a date (YYYY-MM-DD)"
         ) from error
-    if span not in found:
-        there = ", ".join(map(str, found[-10:])) or "none"
+    if span not in spans:
+        there = ", ".join(map(str, spans[-10:])) or "none"
         raise UserError(f"span {wanted} is not there; the newest that are: {there}")
     return (span,)
 

@@ -65,8 +65,8 @@ class VerifiedCache:
         """Remove what no run has used for long (of any policy); returns how many that were."""
         oldest, removed = time.time() - _KEPT_S, 0
         kept = storage.find(storage.join(storage.escape(self._directory), "??/*.npz"))
-        for path, found in kept.items():
-            if found.mtime < oldest:
+        for path, status in kept.items():
+            if status.mtime < oldest:
                 with contextlib.suppress(OSError):
                     storage.remove(path)
                     removed += 1

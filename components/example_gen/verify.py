@@ -112,8 +112,8 @@ def count_shards(
     verifier = ShardVerifier(config, features, index=index)
 
     def count(shard: SourceShard) -> ShardReport:
-        found = index.load(shard.uri, known=_content_key(shard))
-        return verifier.verify(shard) if found is None else _of_index(shard, found)
+        shard_index = index.load(shard.uri, known=_content_key(shard))
+        return verifier.verify(shard) if shard_index is None else _of_index(shard, shard_index)
 
     first = int(len(shards) * begin)
     reports = _reports([*shards[first:], *shards[:first]], count, config)
@@ -140,14 +140,14 @@ def _reports(
     return reports
 
 
-def _of_index(shard: SourceShard, found: ShardIndex) -> ShardReport:
+def _of_index(shard: SourceShard, index: ShardIndex) -> ShardReport:
     return ShardReport(
         source=shard,
-        records=len(found.lengths),
+        records=len(index.lengths),
         digest=_content_digest(shard),
-        compression=found.compression,
-        lengths=found.lengths,
-        segments_of=found.segments,
+        compression=index.compression,
+        lengths=index.lengths,
+        segments_of=index.segments,
     )
 
 
@@ -182,10 +182,10 @@ def estimate_lost(report: ShardReport, reports: Sequence[ShardReport]) -> ShardR
     """
     of_split = [r for r in reports if r.source.split == report.source.split]
     unbroken = [r for r in of_split if not r.broken]
-    found = report.records - 1
-    least = found if 2 * len(unbroken) < len(of_split) else 1
+    whole = report.records - 1
+    least = whole if 2 * len(unbroken) < len(of_split) else 1
     total = _expected_records(report, unbroken) if unbroken else 0
-    return dataclasses.replace(report, lost=max(round(total) - found, least, 1) - 1)
+    return dataclasses.replace(report, lost=max(round(total) - whole, least, 1) - 1)
 
 
 def _expected_records(report: ShardReport, unbroken: Sequence[ShardReport]) -> float:
@@ -261,8 +261,8 @@ class ShardVerifier:
             if self._cache:
                 self._cache.store(shard, _figures(report))
             if report.lengths is not None and not self._has_own_format:  # which nobody else reads
-                found = ShardIndex(report.lengths, report.segments_of, report.compression)
-                self._index.keep(shard.uri, found, known=_content_key(shard))
+                shard_index = ShardIndex(report.lengths, report.segments_of, report.compression)
+                self._index.keep(shard.uri, shard_index, known=_content_key(shard))
         return report
 
     def _read(self, shard: SourceShard) -> ShardReport:

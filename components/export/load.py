@@ -115,11 +115,12 @@ class LoadedModel:
     def require(self, *, level: Level, features: FeatureConfig) -> None:
         """UserError unless the model takes records of this kind and gives these classes."""
         wanted = {"level": level.value, "features": features}
-        found = {"level": self.info.level.value, "features": self.info.features}
+        described = {"level": self.info.level.value, "features": self.info.features}
         for name, value in wanted.items():
-            if found[name] != value:
+            if described[name] != value:
                 raise UserError(
-                    f"{self.directory}: exported for {name} {found[name]}, but the data has {value}"
+                    f"{self.directory}: exported for {name} {described[name]}, but the data has "
+                    f"{value}"
                 )
 
 

@@ -95,15 +95,15 @@ class ServingModule(RecordsModule):
         )
 
     def signatures(self) -> dict[str, Any]:
-        found = super().signatures()
+        by_name = super().signatures()
         batch = batch_spec(self._features, self._level)
-        found[FEATURES] = concrete(lambda **arrays: self._score_arrays(arrays), **batch)
+        by_name[FEATURES] = concrete(lambda **arrays: self._score_arrays(arrays), **batch)
         if len(self._heads) > 1:
-            found[HEADS] = concrete(self._score_heads, _RECORDS)
+            by_name[HEADS] = concrete(self._score_heads, _RECORDS)
         if self._form.averaged and self._level is Level.FRAME:
             means = tf.TensorSpec([None, self._form.size], tf.float32, MEAN_FRAMES)
-            found[MEAN_FRAMES] = concrete(self._score_means, means)
-        return found
+            by_name[MEAN_FRAMES] = concrete(self._score_means, means)
+        return by_name
 
     def score(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
         parsed = parse_records(examples, self._form, transform=self.transform)

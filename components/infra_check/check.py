@@ -135,12 +135,13 @@ def compare(expected: Sequence[np.ndarray], answers: Sequence[dict[str, Any]]) -
     """
     rows, largest = 0, 0.0
     for number, (scores, answer) in enumerate(zip(expected, answers, strict=True), start=1):
-        found = len(answer["scores"])
-        if found != len(scores):
+        served_rows = len(answer["scores"])
+        if served_rows != len(scores):
             raise ProbeError(
-                f"request {number}: {found} rows were served, and the Evaluator's are {len(scores)}"
+                f"request {number}: {served_rows} rows were served, and the Evaluator's are "
+                f"{len(scores)}"
             )
-        if not found:  # records without segments
+        if not served_rows:  # records without segments
             continue
         served = np.asarray(answer["scores"], np.float64)
         classes = np.asarray(answer["class_ids"], np.int64)

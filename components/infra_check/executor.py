@@ -33,16 +33,16 @@ class Executor(base_executor.BaseExecutor):
         self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> None:
         self._log_startup(input_dict, output_dict, exec_properties)
-        found = _checked(input_dict, exec_properties)
+        result = _checked(input_dict, exec_properties)
         blessing = artifact_utils.get_single_instance(output_dict["infra_blessing"])
-        storage.write_text(storage.join(blessing.uri, FILE_NAME), found.to_json())
-        file_name = _BLESSED_FILE if found.blessed else _NOT_BLESSED_FILE
+        storage.write_text(storage.join(blessing.uri, FILE_NAME), result.to_json())
+        file_name = _BLESSED_FILE if result.blessed else _NOT_BLESSED_FILE
         storage.write_text(storage.join(blessing.uri, file_name), "")
-        blessing.set_int_custom_property(_BLESSED_KEY, int(found.blessed))
-        blessing.set_string_custom_property("reason", found.reason)
-        if found.serving is not None:
-            blessing.set_float_custom_property("latency_ms", found.serving.latencies[0].p99_ms)
-        _log.info("%s", found.reason)
+        blessing.set_int_custom_property(_BLESSED_KEY, int(result.blessed))
+        blessing.set_string_custom_property("reason", result.reason)
+        if result.serving is not None:
+            blessing.set_float_custom_property("latency_ms", result.serving.latencies[0].p99_ms)
+        _log.info("%s", result.reason)
 
 
 def _checked(inputs: Artifacts, properties: dict[str, Any]) -> InfraCheckResult:

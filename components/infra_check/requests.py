@@ -30,13 +30,13 @@ def warm_up_requests_of(model_dir: str) -> list[Request]:
         return []
     from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
-    found = []
+    requests = []
     try:
         for data in tf.data.TFRecordDataset(
             str(storage.local_path(path) or path)
         ).as_numpy_iterator():
             request = PredictionLog.FromString(data).predict_log.request
-            found.append(
+            requests.append(
                 Request(
                     signature=request.model_spec.signature_name,
                     records=tf.make_ndarray(request.inputs["examples"]).tolist(),
@@ -44,18 +44,19 @@ def warm_up_requests_of(model_dir: str) -> list[Request]:
             )
     except Exception as error:  # whatever parsers happen to meet in a damaged file
         raise DataError(f"{path}: TensorFlow Serving cannot read it ({error})") from error
-    return found
+    return requests
 
 
 def judged_records(examples_uri: str | None, split: str, count: int) -> list[Request]:
     """The first `count` records of `split`, as one request."""
-    found = read_if_present(examples_uri, FILE_NAME, Manifest.from_json) if count else None
-    if found is None:
+    examples = read_if_present(examples_uri, FILE_NAME, Manifest.from_json) if count else None
+    if examples is None:
         return []
-    shards = found.split(split)
+    shards = examples.split(split)
     if not shards:
         raise UserError(
-            f"infra check: no split {split}; the data have {', '.join(sorted(found.split_names))}"
+            f"infra check: no split {split}; the data have "
+            f"{', '.join(sorted(examples.split_names))}"
         )
     records: list[bytes] = next(iter(read_batches(shards, count))).numpy().tolist()
     return [Request(signature=SERVING, records=records)]

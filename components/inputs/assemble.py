@@ -120,15 +120,15 @@ def stack_segments(
 
 
 def _frames(record: Record, features: FeatureConfig) -> dict[str, np.ndarray]:
-    found: dict[str, np.ndarray] = {}
+    frames_by_name: dict[str, np.ndarray] = {}
     for name, size in features.size_by_name.items():
         frames = record.feature_lists.get(name)
         if not isinstance(frames, np.ndarray) or frames.shape[1] != size:
             raise ValueError(f"frames of feature {name} are not all of {size} bytes")
-        found[name] = frames
-    if len({len(frames) for frames in found.values()}) > 1:
+        frames_by_name[name] = frames
+    if len({len(frames) for frames in frames_by_name.values()}) > 1:
         raise ValueError("features of a record differ in their number of frames")
-    return found
+    return frames_by_name
 
 
 def _cut(frames: dict[str, np.ndarray], starts: np.ndarray) -> Row:

@@ -49,10 +49,10 @@ def explaining_faults(source: Source) -> Iterator[None]:
 
 def _of_our_reader(error: Exception) -> str | None:
     """The message of our own reader's error, of which TensorFlow makes a traceback in a text."""
-    if found := re.search(rf"\b{OUTSIDE}: ([^\]]+\))", str(error)):
-        return found.group(1)
-    found = re.search(rf"\b{ChangedShard.__name__}: (.+)", str(error))
-    return f"{found.group(1)}; restore it, or run again to take it as it is" if found else None
+    if match := re.search(rf"\b{OUTSIDE}: ([^\]]+\))", str(error)):
+        return match.group(1)
+    match = re.search(rf"\b{ChangedShard.__name__}: (.+)", str(error))
+    return f"{match.group(1)}; restore it, or run again to take it as it is" if match else None
 
 
 def find_fault(source: Source) -> str | None:
@@ -75,8 +75,8 @@ def _fault_of_shard(shard: Shard, checker: RecordChecker) -> str | None:
         for block in scan(file):
             # Which records must have labels, ExampleGen knows; here all are taken as they are.
             bad = checker.check(block.records, labelled=False).bad if block.records else {}
-            found = [(block.indices[at], block.offsets[at], why) for at, why in bad.items()]
-            for record, offset, reason in sorted([*found, *block.problems])[:1]:
+            faults = [(block.indices[at], block.offsets[at], why) for at, why in bad.items()]
+            for record, offset, reason in sorted([*faults, *block.problems])[:1]:
                 return f"record {record} at byte {offset}: {reason}"
             count += len(block.records)
     if count != shard.records:

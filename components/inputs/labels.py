@@ -143,9 +143,9 @@ def _segments(
     unlike = np.flatnonzero(np.ptp(np.stack(list(counts.values())), axis=0))
     if unlike.size:
         row = int(unlike[0])
-        found = ", ".join(f"{n[row]} {name}" for name, n in counts.items())
+        lengths = ", ".join(f"{n[row]} {name}" for name, n in counts.items())
         raise DataError(
-            f"video {ids[row].decode(errors='replace')}: {found}; expected as many of each"
+            f"video {ids[row].decode(errors='replace')}: {lengths}; expected as many of each"
         )
     starts, classes = parsed[SEGMENT_START_TIMES], parsed[SEGMENT_LABELS].values
     record, start, row = distinct_segments_of_batch(starts.indices[:, 0], starts.values)

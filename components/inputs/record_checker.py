@@ -56,8 +56,8 @@ class RecordChecker:
         if self._level.is_sequence:
             return self._by_rules(records, labelled=labelled)
         try:
-            found = self._numbers(tf.constant(records, tf.string))
-            ids, labels, is_suspect = (found[key].numpy() for key in (ID, LABELS, "suspect"))
+            numbers = self._numbers(tf.constant(records, tf.string))
+            ids, labels, is_suspect = (numbers[key].numpy() for key in (ID, LABELS, "suspect"))
         except _REFUSED:
             return self._by_rules(records, labelled=labelled)
         is_suspect |= (labels == 0) & labelled
@@ -78,11 +78,11 @@ class RecordChecker:
             except MalformedRecord as error:
                 bad[at] = not_a_record(error)
                 continue
-            found = check_record(record, expected)
-            if found.faults:
-                bad[at] = "; ".join(found.faults)
+            findings = check_record(record, expected)
+            if findings.faults:
+                bad[at] = "; ".join(findings.faults)
                 continue
-            warnings.update(found.warnings)
+            warnings.update(findings.warnings)
             names[at] = bytes(record.features[ID][0])
             labels[at], frames[at] = len(record.features.get(LABELS, ())), record.num_frames
             segments[at] = record.num_segments if self._level is Level.SEGMENT else 0

@@ -79,20 +79,20 @@ def rows_by_shard(source: Source) -> tuple[int, ...]:
     if source.segments_known:
         counts = tuple(shard.segments for shard in source.shards)
     else:
-        counts = tuple(int(found.sum()) for found in _segments(source, _load(source.index)))
+        counts = tuple(int(segments.sum()) for segments in _segments(source, _load(source.index)))
     if not sum(counts):
         raise DataError("the split has no rated segments; segment level needs them to train")
     return counts
 
 
 def _segments(source: Source, known: Mapping[str, ShardIndex]) -> list[np.ndarray]:
-    found = []
+    by_shard = []
     for shard in source.shards:
         counted = known.get(shard.uri)
         if counted is None or counted.segments is None:
             counted = _counted(shard)
-        found.append(counted.segments)
-    return [segments for segments in found if segments is not None]
+        by_shard.append(counted.segments)
+    return [segments for segments in by_shard if segments is not None]
 
 
 def _load(uri: str) -> Mapping[str, ShardIndex]:
@@ -109,9 +109,9 @@ def _load(uri: str) -> Mapping[str, ShardIndex]:
 
 
 def _of_shard(source: Source, shard: Shard, known: Mapping[str, ShardIndex]) -> ShardIndex:
-    found = known.get(shard.uri)
-    if found is not None and len(found.lengths) == shard.records:
-        return found
+    shard_index = known.get(shard.uri)
+    if shard_index is not None and len(shard_index.lengths) == shard.records:
+        return shard_index
     try:
         lengths, _, _ = record_lengths(shard.uri)
     except (FileNotFoundError, PermissionError):

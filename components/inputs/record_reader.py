@@ -187,8 +187,8 @@ class RecordReader:
         begins = starts + HEADER_BYTES
         ends = begins + stretch.lengths
         records = [data[a:b] for a, b in zip(begins.tolist(), ends.tolist(), strict=True)]
-        found = np.fromiter(map(google_crc32c.value, records), np.uint32, len(records))
-        masked = (found >> np.uint32(15) | found << np.uint32(17)) + _CHECKSUM_DELTA
+        checksums = np.fromiter(map(google_crc32c.value, records), np.uint32, len(records))
+        masked = (checksums >> np.uint32(15) | checksums << np.uint32(17)) + _CHECKSUM_DELTA
         if (masked != _numbers_at(view, ends, "<u4")).any():
             raise ChangedShard(_changed(stretch.shard, "checksums"))
         return records

@@ -201,18 +201,20 @@ class StepReader:
 
     def _batch(self, step: int) -> dict[str, np.ndarray]:
         """The rows of `step` as arrays, at video level as serialized records."""
-        found = [(group, group.share.of_step.get(step, slice(0))) for group in self._of(step)]
+        chosen_rows = [(group, group.share.of_step.get(step, slice(0))) for group in self._of(step)]
         if self._is_over_epoch:  # of which no more than the next steps' records are fetched
-            self._announce(found[-1][0], step)
-        positions = np.concatenate([group.share.positions[chosen] for group, chosen in found])
-        rows = chain.from_iterable(group.rows[chosen] for group, chosen in found)
+            self._announce(chosen_rows[-1][0], step)
+        positions = np.concatenate([group.share.positions[chosen] for group, chosen in chosen_rows])
+        rows = chain.from_iterable(group.rows[chosen] for group, chosen in chosen_rows)
         batch = {POSITION: positions}
         features, columns = self._source.features, self._source.column_names
         match self._source.level:
             case Level.VIDEO:
                 return {**batch, RECORDS: np.array(list(rows), dtype=object)}
             case Level.FRAME:
-                numbers = np.concatenate([group.share.rows[chosen] for group, chosen in found])
+                numbers = np.concatenate(
+                    [group.share.rows[chosen] for group, chosen in chosen_rows]
+                )
                 lengths = self._index.lengths[numbers]  # a row is a record
                 return {**batch, **stack_videos(rows, lengths, features, columns)}
             case Level.SEGMENT:

@@ -133,11 +133,11 @@ def _positions(values: np.ndarray, low: float, high: float) -> np.ndarray:
     """Flat positions of the values in (low, high], found without a mask of full size."""
     flat = values.ravel()
     step = average_precision.PAIRS_AT_ONCE
-    found = []
+    places = []
     for start in range(0, len(flat), step):
         part = flat[start : start + step]
-        found.append(np.flatnonzero((part > low) & (part <= high)) + start)
-    return np.concatenate(found) if found else np.empty(0, np.int64)
+        places.append(np.flatnonzero((part > low) & (part <= high)) + start)
+    return np.concatenate(places) if places else np.empty(0, np.int64)
 
 
 def _pairs(data: Rows, index: np.ndarray, *, by_class: bool = False) -> Pairs:

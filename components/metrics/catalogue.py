@@ -165,10 +165,12 @@ def leave_one_out(
     those that have no interval.
     """
     rows = RowsByVideo.of(metrics, videos)
-    found = {metric.name: metric.left_out(rows) for metric in chosen if metric.left_out is not None}
+    by_metric = {
+        metric.name: metric.left_out(rows) for metric in chosen if metric.left_out is not None
+    }
     return {
         name: one
-        for name, one in found.items()
+        for name, one in by_metric.items()
         if one is not None and np.isfinite(one.without).all()
     }
 

@@ -64,8 +64,8 @@ class Spread:
         if changes is None:
             return None
         limit = 1.0 if metric in self.shares else math.inf
-        found = self._skewed(changes, value, level)
-        return Interval(lower=max(found.lower, -limit), upper=min(found.upper, limit))
+        interval = self._skewed(changes, value, level)
+        return Interval(lower=max(interval.lower, -limit), upper=min(interval.upper, limit))
 
     def _skewed(self, changes: np.ndarray, value: float, level: float) -> Interval:
         """Student's interval, leaning as the skewness of the changes asks for."""
@@ -106,7 +106,7 @@ def spread_of(
         chosen = videos[np.sort(rng.choice(len(videos), max_videos, replace=False))]
     left_out = [leave_one_out(model, chosen, metrics) for model in models]
     return Spread(
-        changes=[{name: one.change for name, one in found.items()} for found in left_out],
+        changes=[{name: one.change for name, one in of_model.items()} for of_model in left_out],
         videos=len(videos),
         shares=frozenset(metric.name for metric in metrics if metric.is_share),
     )

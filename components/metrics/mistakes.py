@@ -63,8 +63,8 @@ def confusions(metrics: MetricAccumulator, *, most: int) -> list[Confusion]:
     classes = metrics.num_classes
     keys, counts = np.empty(0, np.int64), np.empty(0, np.int64)
     for missed, instead in _pairs(metrics.rows):
-        found, times = np.unique(missed * classes + instead, return_counts=True)
-        together = np.concatenate([keys, found])
+        pairs, times = np.unique(missed * classes + instead, return_counts=True)
+        together = np.concatenate([keys, pairs])
         keys, where = np.unique(together, return_inverse=True)
         counts = np.bincount(where, weights=np.concatenate([counts, times])).astype(np.int64)
     best = np.lexsort((keys, -counts))[:most]

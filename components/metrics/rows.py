@@ -160,13 +160,13 @@ def _recalled(
 ) -> np.ndarray:
     """[B]: how many of a video's n best classes are labels, n its number of labels."""
     rank = np.arange(best.shape[1])
-    found = (hits & (best > 0) & (rank < counts[:, None])).sum(axis=1)
+    recalled = (hits & (best > 0) & (rank < counts[:, None])).sum(axis=1)
     many = np.flatnonzero(counts > best.shape[1])  # more labels than k: look deeper
     if many.size:
         deep, ids = top_k(scores[many], int(counts.max()))
         deep_hits = np.take_along_axis(hot[many], ids, axis=1) & (deep > 0)
-        found[many] = (deep_hits & (np.arange(deep.shape[1]) < counts[many, None])).sum(axis=1)
-    return found
+        recalled[many] = (deep_hits & (np.arange(deep.shape[1]) < counts[many, None])).sum(axis=1)
+    return recalled
 
 
 def _keys(batch: Batch, best: np.ndarray, classes: np.ndarray) -> np.ndarray:

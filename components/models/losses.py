@@ -55,8 +55,10 @@ def distillation_loss(
 
     Times the square of the temperature, which divides the gradients as often (Hinton et al. 2015).
     """
-    found, wanted = (_softened(part, temperature) for part in (probabilities, teacher))
-    terms = wanted * tf.math.log(found + EPSILON) + (1 - wanted) * tf.math.log(1 - found + EPSILON)
+    predicted, wanted = (_softened(part, temperature) for part in (probabilities, teacher))
+    terms = wanted * tf.math.log(predicted + EPSILON) + (1 - wanted) * tf.math.log(
+        1 - predicted + EPSILON
+    )
     return -tf.reduce_sum(terms) * temperature**2
 
 

@@ -281,19 +281,19 @@ def _padded(parts: Mapping[str, tf.Tensor], missing: tf.Tensor) -> dict[str, tf.
 
 def find_network_type(path: str, heads: Sequence[Head]) -> type[Network]:
     """The class at the dotted `path`, Network itself where it is empty; ConfigError if unfit."""
-    found: Any = Network
+    network: Any = Network
     where = f"trainer.network = {path!r}"
     if path:
-        found = load_named(path, where)
-        if not (isinstance(found, type) and issubclass(found, Network)):
+        network = load_named(path, where)
+        if not (isinstance(network, type) and issubclass(network, Network)):
             raise ConfigError(f"{where}: must be a subclass of {_name(Network)}")
     own = [head.name for head in heads if head.loss.name is LossName.OWN]
-    if own and found.own_loss is Network.own_loss:
+    if own and network.own_loss is Network.own_loss:
         raise ConfigError(
-            f"heads.{own[0]}.loss.name = 'own': {_name(found)} has no own_loss; trainer.network "
+            f"heads.{own[0]}.loss.name = 'own': {_name(network)} has no own_loss; trainer.network "
             "names a class that has"
         )
-    return cast("type[Network]", found)
+    return cast("type[Network]", network)
 
 
 def _name(network_type: type[Network]) -> str:

@@ -104,10 +104,12 @@ class Neighbours(tf.Module):
 
         def nearer(start: tf.Tensor, cosines: tf.Tensor, rows: tf.Tensor) -> list[tf.Tensor]:
             block = tf.cast(keys[start : start + _BLOCK], tf.float32)
-            found = tf.matmul(units, block, transpose_b=True) * scales[start : start + _BLOCK]
+            block_cosines = (
+                tf.matmul(units, block, transpose_b=True) * scales[start : start + _BLOCK]
+            )
             numbers = tf.range(start, start + tf.shape(block)[0])
-            best = tf.math.top_k(tf.concat([cosines, found], axis=1), k=count)
-            wide = tf.broadcast_to(numbers, tf.shape(found))
+            best = tf.math.top_k(tf.concat([cosines, block_cosines], axis=1), k=count)
+            wide = tf.broadcast_to(numbers, tf.shape(block_cosines))
             candidates = tf.concat([rows, wide], axis=1)
             return [start + _BLOCK, best.values, tf.gather(candidates, best.indices, batch_dims=1)]
 

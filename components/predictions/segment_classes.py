@@ -36,6 +36,6 @@ def parse_classes(text: str, *, where: str) -> tuple[int, ...]:
     numbers = [field for line, field in enumerate(fields) if field and (line or field.isdecimal())]
     wrong = [field for field in numbers if not field.isdecimal()]
     if wrong or not numbers:
-        found = repr(wrong[0]) if wrong else "nothing"
-        raise UserError(f"segment classes {where}: {found}, where a class's number is expected")
+        shown = repr(wrong[0]) if wrong else "nothing"
+        raise UserError(f"segment classes {where}: {shown}, where a class's number is expected")
     return tuple(sorted(set(map(int, numbers))))

@@ -67,12 +67,12 @@ def _limited(scores: np.ndarray, k: int | None) -> np.ndarray:
 
 def join(plan: PredictionPlan, parts: Sequence[str], out: BinaryIO) -> None:
     """Each class's best segments; of equal scores those that the data have first."""
-    found = [part for part in map(_read_index, parts) if part.rows]
+    indices = [part for part in map(_read_index, parts) if part.rows]
     out.write(f"{SEGMENT_HEADER}\n".encode())
-    if not found:
+    if not indices:
         return
-    names = np.concatenate([part.names for part in found])
-    for class_id, scores in _scores_by_class(found, len(names)):
+    names = np.concatenate([part.names for part in indices])
+    for class_id, scores in _scores_by_class(indices, len(names)):
         best = best_segments(scores, plan.max_segments)
         if len(best):
             out.write(b"%d,%s\n" % (class_id, b" ".join(names[best].tolist())))

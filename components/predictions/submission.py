@@ -117,10 +117,10 @@ def _segments(uri: str, lines: Iterator[tuple[int, str]]) -> SegmentSubmission:
         class_id = int(key)
         if class_id in segments:
             raise DataError(f"{uri}: line {number}: the class {class_id} occurs twice")
-        found = names.split()
-        if len(set(found)) < len(found):
+        listed = names.split()
+        if len(set(listed)) < len(listed):
             raise DataError(f"{uri}: line {number}: a segment comes twice in class {class_id}")
-        segments[class_id] = found
+        segments[class_id] = listed
     return SegmentSubmission(segments=segments)
 
 

@@ -111,18 +111,18 @@ class Inspection:
             return
         if self.expected is None:
             self.expected = expected_like(record, num_classes=self.num_classes)
-        found = check_record(record, self.expected)
-        for fault in found.faults:
+        findings = check_record(record, self.expected)
+        for fault in findings.faults:
             self.add_problem(shard, number, fault)
-        self.warnings.update(found.warnings)
+        self.warnings.update(findings.warnings)
         for name in unasked_features(record, self.expected):
             self.warnings[f"feature {name} is not among those of the first record"] += 1
         key = SEGMENT_LABELS if self.expected.level is Level.SEGMENT else LABELS
-        if not found.faults and not len(record.features.get(key, ())):
+        if not findings.faults and not len(record.features.get(key, ())):
             unlabelled.append(number)
         self.levels[record.level.value] += 1
         self._count_id(shard, number, record, seen)
-        if not found.faults:
+        if not findings.faults:
             self._count(record)
 
     def _count_id(self, shard: str, number: int, record: Record, seen: dict[bytes, int]) -> None:

@@ -215,10 +215,10 @@ def _walk_pieces(pieces: _RangedPieces, keep: int) -> Framing:
         kept = len(walk.lengths) < keep
         wanted = begin if kept else end - FOOTER_BYTES
         ahead = _OBJECT_BLOCK_BYTES if length < _LARGE_BYTES else 0
-        found = pieces.read(wanted, end + HEADER_BYTES, ahead=ahead)[: end - wanted]
-        walk.add(length, found[-FOOTER_BYTES:])
+        piece = pieces.read(wanted, end + HEADER_BYTES, ahead=ahead)[: end - wanted]
+        walk.add(length, piece[-FOOTER_BYTES:])
         if kept:
-            walk.head.append(found)
+            walk.head.append(piece)
     return walk.ended(None)
 
 

@@ -90,25 +90,25 @@ def check_record(record: Record, expected: Expected) -> Findings:
     """Every rule that `record` breaks."""
     if fault := level_fault(record, expected):
         return Findings([fault])
-    found = Findings()
+    findings = Findings()
     for rule in _FAULTS[expected.level]:
-        found.faults += rule(record, expected)
+        findings.faults += rule(record, expected)
     for rule in _WARNINGS[expected.level]:
-        found.warnings += rule(record, expected)
-    return found
+        findings.warnings += rule(record, expected)
+    return findings
 
 
 def level_fault(record: Record, expected: Expected) -> str | None:
     """Why records of this kind do not serve at the expected level, or None."""
-    found, level = record.level, expected.level
+    actual, level = record.level, expected.level
     # A rated record serves at frame level; one without ratings at segment level only in a test.
-    if found is level or (
+    if actual is level or (
         record.is_sequence
         and level.is_sequence
         and not (level is Level.SEGMENT and expected.labelled)
     ):
         return None
-    return f"a {found.value}-level record, and {expected.stated_by} says level={level.value}"
+    return f"a {actual.value}-level record, and {expected.stated_by} says level={level.value}"
 
 
 def unasked_features(record: Record, expected: Expected) -> list[str]:

@@ -74,13 +74,13 @@ def write_passed_over(artifact_uri: str, problems: Sequence[str]) -> None:
 
 def read_passed_over(artifact_uri: str) -> tuple[str, ...]:
     """What was wrong with the versions that were passed over."""
-    found = read_if_present(artifact_uri, _PASSED_OVER_FILE, PassedOver.from_json)
-    return found.problems if found is not None else ()
+    passed_over = read_if_present(artifact_uri, _PASSED_OVER_FILE, PassedOver.from_json)
+    return passed_over.problems if passed_over is not None else ()
 
 
-def write_in_service(artifact_uri: str, found: InService) -> None:
+def write_in_service(artifact_uri: str, served: InService) -> None:
     """Keep what was in service when the baseline was chosen."""
-    storage.write_text(storage.join(artifact_uri, _IN_SERVICE_FILE), found.to_json())
+    storage.write_text(storage.join(artifact_uri, _IN_SERVICE_FILE), served.to_json())
 
 
 def read_in_service(artifact_uri: str) -> InService | None:

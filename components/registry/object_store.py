@@ -274,12 +274,12 @@ class ObjectStore:
         problem: Exception | None = None
         tag: str | None = None
         for _ in range(2):
-            found = storage.read_tagged(path)
-            if found is None:
+            content = storage.read_tagged(path)
+            if content is None:
                 if not is_there(path):
                     return _Head()
                 raise OSError(f"{path}: was listed, but then not found")
-            data, tag = found
+            data, tag = content
             try:
                 with reading(path):
                     fields = fields_of(data.decode())

@@ -123,10 +123,10 @@ def version_of_model(push_dir: str, record: VersionRecord) -> Version | None:
     judged = record.decision.get("model_digest", "")
     if not push_dir or not judged:
         return None
-    found = in_service(push_dir, exclude_run_key=record.run_key)
-    if found.foreign or found.digest != judged:
+    served = in_service(push_dir, exclude_run_key=record.run_key)
+    if served.foreign or served.digest != judged:
         return None
-    version = load_version(push_dir, found.version)
+    version = load_version(push_dir, served.version)
     return version if version.record.blessed else None
 
 
@@ -223,27 +223,27 @@ def remove_damaged(push_dir: str) -> Pruned:
 
 def find_damaged(push_dir: str) -> dict[int, str]:
     """The damaged versions of ours by number, each with what is wrong; every file is read."""
-    found = {}
+    damaged = {}
     for number in (*list_versions(push_dir), *list_baselines(push_dir)):
         try:
             load_version(push_dir, number, verify=True)
         except DamagedVersionError as error:
-            found[number] = str(error)
+            damaged[number] = str(error)
         except (ForeignVersionError, UnfinishedVersionError):
             continue
-    return found
+    return damaged
 
 
 def _contents(model_dir: str, statistics_dir: str | None) -> dict[str, str]:
     """Where each file of the version to be comes from."""
-    found = {
+    files = {
         name: storage.join(model_dir, name)
         for name in storage.walk_files(model_dir)
         if name not in WRITTEN_FILES
     }
     for name in storage.walk_files(statistics_dir) if statistics_dir is not None else ():
-        found[f"{STATISTICS_DIR}/{name}"] = storage.join(str(statistics_dir), name)
-    return found
+        files[f"{STATISTICS_DIR}/{name}"] = storage.join(str(statistics_dir), name)
+    return files
 
 
 def _file(path: str) -> FileRecord:
@@ -251,13 +251,13 @@ def _file(path: str) -> FileRecord:
 
 
 def _check_replaced(push_dir: str, judged: InService, record: VersionRecord) -> None:
-    found = in_service(push_dir)
-    if found.digest == judged.digest:
+    served = in_service(push_dir)
+    if served.digest == judged.digest:
         return
     # What this very run pushed before, when it was first tried, blocks nothing.
     if in_service(push_dir, exclude_run_key=record.run_key).digest != judged.digest:
         raise StaleBaselineError(
-            f"{found} is in service in {push_dir} now, and the model was compared while {judged} "
+            f"{served} is in service in {push_dir} now, and the model was compared while {judged} "
             "was: it is not pushed over a version that it was not compared with; run again"
         )
 

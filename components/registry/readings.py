@@ -49,5 +49,5 @@ def is_there(file: str) -> bool:
 
 def is_listed(file: str) -> bool:
     """Whether the directory's listing has the file."""
-    found = storage.find(storage.escape(file)).get(file)
-    return found is not None and not found.is_dir
+    status = storage.find(storage.escape(file)).get(file)
+    return status is not None and not status.is_dir

@@ -124,9 +124,9 @@ def _data(record: VersionRecord) -> tuple[list[str], list[str]]:
     if not record.lineage.get("examples") or not storage.exists(path):
         return [], [f"data: {path} is gone"]
     try:
-        found = read_file(path, manifest.Manifest.from_json)
+        examples = read_file(path, manifest.Manifest.from_json)
     except (UserError, ValueError, OSError) as error:
         return [f"data: {path} cannot be read ({error})"], []
-    if found.digest != record.data.manifest_digest:
-        return [f"data: {path} has other data (digest {found.digest})"], []
+    if examples.digest != record.data.manifest_digest:
+        return [f"data: {path} has other data (digest {examples.digest})"], []
     return [], []

@@ -192,16 +192,16 @@ def _confirmed(push_dir: str, read: Callable[[], T]) -> T:
 
     Two readings may differ because a push completes or removes the version meanwhile.
     """
-    found: list[UnusableVersionError] = []
-    while len(found) < _READINGS:
+    errors: list[UnusableVersionError] = []
+    while len(errors) < _READINGS:
         try:
             return read()
         except UnusableVersionError as error:
-            if found and type(error) is type(found[-1]):
+            if errors and type(error) is type(errors[-1]):
                 raise
-            found.append(error)
+            errors.append(error)
         pause(push_dir)
-    raise UnreadableVersionError("; read again: ".join(map(str, found))) from found[-1]
+    raise UnreadableVersionError("; read again: ".join(map(str, errors))) from errors[-1]
 
 
 def _load_version(push_dir: str, version: int, verify: bool) -> Version:

@@ -63,8 +63,8 @@ def _label_statistics(statistics: str) -> Any:
         return None
     from tensorflow_metadata.proto.v0 import statistics_pb2
 
-    found = statistics_pb2.DatasetFeatureStatisticsList.FromString(storage.read_bytes(path))
-    for feature in found.datasets[0].features:
+    parsed = statistics_pb2.DatasetFeatureStatisticsList.FromString(storage.read_bytes(path))
+    for feature in parsed.datasets[0].features:
         if ".".join(feature.path.step) in _LABEL_FEATURES:
             return feature
     return None
@@ -97,8 +97,8 @@ def _anomalies(uri: str) -> Iterator[AnomalyRow]:
         path = storage.join(uri, name, ANOMALIES_FILE)
         if not name.startswith("Split-") or not storage.exists(path):
             continue
-        found = anomalies_pb2.Anomalies.FromString(storage.read_bytes(path))
-        for feature, info in sorted(found.anomaly_info.items()):
+        anomalies = anomalies_pb2.Anomalies.FromString(storage.read_bytes(path))
+        for feature, info in sorted(anomalies.anomaly_info.items()):
             severity = anomalies_pb2.AnomalyInfo.Severity.Name(info.severity).lower()
             yield AnomalyRow(
                 split=name.removeprefix("Split-"),

@@ -95,12 +95,12 @@ def identifiers(pushed: PushOutcome | None) -> dict[str, str]:
     """What names data, code and run beyond doubt, as Pusher has put it on record."""
     if pushed is None:
         return {}
-    found = {
+    values = {
         "data digest": pushed.record.data.manifest_digest,
         "code version": pushed.record.code_version,
         "run key": pushed.record.run_key,
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in values.items() if value}
 
 
 def _shown(values: Mapping[str, Any], key: str) -> str:

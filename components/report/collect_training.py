@@ -33,8 +33,8 @@ def curves_of(rows: Sequence[Mapping[str, Any]]) -> TrainingCurves:
 
 
 def _curves(rows: Sequence[Mapping[str, Any]]) -> dict[str, Curve]:
-    found = {name: _curve(name, rows) for name in _SHOWN}
-    return {name: curve for name, curve in found.items() if curve.x}
+    curves = {name: _curve(name, rows) for name in _SHOWN}
+    return {name: curve for name, curve in curves.items() if curve.x}
 
 
 def _curve(name: str, rows: Iterable[Mapping[str, Any]]) -> Curve:

@@ -26,9 +26,9 @@ _MOST = 20  # such classes
 def previous_data(run_file: str, baseline: VersionRecord | None) -> tuple[str, Mapping[str, Any]]:
     """The name of the run before (else of the baseline), and its data as its summary has them."""
     local = storage.local_path(run_file) if run_file else None
-    found = _previous_run(local) if local is not None else None
-    if found is not None:
-        return found
+    previous = _previous_run(local) if local is not None else None
+    if previous is not None:
+        return previous
     if baseline is None or not baseline.data.examples:
         return "", {}
     data = baseline.data

@@ -123,8 +123,8 @@ def calibration_curves(evaluation: Evaluation | None) -> dict[str, Curve]:
 
 
 def _curves(by_model: dict[str, list[tuple[float | None, float | None]]]) -> dict[str, Curve]:
-    found = {model: _curve(points) for model, points in by_model.items()}
-    return {model: curve for model, curve in found.items() if curve.x}
+    curves = {model: _curve(points) for model, points in by_model.items()}
+    return {model: curve for model, curve in curves.items() if curve.x}
 
 
 def _curve(points: Iterable[tuple[float | None, float | None]]) -> Curve:

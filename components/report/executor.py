@@ -27,16 +27,16 @@ class Executor(base_executor.BaseExecutor):
     ) -> None:
         self._log_startup(input_dict, output_dict, exec_properties)
         uris = {key: artifacts[0].uri for key, artifacts in input_dict.items() if artifacts}
-        found = collect(
+        run_report = collect(
             RunOutputs(uris),
             from_parameter(ReportConfig, exec_properties["config"], path="report"),
             configuration=json.loads(exec_properties.get("configuration") or "{}"),
             run_file=exec_properties.get("run_file") or "",
             pipeline=exec_properties.get("pipeline") or "yt8m",
         )
-        for problem in found.problems:
+        for problem in run_report.problems:
             _log.warning("%s", problem)
         report = artifact_utils.get_single_instance(output_dict["report"])
-        page = write_report(found, report.uri)
-        report.set_string_custom_property("verdict", found.verdict.outcome.value)
+        page = write_report(run_report, report.uri)
+        report.set_string_custom_property("verdict", run_report.verdict.outcome.value)
         _log.info("the report is %s", page)

@@ -21,10 +21,10 @@ _CHECK_KEYS = ("metric", "needed", "observed", "passed", "applied", "note")
 
 def summary_json(report: RunReport) -> str:
     """The report as JSON."""
-    found = to_dict(report)
-    del found["decision"], found["shown"]
-    found |= {"evaluation": _evaluation(report), "data": _data(report.data)}
-    return to_text(found)
+    values = to_dict(report)
+    del values["decision"], values["shown"]
+    values |= {"evaluation": _evaluation(report), "data": _data(report.data)}
+    return to_text(values)
 
 
 def _evaluation(report: RunReport) -> dict[str, Any]:
@@ -66,5 +66,5 @@ def _evaluation(report: RunReport) -> dict[str, Any]:
 
 
 def _data(data: DataSummary) -> dict[str, Any]:
-    found: dict[str, Any] = to_dict(data)
-    return found | found.pop("comparisons")
+    values: dict[str, Any] = to_dict(data)
+    return values | values.pop("comparisons")

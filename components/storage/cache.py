@@ -50,10 +50,10 @@ class CacheDirectory:
 
         Files named in `keep` stay, and those that were used a short time ago.
         """
-        found = sorted(self._files())
-        total = sum(file.size for file in found)
-        free = self._free() - sum(file.missing for file in found)
-        old = [f for f in found if f.path.name not in keep and time.time() - f.used > _RECENT_S]
+        cached = sorted(self._files())
+        total = sum(file.size for file in cached)
+        free = self._free() - sum(file.missing for file in cached)
+        old = [f for f in cached if f.path.name not in keep and time.time() - f.used > _RECENT_S]
         removable = iter(old)
         for count, size in enumerate(sizes):
             while total + size > self._max_bytes or free - size < self._left_free:
@@ -103,12 +103,12 @@ class ReadCache:
         """`uri` itself where TensorFlow reads it, else the path of a local copy."""
         if (local := files.local_path(uri)) is not None:
             return str(local)
-        found = files.stat(uri)
-        known = f"{uri} {found.size} {found.mtime} {found.tag}"
+        status = files.stat(uri)
+        known = f"{uri} {status.size} {status.mtime} {status.tag}"
         name = f"{hashlib.sha256(known.encode()).hexdigest()[:24]}-{uri.rpartition('/')[2]}"
         copy = self._directory.path / name
         if not copy.exists():
-            self._directory.room_for([found.size])  # without it there is no other way to read
+            self._directory.room_for([status.size])  # without it there is no other way to read
             files.copy(uri, str(copy))
         copy.touch()  # its time is that of the last use
         return str(copy)

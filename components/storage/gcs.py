@@ -35,9 +35,9 @@ class GcsBackend(ObjectBackend):
     def stat(self, path: str) -> Stat:
         bucket, key = split(path)
         if key and not key.endswith("/"):
-            found = repeated(path, lambda: client().bucket(bucket).get_blob(key, **_ONCE))
-            if found is not None:
-                return _stat_of(found)
+            found_blob = repeated(path, lambda: client().bucket(bucket).get_blob(key, **_ONCE))
+            if found_blob is not None:
+                return _stat_of(found_blob)
         below = _blobs(path, folder(key), max_results=1)
         if not below:
             raise FileNotFoundError(f"{path} does not exist")
@@ -48,9 +48,9 @@ class GcsBackend(ObjectBackend):
         prefix = folder(key)
 
         def names() -> set[str]:
-            found = client().list_blobs(bucket, prefix=prefix, delimiter="/", **_ONCE)
-            files = {one.name.removeprefix(prefix) for one in found}
-            return files | {name.removeprefix(prefix).rstrip("/") for name in found.prefixes}
+            blobs = client().list_blobs(bucket, prefix=prefix, delimiter="/", **_ONCE)
+            files = {one.name.removeprefix(prefix) for one in blobs}
+            return files | {name.removeprefix(prefix).rstrip("/") for name in blobs.prefixes}
 
         there = repeated(path, names)
         if not there:
@@ -62,9 +62,9 @@ class GcsBackend(ObjectBackend):
         prefix = folder(key)
 
         def names() -> set[str]:
-            found = client().list_blobs(bucket, prefix=prefix, delimiter="/", **_ONCE)
-            _ = list(found)
-            return {name.removeprefix(prefix).rstrip("/") for name in found.prefixes}
+            blobs = client().list_blobs(bucket, prefix=prefix, delimiter="/", **_ONCE)
+            _ = list(blobs)
+            return {name.removeprefix(prefix).rstrip("/") for name in blobs.prefixes}
 
         return sorted(repeated(path, names))
 
@@ -89,11 +89,11 @@ class GcsBackend(ObjectBackend):
 
     def read_tagged(self, path: str) -> tuple[bytes, str] | None:
         def read() -> tuple[bytes, str]:
-            found = blob(path)
-            data = found.download_as_bytes(**_ONCE)
-            if found.generation is None:
+            found_blob = blob(path)
+            data = found_blob.download_as_bytes(**_ONCE)
+            if found_blob.generation is None:
                 raise OSError(f"{path}: the answer is not Google's")
-            return data, str(found.generation)
+            return data, str(found_blob.generation)
 
         try:
             return repeated(path, read)
@@ -112,12 +112,12 @@ class GcsBackend(ObjectBackend):
             return False
         return True
 
-    def _file(self, path: str, found: Stat) -> ObjectFile:
-        return _GcsObject(path, found)
+    def _file(self, path: str, status: Stat) -> ObjectFile:
+        return _GcsObject(path, status)
 
     def _listed(self, path: str, prefix: str) -> Iterator[tuple[str, Stat]]:
-        for found in _blobs(path, prefix):
-            yield found.name, _stat_of(found)
+        for one in _blobs(path, prefix):
+            yield one.name, _stat_of(one)
 
 
 class _GcsObject(ObjectFile):
@@ -181,10 +181,10 @@ def _delete(path: str) -> None:
         return  # the answer to an earlier try was lost, or another process was faster
 
 
-def _stat_of(found: Any) -> Stat:
-    if found.size is None or found.updated is None or found.generation is None:
-        raise OSError(f"{found.name}: the answer is not Google's")
-    return Stat(found.size, found.updated.timestamp(), tag=str(found.generation))
+def _stat_of(blob: Any) -> Stat:
+    if blob.size is None or blob.updated is None or blob.generation is None:
+        raise OSError(f"{blob.name}: the answer is not Google's")
+    return Stat(blob.size, blob.updated.timestamp(), tag=str(blob.generation))
 
 
 def _may_pass(error: Exception) -> bool:

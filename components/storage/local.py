@@ -89,10 +89,10 @@ class LocalBackend:
         return sorted(glob.glob(pattern))
 
     def find(self, pattern: str) -> dict[str, Stat]:
-        found = {path: _status(path) for path in self.glob(pattern)}
-        for path, status in found.items():
+        by_path = {path: _status(path) for path in self.glob(pattern)}
+        for path, status in by_path.items():
             _check_kind(path, status)
-        return {path: _stat_of(status) for path, status in found.items()}
+        return {path: _stat_of(status) for path, status in by_path.items()}
 
     def make_dirs(self, path: str) -> None:
         Path(path).mkdir(parents=True, exist_ok=True)
@@ -128,9 +128,9 @@ def _walk(directory: Path, above: tuple[Path, ...]) -> Iterator[str]:
             yield name
 
 
-def _stat_of(found: os.stat_result) -> Stat:
-    is_dir = stat.S_ISDIR(found.st_mode)
-    return Stat(0 if is_dir else found.st_size, found.st_mtime, is_dir)
+def _stat_of(status: os.stat_result) -> Stat:
+    is_dir = stat.S_ISDIR(status.st_mode)
+    return Stat(0 if is_dir else status.st_size, status.st_mtime, is_dir)
 
 
 def _status(path: str) -> os.stat_result:

@@ -62,7 +62,7 @@ class ObjectBackend(ABC):
         """Write if the object still has `tag` (None: is still absent); whether it was done."""
 
     @abstractmethod
-    def _file(self, path: str, found: Stat) -> ObjectFile:
+    def _file(self, path: str, status: Stat) -> ObjectFile:
         """The object as it was found, to be read."""
 
     @abstractmethod
@@ -102,10 +102,10 @@ class ObjectBackend(ABC):
         return cast(BinaryIO, _Growing(before, lambda local: self.put(local, path)))
 
     def open(self, path: str) -> BinaryIO:
-        found = self.stat(path)
-        if found.is_dir:
+        status = self.stat(path)
+        if status.is_dir:
             raise IsADirectoryError(f"{path} is a directory")
-        return cast(BinaryIO, io.BufferedReader(self._file(path, found), buffer_size=_READ_BYTES))
+        return cast(BinaryIO, io.BufferedReader(self._file(path, status), buffer_size=_READ_BYTES))
 
     def listed_sizes(self, path: str) -> dict[str, int]:
         prefix = folder(split(path)[1])
@@ -127,14 +127,14 @@ class ObjectBackend(ABC):
         root = pattern.removesuffix(key)
         literal = key[: match.start()] if (match := _WILDCARD.search(key)) else key
         regex, depth = _regex(key), key.count("/")
-        found: dict[str, Stat] = {}
+        by_path: dict[str, Stat] = {}
         for full, stat in self._listed(pattern, literal):
             # The part as long as the pattern: the object itself, or a directory above it.
             name = "/".join(full.split("/")[: depth + 1])
             if regex.fullmatch(name):
                 there = stat if name == full else replace(stat, size=0, is_dir=True, tag="")
-                found[f"{root}{name}"] = there
-        return dict(sorted(found.items()))
+                by_path[f"{root}{name}"] = there
+        return dict(sorted(by_path.items()))
 
     def make_dirs(self, path: str) -> None:  # noqa: B027  (the same in every store)
         """Nothing to do, and no empty object that would stand for a directory."""
@@ -173,8 +173,8 @@ class _Growing(io.BytesIO):
 class ObjectFile(io.RawIOBase):
     """One object as it was when it was opened, read in ranges."""
 
-    def __init__(self, path: str, found: Stat) -> None:
-        self._path, self._size, self._tag, self._at = path, found.size, found.tag, 0
+    def __init__(self, path: str, status: Stat) -> None:
+        self._path, self._size, self._tag, self._at = path, status.size, status.tag, 0
 
     def _fill(self, view: memoryview, start: int, end: int) -> None:
         """Put the bytes from `start` to `end` into `view`, and set `_at` to where the next are."""

@@ -106,8 +106,8 @@ class S3Backend(ObjectBackend):
         bucket, key = split(path)
 
         def get() -> tuple[bytes, str]:
-            found = client().get_object(Bucket=bucket, Key=key)
-            return found["Body"].read(), found["ETag"]
+            answer = client().get_object(Bucket=bucket, Key=key)
+            return answer["Body"].read(), answer["ETag"]
 
         try:
             return _asked(path, get)
@@ -130,8 +130,8 @@ class S3Backend(ObjectBackend):
                 raise
         return True
 
-    def _file(self, path: str, found: Stat) -> ObjectFile:
-        return _S3Object(path, found)
+    def _file(self, path: str, status: Stat) -> ObjectFile:
+        return _S3Object(path, status)
 
     def _listed(self, path: str, prefix: str) -> Iterator[tuple[str, Stat]]:
         for page in _pages(path, split(path)[0], prefix):
@@ -210,8 +210,8 @@ def _check_answer(model: Any, parsed: Mapping[str, Any], **_: Any) -> None:
 
 
 def _head(bucket: str, key: str) -> Stat:
-    found = client().head_object(Bucket=bucket, Key=key)
-    return _stat_of({**found, "Size": found["ContentLength"]})
+    answer = client().head_object(Bucket=bucket, Key=key)
+    return _stat_of({**answer, "Size": answer["ContentLength"]})
 
 
 def _pages(path: str, bucket: str, prefix: str, **options: str) -> Iterator[dict[str, Any]]:
@@ -292,13 +292,13 @@ def _translated(path: str) -> Iterator[None]:
 @functools.cache
 def _errors_of(module: ModuleType) -> tuple[type[Exception], ...]:
     """A module's errors, which have no class in common; of warnings, none."""
-    classes = (found for found in vars(module).values() if isinstance(found, type))
+    classes = (kind for kind in vars(module).values() if isinstance(kind, type))
     return tuple(
-        found
-        for found in classes
-        if issubclass(found, Exception)
-        and not issubclass(found, Warning)
-        and found.__module__ == module.__name__
+        kind
+        for kind in classes
+        if issubclass(kind, Exception)
+        and not issubclass(kind, Warning)
+        and kind.__module__ == module.__name__
     )
 
 

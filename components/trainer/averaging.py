@@ -47,8 +47,8 @@ def start_averages(network: tf_keras.Model, optimizer: Any) -> None:
 def shipped_weights(network: tf_keras.Model, optimizer: Any) -> list[Any]:
     """What is scored and exported, as `network.get_weights` gives it: averages where there are."""
     average_of = {weight.ref(): average for average, weight in _pairs(network, optimizer)}
-    found = [average_of.get(weight.ref(), weight) for weight in network.weights]
-    values: list[Any] = tf_keras.backend.batch_get_value(found)
+    variables = [average_of.get(weight.ref(), weight) for weight in network.weights]
+    values: list[Any] = tf_keras.backend.batch_get_value(variables)
     return values
 
 

@@ -62,10 +62,10 @@ def load_teacher(
         )
     frozen = freeze_signature(directory, FEATURES, role="the teacher")
     wanted = {name: (s.dtype, s.shape[-1]) for name, s in batch_spec(features, level).items()}
-    found = {name: (t.dtype, t.shape[-1]) for name, t in frozen.inputs.items()}
-    if found != wanted:
+    taken = {name: (t.dtype, t.shape[-1]) for name, t in frozen.inputs.items()}
+    if taken != wanted:
         raise UserError(
-            f"trainer.teacher: {directory} takes {_shown(found)}, and the network in training "
+            f"trainer.teacher: {directory} takes {_shown(taken)}, and the network in training "
             f"{_shown(wanted)}"
         )
     if frozen.outputs[SCORES].shape[-1] != features.num_classes:

@@ -164,11 +164,11 @@ def _tensorflow_name(role: Role) -> str:
 
 def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object; of a key given twice json itself would drop the first."""
-    found: dict[str, Any] = {}
+    distinct: dict[str, Any] = {}
     for key, value in pairs:
-        _check(key not in found, "key", key, "given once: it is given twice in one object")
-        found[key] = value
-    return found
+        _check(key not in distinct, "key", key, "given once: it is given twice in one object")
+        distinct[key] = value
+    return distinct
 
 
 def _parse(data: Any) -> Cluster:
@@ -194,7 +194,7 @@ def _addresses(cluster: Any) -> tuple[dict[Role, dict[int, str]], bool]:
     """Addresses by role, and whether this is TFJob's sparse form (`worker` is a mapping)."""
     _mapping(cluster, "cluster")
     _known_keys(cluster, _ROLES, "cluster")
-    found: dict[Role, dict[int, str]] = {}
+    by_role: dict[Role, dict[int, str]] = {}
     for name, tasks in cluster.items():
         path = f"cluster.{name}"
         if isinstance(tasks, Mapping):
@@ -203,9 +203,9 @@ def _addresses(cluster: Any) -> tuple[dict[Role, dict[int, str]], bool]:
             _check(isinstance(tasks, list), path, tasks, "a list of host:port")
             parsed = {i: _address(a, f"{path}[{i}]") for i, a in enumerate(tasks)}
         if parsed:
-            found[Role(name)] = dict(sorted(parsed.items()))
-    _check_distinct(found)
-    return found, any(isinstance(tasks, Mapping) for tasks in cluster.values())
+            by_role[Role(name)] = dict(sorted(parsed.items()))
+    _check_distinct(by_role)
+    return by_role, any(isinstance(tasks, Mapping) for tasks in cluster.values())
 
 
 def _sparse_index(key: Any, path: str) -> int:
@@ -216,8 +216,8 @@ def _sparse_index(key: Any, path: str) -> int:
 
 
 def _address(value: Any, path: str) -> str:
-    found = _ADDRESS.fullmatch(value) if isinstance(value, str) else None
-    valid = found is not None and int(found["port"]) < 65536
+    match = _ADDRESS.fullmatch(value) if isinstance(value, str) else None
+    valid = match is not None and int(match["port"]) < 65536
     _check(valid, path, value, "host:port with a port 1-65535, an IPv6 host as [host]:port")
     return str(value)
 

@@ -23,14 +23,14 @@ class Anomaly:
         return f"{self.split}: {self.feature}: {self.kind}: {self.description}"
 
 
-def list_anomalies(split: str, found: anomalies_pb2.Anomalies) -> Iterator[Anomaly]:
+def list_anomalies(split: str, anomalies: anomalies_pb2.Anomalies) -> Iterator[Anomaly]:
     """Everything in `found`, one by one."""
-    for name, info in sorted(found.anomaly_info.items()):
+    for name, info in sorted(anomalies.anomaly_info.items()):
         path = ".".join(info.path.step) or name
         yield from _reasons(split, path, info)
-    if found.HasField("dataset_anomaly_info"):
-        yield from _reasons(split, "the whole split", found.dataset_anomaly_info)
-    if found.data_missing:
+    if anomalies.HasField("dataset_anomaly_info"):
+        yield from _reasons(split, "the whole split", anomalies.dataset_anomaly_info)
+    if anomalies.data_missing:
         yield Anomaly(split, "the whole split", "no data", "the split holds no example", True)
 
 

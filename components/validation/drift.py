@@ -44,8 +44,8 @@ class StatisticsComparison:
     @property
     def largest(self) -> float:
         """The largest divergence."""
-        found = (one for one in self.measured if one.measure is Measure.DIVERGENCE)
-        return max((one.distance for one in found), default=0.0)
+        divergences = (one for one in self.measured if one.measure is Measure.DIVERGENCE)
+        return max((one.distance for one in divergences), default=0.0)
 
 
 class Comparison(enum.Enum):

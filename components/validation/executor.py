@@ -54,18 +54,18 @@ class ValidationGateExecutor(base_executor.BaseExecutor):
     ) -> None:
         self._log_startup(input_dict, output_dict, exec_properties)
         config = from_parameter(ValidationConfig, exec_properties["config"], path="validation")
-        found = _validated(artifact_utils.get_single_instance(input_dict["anomalies"]))
+        anomalies = _validated(artifact_utils.get_single_instance(input_dict["anomalies"]))
         previous = None
         if baseline := input_dict.get("baseline"):
             previous = baseline_statistics(artifact_utils.get_single_uri(baseline))
         drift, skew = _compared(input_dict, previous, config)
         compared = [*drift.anomalies, *skew.anomalies]
         stops = config.on_drift is OnDrift.STOP
-        errors = [a for a in found if a.is_error] + (compared if stops else [])
+        errors = [a for a in anomalies if a.is_error] + (compared if stops else [])
         measured = Comparisons(drift=drift.measured, skew=skew.measured)
         if errors:
             raise StoppedError(_advised(errors, compared), measured)
-        warnings = [a for a in found if not a.is_error] + ([] if stops else compared)
+        warnings = [a for a in anomalies if not a.is_error] + ([] if stops else compared)
         for warning in warnings:
             _logger.warning("%s", warning)
         artifact = artifact_utils.get_single_instance(output_dict["validation"])
@@ -86,12 +86,12 @@ def _validated(artifact: types.Artifact) -> list[Anomaly]:
     """What ExampleValidator found, in all splits."""
     from tensorflow_metadata.proto.v0 import anomalies_pb2
 
-    found: list[Anomaly] = []
+    anomalies: list[Anomaly] = []
     for split in artifact_utils.decode_split_names(artifact.split_names):
         uri = artifact_utils.get_split_uri([artifact], split)
         content = storage.read_bytes(storage.join(uri, example_validator.DEFAULT_FILE_NAME))
-        found += list_anomalies(split, anomalies_pb2.Anomalies.FromString(content))
-    return found
+        anomalies += list_anomalies(split, anomalies_pb2.Anomalies.FromString(content))
+    return anomalies
 
 
 def _compared(

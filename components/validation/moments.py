@@ -63,12 +63,12 @@ class MomentsGenerator(tfdv.CombinerStatsGenerator):
     def extract_output(
         self, accumulator: dict[Path, np.ndarray]
     ) -> statistics_pb2.DatasetFeatureStatistics:
-        found = statistics_pb2.DatasetFeatureStatistics()
+        statistics = statistics_pb2.DatasetFeatureStatistics()
         for path, sums in sorted(accumulator.items()):
-            feature = found.features.add(path={"step": path})
+            feature = statistics.features.add(path={"step": path})
             for name, value in zip(_NAMES, _moments(sums), strict=True):
                 feature.custom_stats.add(name=_PREFIX + name, num=value)
-        return found
+        return statistics
 
 
 def moments_of(feature: statistics_pb2.FeatureNameStatistics) -> Moments | None:
@@ -95,14 +95,14 @@ def _columns(batch: pa.RecordBatch) -> Iterator[tuple[Path, tuple[np.ndarray, np
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if pa.types.is_struct(column.type):
             for field in column.type:
-                found = _of_frames(column.field(field.name))
-                if len(found[0]):
-                    yield (name, field.name), found
+                sums = _of_frames(column.field(field.name))
+                if len(sums[0]):
+                    yield (name, field.name), sums
         elif pa.types.is_large_list(column.type) and _is_number(column.type.value_type):
             values = column.flatten().to_numpy(zero_copy_only=False)
-            found = _by_example(values.astype(np.float64), _sizes(column))
-            if len(found[0]):
-                yield (name,), found
+            sums = _by_example(values.astype(np.float64), _sizes(column))
+            if len(sums[0]):
+                yield (name,), sums
 
 
 def _is_number(kind: pa.DataType) -> bool:

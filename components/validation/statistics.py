@@ -44,8 +44,8 @@ def compute_statistics(
 ) -> statistics_pb2.DatasetFeatureStatisticsList:
     """Statistics of the records of all `uris`, in memory that does not grow with them."""
     generators = [*stats_impl.get_generators(options, in_memory=True), MomentsGenerator()]
-    found = _combined(uris, generators, sequences=sequences)
-    return stats_impl.extract_statistics_output(found, generators)
+    combined = _combined(uris, generators, sequences=sequences)
+    return stats_impl.extract_statistics_output(combined, generators)
 
 
 def add_moments(
@@ -53,8 +53,8 @@ def add_moments(
 ) -> None:
     """Add to statistics that an engine's workers have made what they do not know of."""
     generator = MomentsGenerator()
-    (found,) = _combined(uris, [generator], sequences=sequences)
-    noted = {tuple(one.path.step): one for one in generator.extract_output(found).features}
+    (combined,) = _combined(uris, [generator], sequences=sequences)
+    noted = {tuple(one.path.step): one for one in generator.extract_output(combined).features}
     for feature in statistics.datasets[0].features:
         if (path := tuple(feature.path.step)) in noted:
             feature.custom_stats.extend(noted[path].custom_stats)
@@ -66,11 +66,11 @@ def _combined(uris: Iterable[str], generators: Sequence[Any], *, sequences: bool
         generator.setup()
     decode = _decoder(sequences=sequences)
 
-    def add(found: list[Any], records: list[bytes]) -> list[Any]:
+    def add(accumulated: list[Any], records: list[bytes]) -> list[Any]:
         batch = decode(records)
         return [
             generator.add_input(so_far, batch)
-            for generator, so_far in zip(generators, found, strict=True)
+            for generator, so_far in zip(generators, accumulated, strict=True)
         ]
 
     parts = [[generator.create_accumulator() for generator in generators] for _ in range(_THREADS)]

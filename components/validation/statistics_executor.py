@@ -44,8 +44,8 @@ class StatisticsGenExecutor(stock.Executor):
             path = storage.join(uri, stock.DEFAULT_FILE_NAME)
             if elsewhere:
                 content = storage.read_bytes(path)
-                found = statistics_pb2.DatasetFeatureStatisticsList.FromString(content)
-                add_moments(found, uris, sequences=sequences)
+                result = statistics_pb2.DatasetFeatureStatisticsList.FromString(content)
+                add_moments(result, uris, sequences=sequences)
             else:
-                found = compute_statistics(uris, options, sequences=sequences)
-            storage.write_bytes(path, found.SerializeToString(deterministic=True))
+                result = compute_statistics(uris, options, sequences=sequences)
+            storage.write_bytes(path, result.SerializeToString(deterministic=True))

@@ -111,8 +111,8 @@ class CachedResult:
                 yield name, Path(uri)
 
     def _forget_oldest(self) -> None:
-        found = self._directory.parent.glob(f"*/{_RESULT}")
-        for file in sorted(found, key=lambda f: f.stat().st_mtime, reverse=True)[_KEPT:]:
+        results = self._directory.parent.glob(f"*/{_RESULT}")
+        for file in sorted(results, key=lambda f: f.stat().st_mtime, reverse=True)[_KEPT:]:
             shutil.rmtree(file.parent)
 
 

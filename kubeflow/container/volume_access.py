@@ -72,10 +72,10 @@ def _problem(path: Path) -> str:
 def _not_allowed(there: Path) -> str:
     user, group = os.geteuid(), os.getegid()
     try:
-        found = there.stat()
+        status = there.stat()
         owner = (
-            f"which belongs to user {found.st_uid} and group {found.st_gid} "
-            f"(mode {found.st_mode & 0o7777:o})"
+            f"which belongs to user {status.st_uid} and group {status.st_gid} "
+            f"(mode {status.st_mode & 0o7777:o})"
         )
     except PermissionError:  # a directory above it is closed
         owner = "which it may not read"

@@ -120,5 +120,5 @@ def _root(root: str) -> Finding:
 
 def _images(spec: Spec, backend: Mapping[str, Any]) -> list[str]:
     executors = spec.pipeline.get("deploymentSpec", {}).get("executors", {}).values()
-    found = {e["container"]["image"] for e in executors if "container" in e}
-    return sorted(found | ({backend["image"]} if backend.get("image") else set()))
+    images = {e["container"]["image"] for e in executors if "container" in e}
+    return sorted(images | ({backend["image"]} if backend.get("image") else set()))

@@ -180,9 +180,9 @@ class KfpClient:
 
     def experiment_id(self, name: str, *, create: bool) -> str:
         """The id of the experiment; the empty text when there is none and none is to be made."""
-        found = self._find_experiment(name)
-        if found or not create:
-            return found or ""
+        known_id = self._find_experiment(name)
+        if known_id or not create:
+            return known_id or ""
         check_name("experiment", name)
         body = api.V2beta1Experiment(display_name=name, namespace=self._namespace or None)
         return self._retry.create(

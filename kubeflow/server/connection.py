@@ -106,13 +106,13 @@ def _login(environ: Mapping[str, str]) -> str:
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, str | bool]:
-    found: dict[str, str | bool] = {}
+    settings: dict[str, str | bool] = {}
     for field in fields(Connection):
         text = environ.get(_PREFIX + field.name.upper(), "")
         if text:
             is_switch = field.name == "service_account"
-            found[field.name] = text.lower() in ("1", "true", "yes") if is_switch else text
-    return found
+            settings[field.name] = text.lower() in ("1", "true", "yes") if is_switch else text
+    return settings
 
 
 def _over(connection: Connection, values: Mapping[str, str | bool]) -> Connection:

@@ -76,10 +76,10 @@ class RetryPolicy(Backoff):
             try:
                 return action()
             except RefusedError as error:
-                found = look_up() if look_up and error.status == 409 and unsure else None
-                if found is None:
+                existing = look_up() if look_up and error.status == 409 and unsure else None
+                if existing is None:
                     raise
-                return found
+                return existing
             except ServerError as error:
                 if not error.again:
                     raise
@@ -88,9 +88,9 @@ class RetryPolicy(Backoff):
                     self.sleep(self.wait_s(attempt, error.wait_s))
                 if look_up and error.unsure:
                     unsure = True
-                    found = look_up()
-                    if found is not None:
-                        return found
+                    existing = look_up()
+                    if existing is not None:
+                        return existing
                 is_half_done = look_up is not None and error.status == _INTERNAL_ERROR
                 if is_half_done or attempt + 1 == self.attempts:
                     raise

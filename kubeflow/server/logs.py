@@ -39,10 +39,10 @@ def read_logs(cluster: ClusterAccess, run_id: str, *, step: str, tail: int) -> l
     api = k8s.CoreV1Api(cluster.client)
     selector = f"{_RUN}={run_id}"
     try:
-        found = api.list_namespaced_pod(
+        listed = api.list_namespaced_pod(
             cluster.namespace, label_selector=selector, _request_timeout=_TIMEOUT_S
         ).items
-        pods = [cluster.client.sanitize_for_serialization(pod) for pod in found]
+        pods = [cluster.client.sanitize_for_serialization(pod) for pod in listed]
         pods.sort(key=lambda pod: str(pod["metadata"].get("creationTimestamp", "")))
         chosen = [pod for pod in pods if _is_wanted(pod, step)]
         if not chosen:

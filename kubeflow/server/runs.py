@@ -217,8 +217,8 @@ def _as_one(name: str, several: Sequence[Task]) -> Task:
 
 def _attempt(task: Task) -> int:
     """The number of an attempt; the step itself is before the first one."""
-    found = _ATTEMPT.search(task.name)
-    return int(found[1]) if found else -1
+    match = _ATTEMPT.search(task.name)
+    return int(match[1]) if match else -1
 
 
 def _is_workflow(name: str, task: Task) -> bool:

@@ -68,15 +68,15 @@ def unschedule(
     if not experiment_id:  # no such experiment; asked without one, the server would list all
         return ()
     named = [s for s in client.schedules(experiment_id) if name in (s.launch.name, s.id)]
-    found = [s for s in named if s.id == name or _is_owners(s, client)]
-    if named and not found:
+    chosen = [s for s in named if s.id == name or _is_owners(s, client)]
+    if named and not chosen:
         raise UserError(
             f"{_described(client, named)}; not yours ({client.owner or 'nobody'}), so it stays: "
             "`yt8m kubeflow unschedule ID` deletes it by its id"
         )
-    for one in [] if dry_run else found:
+    for one in [] if dry_run else chosen:
         client.delete_schedule(one.id)
-    return tuple(found)
+    return tuple(chosen)
 
 
 def scheduled_version(client: KfpClient, *, name: str, pipeline: str, experiment: str) -> str:

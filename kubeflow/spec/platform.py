@@ -58,14 +58,14 @@ def _set_container(container: dict[str, Any], component: str, platform: Platform
 
 def _resources(given: PodResources) -> dict[str, Any]:
     """CPUs and gigabytes, as Kubeflow writes them."""
-    found: dict[str, Any] = {}
+    resources: dict[str, Any] = {}
     for kind, sizes in (("Limit", given.limits), ("Request", given.requests)):
         for name, size in sizes.items():
             unit = _GIGA if name == "memory" else 1.0
-            found[f"{name}{kind}"] = parse_quantity(size) / unit
+            resources[f"{name}{kind}"] = parse_quantity(size) / unit
     if given.gpus:
-        found["accelerator"] = {"type": given.gpu_resource, "count": str(given.gpus)}
-    return found
+        resources["accelerator"] = {"type": given.gpu_resource, "count": str(given.gpus)}
+    return resources
 
 
 def _pod(component: str, platform: PlatformConfig) -> dict[str, Any]:

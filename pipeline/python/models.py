@@ -60,9 +60,9 @@ class Model:
         ids: list[str] = []
         parts = []
         for batch in _batches(records):
-            found = self._loaded.score_records(batch)
-            ids += _row_names(found.ids, found.starts)
-            parts.append(found.scores.numpy())
+            result = self._loaded.score_records(batch)
+            ids += _row_names(result.ids, result.starts)
+            parts.append(result.scores.numpy())
         return ids, np.concatenate(parts) if parts else np.empty((0, self.num_classes or 0))
 
     def predict(self, records: Iterable[bytes] | str | Path, *, top_k: int = 5) -> pd.DataFrame:
@@ -75,18 +75,18 @@ class Model:
             raise UserError(f"top_k = {top_k}: the model serves 1 to {known}; `scores` has all")
         parts = [pd.DataFrame(columns=["id", "rank", "class_id", "score"])]
         for batch in _batches(records):
-            found = {
+            arrays = {
                 name: part.numpy() for name, part in self._loaded.serve(examples=batch).items()
             }
-            ids = _row_names(found["video_id"], found.get("segment_start"))
+            ids = _row_names(arrays["video_id"], arrays.get("segment_start"))
             columns = {
                 "id": np.repeat(ids, top_k),
                 "rank": np.tile(np.arange(1, top_k + 1), len(ids)),
-                "class_id": found["class_ids"][:, :top_k].ravel(),
-                "score": found["scores"][:, :top_k].ravel(),
+                "class_id": arrays["class_ids"][:, :top_k].ravel(),
+                "score": arrays["scores"][:, :top_k].ravel(),
             }
-            if "class_names" in found:
-                names = found["class_names"][:, :top_k].ravel()
+            if "class_names" in arrays:
+                names = arrays["class_names"][:, :top_k].ravel()
                 columns["name"] = [name.decode(errors="replace") for name in names]
             parts.append(pd.DataFrame(columns))
         return pd.concat(parts[1:] or parts, ignore_index=True)

@@ -171,21 +171,21 @@ class Run:
     @property
     def classes(self) -> pd.DataFrame:
         """Average precision by class."""
-        found = self.outputs.evaluation
-        frame = pd.DataFrame([to_dict(one) for one in found.classes] if found else [])
+        evaluation = self.outputs.evaluation
+        frame = pd.DataFrame([to_dict(one) for one in evaluation.classes] if evaluation else [])
         return frame.set_index("class_id") if len(frame) else frame
 
     @property
     def slices(self) -> pd.DataFrame:
         """GAP by slice."""
-        found = self.outputs.evaluation
+        evaluation = self.outputs.evaluation
         rows = [
             {
                 "slice": f"{part.column}={part.value}",
                 "videos": part.videos,
                 **estimate_columns(part.candidate["gap"]),
             }
-            for part in (found.slices if found else ())
+            for part in (evaluation.slices if evaluation else ())
             if "gap" in part.candidate
         ]
         return pd.DataFrame(rows)
@@ -234,8 +234,8 @@ class Run:
 class Runs(Sequence[Run]):
     """Runs by place (0 is the newest) or by id."""
 
-    def __init__(self, layout: Layout, found: Sequence[Run]) -> None:
-        self._layout, self._found = layout, found
+    def __init__(self, layout: Layout, runs: Sequence[Run]) -> None:
+        self._layout, self._found = layout, runs
 
     @overload
     def __getitem__(self, key: int | str) -> Run: ...

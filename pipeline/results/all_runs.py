@@ -111,8 +111,8 @@ def _name(record: RunRecord) -> str:
 
 def _gap(record: RunRecord, results: Mapping[str, ModelResults]) -> Estimate | None:
     """With its interval where the run's files are read."""
-    found = results[record.run_id].metrics.get(GAP) if record.run_id in results else None
-    return found or (None if record.gap is None else Estimate(value=record.gap))
+    estimate = results[record.run_id].metrics.get(GAP) if record.run_id in results else None
+    return estimate or (None if record.gap is None else Estimate(value=record.gap))
 
 
 def _outcome(record: RunRecord) -> str:

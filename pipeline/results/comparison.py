@@ -69,16 +69,16 @@ class ResultsComparison:
     @property
     def conclusion(self) -> str:
         """The better one by GAP, or no significant difference; "" where neither has one."""
-        found = next((m.difference for m in self.metrics if m.name == "gap"), None)
-        if found is None or found.value is None:
+        difference = next((m.difference for m in self.metrics if m.name == "gap"), None)
+        if difference is None or difference.value is None:
             return ""
-        gap = f"GAP {estimate_text(found, sign='+')}"
-        if found.lower is None or found.upper is None:
+        gap = f"GAP {estimate_text(difference, sign='+')}"
+        if difference.lower is None or difference.upper is None:
             return f"{gap}, without an interval"
-        if found.lower <= 0 <= found.upper:
+        if difference.lower <= 0 <= difference.upper:
             who = "these videos" if self.is_paired else "evaluations of each alone"
             return f"{who} show no significant difference: {gap}, an interval that contains zero"
-        return f"b is {'better' if found.value > 0 else 'worse'} than a: {gap}"
+        return f"b is {'better' if difference.value > 0 else 'worse'} than a: {gap}"
 
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
@@ -152,7 +152,7 @@ def _minus(b: Estimate, a: Estimate) -> Estimate:
 
 def _classes(a: ModelResults, b: ModelResults, support: int) -> tuple[ClassComparison, ...]:
     first: dict[int, ClassMetrics] = {c.class_id: c for c in _evaluated(a)}
-    found = [
+    compared = [
         ClassComparison(
             class_id=c.class_id,
             name=c.name or f"class {c.class_id}",  # as the published vocabulary has some without
@@ -163,7 +163,7 @@ def _classes(a: ModelResults, b: ModelResults, support: int) -> tuple[ClassCompa
         for c in _evaluated(b)
         if c.class_id in first and min(c.positives, first[c.class_id].positives) >= support
     ]
-    return tuple(sorted(found, key=lambda one: (-one.gain, one.class_id)))
+    return tuple(sorted(compared, key=lambda one: (-one.gain, one.class_id)))
 
 
 def _evaluated(one: ModelResults) -> tuple[ClassMetrics, ...]:

@@ -80,12 +80,12 @@ def export_runs(
 
 def _known(client: Any, experiment: str, record: RunRecord) -> str:
     """The run in MLflow, "" where it is not; what an export left unfinished goes."""
-    found = client.get_experiment_by_name(experiment)
-    if found is None:
+    known = client.get_experiment_by_name(experiment)
+    if known is None:
         return ""
     whole = ""
     query = f"tags.`{RUN_ID}` = '{record.run_id}'"
-    for run in client.search_runs([found.experiment_id], query):
+    for run in client.search_runs([known.experiment_id], query):
         if run.info.status == "RUNNING":
             client.delete_run(run.info.run_id)
         else:
@@ -94,8 +94,8 @@ def _known(client: Any, experiment: str, record: RunRecord) -> str:
 
 
 def _experiment(client: Any, name: str) -> str:
-    found = client.get_experiment_by_name(name)
-    return str(client.create_experiment(name) if found is None else found.experiment_id)
+    known = client.get_experiment_by_name(name)
+    return str(client.create_experiment(name) if known is None else known.experiment_id)
 
 
 def _write(client: Any, experiment: str, layout: Layout, record: RunRecord) -> str:

@@ -70,9 +70,9 @@ def check_service(config: PipelineConfig) -> ServiceCheck:
 def _check(
     config: PipelineConfig, served: InService, current: Version, shards: list[Shard], where: str
 ) -> ServiceCheck:
-    found = _decide(config, current, shards)
-    decision = found.decision
-    if not found.has_enough_examples:
+    judged = _decide(config, current, shards)
+    decision = judged.decision
+    if not judged.has_enough_examples:
         return ServiceCheck(
             version=current.number,
             text=f"{served} was not judged: {where} has {decision.examples:,} examples, "
@@ -125,7 +125,7 @@ def _newest_labelled(config: PipelineConfig) -> Iterator[tuple[list[Shard], str]
     spans = ", ".join(map(str, chosen.spans))
     where = f"span {spans}" if spans else f"split {config.evaluator.split}"
     if config.data.ingest is not Ingest.REWRITE:
-        yield [found for s in chosen.shards for found in find_shards(storage.escape(s.uri))], where
+        yield [shard for s in chosen.shards for shard in find_shards(storage.escape(s.uri))], where
         return
     # A rewrite divides the records and leaves some out: so are those that a version is judged by.
     from yt8m.components.example_gen.rewrite import records_of_split  # Beam takes seconds to import

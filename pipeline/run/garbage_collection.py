@@ -121,13 +121,13 @@ def _missing_registries(records: Iterable[RunRecord]) -> Iterator[str]:
 
 def _run_keys(push_dir: str) -> set[str]:
     """The run keys of all versions; a version that cannot be read protects nothing by itself."""
-    found = set()
+    keys = set()
     for number in list_versions(push_dir):
         try:
-            found.add(load_record(push_dir, number).run_key)
+            keys.add(load_record(push_dir, number).run_key)
         except UnusableVersionError:
             continue
-    return found - {""}
+    return keys - {""}
 
 
 def _places(layout: Layout, executions: Executions, old: set[str]) -> set[Path]:

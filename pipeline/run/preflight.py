@@ -55,13 +55,13 @@ Check = Callable[[PipelineConfig, Mapping[str, str]], Iterator[str]]
 
 def preflight(config: PipelineConfig, environ: Mapping[str, str]) -> None:
     """Raise one ConfigError that lists every problem found."""
-    found: list[str] = []
+    all_problems: list[str] = []
     for check in _CHECKS:
         try:
-            found += check(config, environ)
+            all_problems += check(config, environ)
         except UserError as error:  # the checked part's own message
-            found.append(str(error))
-    problems = list(dict.fromkeys(found))  # of an absent file several checks say the same
+            all_problems.append(str(error))
+    problems = list(dict.fromkeys(all_problems))  # of an absent file several checks say the same
     if problems:
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         listing = "\n".join(f"- {problem}" for problem in problems)
@@ -299,16 +299,16 @@ def _evaluated(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
         return
     with contextlib.suppress(UserError):  # _data says what is wrong there
         shards = choose_shards(config.evaluator, resolve_sources(config.data).shards).shards
-        found = 0
+        rows = 0
         for shard in shards:
-            if found >= gate.min_examples or storage.local_path(shard.uri) is None:
+            if rows >= gate.min_examples or storage.local_path(shard.uri) is None:
                 return
-            found += count_records(shard.uri)[0]
-        if shards and found < gate.min_examples:
+            rows += count_records(shard.uri)[0]
+        if shards and rows < gate.min_examples:
             yield (
-                f"gate.min_examples = {gate.min_examples}: split {split} has {found} records, so "
+                f"gate.min_examples = {gate.min_examples}: split {split} has {rows} records, so "
                 "no model could pass; provide more records, or judge by these alone with "
-                f"gate.min_examples={found}"
+                f"gate.min_examples={rows}"
             )
 
 

@@ -76,8 +76,8 @@ def _likelihoods(scores: list[np.ndarray], labels: RecordLabels) -> np.ndarray:
             np.put_along_axis(counts, top_k(part, _TOP_K)[1], True, axis=1)
         counts |= truth
     true = truth[counts]
-    found = [np.where(true, part[counts], 1 - part[counts]) for part in scores]
-    return np.maximum(np.stack(found), _LEAST).astype(np.float32)
+    likelihoods = [np.where(true, part[counts], 1 - part[counts]) for part in scores]
+    return np.maximum(np.stack(likelihoods), _LEAST).astype(np.float32)
 
 
 def _marked(ids: np.ndarray, rows: int, classes: int) -> np.ndarray:

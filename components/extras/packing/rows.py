@@ -53,8 +53,8 @@ def open_table(path: Path) -> Table:
         arrays = {file.stem: _load(file) for file in sorted(path.glob("*.npy"))}
         return _of_arrays(path, arrays)
     if path.suffix == ".npz":
-        found = _load(path)
-        return _of_arrays(path, {name: found[name] for name in found.files})
+        loaded = _load(path)
+        return _of_arrays(path, {name: loaded[name] for name in loaded.files})
     if path.suffix in (".parquet", ".pq"):
         return _of_parquet(path)
     raise UserError(f"--input {path}: give a .npz or .parquet file, or a folder of .npy files")
@@ -63,15 +63,15 @@ def open_table(path: Path) -> Table:
 def feature_columns(table: Table, level: Level) -> dict[str, str]:
     """Column by name of feature; `mean_rgb` is the feature rgb at video level."""
     prefix = record_key("", level)
-    found = {
+    columns = {
         column.removeprefix(prefix): column for column in table.columns if column not in _KNOWN
     }
-    if not found:
+    if not columns:
         raise DataError(
             f"{table.source}: no features; every column but {', '.join(_KNOWN)} is one, and it has "
             f"{', '.join(table.columns) or 'none'}"
         )
-    return found
+    return columns
 
 
 def read_rows(table: Table, level: Level) -> Iterator[Row]:

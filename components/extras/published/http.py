@@ -34,11 +34,11 @@ class Body:
 
     def __init__(self, response: http.client.HTTPResponse) -> None:
         self._response = response
-        found = _OF_TOTAL.match(response.headers.get("Content-Range", ""))
+        match = _OF_TOTAL.match(response.headers.get("Content-Range", ""))
         # A server may send the whole file although a part was wanted.
         self.is_part = response.status == http.client.PARTIAL_CONTENT
         length = response.headers.get("Content-Length")
-        self.total = int(found[1]) if found else int(length) if length else None
+        self.total = int(match[1]) if match else int(length) if length else None
 
     def pieces(self) -> Iterator[bytes]:
         """What comes; TemporaryError where it breaks off with an error."""

@@ -74,5 +74,5 @@ def _alone(value: Any) -> Any:
 def _listed(value: Any) -> list[Any]:
     """A list of numbers, out of a list of one such list."""
     nested = isinstance(value, list) and len(value) == 1 and isinstance(value[0], list)
-    found: list[Any] = value[0] if nested else value
-    return found
+    values: list[Any] = value[0] if nested else value
+    return values

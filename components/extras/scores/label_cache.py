@@ -43,11 +43,11 @@ def labels_of(
     if cache is None:
         return read()
     source = _digest(shards, kind)
-    found = _load(cache, source)
-    if found is None:
-        found = read()
-        storage.write_bytes(cache, _pack(found, source))
-    return found
+    labels = _load(cache, source)
+    if labels is None:
+        labels = read()
+        storage.write_bytes(cache, _pack(labels, source))
+    return labels
 
 
 def _digest(shards: Sequence[Shard], kind: str) -> str:

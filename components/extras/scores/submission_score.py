@@ -68,13 +68,13 @@ def score_videos(
     counted = kept & (of_pair >= 0)
     hits = np.isin(_keys(of_pair[counted], submission.classes[counted]), labels)
     _, sums = precision_sums(Pairs(scores=submission.scores[counted], hits=hits))
-    found = np.count_nonzero(_rows_of(submission.ids, rows) >= 0)
+    matching = np.count_nonzero(_rows_of(submission.ids, rows) >= 0)
     return VideoScore(
         gap=float(sums.sum()) / len(labels) if len(labels) else 0.0,
         videos=len(rows),
         positives=len(labels),
-        missing_videos=len(rows) - int(found),
-        unknown_videos=len(submission.ids) - int(found),
+        missing_videos=len(rows) - int(matching),
+        unknown_videos=len(submission.ids) - int(matching),
         pairs_beyond_top_k=int(np.count_nonzero(~kept)),
     )
 

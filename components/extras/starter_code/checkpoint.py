@@ -104,8 +104,8 @@ def export_checkpoint(
 
 
 def _step_of(name: str) -> tuple[int, str]:
-    found = _STEP.fullmatch(name)
-    return (int(found[1]) if found else -1, name)
+    match = _STEP.fullmatch(name)
+    return (int(match[1]) if match else -1, name)
 
 
 def _read_variables(source: str) -> dict[str, np.ndarray]:
@@ -126,10 +126,10 @@ def _read_variables(source: str) -> dict[str, np.ndarray]:
 
 
 def _recognise(
-    source: str, found: Mapping[str, np.ndarray], level: Level, said: Mapping[str, str]
+    source: str, weights: Mapping[str, np.ndarray], level: Level, said: Mapping[str, str]
 ) -> _Weights:
-    trunk = find_trunk(source, found, said) if level.is_sequence else None
-    rest = {name: found[name] for name in found if trunk is None or name not in trunk.names}
+    trunk = find_trunk(source, weights, said) if level.is_sequence else None
+    rest = {name: weights[name] for name in weights if trunk is None or name not in trunk.names}
     end = _classifier(rest)
     if end is not None and trunk is not None and isinstance(end.model, LogisticConfig | MoeConfig):
         return replace(
@@ -142,7 +142,7 @@ def _recognise(
         return replace(end, model=FrameLogisticConfig())
     if end is not None and not level.is_sequence:
         return end
-    shapes = [f"{name} {list(value.shape)}" for name, value in sorted(found.items())]
+    shapes = [f"{name} {list(value.shape)}" for name, value in sorted(weights.items())]
     more = f" and {len(shapes) - _SHOWN} more" if len(shapes) > _SHOWN else ""
     raise UserError(
         f"{source}: no checkpoint of a {level.value}-level model of the starter code that yt8m can "
@@ -151,10 +151,10 @@ def _recognise(
     )
 
 
-def _classifier(found: Mapping[str, np.ndarray]) -> _Weights | None:
+def _classifier(weights: Mapping[str, np.ndarray]) -> _Weights | None:
     """The classifier that all of `found` are the weights of."""
-    if set(found) == set(_LOGISTIC):
-        kernel, bias = (found[name] for name in _LOGISTIC)
+    if set(weights) == set(_LOGISTIC):
+        kernel, bias = (weights[name] for name in _LOGISTIC)
         if kernel.ndim == 2 and bias.shape == kernel.shape[1:]:
             return _Weights(
                 model=LogisticConfig(),
@@ -162,8 +162,8 @@ def _classifier(found: Mapping[str, np.ndarray]) -> _Weights | None:
                 inputs=kernel.shape[0],
                 values=(kernel, bias),
             )
-    if set(found) == set(_MOE):
-        gates, experts, biases = (found[name] for name in _MOE)
+    if set(weights) == set(_MOE):
+        gates, experts, biases = (weights[name] for name in _MOE)
         classes = gates.shape[-1] - experts.shape[-1]
         if classes > 0 and experts.shape[-1] % classes == 0 and biases.shape == experts.shape[1:]:
             mixtures = experts.shape[-1] // classes

@@ -29,21 +29,21 @@ class Trunk:
 
 
 def find_trunk(
-    source: str, found: Mapping[str, np.ndarray], said: Mapping[str, str]
+    source: str, weights: Mapping[str, np.ndarray], said: Mapping[str, str]
 ) -> Trunk | None:
     """The trunk that some of the variables `found` are of; None where there is none.
 
     `said` are flags of the starter code. UserError where one decides what the weights mean.
     """
-    if {_CLUSTERS, _HIDDEN} <= set(found):
-        return _dbof(source, found, said)
-    if any(_LSTM.fullmatch(name) for name in found):
-        return _lstm(found)
+    if {_CLUSTERS, _HIDDEN} <= set(weights):
+        return _dbof(source, weights, said)
+    if any(_LSTM.fullmatch(name) for name in weights):
+        return _lstm(weights)
     return None
 
 
-def _dbof(source: str, found: Mapping[str, np.ndarray], said: Mapping[str, str]) -> Trunk | None:
-    clusters, hidden = found[_CLUSTERS], found[_HIDDEN]
+def _dbof(source: str, weights: Mapping[str, np.ndarray], said: Mapping[str, str]) -> Trunk | None:
+    clusters, hidden = weights[_CLUSTERS], weights[_HIDDEN]
     if clusters.ndim != 2 or hidden.ndim != 2:
         return None
     known = [activation.value for activation in Activation]
@@ -53,8 +53,8 @@ def _dbof(source: str, found: Mapping[str, np.ndarray], said: Mapping[str, str])
             "dbof_activation=relu6 (the starter code's first releases), sigmoid (its later "
             f"default), or what it was trained with (one of {', '.join(known)})"
         )
-    norms = [name for norm in _NORMS for name in found if name.startswith(f"{norm}/")]
-    biases = [name for name in ("cluster_biases", "hidden1_biases") if name in found]
+    norms = [name for norm in _NORMS for name in weights if name.startswith(f"{norm}/")]
+    biases = [name for name in ("cluster_biases", "hidden1_biases") if name in weights]
     model = DbofConfig(
         clusters=clusters.shape[1],
         hidden=hidden.shape[1],
@@ -66,7 +66,7 @@ def _dbof(source: str, found: Mapping[str, np.ndarray], said: Mapping[str, str])
     trained: tuple[np.ndarray, ...]
     means: tuple[np.ndarray, ...] = ()
     if norms:
-        scales = {norm: (found[f"{norm}/gamma"], found[f"{norm}/beta"]) for norm in _NORMS}
+        scales = {norm: (weights[f"{norm}/gamma"], weights[f"{norm}/beta"]) for norm in _NORMS}
         trained = (
             *scales["input_bn"],
             clusters,
@@ -75,12 +75,12 @@ def _dbof(source: str, found: Mapping[str, np.ndarray], said: Mapping[str, str])
             *scales["hidden1_bn"],
         )
         means = tuple(
-            found[f"{norm}/{name}"]
+            weights[f"{norm}/{name}"]
             for norm in _NORMS
             for name in ("moving_mean", "moving_variance")
         )
     else:
-        trained = (clusters, found["cluster_biases"], hidden, found["hidden1_biases"])
+        trained = (clusters, weights["cluster_biases"], hidden, weights["hidden1_biases"])
     return Trunk(
         model=model,
         inputs=clusters.shape[0],
@@ -90,12 +90,12 @@ def _dbof(source: str, found: Mapping[str, np.ndarray], said: Mapping[str, str])
     )
 
 
-def _lstm(found: Mapping[str, np.ndarray]) -> Trunk | None:
+def _lstm(weights: Mapping[str, np.ndarray]) -> Trunk | None:
     """TensorFlow 1 has the gates in the order write, candidate, keep, show; Keras keeps before the
     candidate, and has what multiplies the state in a matrix of its own."""
     layers: dict[int, dict[str, np.ndarray]] = {}
     names = set()
-    for name, value in found.items():
+    for name, value in weights.items():
         if match := _LSTM.fullmatch(name):
             kind = "bias" if match[2] in ("bias", "biases") else "kernel"
             layers.setdefault(int(match[1]), {})[kind] = value

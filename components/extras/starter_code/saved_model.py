@@ -36,10 +36,10 @@ def is_starter_code_export(directory: str) -> bool:
         saved = saved_model_pb2.SavedModel.FromString(storage.read_bytes(file))
     except ValueError:  # protobuf's DecodeError; whoever loads it says that it is damaged
         return False
-    found = [graph.signature_def[SERVING] for graph in saved.meta_graphs]
+    signatures = [graph.signature_def[SERVING] for graph in saved.meta_graphs]
     return any(
         len(signature.inputs) == 1 and set(signature.outputs) == {_IDS, _CLASSES, _PREDICTIONS}
-        for signature in found
+        for signature in signatures
     )
 
 
@@ -75,18 +75,18 @@ class _StarterCodeModule(RecordsModule):
         self._call = frozen.prune(list(frozen.inputs.values()), ends)
 
     def score(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
-        found = self._call(examples)
-        scores = found[SCORES] if SCORES in found else self._spread(found)
+        outputs = self._call(examples)
+        scores = outputs[SCORES] if SCORES in outputs else self._spread(outputs)
         return {
             SCORES: tf.ensure_shape(scores, [None, self.num_classes]),
-            _IDS: tf.reshape(found[_IDS], [-1]),
+            _IDS: tf.reshape(outputs[_IDS], [-1]),
         }
 
-    def _spread(self, found: Mapping[str, tf.Tensor]) -> tf.Tensor:
+    def _spread(self, outputs: Mapping[str, tf.Tensor]) -> tf.Tensor:
         """The best classes' scores among those of all classes, which are 0."""
-        best = found[_CLASSES]
+        best = outputs[_CLASSES]
         best = tf.reshape(best, [-1, tf.shape(best)[-1]])
-        values = tf.reshape(found[_PREDICTIONS], tf.shape(best))
+        values = tf.reshape(outputs[_PREDICTIONS], tf.shape(best))
         row = tf.broadcast_to(tf.range(tf.shape(best)[0])[:, tf.newaxis], tf.shape(best))
         shape = [tf.shape(best)[0], self.num_classes]
         return tf.scatter_nd(tf.stack([row, best], axis=-1), values, shape)
@@ -97,18 +97,18 @@ def _features_read(graph: Any, num_classes: int) -> FeatureConfig:
 
     In the usual order, which the graph does not: keys are sorted there.
     """
-    found: dict[str, int] = {}
+    size_by_name: dict[str, int] = {}
     prefix = record_key("", Level.VIDEO)
     for op in graph.get_operations():
         if op.type in _PARSES:
             shapes = [[dim.size for dim in shape.dim] for shape in op.get_attr("dense_shapes")]
             for key, shape in zip(_dense_keys(op), shapes, strict=True):
                 if key.startswith(prefix) and len(shape) == 1 and shape[0] > 0:
-                    found[key.removeprefix(prefix)] = int(shape[0])
-    names = sorted(found, key=lambda name: ([*FEATURE_SIZES, name].index(name), name))
+                    size_by_name[key.removeprefix(prefix)] = int(shape[0])
+    names = sorted(size_by_name, key=lambda name: ([*FEATURE_SIZES, name].index(name), name))
     if not names:
         return FeatureConfig(num_classes=num_classes)
-    sizes = tuple(found[name] for name in names)
+    sizes = tuple(size_by_name[name] for name in names)
     return FeatureConfig(names=tuple(names), sizes=sizes, num_classes=num_classes)
 
 

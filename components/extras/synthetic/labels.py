@@ -81,8 +81,8 @@ class LabelSampler:
 
     @staticmethod
     def _pick(cumulative: np.ndarray, uniform: np.ndarray) -> np.ndarray:
-        found = np.searchsorted(cumulative, uniform, side="right")
-        return np.minimum(found, len(cumulative) - 1)
+        places = np.searchsorted(cumulative, uniform, side="right")
+        return np.minimum(places, len(cumulative) - 1)
 
     def _choose(self, candidates: list[int], count: int) -> list[int]:
         """At most `count`, distinct; partners of order classes would cancel each other."""

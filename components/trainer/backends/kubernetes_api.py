@@ -117,11 +117,11 @@ class KubernetesApi:
     def workflows_of(self, pod: str) -> list[dict[str, Any]]:
         """Owner references to the Workflow that runs `pod`; none outside of Kubeflow."""
         try:
-            found = self._pod(pod)
+            described = self._pod(pod)
         except ForbiddenError as error:
             _log.warning("%s; the job will outlive its Workflow", error)
             return []
-        owners = (found.metadata.owner_references if found is not None else None) or []
+        owners = (described.metadata.owner_references if described is not None else None) or []
         return [
             {"apiVersion": o.api_version, "kind": o.kind, "name": o.name, "uid": o.uid}
             for o in owners
@@ -131,12 +131,14 @@ class KubernetesApi:
     def is_running(self, pod: str) -> bool:
         """Whether the pod is there, has not ended, and is not about to go."""
         try:
-            found = self._pod(pod)
+            described = self._pod(pod)
         except ForbiddenError:  # its heartbeat alone tells, then
             return False
-        if found is None or found.metadata.deletion_timestamp is not None:
+        if described is None or described.metadata.deletion_timestamp is not None:
             return False
-        return bool(found.status is not None and found.status.phase in ("Pending", "Running"))
+        return bool(
+            described.status is not None and described.status.phase in ("Pending", "Running")
+        )
 
     def _pod(self, name: str) -> Any:
         return self._try(
@@ -149,11 +151,11 @@ class KubernetesApi:
 
     def take_over(self, job: Mapping[str, Any], metadata: Mapping[str, Any]) -> bool:
         """Merge `metadata` into that of the job; False where somebody else has changed it since."""
-        found = job["metadata"]
-        body = {"metadata": {**metadata, "resourceVersion": found["resourceVersion"]}}
+        job_metadata = job["metadata"]
+        body = {"metadata": {**metadata, "resourceVersion": job_metadata["resourceVersion"]}}
         made = self._try(
             lambda: self._objects.patch_namespaced_custom_object(
-                *self._where(found["name"]), body, _request_timeout=_TIMEOUT_S
+                *self._where(job_metadata["name"]), body, _request_timeout=_TIMEOUT_S
             ),
             allowed=(404, 409),
         )
@@ -161,13 +163,13 @@ class KubernetesApi:
 
     def pods(self, name: str) -> list[dict[str, Any]]:
         selector = f"{self._kind.name_label}={name}"
-        found = self._try(
+        answer = self._try(
             lambda: self._core.list_namespaced_pod(
                 self.namespace, label_selector=selector, _request_timeout=_TIMEOUT_S
             ),
             what=_PODS,
         )
-        items = found.items if found is not None else []
+        items = answer.items if answer is not None else []
         return [self._client.sanitize_for_serialization(pod) for pod in items]
 
     def warnings(self, name: str) -> list[dict[str, Any]]:
@@ -175,7 +177,7 @@ class KubernetesApi:
         if not self._can_read_events:
             return []
         try:
-            found = self._try(
+            answer = self._try(
                 lambda: self._core.list_namespaced_event(
                     self.namespace, field_selector="type=Warning", _request_timeout=_TIMEOUT_S
                 ),
@@ -185,7 +187,7 @@ class KubernetesApi:
             self._can_read_events = False
             _log.warning("%s; why pods are not made is not shown", error)
             return []
-        items = found.items if found is not None else []
+        items = answer.items if answer is not None else []
         events = [self._client.sanitize_for_serialization(event) for event in items]
         return [e for e in events if e.get("involvedObject", {}).get("name", "").startswith(name)]
 
@@ -279,12 +281,12 @@ def _dropped(given: Any, stored: Any, path: str) -> str:
             # Empty values may be left out.
             if value and key not in stored:
                 return f"{path}.{key}"
-            if found := _dropped(value, stored.get(key), f"{path}.{key}"):
-                return found
+            if path_dropped := _dropped(value, stored.get(key), f"{path}.{key}"):
+                return path_dropped
     elif isinstance(given, list):
         for index, value in enumerate(given):
-            if found := _dropped(value, stored[index], f"{path}[{index}]"):
-                return found
+            if path_dropped := _dropped(value, stored[index], f"{path}[{index}]"):
+                return path_dropped
     return ""
 
 

@@ -270,13 +270,13 @@ class _Pending:
 
     def _explain_terminating(self, pods: Sequence[Mapping[str, Any]]) -> str:
         """A lost node's pods stay for as long as nobody removes the node."""
-        now, found = self._clock.now(), status.terminating(pods)
-        since = {uid: self._terminating_since.get(uid, now) for uid in found}
+        now, terminating = self._clock.now(), status.terminating(pods)
+        since = {uid: self._terminating_since.get(uid, now) for uid in terminating}
         self._terminating_since = since
         return "; ".join(
             f"{status.task_name(pod, self._kind)} has been terminating for over "
             f"{_TERMINATING_S:.0f} s; is its node {pod.get('spec', {}).get('nodeName', '')} lost?"
-            for uid, pod in found.items()
+            for uid, pod in terminating.items()
             if now - since[uid] >= _TERMINATING_S
         )
 

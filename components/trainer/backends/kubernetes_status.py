@@ -125,16 +125,16 @@ def has_started(pod: Mapping[str, Any]) -> bool:
 
 
 def _reasons(pod: Mapping[str, Any]) -> list[tuple[int, str]]:
-    found = []
+    reasons = []
     if pod.get("status", {}).get("reason") == "Evicted":
-        found.append((0, f"evicted, {pod['status'].get('message', '')}"))
+        reasons.append((0, f"evicted, {pod['status'].get('message', '')}"))
     for status in _containers(pod):
         for state in (status.get("state", {}), status.get("lastState", {})):
             ended = state.get("terminated") or {}
             if ended.get("exitCode"):
-                found.append(_ended(ended))
+                reasons.append(_ended(ended))
                 break
-    return found
+    return reasons
 
 
 def _ended(ended: Mapping[str, Any]) -> tuple[int, str]:

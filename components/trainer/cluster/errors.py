@@ -80,10 +80,10 @@ def explaining_storage_faults() -> Iterator[None]:
         yield
     except (tf.errors.OpError, OSError) as error:
         text = str(error if isinstance(error, OSError) else error.message)
-        found = [(words, advice) for words, advice in _STORAGE.items() if words in text]
-        if not found:
+        matches = [(words, advice) for words, advice in _STORAGE.items() if words in text]
+        if not matches:
             raise
-        words, advice = found[0]
+        words, advice = matches[0]
         where = next(line for line in text.splitlines() if words in line)
         raise StorageFault(
             f"storage: {where.strip()}. The machine is at fault, not the training: {advice}, and "

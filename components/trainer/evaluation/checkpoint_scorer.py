@@ -135,12 +135,12 @@ class CheckpointScorer:
     def _score_others(self) -> dict[str, Any]:
         """The values of further splits, as `<split>/<metric>`."""
         config = self._job.trainer.evaluation
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for split in config.other_splits:
             assert self._evaluator is not None  # it has scored the first split
             scores = self._evaluator.score(*self._data.other_batches(split, config.steps))
-            found |= {f"{split}/{name}": value for name, value in scores.to_dict().items()}
-        return found
+            values |= {f"{split}/{name}": value for name, value in scores.to_dict().items()}
+        return values
 
     def export(self, weights: list[Any], directory: str) -> None:
         """The SavedModel of `weights`."""

@@ -64,7 +64,7 @@ def parse_part(data: bytes) -> SplitPart:
     size, _, rest = data.partition(b"\n")
     facts = json.loads(rest[: int(size)])
     return SplitPart(
-        losses={name: tuple(found) for name, found in facts["losses"].items()},
+        losses={name: tuple(sums) for name, sums in facts["losses"].items()},
         metrics=MetricAccumulator.from_bytes(rest[int(size) :]),
         is_broken=facts["is_broken"],
     )

@@ -61,17 +61,17 @@ class Histograms(Hook):
         with _recording(network) as outputs, tf.GradientTape() as tape:
             predictions = network(rows, training=False)
             losses = [network.head_loss(h, rows, predictions[h.name]) for h in network.heads]
-        found: dict[str, np.ndarray] = {}
+        tensors: dict[str, np.ndarray] = {}
         if Histogram.INPUTS in self._kinds:
-            found |= {f"input/{k}": v.numpy() for k, v in rows.items() if v.dtype.is_floating}
+            tensors |= {f"input/{k}": v.numpy() for k, v in rows.items() if v.dtype.is_floating}
         if Histogram.ACTIVATIONS in self._kinds:
-            found |= {f"activation/{name}": value.numpy() for name, value in outputs.items()}
+            tensors |= {f"activation/{name}": value.numpy() for name, value in outputs.items()}
         if Histogram.GRADIENTS in self._kinds:
             variables = network.trainable_variables
             gradients = tape.gradient(losses, variables, unconnected_gradients="zero")
             pairs = zip(variables, map(tf.convert_to_tensor, gradients), strict=True)
-            found |= {f"gradient/{v.name}": gradient.numpy() for v, gradient in pairs}
-        return found
+            tensors |= {f"gradient/{v.name}": gradient.numpy() for v, gradient in pairs}
+        return tensors
 
 
 def _weights(network: Any) -> dict[str, np.ndarray]:

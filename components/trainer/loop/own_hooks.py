@@ -42,8 +42,8 @@ class Plateau(Hook):
         )
 
     def after_validation(self, training: Training, scores: SplitScores, seconds: float) -> None:
-        found = scores.to_dict()[self._config.metric] if scores.is_finite else math.nan
-        value = training.collectives.broadcast_from_chief(found)
+        score = scores.to_dict()[self._config.metric] if scores.is_finite else math.nan
+        value = training.collectives.broadcast_from_chief(score)
         if value != value and not training.can_go_back:
             raise diverged(training.step)
         decision = plateau.decide(

@@ -86,8 +86,8 @@ def _name_there(name: str, rules: Sequence[WeightSource]) -> str:
     if not rules:
         return name
     for rule in rules:
-        if found := re.fullmatch(rule.weights, name):
-            return found.expand(rule.source) if rule.source else ""
+        if match := re.fullmatch(rule.weights, name):
+            return match.expand(rule.source) if rule.source else ""
     return ""
 
 
@@ -105,13 +105,13 @@ def read_weights(source: str) -> dict[str, Any]:
     graph = trackable_object_graph_pb2.TrackableObjectGraph.FromString(
         reader.get_tensor(_GRAPH_KEY)
     )
-    found = {}
+    weights = {}
     for node in graph.nodes:
         for attribute in node.attributes:
             is_slot = attribute.checkpoint_key.startswith("optimizer/")
             if attribute.full_name and not is_slot and reader.has_tensor(attribute.checkpoint_key):
-                found[attribute.full_name] = reader.get_tensor(attribute.checkpoint_key)
-    return found
+                weights[attribute.full_name] = reader.get_tensor(attribute.checkpoint_key)
+    return weights
 
 
 def list_checkpoints(directory: str) -> list[str]:
@@ -123,8 +123,8 @@ def list_checkpoints(directory: str) -> list[str]:
         return []
     steps = {}
     for name in storage.list_dir(directory):
-        if found := _INDEX.fullmatch(name):
-            steps[int(found["step"])] = storage.join(directory, name.removesuffix(".index"))
+        if match := _INDEX.fullmatch(name):
+            steps[int(match["step"])] = storage.join(directory, name.removesuffix(".index"))
     return [steps[step] for step in sorted(steps)]
 
 

@@ -19,13 +19,13 @@ from yt8m.schemas.errors import UserError
 
 def run(args: CompareArguments, console: Console) -> None:
     a, b = (_results(name, args) for name in (args.a, args.b))
-    found = compare(a, b, support=args.support)
-    text = as_text(found)
+    comparison = compare(a, b, support=args.support)
+    text = as_text(comparison)
     if args.html:
         page = str(Path(args.html).absolute())
-        storage.write_text(page, as_page(found))
+        storage.write_text(page, as_page(comparison))
         text += f"\n\npage: {page}"
-    console.result(found.to_dict(), text)
+    console.result(comparison.to_dict(), text)
 
 
 def _results(name: str, args: CompareArguments) -> ModelResults:

@@ -61,7 +61,7 @@ def _grouped(fields: Sequence[tuple[str, FieldDoc]]) -> list[tuple[FieldDoc, lis
 def _presets(path: str, choices: Sequence[str]) -> dict[str, Any]:
     """The presets that set the value, with what they set it to."""
     *above, key = path.split(".")
-    found = {}
+    by_preset = {}
     for preset, values in preset_values().items():
         node: Any = values
         for part in above:
@@ -69,8 +69,8 @@ def _presets(path: str, choices: Sequence[str]) -> dict[str, Any]:
         if isinstance(node, Mapping) and key in node:
             chosen = node.get("name")
             if not choices or chosen is None or chosen in choices:
-                found[preset] = node[key]
-    return found
+                by_preset[preset] = node[key]
+    return by_preset
 
 
 def _explanation(field: FieldDoc, choices: Sequence[str], presets: Mapping[str, Any]) -> str:

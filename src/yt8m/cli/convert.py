@@ -11,8 +11,8 @@ from yt8m.schemas.errors import UserError
 
 def run(args: ConvertArguments, console: Console) -> None:
     """Write the file, and say how many videos it has."""
-    found = [name for each in args.predictions for name in storage.glob(storage.absolute(each))]
-    sources = sorted(dict.fromkeys(found))
+    files = [name for each in args.predictions for name in storage.glob(storage.absolute(each))]
+    sources = sorted(dict.fromkeys(files))
     if not sources:
         raise UserError(f"--predictions {' '.join(args.predictions)}: no such file")
     videos = write_video_file(sources, storage.absolute(args.out))

@@ -17,16 +17,16 @@ def run(args: CheckArguments, console: Console) -> int:
     client, own = reach_cluster()
     namespace = args.namespace or own or "default"
     account = args.run_as or spec.service_account
-    found = check(spec, ClusterAccess(client, namespace, account))
-    missing = sum(finding.state == MISSING for finding in found)
+    findings = check(spec, ClusterAccess(client, namespace, account))
+    missing = sum(finding.state == MISSING for finding in findings)
     columns = ["what", "name", "state", "detail"]
-    table = console.table(columns, [[f.kind, f.name, f.state, f.detail] for f in found])
-    end = f"{missing} of {len(found)} are missing" if missing else "nothing is missing"
+    table = console.table(columns, [[f.kind, f.name, f.state, f.detail] for f in findings])
+    end = f"{missing} of {len(findings)} are missing" if missing else "nothing is missing"
     value = {
         "pipeline": spec.name,
         "namespace": namespace,
         "missing": missing,
-        "findings": [asdict(finding) for finding in found],
+        "findings": [asdict(finding) for finding in findings],
     }
     console.result(value, f"{table}\n{end} in namespace {namespace}")
     return 1 if missing else 0

@@ -35,10 +35,10 @@ def _rows(
     if args.what == "versions":
         if not args.pipeline:
             raise UserError("whose versions? `yt8m kubeflow list versions PIPELINE`")
-        found = find_pipeline(client, args.pipeline)
-        if found is None:
+        pipeline = find_pipeline(client, args.pipeline)
+        if pipeline is None:
             raise UserError(f"no pipeline {args.pipeline!r}; `yt8m kubeflow list pipelines`")
-        return [[v.name, v.id, _time(v.created), v.owner] for v in client.versions(found.id)]
+        return [[v.name, v.id, _time(v.created), v.owner] for v in client.versions(pipeline.id)]
     experiment_id = client.experiment_id(experiment, create=False) if experiment else ""
     if experiment and not experiment_id:
         raise UserError(f"no experiment {experiment!r} on the server")

@@ -23,10 +23,10 @@ def change_run(
     """Do `change` to a run that is there, and is in one of `states` (empty: in any)."""
     connection = connection_of(args)
     client = connect(connection)
-    found = client.run(args.run)
-    if states and found.state not in states:
+    run = client.run(args.run)
+    if states and run.state not in states:
         raise UserError(
-            f"run {found.name} ({args.run}) is {found.state}; only one that is "
+            f"run {run.name} ({args.run}) is {run.state}; only one that is "
             f"{' or '.join(states)} can be {done}"
         )
     if not args.dry_run:
@@ -34,11 +34,11 @@ def change_run(
     page = link(connection, "run", args.run)
     value = {
         "run_id": args.run,
-        "name": found.name,
+        "name": run.name,
         "change": done,
-        "state_before": found.state,
+        "state_before": run.state,
         "dry_run": args.dry_run,
         "link": page,
     }
     would = "would be " if args.dry_run else ""
-    console.result(value, f"{found.name}: {would}{done} (it was {found.state})\n{page}")
+    console.result(value, f"{run.name}: {would}{done} (it was {run.state})\n{page}")

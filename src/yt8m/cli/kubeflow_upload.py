@@ -64,16 +64,16 @@ def upload(client: KfpClient, path: str, *, name: str = "", dry_run: bool = Fals
     spec = read_spec(path)
     name = name or spec.name
     # Not one that all namespaces share: others run that.
-    found = next((p for p in client.own_pipelines() if name in (p.name, p.id)), None)
-    pipeline = found or Pipeline(id="", name=name)
-    if not found and not dry_run:
+    known = next((p for p in client.own_pipelines() if name in (p.name, p.id)), None)
+    pipeline = known or Pipeline(id="", name=name)
+    if not known and not dry_run:
         pipeline = client.create_pipeline(name, "uploaded by yt8m")
     existing = next((v for v in _versions(client, pipeline) if v.name == spec.version_name), None)
     version = existing or PipelineVersion(id="", pipeline_id=pipeline.id, name=spec.version_name)
     if not existing and not dry_run:
         version = client.upload_version(pipeline.id, spec.version_name, path)
     return Uploaded(
-        pipeline=pipeline, version=version, new_pipeline=not found, new_version=not existing
+        pipeline=pipeline, version=version, new_pipeline=not known, new_version=not existing
     )
 
 

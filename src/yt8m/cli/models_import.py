@@ -45,16 +45,16 @@ def _import(args: ModelsImportArguments, export: str, said: Level | None, consol
     model = load_model(export)
     _ = model.serve
     served = in_service(args.push) if args.data else InService()
-    found = _score(args, export, served, console) if args.data else None
-    level = _level(model, said, found)
+    evaluation = _score(args, export, served, console) if args.data else None
+    level = _level(model, said, evaluation)
     with _described(model, level) as (directory, info):
-        metrics = found.overall.candidate if found else {}
-        is_compared = found is not None and bool(found.overall.baseline)
+        metrics = evaluation.overall.candidate if evaluation else {}
+        is_compared = evaluation is not None and bool(evaluation.overall.baseline)
         record = VersionRecord(
             origin=Origin.IMPORT,
             origin_path=args.model,
             blessed=True,  # by whoever imports it
-            reason=_reason(found, args.data, served),
+            reason=_reason(evaluation, args.data, served),
             baseline_version=served.version if is_compared else 0,
             baseline_digest=served.digest if is_compared else "",
             metrics=dict(metrics),
@@ -65,21 +65,21 @@ def _import(args: ModelsImportArguments, export: str, said: Level | None, consol
             directory,
             args.push,
             record,
-            served=found is not None,
-            replaces=served if found is not None else None,
+            served=evaluation is not None,
+            replaces=served if evaluation is not None else None,
             signer=signer_of(RegistryConfig(signing_key=args.signing_key)),
         )
-    change = _change(found)
+    change = _change(evaluation)
     value = {
         "version": version.number,
         "path": version.path,
         "imported": args.model,
-        "served": found is not None,
+        "served": evaluation is not None,
         "metrics": {name: estimate.value for name, estimate in metrics.items()},
         "compared_with": record.baseline_version or None,
         "gap_difference": to_dict(change) if record.baseline_version else None,
     }
-    note = "" if found else "; it is not served, because it was not scored (no --data)"
+    note = "" if evaluation else "; it is not served, because it was not scored (no --data)"
     if record.baseline_version:
         note = f"; GAP {estimate_text(change, sign='+')} against {served}, which it replaces"
     console.result(value, f"version {version.number}: {version.path}, from {args.model}{note}")
@@ -97,7 +97,7 @@ def _score(
         return evaluate_files(export, patterns, console)
     in_place = version_path(args.push, served.version)
     try:
-        found = evaluate_files(export, patterns, console, baseline=in_place)
+        evaluation = evaluate_files(export, patterns, console, baseline=in_place)
     except Yt8mError as error:
         alone = evaluate_files(export, patterns, console)  # is it the imported one that fails?
         what = f"{served} in service cannot be scored on these records ({error})"
@@ -107,43 +107,46 @@ def _score(
             ) from error
         console.warn(f"{what}: it is replaced without a comparison")
         return alone
-    change = _change(found)
+    change = _change(evaluation)
     if (change.value is None or change.value < 0) and not args.yes:
         raise UserError(
-            f"{args.model} is worse than {served}, which is in service: on {found.videos:,} videos "
-            f"of {args.data} its GAP is {estimate_text(found.overall.candidate[GAP])}, a "
-            f"difference of {estimate_text(change, sign='+')}. Nothing was imported; --yes "
-            "replaces it all the same, and without --data it becomes a baseline that is not served"
+            f"{args.model} is worse than {served}, which is in service: on "
+            f"{evaluation.videos:,} videos of {args.data} its GAP is "
+            f"{estimate_text(evaluation.overall.candidate[GAP])}, a difference of "
+            f"{estimate_text(change, sign='+')}. Nothing was imported; --yes replaces it all the "
+            "same, and without --data it becomes a baseline that is not served"
         )
-    return found
+    return evaluation
 
 
-def _change(found: Evaluation | None) -> Estimate:
+def _change(evaluation: Evaluation | None) -> Estimate:
     """How much better the imported model's GAP is, on the same videos."""
-    return found.overall.difference.get(GAP, Estimate()) if found is not None else Estimate()
-
-
-def _reason(found: Evaluation | None, pattern: str | None, served: InService) -> str:
-    if found is None:
-        return "imported by `yt8m models import` as a baseline, not scored"
-    gap = found.overall.candidate[GAP].value
-    against = ""
-    if found.overall.baseline:
-        against = f", {estimate_text(_change(found), sign='+')} against {served}"
     return (
-        f"imported by `yt8m models import`: GAP {gap:.4f} on {found.videos:,} videos of "
+        evaluation.overall.difference.get(GAP, Estimate()) if evaluation is not None else Estimate()
+    )
+
+
+def _reason(evaluation: Evaluation | None, pattern: str | None, served: InService) -> str:
+    if evaluation is None:
+        return "imported by `yt8m models import` as a baseline, not scored"
+    gap = evaluation.overall.candidate[GAP].value
+    against = ""
+    if evaluation.overall.baseline:
+        against = f", {estimate_text(_change(evaluation), sign='+')} against {served}"
+    return (
+        f"imported by `yt8m models import`: GAP {gap:.4f} on {evaluation.videos:,} videos of "
         f"{pattern}{against}"
     )
 
 
-def _level(model: LoadedModel, said: Level | None, found: Evaluation | None) -> Level:
-    level = model.level or said or (found.level if found else None)
+def _level(model: LoadedModel, said: Level | None, evaluation: Evaluation | None) -> Level:
+    level = model.level or said or (evaluation.level if evaluation else None)
     if level is None:
         raise UserError(
             f"{model.directory} does not say what records it takes (yt8m did not export it); say "
             "it with --level video, frame or segment, or give records with --data"
         )
-    for other in (said, found.level if found else None):
+    for other in (said, evaluation.level if evaluation else None):
         if other not in (None, level):
             raise UserError(f"{model.directory} is of level {level.value}, not {other.value}")
     return level

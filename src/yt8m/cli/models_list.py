@@ -43,8 +43,8 @@ def run(args: ModelsListArguments, console: Console) -> None:
     try:
         served = in_service(args.push).version
         champions = champion_versions(args.push)
-        found = newest(args.push)
-        baseline = found.number if found else None
+        baseline_version = newest(args.push)
+        baseline = baseline_version.number if baseline_version else None
     except NewerFormatError:  # which hides whatever is below
         served, baseline = newer, None
     rows = [

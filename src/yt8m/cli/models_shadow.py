@@ -37,21 +37,21 @@ def run(args: ModelsShadowArguments, console: Console) -> None:
     for note in check_models(plan):
         console.warn(note)
     with console.progress("shadow", total=len(shards), unit="shards") as progress:
-        found = compare(
+        comparison = compare(
             plan,
             group_shards(shards),
             config,
             shown=args.shown,
             advance=progress.advance,
         )
-    value = {"candidate": plan.model, "in_service": served.version, **_value(found)}
-    console.result(value, _text(found, served.version, console))
+    value = {"candidate": plan.model, "in_service": served.version, **_value(comparison)}
+    console.result(value, _text(comparison, served.version, console))
 
 
-def _value(found: ShadowComparison) -> dict[str, Any]:
-    value: dict[str, Any] = to_dict(found)
+def _value(comparison: ShadowComparison) -> dict[str, Any]:
+    value: dict[str, Any] = to_dict(comparison)
     value.pop("evaluation")
-    overall = found.evaluation.overall if found.evaluation else None
+    overall = comparison.evaluation.overall if comparison.evaluation else None
     value["metrics"] = overall and {
         "candidate": to_dict(overall.candidate),
         "in_service": to_dict(overall.baseline),
@@ -60,15 +60,15 @@ def _value(found: ShadowComparison) -> dict[str, Any]:
     return value
 
 
-def _text(found: ShadowComparison, version: int, console: Console) -> str:
+def _text(comparison: ShadowComparison, version: int, console: Console) -> str:
     served = f"version {version}"
     parts = [
-        f"{found.rows:,} rows, {found.labelled:,} with labels; the best class is the same in "
-        f"{found.same_best:.1%}, of the top classes {found.overlap:.1%} are in both, scores of a "
-        f"row differ by {found.mean_difference:.4f} in all"
+        f"{comparison.rows:,} rows, {comparison.labelled:,} with labels; the best class is the "
+        f"same in {comparison.same_best:.1%}, of the top classes {comparison.overlap:.1%} are in "
+        f"both, scores of a row differ by {comparison.mean_difference:.4f} in all"
     ]
-    if found.evaluation is not None:
-        overall = found.evaluation.overall
+    if comparison.evaluation is not None:
+        overall = comparison.evaluation.overall
         rows = [
             [
                 name,
@@ -81,13 +81,20 @@ def _text(found: ShadowComparison, version: int, console: Console) -> str:
         parts.append(console.table(["metric", "candidate", served, "difference"], rows))
     rows = [
         [f"{row.difference:.4f}", row.name, _shown(row.candidate), _shown(row.in_service)]
-        + ([" ".join(map(str, row.labels))] if found.labelled else [])
-        for row in found.differing_rows
+        + ([" ".join(map(str, row.labels))] if comparison.labelled else [])
+        for row in comparison.differing_rows
     ]
-    columns = ["differs by", "row", "candidate", served, *(["labels"] if found.labelled else [])]
+    columns = [
+        "differs by",
+        "row",
+        "candidate",
+        served,
+        *(["labels"] if comparison.labelled else []),
+    ]
     parts.append(console.table(columns, rows))
     means = [
-        [c.class_id, f"{c.candidate:.4f}", f"{c.in_service:.4f}"] for c in found.differing_classes
+        [c.class_id, f"{c.candidate:.4f}", f"{c.in_service:.4f}"]
+        for c in comparison.differing_classes
     ]
     parts.append(console.table(["class", "mean of candidate", f"mean of {served}"], means))
     return "\n\n".join(parts)

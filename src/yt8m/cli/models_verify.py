@@ -25,33 +25,34 @@ def run(args: ModelsVerifyArguments, console: Console) -> int:
         require_version(args.push, args.version)
         numbers = [args.version]
     trust = Trust(key=args.key) if args.key else None
-    found = [verify_version(args.push, number, trust) for number in numbers]
-    value = {"push_dir": args.push, "versions": [_value(one) for one in found]}
-    text = "\n".join(_text(one) for one in found) or f"no versions in {args.push}"
+    verifications = [verify_version(args.push, number, trust) for number in numbers]
+    value = {"push_dir": args.push, "versions": [_value(one) for one in verifications]}
+    text = "\n".join(_text(one) for one in verifications) or f"no versions in {args.push}"
     console.result(value, text)
-    return EXIT_USER if any(one.problems or one.newer for one in found) else EXIT_DONE
+    return EXIT_USER if any(one.problems or one.newer for one in verifications) else EXIT_DONE
 
 
-def _value(found: Verification) -> dict[str, Any]:
+def _value(verification: Verification) -> dict[str, Any]:
     return {
-        "version": found.number,
-        "state": _state(found),
-        "signed": found.signed,
-        "problems": [*filter(None, (found.newer,)), *found.problems],
-        "unchecked": list(found.unchecked),
+        "version": verification.number,
+        "state": _state(verification),
+        "signed": verification.signed,
+        "problems": [*filter(None, (verification.newer,)), *verification.problems],
+        "unchecked": list(verification.unchecked),
     }
 
 
-def _state(found: Verification) -> str:
-    if found.foreign:
+def _state(verification: Verification) -> str:
+    if verification.foreign:
         return "foreign"
-    if found.newer:
+    if verification.newer:
         return "newer"
-    return "damaged" if found.problems else "verified"
+    return "damaged" if verification.problems else "verified"
 
 
-def _text(found: Verification) -> str:
-    lines = [f"version {found.number}: {_state(found)}{', signed' if found.signed else ''}"]
-    lines += [f"  {problem}" for problem in (found.newer, *found.problems) if problem]
-    lines += [f"  not compared: {text}" for text in found.unchecked]
+def _text(verification: Verification) -> str:
+    signed = ", signed" if verification.signed else ""
+    lines = [f"version {verification.number}: {_state(verification)}{signed}"]
+    lines += [f"  {problem}" for problem in (verification.newer, *verification.problems) if problem]
+    lines += [f"  not compared: {text}" for text in verification.unchecked]
     return "\n".join(lines)

@@ -110,15 +110,15 @@ def _check_service(config: PipelineConfig, console: Console, *, hook: bool) -> d
         return {}
 
     with quiet_tensorflow():
-        found = check_service(config)
-    if not found.is_below:
-        console.info(found.text)
+        service_check = check_service(config)
+    if not service_check.is_below:
+        console.info(service_check.text)
         return {}
-    console.warn(found.text)
+    console.warn(service_check.text)
     outcome = {
-        "verdict": "rolled back" if found.rolled_back_to else "alarm",
-        "reason": found.text,
-        "version": found.new_version or found.version,
+        "verdict": "rolled back" if service_check.rolled_back_to else "alarm",
+        "reason": service_check.text,
+        "version": service_check.new_version or service_check.version,
     }
     if hook and (problem := notify(config.notify, outcome)):
         console.warn(problem)

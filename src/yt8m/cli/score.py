@@ -20,8 +20,8 @@ from yt8m.schemas.features import Level
 
 def run(args: ScoreArguments, console: Console) -> None:
     """Print the metric and what was not found."""
-    found = _score(args, console)
-    values = asdict(found)
+    score = _score(args, console)
+    values = asdict(score)
     rows = [[name.replace("_", " "), _text(value)] for name, value in values.items()]
     console.result(values, console.table(["", "value"], rows))
 

@@ -21,16 +21,16 @@ from yt8m.schemas.metric_names import GAP
 def run(args: SweepArguments, console: Console) -> int:
     configs = [(point, with_absolute_paths(prepared(config))) for point, config in args.configs()]
     layout = Layout(Path(configs[0][1].root))
-    found: list[tuple[Trial, Mapping[str, Estimate]]] = []
+    results: list[tuple[Trial, Mapping[str, Estimate]]] = []
     for trial in sweep(
         configs, lambda config: run_pipeline(config, quiet=console.quiet).record, console.info
     ):
         if trial.problem:
             console.warn(trial.problem)
         metrics = results_of_run(layout, trial.record).metrics if trial.record else {}
-        found.append((trial, metrics))
-    names = list(dict.fromkeys([GAP, *(name for _, metrics in found for name in metrics)]))
-    trials = [_row(trial, metrics, names) for trial, metrics in found]
+        results.append((trial, metrics))
+    names = list(dict.fromkeys([GAP, *(name for _, metrics in results for name in metrics)]))
+    trials = [_row(trial, metrics, names) for trial, metrics in results]
     trials.sort(key=lambda row: -1.0 if row[GAP] is None else row[GAP], reverse=True)
     console.result({"root": str(layout.root), "trials": trials}, _text(trials, names, console))
     return EXIT_FAILED if any(row["problem"] for row in trials) else EXIT_DONE

@@ -11,5 +11,5 @@ from yt8m.components.console.console import Console
 
 def run(args: VersionArguments, console: Console) -> None:
     """Print both; what else is installed is pip's to say."""
-    found = {"version": version("yt8m-pipeline"), "python": platform.python_version()}
-    console.result(found, f"yt8m {found['version']} (Python {found['python']})")
+    facts = {"version": version("yt8m-pipeline"), "python": platform.python_version()}
+    console.result(facts, f"yt8m {facts['version']} (Python {facts['python']})")
