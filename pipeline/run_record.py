@@ -19,7 +19,7 @@ _RUN_ID = "%Y%m%d-%H%M%S-%f"
 
 @dataclass(frozen=True)
 class RunResult:
-    """How the run ended; `is_new` is False where an earlier run is up to date."""
+    """Result of the run; `is_new` is False where an earlier run is up to date."""
 
     record: RunRecord
     is_new: bool = True

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 @dataclass(frozen=True)
 class Limit:
-    """What is allowed, as a person reads it after "must be", and as a condition."""
+    """A condition on a value, and its words after "must be"."""
 
     allowed: str
     holds: Callable[[Any], bool]

@@ -35,7 +35,7 @@ class FilePath(KeyRole):
 
 
 class Content(enum.Enum):
-    """What a source path leads to, and so how its content is compared."""
+    """Kind of a source path's content, which decides how the content is compared."""
 
     RECORDS = "records"  # files below it, by patterns
     FILE = "file"
@@ -101,35 +101,35 @@ class ResultNeutral(KeyRole):
 
 @dataclass(frozen=True)
 class Bookkeeping(ResultNeutral):
-    """What is saved, logged, kept or reported along the way."""
+    """A key about what is saved, logged, kept or reported along the way."""
 
     label = "bookkeeping"
 
 
 @dataclass(frozen=True)
 class Placement(ResultNeutral):
-    """Where it runs, and with what resources."""
+    """A key about where something runs, and with what resources."""
 
     label = "placement"
 
 
 @dataclass(frozen=True)
 class OfExport(KeyRole):
-    """What is exported of the trained weights; the weights are the same."""
+    """A key about the export of the trained weights; the weights are the same."""
 
     label = "export"
 
 
 @dataclass(frozen=True)
 class Judging(KeyRole):
-    """What judges the data or the model, or is done with it; the model is the same."""
+    """A key of a step that judges the data or the model; the model is the same."""
 
     label = "judging"
 
 
 @dataclass(frozen=True)
 class AfterGate(Judging):
-    """What is done with a judged model; whether it is blessed does not depend on it."""
+    """A key of a step after the gate; whether the model is blessed does not depend on it."""
 
 
 @dataclass(frozen=True)

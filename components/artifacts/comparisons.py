@@ -11,7 +11,7 @@ FILE_NAME = "comparisons.json"
 
 
 class Measure(enum.Enum):
-    """What is measured of two samples of a feature; the value begins its limits' names."""
+    """A measure of two samples of a feature; the value begins its limits' names."""
 
     DIVERGENCE = "divergence"  # of the whole distributions
     CLASS_SHARE = "share"  # the class whose share of the examples changed most
@@ -33,7 +33,7 @@ _TITLES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """How far two samples of one feature are apart, and how far they may be."""
+    """Distance of two samples of one feature, and its limit."""
 
     feature: str
     measure: Measure = Measure.DIVERGENCE

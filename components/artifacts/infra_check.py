@@ -11,7 +11,7 @@ FILE_NAME = "infra_check.json"
 
 @dataclass(frozen=True, kw_only=True)
 class Latency:
-    """How long requests of one size took, one after the other."""
+    """Latency of requests of one size, sent one after the other."""
 
     batch_size: int  # records a request
     requests: int  # that were measured
@@ -21,7 +21,7 @@ class Latency:
 
 @dataclass(frozen=True, kw_only=True)
 class Serving:
-    """What a process with TensorFlow alone took to serve a model."""
+    """Time and memory that a process with TensorFlow alone took to serve a model."""
 
     load_s: float
     first_answer_s: float  # what clients would wait for without warm-up

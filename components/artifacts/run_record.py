@@ -36,7 +36,7 @@ class State(enum.Enum):
 
 
 class Verdict(enum.Enum):
-    """How a run ended, or that it is running."""
+    """Outcome of a run, or that it is running."""
 
     RUNNING = "running"
     PUSHED = "pushed"

@@ -29,7 +29,7 @@ class BrokenRecordError(ValueError):
 
 
 class Origin(enum.Enum):
-    """How a version came into the registry."""
+    """Origin of a version in the registry."""
 
     PUSH = "push"  # by a pipeline run, blessed by its gate
     ROLLBACK = "rollback"  # an older version's files again, because somebody said so

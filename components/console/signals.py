@@ -37,7 +37,7 @@ def handling_signals(handler: Callable[[int, FrameType | None], None]) -> Iterat
 
 
 class SignalRecord:
-    """Which signal came first, and when."""
+    """The signal that came first, and its time."""
 
     def __init__(self) -> None:
         self._read, self._write = socket.socketpair()

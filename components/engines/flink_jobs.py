@@ -59,7 +59,7 @@ def failure(master: str, name: str) -> str:
 
 
 class TaskManager(NamedTuple):
-    """How many workers it has places for, and when the job manager last heard of it."""
+    """Number of slots of a task manager, and the time of its last heartbeat."""
 
     slots: int
     heard: int

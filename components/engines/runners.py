@@ -159,7 +159,7 @@ def _lost_job_server(endpoint: str | None) -> str:
 
 
 class _Shared:
-    """What the three runners have in common, before Beam's own class."""
+    """Common part of the three runners, before Beam's own class."""
 
     def apply(self, transform: Any, input: Any, options: PipelineOptions) -> Any:
         if isinstance(transform, ReadFromTFRecord):

@@ -14,7 +14,7 @@ from yt8m.schemas.features import FeatureConfig, Level
 
 @dataclass(frozen=True, kw_only=True)
 class Contender:
-    """What the candidate is compared with beside the baseline."""
+    """A version that the candidate is compared with beside the baseline."""
 
     champion: Champion | None = None  # None where there is none, or it has retired
     model: str | None = None  # to be scored; None where it is the baseline's model too

@@ -83,7 +83,7 @@ _REMEDY = (
 
 @dataclass(frozen=True, kw_only=True)
 class _Job:
-    """What one execution does."""
+    """Work of one execution."""
 
     config: EvaluatorConfig
     mode: GateMode

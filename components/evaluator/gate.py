@@ -114,7 +114,7 @@ def decide(
 
 @dataclass(frozen=True, kw_only=True)
 class _Compared:
-    """What the candidate was compared with."""
+    """A version that the candidate was compared with."""
 
     baseline: bool
     champion: bool

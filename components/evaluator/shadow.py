@@ -60,7 +60,7 @@ class DifferingClass:
 
 @dataclass(frozen=True, kw_only=True)
 class ShadowComparison:
-    """What was found on all rows; `evaluation` is None where none has labels."""
+    """Comparison of two models on all rows; `evaluation` is None where none has labels."""
 
     rows: int
     labelled: int

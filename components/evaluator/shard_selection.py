@@ -25,7 +25,7 @@ S = TypeVar("S", bound=InSplit)
 
 @dataclass(frozen=True, kw_only=True)
 class ShardSelection(Generic[S]):
-    """What is scored, and the spans of the split that are not."""
+    """Shards to score, and the spans of the split that are left out."""
 
     shards: tuple[S, ...]
     left_out: tuple[int, ...] = ()

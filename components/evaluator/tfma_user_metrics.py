@@ -97,7 +97,7 @@ def check_user_metrics(evaluator: EvaluatorConfig, gate: GateConfig) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Extracts:
-    """How examples are handed over: which slices they are in."""
+    """Examples with the slices that they are in."""
 
     slices: tuple[SliceConfig, ...]
     vocabulary: Vocabulary | None = None
@@ -184,7 +184,7 @@ class _Keep(beam.PTransform):
 
 @dataclass(frozen=True, kw_only=True)
 class UserResults:
-    """What TFMA computed of the user's own config; nothing where there is none."""
+    """TFMA's results for the user's own config; empty without one."""
 
     metrics: UserMetrics
     plots: UserPlots

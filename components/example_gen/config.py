@@ -92,7 +92,7 @@ class RewriteConfig(ConfigNode):
 
 @dataclass(frozen=True, kw_only=True)
 class SplitRoles(ConfigNode):
-    """What the splits are used for: no video may be in two of them."""
+    """Uses of the splits: no video may be in two of them."""
 
     train: str = "train"  # models are fitted to it
     validation: str = "eval"  # trainings are ended by it, models chosen, settings tuned

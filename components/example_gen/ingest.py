@@ -45,7 +45,7 @@ Rewrite = Callable[[Sequence[ShardReport]], Rewritten]  # of the good records of
 
 @dataclass(frozen=True, kw_only=True)
 class Ingested:
-    """What was put into the two artifacts."""
+    """Contents of the two artifacts."""
 
     manifest: Manifest
     accounts: RecordCounts

@@ -60,7 +60,7 @@ _EMPTY = RecordProblem(0, 0, "the shard holds no record")
 
 @dataclass(frozen=True, kw_only=True)
 class ShardReport:
-    """What reading one shard found."""
+    """Result of reading one shard."""
 
     source: SourceShard
     records: int  # all that were found; nothing at all, or an unreadable rest, counts as one

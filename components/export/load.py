@@ -39,7 +39,7 @@ _FORM = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Scores:
-    """What a model says of a batch of records."""
+    """A model's scores of a batch of records."""
 
     scores: tf.Tensor  # [R, C]
     ids: np.ndarray  # [R] bytes

@@ -33,7 +33,7 @@ TRANSFORMED = "features"
 
 
 class ParsedRecords(NamedTuple):
-    """What records hold, row by row."""
+    """Contents of records, row by row."""
 
     signal: Signal
     video_id: tf.Tensor  # [rows] string
@@ -42,7 +42,7 @@ class ParsedRecords(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class RecordFormat:
-    """What records hold, and how much of it the network looks at."""
+    """Contents of records, and how much of them the network looks at."""
 
     level: Level
     features: FeatureConfig

@@ -28,7 +28,7 @@ from yt8m.schemas.vocabulary import Vocabulary
 
 @dataclass(frozen=True, kw_only=True)
 class ExportSpec:
-    """What goes into an export beside the network."""
+    """Parts of an export beside the network."""
 
     level: Level
     features: FeatureConfig

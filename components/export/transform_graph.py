@@ -9,7 +9,7 @@ import tensorflow as tf
 
 
 class TransformGraph(tf.Module):
-    """What Transform's SavedModel does to features; saved with the tables and assets it refers to.
+    """Transform's SavedModel for features; saved with the tables and assets it refers to.
 
     TFT's own layer does the same as a Keras model. Keras traces one, when it is saved, once more
     for a reload as a Keras model: two thirds of an export's time, for nobody.

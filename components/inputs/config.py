@@ -60,7 +60,7 @@ class LabelColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Where records are read from, and what they are."""
+    """Source of records: shards, level and features."""
 
     shards: tuple[Shard, ...]
     level: Level
@@ -88,7 +88,7 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class EpochOrder:
-    """What decides in which order an epoch's rows come, beside the shards themselves."""
+    """Everything that decides the order of an epoch's rows, beside the shards themselves."""
 
     seed: int
     batch: int  # rows of the global batch that they are dealt out for

@@ -24,7 +24,7 @@ from yt8m.schemas.features import (
 
 @dataclass(frozen=True, kw_only=True)
 class LabelRequest:
-    """What is read of each record."""
+    """Labels to read of each record."""
 
     level: Level
     features: FeatureConfig

@@ -33,7 +33,7 @@ _SHARDS, _ROWS, BATCHES = 1, 2, 3  # what is drawn
 
 
 class Part(NamedTuple):
-    """What one worker has of a block: positions, ascending, and the row at each."""
+    """One worker's part of a block: positions, ascending, and the row at each."""
 
     positions: np.ndarray  # [any] int64
     rows: np.ndarray  # [any] int64, numbered in the order of the source's shards

@@ -30,7 +30,7 @@ _REFUSED = (tf.errors.OpError, UnicodeDecodeError)
 
 @dataclass(frozen=True)
 class BlockFigures:
-    """What one block holds: arrays over its records, and why some of them are bad."""
+    """Contents of one block: arrays over its records, and why some of them are bad."""
 
     ids: np.ndarray  # 64-bit hashes
     labels: np.ndarray  # number of labels of each record

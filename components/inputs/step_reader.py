@@ -54,7 +54,7 @@ class _Share(NamedTuple):
 
 
 class _Groups(Protocol):
-    """How the rows of a training are grouped for reading."""
+    """Groups of a training's rows for reading."""
 
     def numbers(self, step: int) -> Iterable[int]:
         """The groups that hold rows of `step`."""

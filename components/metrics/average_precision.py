@@ -29,7 +29,7 @@ class Pairs:
 
 @dataclass(frozen=True, kw_only=True)
 class RankedAbove:
-    """What ranks above all pairs at hand: their number, and that of the hits among them."""
+    """Pairs that rank above all pairs at hand: their number, and that of the hits among them."""
 
     count: int = 0
     hits: int = 0

@@ -18,7 +18,7 @@ class BrokenPredictions(DataError):  # noqa: N818  (names a thing found)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Batch:
-    """What `update` takes. Give either `labels` (padded ids) or `multi_hot`."""
+    """Input of `update`. Give either `labels` (padded ids) or `multi_hot`."""
 
     predictions: np.ndarray  # [B, C] float
     labels: np.ndarray | None = None  # [B, L] class ids, padded with -1

@@ -23,7 +23,7 @@ from yt8m.schemas.metric_names import GAP, LOSS
 
 @dataclass(frozen=True, kw_only=True)
 class MetricInfo:
-    """What a reader of values needs to know of a metric."""
+    """Description of a metric for readers of its values."""
 
     name: str  # in files, thresholds and frames
     title: str  # in reports

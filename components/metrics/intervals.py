@@ -38,7 +38,7 @@ class Interval:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Spread:
-    """How far each metric of each model may be from its true value, by chance alone."""
+    """Distance of each metric of each model from its true value, by chance alone."""
 
     changes: Sequence[Mapping[str, np.ndarray]]  # by model and metric: [videos looked at]
     videos: int  # all of them

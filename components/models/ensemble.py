@@ -42,7 +42,7 @@ class _Trunks(tf_keras.layers.Layer):
 
 
 class _Classifiers(tf_keras.layers.Layer):
-    """What each classifier makes of its own trunk's vector: the mean, and all while training."""
+    """Outputs of each classifier for its own trunk's vector: the mean, and all while training."""
 
     def __init__(self, members: list[tf_keras.layers.Layer], *, name: str) -> None:
         super().__init__(name=name)

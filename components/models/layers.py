@@ -14,7 +14,7 @@ import tf_keras
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """What all layers of one network share."""
+    """Settings that all layers of one network share."""
 
     seed: int
     compute_dtype: str = "float32"  # of the matrix products; weights and sums stay float32

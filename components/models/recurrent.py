@@ -24,7 +24,7 @@ Step = Callable[[tf.Tensor, tf.Tensor, States], States]
 
 
 class Entering(NamedTuple):
-    """What enters a layer, frame by frame."""
+    """Input of a layer, frame by frame."""
 
     added: tf.Tensor  # [frames, rows, gates], to the product of the state and its weights
     aside: tf.Tensor  # [frames, rows, ...], what that product is not added to

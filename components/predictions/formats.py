@@ -46,7 +46,7 @@ class Best:
 
 @dataclass(frozen=True, kw_only=True)
 class Writing:
-    """How a format is written."""
+    """Functions that write a format."""
 
     write_part: Callable[[PredictionPlan, Iterable[ScoredRows], BinaryIO], None]
     join: Callable[[PredictionPlan, Parts, BinaryIO], None]

@@ -27,7 +27,7 @@ RunGroups = Callable[[PredictionPlan, Groups, WorkDirectory, Callable[[int], Non
 
 @dataclass(frozen=True, kw_only=True)
 class Predicted:
-    """What was done."""
+    """Result of a prediction."""
 
     out: str
     bytes: int

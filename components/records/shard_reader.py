@@ -49,7 +49,7 @@ GZIP_FAULTS = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
 class RecordProblem(NamedTuple):
-    """What is wrong with one record."""
+    """A fault of one record."""
 
     record: int
     offset: int
@@ -109,7 +109,7 @@ def count_records(uri: str) -> tuple[int, str, RecordProblem | None]:
 
 
 class Framing(NamedTuple):
-    """What a walk over a shard finds; the contents are not read."""
+    """Result of a walk over a shard; the contents are not read."""
 
     lengths: list[int]  # of the records themselves
     checksums: list[int]  # of their contents, as the file has them
@@ -150,7 +150,7 @@ def first_record(head: bytes) -> bytes:
 
 
 class _Walk:
-    """What is found on the way through a shard."""
+    """Findings on the way through a shard."""
 
     def __init__(self, compression: str = "") -> None:
         self.lengths: list[int] = []
@@ -296,8 +296,8 @@ def _pass_over(file: BinaryIO, count: int) -> bool:
 
 
 class _Gunzip(io.RawIOBase):
-    """What a gzip file holds, read as TensorFlow reads it: Python's own reader passes over zeros
-    after a member.
+    """Contents of a gzip file, read as TensorFlow reads it: Python's own reader skips zeros after a
+    member.
     """
 
     def __init__(self, file: BinaryIO) -> None:

@@ -34,7 +34,7 @@ NO_RATINGS = "no rated segments"
 
 @dataclass(frozen=True)
 class Expected:
-    """What the records of a data set have in common, and who says so."""
+    """Properties that all records of a data set share, and their source."""
 
     level: Level
     sizes: Mapping[str, int]  # by key: of each vector, or of one frame of each list
@@ -45,7 +45,7 @@ class Expected:
 
 @dataclass
 class Findings:
-    """What the rules say of one record."""
+    """Faults and warnings of one record."""
 
     faults: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)

@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Leftovers:
-    """What the last change could not clean up."""
+    """Files that the last change could not clean up."""
 
     problems: tuple[str, ...] = ()
     uploads: tuple[int, ...] = ()  # of an object store: numbers that were given up

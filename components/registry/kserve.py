@@ -25,7 +25,7 @@ _LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?")
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceRequest:
-    """What is asked of KServe beside the version."""
+    """Settings of a KServe service beside the version."""
 
     name: str = "yt8m"
     namespace: str = ""  # "": whoever applies it says

@@ -52,7 +52,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class _Head:
-    """What `.head` says, and the tag by which it may be replaced."""
+    """Contents of `.head`, and the tag by which it may be replaced."""
 
     version: int = 0  # published last; 0: none yet
     push: str = ""  # whose push that was

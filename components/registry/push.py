@@ -189,7 +189,7 @@ def set_champion(push_dir: str, version: int) -> Version:
 
 @dataclass(frozen=True, kw_only=True)
 class Pruned:
-    """What came of removing damaged versions."""
+    """Result of removing damaged versions."""
 
     removed: Mapping[int, str]  # each with what was wrong
     aside: Mapping[int, str]  # where each of these is kept for a week

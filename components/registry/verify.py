@@ -27,7 +27,7 @@ from yt8m.schemas.json_file import NewerFormatError
 
 @dataclass(frozen=True, kw_only=True)
 class Verification:
-    """What came of comparing one version with its record."""
+    """Result of comparing one version with its record."""
 
     number: int
     foreign: bool = False  # it has none

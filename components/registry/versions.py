@@ -82,7 +82,7 @@ class Version:
 
 @dataclass(frozen=True, kw_only=True)
 class InService(JsonFile):
-    """What model servers load: the highest number with a model; false where there is none."""
+    """The version that model servers load: the highest number with a model; false without one."""
 
     version: int = _NO_NUMBER
     digest: str = ""  # of its bytes, so that the same model under another number is no other

@@ -22,7 +22,7 @@ from yt8m.components.report.config import ReportConfig
 
 
 class Outcome(enum.Enum):
-    """How the run ended, as far as models go."""
+    """Outcome of the run, as far as models go."""
 
     PUSHED = "pushed"
     REJECTED = "rejected"  # by the gate
@@ -34,7 +34,7 @@ class Outcome(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class RunOutcome:
-    """How the run ended, and why."""
+    """Outcome of the run, and its reason."""
 
     outcome: Outcome = Outcome.UNFINISHED
     reason: str = ""

@@ -109,7 +109,7 @@ class RemoteFilesystem(filesystem.Filesystem):
 
 
 class _Writer(io.BytesIO):
-    """What is written becomes the object when the file is closed."""
+    """A file whose content becomes the object when it is closed."""
 
     def __init__(self, name: str) -> None:
         super().__init__()

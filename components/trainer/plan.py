@@ -12,7 +12,7 @@ from yt8m.components.trainer.config import WITHOUT_END, TrainerConfig
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingPlan:
-    """What is left of a training from a step on, with updates of so many rows."""
+    """Rest of a training from a step on, with updates of so many rows."""
 
     rows: int  # of one update, over all replicas
     last_step: int

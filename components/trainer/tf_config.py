@@ -24,7 +24,7 @@ LOOPBACK = "127.0.0.1"
 
 
 class Role(enum.Enum):
-    """What one process of a cluster does."""
+    """Role of one process in a cluster."""
 
     CHIEF = "chief"
     MASTER = "master"  # a chief that also evaluates its own checkpoints (Estimator's meaning)
@@ -34,7 +34,7 @@ class Role(enum.Enum):
 
 
 class ClusterKind(enum.Enum):
-    """How the processes of a cluster share the work."""
+    """Division of work among the processes of a cluster."""
 
     LOCAL = "local"
     MULTI_WORKER = "multi_worker"

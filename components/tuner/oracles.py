@@ -21,7 +21,7 @@ _STATE = "oracle.json"  # KerasTuner's name
 
 
 class _Durable(keras_tuner.Oracle):
-    """What both oracles keep on disk, and find again."""
+    """State that both oracles keep on disk and read again."""
 
     def save(self: Any) -> None:
         storage.write_text(self._get_oracle_fname(), json.dumps(self.get_state()))

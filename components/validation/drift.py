@@ -36,7 +36,7 @@ _FEWEST = 10  # examples, below which nothing is known of how they differ
 
 @dataclass(frozen=True)
 class StatisticsComparison:
-    """What one comparison found: the anomalies, and what was measured."""
+    """Result of one comparison: the anomalies, and the measurements."""
 
     anomalies: tuple[Anomaly, ...]
     measured: tuple[Difference, ...]

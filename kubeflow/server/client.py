@@ -76,7 +76,7 @@ class PipelineRun:
 
 @dataclass(frozen=True, kw_only=True)
 class Launch:
-    """What a run starts with; a schedule's runs too. The version's own fields are for people."""
+    """Arguments of a run; a schedule's runs too. The version's own fields are for people."""
 
     name: str
     pipeline_id: str

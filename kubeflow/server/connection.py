@@ -45,7 +45,7 @@ class Secret:
 
 @dataclass(frozen=True, kw_only=True)
 class Connection:
-    """Where the server is and how to log in; every text may come from flag, environment or file."""
+    """Address and credentials of the server; every text may come from flag, environment or file."""
 
     host: str = ""
     ui_host: str = ""  # for the printed links, where it differs from host

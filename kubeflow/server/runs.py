@@ -100,7 +100,7 @@ def _check_values(spec: Spec, parameters: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Polling:
-    """How often the server is asked, and for how long at most (0: for ever)."""
+    """Interval of the requests to the server, and their time limit (0: none)."""
 
     every_s: float = 10.0
     timeout_s: float = 0.0

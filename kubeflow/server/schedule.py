@@ -18,7 +18,7 @@ from yt8m.schemas.errors import UserError
 
 
 class Change(enum.Enum):
-    """What was done to a schedule, or would be."""
+    """A change of a schedule, made or planned."""
 
     NONE = "already there"
     CREATED = "created"

@@ -50,7 +50,7 @@ _HEADER = """\
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """What to compile for."""
+    """Target of a compilation."""
 
     image: str
     root: str  # of the artifacts, in an object store

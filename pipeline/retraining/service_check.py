@@ -47,7 +47,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceCheck:
-    """What was found of the version in service, and what was done."""
+    """Result of checking the version in service, and the action taken."""
 
     version: int  # in service when it was looked at; 0: none of ours
     text: str  # for people

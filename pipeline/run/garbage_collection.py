@@ -34,7 +34,7 @@ Executions = Mapping[str, Sequence[ExecutionFacts]]  # by the run
 
 @dataclass(frozen=True)
 class Waste:
-    """What may go: runs, artifacts that only they have, and checkpoints that nobody continues."""
+    """Things that may be removed: runs, their own artifacts, and checkpoints that nobody continues."""
 
     runs: tuple[str, ...] = ()
     artifact_ids: tuple[int, ...] = ()

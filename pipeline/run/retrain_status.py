@@ -25,7 +25,7 @@ from yt8m.schemas.json_file import JsonFile
 
 
 class RetrainOutcome(enum.Enum):
-    """What a retraining came to, its retries included."""
+    """Outcome of a retraining, its retries included."""
 
     PUSHED = "pushed"
     UP_TO_DATE = "up_to_date"

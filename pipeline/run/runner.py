@@ -56,7 +56,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How to run, as opposed to what."""
+    """Options of a run, as opposed to its configuration."""
 
     engine: EngineName = "beam"
     wait_s: float = 0.0

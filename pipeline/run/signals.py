@@ -30,7 +30,7 @@ class Interrupted(Yt8mError):  # noqa: N818  (the user asked for it)
 
 
 class Signals:
-    """Which signal ended the run, whatever became of the exception on its way."""
+    """The signal that ended the run, whatever became of the exception on its way."""
 
     def __init__(self) -> None:
         self.record = SignalRecord()

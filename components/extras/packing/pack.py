@@ -42,7 +42,7 @@ _ZERO_BYTE = round(-DEQUANTISE_BIAS / DEQUANTISE_SCALE)  # the byte that stands 
 
 @dataclass(frozen=True, kw_only=True)
 class Packing:
-    """What records become, and where."""
+    """Form and place of the records to write."""
 
     level: Level
     out: Path
@@ -55,7 +55,7 @@ class Packing:
 
 @dataclass(kw_only=True)
 class Packed:
-    """What was written."""
+    """Files and numbers that were written."""
 
     records: int = 0
     sizes: dict[str, int] = field(default_factory=dict)  # of each feature

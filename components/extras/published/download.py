@@ -37,7 +37,7 @@ class Hash(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Download:
-    """What is fetched, and how stubbornly."""
+    """Files to fetch, and the number of attempts."""
 
     files: Mapping[str, str]  # MD5 by name
     url_of: Callable[[str], str]
@@ -49,7 +49,7 @@ class Download:
 
 @dataclass(frozen=True, kw_only=True)
 class Downloaded:
-    """What is there now."""
+    """Files in the directory after a download."""
 
     files: int
     fetched: int  # the others were there before

@@ -45,7 +45,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, kw_only=True)
 class _Flags:
-    """What `model_flags.json` says, as far as it decides the weights' meaning."""
+    """Contents of `model_flags.json`, as far as they decide the weights' meaning."""
 
     model: str = ""
     frame_features: bool = False

@@ -31,7 +31,7 @@ _PARTIAL = ".part"
 
 @dataclass(frozen=True, kw_only=True)
 class Generated:
-    """What is in the directory now."""
+    """Contents of the directory after the generation."""
 
     out: Path
     files: tuple[Path, ...]  # every shard, those that were there already included

@@ -19,7 +19,7 @@ _SAME_VERTICAL = 0.5  # chance that a further label is of the first one's vertic
 
 @dataclass(frozen=True)
 class Stream:
-    """Which random numbers: those of one span's split, whatever the number of its videos."""
+    """Random numbers of one span's split, independent of the number of its videos."""
 
     seed: int
     split: int

@@ -29,7 +29,7 @@ _VERTICAL_SHARE = 0.12  # of a class's energy comes from its vertical
 
 
 class ClassKind(enum.IntEnum):
-    """How a class shows itself."""
+    """Way in which a class shows itself."""
 
     PLAIN = 0
     TWO_SIDED = 1

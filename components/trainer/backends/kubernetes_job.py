@@ -302,7 +302,7 @@ def _described(job: Mapping[str, Any]) -> str:
 
 
 class _ChiefLog:
-    """What the chief has said since the last time, line by line.
+    """Lines that the chief has logged since the last look.
 
     A line is known by what stands before it. Its time is that of its node's clock, which may be
     behind another node's, or be set back.

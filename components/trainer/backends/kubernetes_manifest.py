@@ -55,7 +55,7 @@ _TFJOB_ROLE = {"chief": "Chief", "worker": "Worker", "ps": "PS", "evaluator": "E
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """Where the API keeps objects of one kind, and by which labels their pods are found."""
+    """One kind of API objects: their place, and the labels of their pods."""
 
     group: str
     version: str

@@ -42,7 +42,7 @@ class UnreachablePeers(Yt8mError):  # noqa: N818  (names what was found)
 
 
 class _Answer(enum.Enum):
-    """What is at an address, where it is no greeting."""
+    """Answer at an address that is no greeting."""
 
     NOTHING = "nothing"  # or something that is not of this cluster
     SERVER = "server"  # TensorFlow's: that process is further on
@@ -51,7 +51,7 @@ class _Answer(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Greeting:
-    """What a process tells its peers."""
+    """Message of a process to its peers."""
 
     name: str  # as in `chief 0`
     tasks: Mapping[str, str]  # address by name, of all that it knows
@@ -129,7 +129,7 @@ def wait_for_peers(
 
 
 class _Meeting:
-    """What this process and its peers know of one another; a thread calls each of the peers."""
+    """Knowledge of this process and its peers about one another; a thread calls each of the peers."""
 
     def __init__(self, cluster: Cluster, own: Greeting) -> None:
         self._cluster, self._own = cluster, own

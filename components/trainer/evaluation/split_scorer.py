@@ -29,7 +29,7 @@ Batches = Iterable[Mapping[str, tf.Tensor]]
 
 @dataclass(frozen=True, kw_only=True)
 class SplitScores:
-    """What a pass over a split found; NaN where the network predicts what is no number."""
+    """Scores of a pass over a split; NaN where the network predicts no number."""
 
     # By name: the loss weighted over the heads that count, the others of the first of these.
     metrics: Mapping[str, float]
@@ -47,7 +47,7 @@ class SplitScores:
 
 @dataclass(frozen=True, kw_only=True)
 class SplitPart:
-    """What a pass over a part of a split found; parts of all processes are joined."""
+    """Scores of a pass over a part of a split; parts of all processes are joined."""
 
     losses: Mapping[str, tuple[float, float]]  # by head: their sum, and what it is divided by
     metrics: MetricAccumulator

@@ -20,7 +20,7 @@ _OF_ROWS = {Histogram.INPUTS, Histogram.ACTIVATIONS, Histogram.GRADIENTS}
 
 
 class Histograms(Hook):
-    """What `trainer.log.histograms` names, every `histograms_every_steps`."""
+    """Histograms that `trainer.log.histograms` names, every `histograms_every_steps`."""
 
     def __init__(
         self,

@@ -82,7 +82,7 @@ class Parts:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingProcess:
-    """What the parts are built from: a process's job, cluster, data and strategy."""
+    """Inputs of the parts: a process's job, cluster, data and strategy."""
 
     job: TrainingJob
     cluster: Cluster

@@ -51,7 +51,7 @@ class StepResult(NamedTuple):
 
 
 class GlobalBatch(NamedTuple):
-    """What micro-batches' losses are parts of: the global batch, over all replicas."""
+    """The global batch over all replicas, of which micro-batches' losses are parts."""
 
     rows: tf.Tensor  # [] float32
     normalisers: Mapping[str, tf.Tensor]  # by head, [] float32 each
@@ -59,7 +59,7 @@ class GlobalBatch(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Replicas:
-    """How many take part, and how many of them are in this process."""
+    """Number of replicas, and of those in this process."""
 
     total: int
     local: int

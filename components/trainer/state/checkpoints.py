@@ -47,7 +47,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingProgress:
-    """How far a training has come."""
+    """Progress of a training."""
 
     step: int = 0
     examples: int = 0  # rows seen, over all replicas: the position in the data

@@ -31,7 +31,7 @@ class PlateauState:
 
 @dataclass(frozen=True, kw_only=True)
 class PlateauDecision:
-    """What is to be done after a validation."""
+    """Action to take after a validation."""
 
     state: PlateauState
     is_better: bool

@@ -24,7 +24,7 @@ _GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 @dataclass(frozen=True, kw_only=True)
 class Matches:
-    """What became of each weight."""
+    """Outcome for each weight of a warm start."""
 
     taken: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()  # of the network, not found there

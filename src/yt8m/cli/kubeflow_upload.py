@@ -51,7 +51,7 @@ def _run_command(connection: Connection, done: Uploaded) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Uploaded:
-    """What is there now. Ids are empty in a dry run, where nothing is made."""
+    """Pipeline and version after an upload. Ids are empty in a dry run, where nothing is made."""
 
     pipeline: Pipeline
     version: PipelineVersion

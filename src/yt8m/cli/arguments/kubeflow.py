@@ -16,7 +16,7 @@ RunId = Annotated[str, Written(is_positional=True)]
 
 @dataclass(frozen=True, kw_only=True)
 class ConnectionArguments(Arguments):
-    """How to reach the server, and how to log in."""
+    """Address of the server, and credentials."""
 
     GROUP: ClassVar[str] = (
         "connection (or YT8M_KUBEFLOW_HOST and so on, or ~/.config/yt8m/kubeflow.yaml)"
@@ -42,7 +42,7 @@ class ConnectionArguments(Arguments):
 
 @dataclass(frozen=True, kw_only=True)
 class LaunchArguments(ConnectionArguments):
-    """What a run starts with."""
+    """Arguments that start a run."""
 
     pipeline: Annotated[str, Written(is_positional=True)]  # Name or id of an uploaded pipeline
     version: str = ""  # Version of the pipeline (default: the newest, from any owner)

@@ -27,7 +27,7 @@ _SIMPLE = {str: "a text", int: "a whole number", float: "a number"}
 
 @dataclass(frozen=True)
 class Written:
-    """How a value is written on the command line, where its type does not say it."""
+    """Form of a value on the command line, where its type does not determine it."""
 
     metavar: str | None = None
     parse: Callable[[str], Any] | None = None  # raises ArgumentTypeError

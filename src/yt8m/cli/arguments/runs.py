@@ -34,7 +34,7 @@ from yt8m.schemas.errors import UserError
 
 @dataclass(frozen=True, kw_only=True)
 class ExecutingArguments(PushingArguments):
-    """How the pipeline is run here."""
+    """Arguments for running the pipeline on this machine."""
 
     # TFX runner that executes the graph: BeamDagRunner or LocalDagRunner.
     runner: EngineName = "beam"
