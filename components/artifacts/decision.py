@@ -63,6 +63,19 @@ class Check:
     applied: bool = True
     note: str = ""
 
+    @property
+    def margin(self) -> Estimate:
+        """The distance of the observed value from the threshold, positive on the allowed side."""
+        if self.threshold is None:
+            return Estimate()
+        sign = -1.0 if self.is_maximum else 1.0
+        value, *bounds = (
+            None if observed is None else sign * (observed - self.threshold)
+            for observed in (self.observed, self.lower, self.upper)
+        )
+        lower, upper = bounds if sign > 0 else reversed(bounds)
+        return Estimate(value=value, lower=lower, upper=upper)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Champion:

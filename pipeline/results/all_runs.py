@@ -80,6 +80,12 @@ def render_runs(
         curves=_curve_plots(results.values()),
         versions=[_version_plot(push_dir, records) for push_dir in _registries(records)],
         margins=_margin_plots(records),
+        checks=[
+            (_name(record), check)
+            for record in records[:_READ]
+            for check in record.checks
+            if check.applied
+        ],
     )
     return f"{page}\n"
 

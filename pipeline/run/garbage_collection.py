@@ -34,7 +34,7 @@ Executions = Mapping[str, Sequence[ExecutionFacts]]  # by the run
 
 @dataclass(frozen=True)
 class Waste:
-    """Things that may be removed: runs, their own artifacts, and checkpoints that nobody continues."""
+    """Removable things: runs, their own artifacts, and checkpoints that nobody continues."""
 
     runs: tuple[str, ...] = ()
     artifact_ids: tuple[int, ...] = ()

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from yt8m.components import storage
-from yt8m.components.artifacts.decision import Check
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.registry.versions import in_service, load_record
@@ -154,24 +153,11 @@ def _of_run(run: RunRecord) -> Iterator[tuple[str, str, Samples]]:
         "gate_margin",
         "distance to a threshold of the gate, positive where it is kept",
         [
-            ({"metric": c.metric, "slice": c.slice, "threshold": c.needed}, margin(c))
+            ({"metric": c.metric, "slice": c.slice, "threshold": c.needed}, c.margin)
             for c in run.checks
             if c.applied
         ],
     )
-
-
-def margin(check: Check) -> Estimate:
-    """How far the observed value is on the allowed side of the threshold."""
-    if check.threshold is None:
-        return Estimate()
-    sign = -1.0 if check.is_maximum else 1.0
-    value, *bounds = (
-        None if observed is None else sign * (observed - check.threshold)
-        for observed in (check.observed, check.lower, check.upper)
-    )
-    lower, upper = bounds if sign > 0 else reversed(bounds)
-    return Estimate(value=value, lower=lower, upper=upper)
 
 
 def _of_service(served: ServedModel) -> Iterator[tuple[str, str, Samples]]:

@@ -129,7 +129,7 @@ def wait_for_peers(
 
 
 class _Meeting:
-    """Knowledge of this process and its peers about one another; a thread calls each of the peers."""
+    """Knowledge of this process and its peers about one another; a thread calls each peer."""
 
     def __init__(self, cluster: Cluster, own: Greeting) -> None:
         self._cluster, self._own = cluster, own

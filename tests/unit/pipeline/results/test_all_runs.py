@@ -65,6 +65,17 @@ def test_a_limit_of_the_gate_has_a_plot_of_what_every_run_observed(page):
     assert change.startswith("Change of gap against the baseline: ")
 
 
+def test_each_run_has_its_margin_to_each_limit(page):
+    rows = re.findall(r'<tr><th scope="row">.*?</tr>', section(page, "checks"), re.DOTALL)
+    assert len(rows) == 20  # two limits in each of ten runs
+    texts = [" ".join(html.unescape(re.sub(r"<[^>]+>", " ", row)).split()) for row in rows]
+    assert texts[0] == "20260111-030000 gap >= 0.66 0.7600 +0.1000 ✓ passed"
+    (failed,) = [text for text in texts if text.endswith("failed")]
+    assert failed.replace("\N{MINUS SIGN}", "-") == (
+        "20260107-030000 change of gap against the baseline >= 0 -0.0200 -0.0200 ✗ failed"
+    )
+
+
 def test_the_command_writes_the_page_also_where_a_run_has_left_nothing(tmp_path, capsys):
     record = RunRecord(run_id="20260101-030000-000000", started=1.0, verdict=Verdict.FAILED)
     begin_record(Layout(tmp_path), record)

@@ -7,7 +7,7 @@ import pytest
 from yt8m.components.artifacts.decision import Check
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.run_record import RunRecord
-from yt8m.pipeline.run.prometheus import margin, metrics_text
+from yt8m.pipeline.run.prometheus import metrics_text
 from yt8m.pipeline.run.retrain_status import RetrainOutcome, RetrainStatus
 from yt8m.schemas.errors import EXIT_INTERRUPTED, EXIT_TERMINATED
 
@@ -29,12 +29,12 @@ def test_a_margin_is_positive_where_the_threshold_is_kept(is_maximum, expected):
         lower=0.0,
         upper=1.5,
     )
-    assert margin(check) == expected
+    assert check.margin == expected
 
 
 def test_what_was_not_observed_has_no_margin():
-    assert margin(Check(metric="gap", needed="", threshold=0.5)) == Estimate()
-    assert margin(Check(metric="gap", needed="", observed=0.5)) == Estimate()
+    assert Check(metric="gap", needed="", threshold=0.5).margin == Estimate()
+    assert Check(metric="gap", needed="", observed=0.5).margin == Estimate()
 
 
 @pytest.mark.parametrize("code", [EXIT_INTERRUPTED, EXIT_TERMINATED])
