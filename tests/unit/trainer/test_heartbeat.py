@@ -69,7 +69,7 @@ def test_a_restarted_process_ends_at_once_and_one_with_a_new_trainer_goes_on(sig
     assert stop.requested
     with pytest.raises(Abandoned, match=r"for 100 s .*saved at step 3"):
         stop.obey("saved at step 3")
-    with pytest.raises(Abandoned, match="an attempt before"):
+    with pytest.raises(Abandoned, match="an earlier attempt"):
         Watch(str(sign), patience_s=100).check()
     sign.write_text("of the next try")
     Watch(str(sign), patience_s=100).check()
