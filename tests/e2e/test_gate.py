@@ -281,7 +281,7 @@ def test_of_a_window_the_newest_span_alone_decides(world, good, tmp_path):
     window = judged("window", shards)
     assert not window.blessed
     assert (window.decision.videos, window.decision.spans) == (150, (2,))
-    assert "span 2 alone" in decision_text(window.decision)
+    assert "span 2, the newest, only" in decision_text(window.decision)
     assert "150 videos of span 2;" in decision_text(window.decision)
     alone = judged("alone", new)
     assert window.decision.metrics == alone.decision.metrics

@@ -78,7 +78,7 @@ def test_two_new_spans_make_one_retraining_on_the_window_from_the_newest_model(p
     assert report["data"]["spans"] == [2, 3]
     assert report["evaluation"]["spans"] == [3]
     assert report["evaluation"]["videos"] == 100
-    assert "span 3 alone" in report["evaluation"]["notes"][0]
+    assert "span 3, the newest, only" in report["evaluation"]["notes"][0]
     outcome = json.loads(told.read_text())
     assert (outcome["verdict"], outcome["version"]) == ("pushed", 2)
     log = place.root / "logs" / record["run_id"] / "Trainer.log"

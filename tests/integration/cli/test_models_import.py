@@ -146,7 +146,7 @@ def test_an_asset_outside_of_its_model_is_refused_before_it_is_read(name, tmp_pa
     (tmp_path / "model" / "saved_model.pb").write_bytes(saved.SerializeToString())
     words = ["models", "import", str(tmp_path / "model"), "--push", str(tmp_path / "push")]
     assert run([*words, "--level", "video"]) == EXIT_USER
-    assert f"its asset {name} lies outside of it" in capsys.readouterr().err
+    assert f"its asset {name} is outside of its directory" in capsys.readouterr().err
     assert not (tmp_path / "push").exists()
 
 

@@ -181,7 +181,7 @@ def test_records_that_an_engine_loses_are_noticed(tmp_path: Path) -> None:
                 return done
             return super().apply(beam.Filter(lambda pair: pair[1][0][0] % 10), done, "Lose")
 
-    with pytest.raises(Yt8mError, match=r"was given 80 records to write again and wrote [67]\d: "):
+    with pytest.raises(Yt8mError, match=r"read 80 records and wrote [67]\d: "):
         rewrite_records(
             reports,
             config,

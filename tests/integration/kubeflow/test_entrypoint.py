@@ -126,7 +126,7 @@ def test_a_threshold_typed_into_kubeflows_form_is_refused_by_the_first_pod(pod, 
 def test_a_fault_of_the_infrastructure_is_tried_again_within_the_task(
     pod, monkeypatch, caplog, fault, tries
 ):
-    """Kubeflow cannot: it would repeat a mistake in what was given as well."""
+    """Kubeflow cannot: it would repeat a user error as well."""
     given = recorded("SchemaGen")["executor_input"]
     given["outputs"]["outputFile"] = str(pod) + given["outputs"]["outputFile"]
     (schema,) = given["outputs"]["artifacts"]["schema"]["artifacts"]

@@ -179,7 +179,7 @@ def test_a_begun_file_of_other_content_is_fetched_anew(server, tmp_path, begun):
 
 def test_wrong_content_twice_names_the_file_and_leaves_nothing_under_its_name(server, tmp_path):
     server.faults_of[NAMES[0]] = ["wrong", "wrong"]
-    with pytest.raises(DataError, match=rf"{NAMES[0]}: its MD5 is not the plan's"):
+    with pytest.raises(DataError, match=rf"{NAMES[0]}: its MD5 differs from the plan's"):
         fetch(server, tmp_path, NAMES[:1])
     assert files_in(tmp_path) == {}
 

@@ -181,7 +181,7 @@ def test_a_model_that_is_in_service_already_was_not_rejected(tmp_path: Path) -> 
     page = render_report(RunReport(verdict=verdict))
     assert '<div class="verdict good">' in page
     assert "Up to date: nothing was pushed" in page
-    assert "eld back" not in page
+    assert "ejected by the gate" not in page
 
 
 @pytest.mark.parametrize(
