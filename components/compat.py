@@ -18,7 +18,7 @@ def weight_losses(model: Any) -> list[Any]:
 
 
 def layer_losses(model: Any) -> list[Any]:
-    """What layers gave to `add_loss` in the newest call: tensors that belong to its tape.
+    """Losses that layers added by `add_loss` in the newest call: tensors that belong to its tape.
 
     `losses`, the public list, gives them and the weights' in one.
     """

@@ -102,7 +102,7 @@ def read_spec(path: str) -> Spec:
 
 
 def server_spec(data: Mapping[str, Any]) -> Spec:
-    """What the server keeps: the pipeline alone, or a mapping of both documents."""
+    """The form that the server keeps: the pipeline alone, or a mapping of both documents."""
     if "pipeline_spec" in data:
         return Spec(pipeline=data["pipeline_spec"], platform=data.get("platform_spec") or {})
     return Spec(pipeline=data)

@@ -108,7 +108,7 @@ _DOC = "docs/beam-engines.md has the recipe"
 
 
 def check_beam(config: BeamConfig) -> list[str]:
-    """What is missing for `config.runner`, and what Beam would not understand."""
+    """List what is missing for `config.runner`, and options that Beam would not understand."""
     problems = [*_parallelism(config), *_CHECKS[config.runner](config)]
     if not problems and config.options:
         on_dataflow = config.runner is BeamRunner.DATAFLOW

@@ -17,7 +17,7 @@ _ALIKE = 0.8  # of two names that may be one, by difflib's measure
 
 
 def option_problems(options: Sequence[str], described: Sequence[Any] | None) -> Iterator[str]:
-    """What is wrong with `options`, one by one.
+    """List the problems of `options`, one by one.
 
     `described` are the options that a job server has said it takes. Where it is None a server will
     be started later, whose options nobody knows yet: then names alone that resemble known ones are
@@ -55,7 +55,7 @@ def environment_problem(kind: str) -> str:
 
 
 def invalid_combinations(arguments: Sequence[str], *, on_dataflow: bool) -> list[str]:
-    """What Beam's own validator says against the arguments of a pipeline.
+    """List the objections of Beam's own validator to a pipeline's arguments.
 
     Of Dataflow's options those that can be judged here: for the others Beam asks Google, and
     creates a bucket where none is named.

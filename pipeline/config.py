@@ -200,7 +200,7 @@ class PipelineConfig(ConfigNode):
     retention: Annotated[RetentionConfig, Bookkeeping()] = field(default_factory=RetentionConfig)
 
     def __post_init__(self) -> None:
-        """What holds between nodes."""
+        """Check the rules between nodes."""
         super().__post_init__()
         level, model = self.data.level, self.trainer.model
         judged = self.gate.mode is not GateMode.NONE or not self.retrain.rollback

@@ -44,13 +44,13 @@ def connection_config(
 
 
 def secrets(config: MetadataConfig, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """What must appear nowhere."""
+    """Texts that must appear nowhere."""
     password = environ.get(config.mysql.password_env, "") if config.mysql else ""
     return (password,) if password else ()
 
 
 def check_metadata(config: MetadataConfig, database: Path) -> list[str]:
-    """What keeps the metadata store from being used; nothing is changed by looking."""
+    """List why the metadata store cannot be used; looking changes nothing."""
     if config.mysql is not None:
         return _check_server(config, database)
     if not database.exists():

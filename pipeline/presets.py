@@ -56,7 +56,7 @@ def list_presets() -> list[Preset]:
 
 
 def preset_values() -> dict[str, dict[str, Any]]:
-    """What the file of each preset sets, by the preset's name."""
+    """The values that each preset's file sets, by the preset's name."""
     return {preset.name: _read(preset.name).values for preset in list_presets()}
 
 

@@ -106,7 +106,7 @@ def record_named(layout: Layout, run_id: str) -> RunRecord:
 
 
 def mark_killed(record: RunRecord) -> RunRecord:
-    """What is to be said of `record`, whose run is known to be over."""
+    """Complete `record`, whose run is known to be over."""
     if record.verdict is not Verdict.RUNNING:
         return record
     nodes = tuple(

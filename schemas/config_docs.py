@@ -171,7 +171,7 @@ def type_text(hint: Any) -> str:
 
 
 def limits_text(hint: Any) -> str:
-    """What `Annotated` allows, also for what lists and mappings hold; empty for anything."""
+    """Describe what `Annotated` allows, also within lists and mappings; empty for anything."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
         own = [marker.allowed for marker in args[1:] if isinstance(marker, Limit)]
@@ -182,7 +182,7 @@ def limits_text(hint: Any) -> str:
 
 
 def _choices(hint: Any) -> dict[str, str]:
-    """What may be chosen, with its meaning: of an enum, of texts, or of a `name`."""
+    """List the choices of an enum, of texts, or of a `name`, each with its meaning."""
     if members := members_by_tag(hint):
         return {name: _first_paragraph(member) for name, member in members.items()}
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
@@ -245,7 +245,7 @@ def _comment(part: ast.stmt, above: Mapping[int, str], beside: Mapping[int, str]
 def find(
     documented: Sequence[NodeDoc], path: str
 ) -> tuple[list[tuple[str, FieldDoc]], list[NodeDoc]]:
-    """What a path names: values, each with the choice it belongs to, and the nodes at it.
+    """Find the values that a path names, each with its choice, and the nodes at it.
 
     Places in a list and keys of a mapping may be given or left as `[]` and `*`.
     """

@@ -286,7 +286,7 @@ def _mapping(hint: Any, value: Any, path: str, problems: list[str]) -> Any:
 
 
 def _scalar(hint: Any, value: Any) -> tuple[str | None, Any]:
-    """What would be allowed (None when `value` fits), and the converted value."""
+    """Return the words for allowed values (None when `value` fits), and the converted value."""
     if typing.get_origin(hint) is typing.Literal:
         return _choice(typing.get_args(hint), value)
     if isinstance(hint, type) and issubclass(hint, enum.Enum):

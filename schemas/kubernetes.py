@@ -67,12 +67,12 @@ class PodResources(ConfigNode):
 
     @property
     def limits(self) -> dict[str, str]:
-        """What the pod may not exceed, by Kubernetes's names, without GPUs."""
+        """The pod's limits, by Kubernetes's names, without GPUs."""
         return _without_empty({"cpu": self.cpu, "memory": self.memory})
 
     @property
     def requests(self) -> dict[str, str]:
-        """What the pod is scheduled by, as `limits`."""
+        """The pod's requests, as `limits`."""
         wanted = {
             "cpu": self.cpu_request or self.cpu,
             "memory": self.memory_request or self.memory,

@@ -12,13 +12,13 @@ T = TypeVar("T")
 
 
 def read_file(path: str, parse: Callable[[str], T]) -> T:
-    """What `parse` makes of the file; NewerFormatError names one that a newer yt8m wrote."""
+    """Parse the file; NewerFormatError names one that a newer yt8m wrote."""
     with reading(path):
         return parse(storage.read_text(path))
 
 
 def read_if_present(directory: str | None, name: str, parse: Callable[[str], T]) -> T | None:
-    """What `parse` makes of the file; None without a directory or without the file in it."""
+    """Parse the file; None without a directory or without the file in it."""
     path = storage.join(directory, name) if directory else ""
     try:
         return read_file(path, parse) if path and storage.exists(path) else None

@@ -43,7 +43,7 @@ OUTPUTS: Mapping[str, tuple[str, str]] = {
 
 
 def _file(name: str, file: str, parse: Callable[[str], T]) -> cached_property[T | None]:
-    """What `parse` makes of a file in the artifact of that name; None where there is no file."""
+    """Parse a file in the artifact of that name; None where there is no file."""
 
     def read(outputs: RunOutputs) -> T | None:
         return read_if_present(outputs.uri(name), file, parse)

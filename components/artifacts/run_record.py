@@ -121,7 +121,7 @@ class RunRecord(JsonFile):
 
     @property
     def exit_code(self) -> int:
-        """What the command ends with."""
+        """The command's exit code."""
         return EXIT_USER if self.given_wrong else _EXIT_CODES[self.verdict]
 
     def node(self, name: str) -> NodeRecord:

@@ -108,7 +108,7 @@ class VersionRecord(JsonFile):
 
     @property
     def fields(self) -> dict[str, Any]:
-        """What the record's file holds."""
+        """The contents of the record's file."""
         fields = to_dict(self)
         newer = fields.pop("newer_keys")
         of_files = newer.get("files", {})

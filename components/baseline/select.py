@@ -60,7 +60,7 @@ def passed_over(
     baseline: Version | None,
     champion: Version | None = None,
 ) -> list[str]:
-    """What is wrong with versions that are newer than `baseline`, or hold the champion's model.
+    """Faults of versions that are newer than `baseline`, or hold the champion's model.
 
     `baseline` and `champion` were verified when they were selected, and are not read again.
     """
@@ -90,7 +90,7 @@ def check_registry(config: BaselineConfig, push_dir: str) -> None:
 def replaced_version(
     config: BaselineConfig, push_dir: str, baseline: Version | None
 ) -> InService | None:
-    """What a push of this run may take out of service; None is whatever is there.
+    """The version that this run's push may replace; None stands for any.
 
     Usually the baseline. A damaged version above it may be replaced as well, one that was pushed
     since the run began may not.

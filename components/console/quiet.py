@@ -23,7 +23,7 @@ def quiet_tensorflow(*, but_errors: bool = False) -> Iterator[None]:
 
 
 def silence_tensorflow(*, but_errors: bool = False) -> None:
-    """What that variable and Python's warnings can do; to be called before TensorFlow is imported.
+    """Silence TensorFlow by that variable and Python's warnings, before it is imported.
 
     `but_errors` is for processes of a cluster, where TensorFlow says of a lost peer what it knows.
     Set TF_CPP_MIN_LOG_LEVEL=0 to hear TensorFlow's own messages.

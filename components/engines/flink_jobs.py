@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 def fault_of_job_manager(master: str) -> str:
-    """What is wrong with the job manager at `master`; "" where Flink's API answers there."""
+    """Describe the fault of the job manager at `master`; "" where Flink's API answers there."""
     try:
         _ask(master, "overview")["flink-version"]
     except HTTPError as error:

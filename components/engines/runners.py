@@ -136,7 +136,7 @@ class _EngineJob(portable_runner.PipelineResult):
 
 
 def lost_part(message: str, *, workers: str) -> str | None:
-    """What a failed job's message says was lost; None where it is a failure of another kind."""
+    """Name the part that a failed job's message says was lost; None for another kind of failure."""
     if match := _TASK_MANAGER.search(message):
         return f"Flink's task manager {match[1] or match[2] or match[3]} was lost"
     if _ENDED_ITSELF in message:

@@ -54,7 +54,7 @@ def send_small_messages() -> None:
 
 
 def environment(info: Any, worker_id: str) -> dict[str, str]:
-    """What Beam's worker reads from its environment, which its boot program would set."""
+    """The environment of Beam's worker, which its boot program would set."""
     from google.protobuf import json_format, text_format
 
     return {
@@ -67,7 +67,7 @@ def environment(info: Any, worker_id: str) -> dict[str, str]:
 
 
 def provision_info(endpoint: str, worker_id: str) -> Any:
-    """What the engine tells a worker of its job: options, and where control and logging are."""
+    """The runner's information for a worker: options, and where control and logging are."""
     import grpc
     from apache_beam.portability.api import beam_provision_api_pb2 as messages
     from apache_beam.portability.api import beam_provision_api_pb2_grpc as services

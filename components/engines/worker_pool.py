@@ -156,7 +156,7 @@ def _start(target: Any, *arguments: str) -> Any:
 
 
 def _nothing() -> None:
-    """What a first process does, which is there when all is imported."""
+    """Do nothing: a first process, which exists when everything is imported."""
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ WAIT_S = 28.0
 
 
 def fault_of_pool(address: str, *, wait_s: float = WAIT_S) -> str | None:
-    """What is wrong with the worker pool at `address`; None where a worker of it came."""
+    """Describe the fault of the worker pool at `address`; None where a worker of it came."""
     engine = _Engine()
     server = grpc.server(ThreadPoolExecutor(max_workers=4))
     beam_fn_api_pb2_grpc.add_BeamFnControlServicer_to_server(engine, server)

@@ -105,7 +105,7 @@ def add_scoring(
 
 
 def collect(empty: ScoreTable, ranges: Sequence[RecordRange], evaluation_uri: str) -> ScoreTable:
-    """What all ranges left, merged; the pieces are removed."""
+    """Merge the results of all ranges; the pieces are removed."""
     directory = storage.join(evaluation_uri, _PIECES_DIR)
     names = set(storage.list_dir(directory))
     errors = sorted(name for name in names if name.endswith(".error"))

@@ -97,7 +97,7 @@ def with_baseline_as_champion(evaluation: Evaluation) -> Evaluation:
 
 
 def _names(vocabulary: Vocabulary | None) -> Callable[[int], str]:
-    """What a class is called; its number where nobody says."""
+    """Name a class; its number where it has no name."""
     names = vocabulary.names if vocabulary is not None else ()
     return lambda c: names[c] if c < len(names) else str(c)
 

@@ -326,7 +326,7 @@ def _passed_over(inputs: Artifacts) -> list[str]:
 
 
 def _names(job: _Job) -> dict[str, str]:
-    """What the models that the candidate is compared with are called in messages."""
+    """Names, for messages, of the models that the candidate is compared with."""
     champion = job.contender.champion
     return {
         BASELINE: job.baseline or "",

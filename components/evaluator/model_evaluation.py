@@ -86,7 +86,7 @@ def evaluator_config(
 
 
 def features_of(model: str) -> FeatureConfig:
-    """What is read for `model`; UserError where it does not say how many classes it scores."""
+    """The features that `model` reads; UserError where it does not tell its number of classes."""
     classes = load_model(model).num_classes
     if classes is None:
         raise UserError(f"{model}: its signature does not say how many classes it scores")

@@ -73,7 +73,7 @@ def create_plan(
     features: FeatureConfig,
     champion: str | None = None,
 ) -> ScoringPlan:
-    """What the Evaluator's settings want to know of each row of records of `level`."""
+    """Create the plan of what the Evaluator's settings need of each row of records of `level`."""
     is_rated = level is Level.FRAME and config.segments is not None
     return ScoringPlan(
         model=model,
@@ -222,7 +222,7 @@ class ShardScorer:
         )
 
     def metrics(self, batch: ScoredBatch) -> ScoreTable:
-        """What remains of a batch."""
+        """The metrics of a batch."""
         part = empty_table(self.plan)
         part.unscorable = batch.unscorable
         for name in batch.scores:

@@ -33,7 +33,7 @@ def decide_served_model(
     level: Level,
     features: FeatureConfig,
 ) -> ServedModelDecision:
-    """What the gate's thresholds on values say of `model`; there is no baseline to change from.
+    """Apply the gate's thresholds on values to `model`; there is no baseline.
 
     Thresholds on metrics that evaluator.eval_config adds are left out: they need TFMA's own pass.
     """

@@ -37,7 +37,7 @@ class ShardSelection(Generic[S]):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the result must know."""
+        """Notes for a reader of the result."""
         if not self.left_out:
             return ()
         return (

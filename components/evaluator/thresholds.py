@@ -105,7 +105,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
 def _metric_problems(
     threshold: Threshold, metrics: Mapping[str, Metric], evaluator: EvaluatorConfig
 ) -> Iterator[str]:
-    """What is wrong with the threshold, as far as its metric goes."""
+    """Problems of the threshold, as far as its metric goes."""
     name, metric = threshold.metric, metrics.get(threshold.metric)
     if metric is None and _importable(evaluator.metrics) == evaluator.metrics:
         if not evaluator.eval_config:

@@ -38,7 +38,7 @@ def verify_on_beam(
     cache: VerifiedCache | None = None,
     index: SharedIndex | None = None,
 ) -> list[ShardReport]:
-    """What `verify_shards` gives, by the workers of an engine; none is asked for known shards."""
+    """Verify shards on a Beam runner's workers, as `verify_shards`; known shards are skipped."""
     remembered = {number: cache.load(shard) for number, shard in enumerate(shards)} if cache else {}
     reports = {
         number: ShardReport(source=shards[number], remembered=True, **figures)

@@ -115,7 +115,7 @@ def _cache(directory: str, config: DataConfig, features: FeatureConfig) -> Verif
 def _describe(
     artifact: types.Artifact, splits: Sequence[str], sources: Sources, level: Level
 ) -> None:
-    """What TFX's own components read from an Examples artifact."""
+    """Write the properties that TFX's own components read from an Examples artifact."""
     artifact.split_names = artifact_utils.encode_split_names(list(splits))
     artifact.span = sources.spans[-1] if sources.spans else 0
     payload = (

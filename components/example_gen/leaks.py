@@ -50,7 +50,7 @@ def _mark_overlap(reports: list[ShardReport], *, split: str, kept: str) -> list[
 
 
 def repeated_ids(reports: Sequence[ShardReport]) -> Iterator[str]:
-    """What is to be said of ids that several records of a split have: each of them counts.
+    """Report ids that several records of a split have: each of them counts.
 
     By their hashes alone, so that shards verified before are not read again.
     """
@@ -77,7 +77,7 @@ def _two_places(reports: Sequence[ShardReport], split: str, hashed: int) -> str:
 
 
 def ids_not_compared(reports: Sequence[ShardReport]) -> Iterator[str]:
-    """What a verification that parses not every record leaves open."""
+    """Report what a verification that does not parse every record leaves open."""
     if any(report.ids is None for report in reports):
         yield (
             "ids are not compared, only whole records: a video written again may be in two "

@@ -156,7 +156,7 @@ class _Waiting:
 
 
 def _told(scratch: str, ending: str) -> list[Any]:
-    """What the workers left of what they did."""
+    """Read the reports that the workers left."""
     names = storage.glob(storage.join(storage.escape(scratch), f"*{ending}"))
     return [json.loads(storage.read_text(name)) for name in names]
 

@@ -238,7 +238,7 @@ def can_be_linked(uri: str) -> bool:
 
 
 def bytes_copied_to_sample(sources: Sources, config: DataConfig) -> int:
-    """What `data.sample_mb = 0` copies of the sources, for nothing can be linked to them.
+    """Bytes that `data.sample_mb = 0` copies of sources that cannot be linked.
 
     Of a bounded sample it is little, and a rewrite's new shards are linked.
     """

@@ -34,7 +34,7 @@ class VerifiedCache:
         self._directory, self._policy, self._code_version = directory, policy, code_version
 
     def load(self, shard: SourceShard) -> dict[str, Any] | None:
-        """What was found in `shard` when it was last read, or None."""
+        """The report of the last reading of `shard`, or None."""
         path = self._path(shard)
         try:
             with reading(path):

@@ -56,7 +56,7 @@ def _counted(shard: Shard) -> Shard:
 
 
 def _append(neighbours: Any, index: Index) -> None:
-    """What is loaded of `Neighbours`: its variables alone."""
+    """Append to the loaded `Neighbours`, of which only the variables are loaded."""
     variables = (neighbours.keys, neighbours.scales, neighbours.labels)
     there = Index(*(variable.numpy() for variable in variables))
     for variable, values in zip(variables, joined([there, index]), strict=True):

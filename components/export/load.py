@@ -58,7 +58,7 @@ class LoadedModel:
 
     @property
     def serve(self) -> Callable[..., dict[str, tf.Tensor]]:
-        """What model servers call; UserError where there is none."""
+        """The signature that model servers call; UserError where there is none."""
         if SERVING not in self.loaded.signatures:
             raise UserError(
                 f"{self.role} {self.directory}: no signature `{SERVING}`, which model servers "
@@ -80,7 +80,7 @@ class LoadedModel:
 
     @functools.cached_property
     def info(self) -> ExportInfo:
-        """What the export says of itself; UserError where yt8m did not make it."""
+        """The export's description of itself; UserError where yt8m did not make it."""
         return load_info(self.directory)
 
     @property

@@ -24,7 +24,7 @@ MEANS_AT_ONCE = 512  # a video is no more than its vector by then
 def score_mean_frames(
     model: LoadedModel, records: Iterable[bytes], batch_size: int
 ) -> Iterator[Scores]:
-    """What `score_records` gives, in batches, of a model that has `score_means`.
+    """Score in batches, as `score_records` does, with a model that has `score_means`.
 
     A record that is not read here is given to the model's graph, which reads it or says why not.
     """

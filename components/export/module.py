@@ -46,7 +46,7 @@ class RecordsModule(tf.Module, abc.ABC):
         return {SERVING: concrete(self._serve, _RECORDS), SCORES: concrete(self.score, _RECORDS)}
 
     def _serve(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
-        """What model servers answer: the best classes."""
+        """Answer model servers: the best classes."""
         rows = self.score(examples)
         best = tf.math.top_k(rows.pop(SCORES), k=self._top_k)
         outputs = {"class_ids": tf.cast(best.indices, tf.int64), SCORES: best.values, **rows}

@@ -101,7 +101,7 @@ class FreshProcess:
     def ask(
         self, model_dir: str, requests: Sequence[Request], config: InfraCheckConfig
     ) -> dict[str, Any]:
-        """What the process says of the model; ProbeError where it says nothing."""
+        """Ask the process about the model; ProbeError without an answer."""
         task = {
             "model": model_dir,
             "requests": [

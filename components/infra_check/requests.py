@@ -24,7 +24,7 @@ class Request:
 
 
 def warm_up_requests_of(model_dir: str) -> list[Request]:
-    """What TensorFlow Serving would send before any client; none where the model has none."""
+    """TensorFlow Serving's warm-up requests of the model; empty where it has none."""
     path = storage.join(model_dir, WARM_UP_FILE)
     if not storage.exists(path):
         return []

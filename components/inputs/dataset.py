@@ -64,7 +64,7 @@ def dataset_for_training(
 def create_step_reader(
     source: Source, taken: BatchSlice, *, sampling: FrameSampling | None, config: InputConfig
 ) -> StepReader:
-    """What gives `dataset_for_training` its rows."""
+    """Create the reader that gives `dataset_for_training` its rows."""
     by_length = _is_by_length(source, sampling, config)
     if by_length:
         _check_buckets(taken, config)

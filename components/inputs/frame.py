@@ -108,7 +108,7 @@ def sample_frames(
 
 
 def padding_of(row: dict[str, tf.TensorSpec]) -> dict[str, tf.Tensor]:
-    """What `padded_batch` fills each part of a row with."""
+    """The values with which `padded_batch` fills each part of a row."""
     return {
         name: tf.constant(NO_LABEL if spec.dtype is tf.int64 else 0, spec.dtype)
         if spec.dtype is not tf.string

@@ -51,7 +51,7 @@ class Order(Hashable, Protocol):
         ...
 
     def part(self, number: int, taken: BatchSlice) -> Part:
-        """What `taken`'s worker has of block `number`."""
+        """The part of block `number` that belongs to `taken`'s worker."""
         ...
 
 
@@ -217,7 +217,7 @@ class ContinuedOrder:
 
     @property
     def _shift(self) -> int:
-        """What the later blocks' numbers are moved by, to go on from the current ones'."""
+        """The shift of later blocks' numbers, so that they continue the current ones'."""
         difference = self.current.blocks_per_epoch - self.later.blocks_per_epoch
         return (self.epoch + 1) * difference
 

@@ -87,7 +87,7 @@ def _local_paths(shards: Sequence[Shard]) -> Iterator[tuple[str, Shard]]:
 
 
 def tf_reason(error: Exception) -> str:
-    """What TensorFlow says, without where in its graph it says so."""
+    """TensorFlow's message, without the place in its graph."""
     text = str(getattr(error, "message", error)).strip() or type(error).__name__
     if text.startswith(_WITHIN_A_GRAPH):  # the reason is the last line before the node's name
         text = text.partition("\n\t [[{{")[0].rstrip().rpartition("\n")[2]

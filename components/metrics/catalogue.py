@@ -187,7 +187,7 @@ def is_better(
 
 
 def info_of(name: str, known: Iterable[MetricInfo] = ()) -> MetricInfo:
-    """What is known of the metric: `known` first, then the catalogue."""
+    """The metric's description: `known` first, then the catalogue."""
     for metric in (*known, *METRICS):
         if metric.name == name:
             return metric

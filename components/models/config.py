@@ -316,5 +316,5 @@ HeadConfig = EntitiesHeadConfig | VerticalsHeadConfig | SegmentsHeadConfig | Own
 
 
 def head_name(config: HeadConfig) -> str:
-    """What the head is called in metrics, weights and exports."""
+    """The head's name in metrics, weights and exports."""
     return config.task if isinstance(config, OwnHeadConfig) else config.name

@@ -90,7 +90,7 @@ def create_heads(
 
 
 def targets(head: Head, batch: Mapping[str, tf.Tensor]) -> Targets:
-    """What `head` should have answered for `batch`."""
+    """The right answers of `head` for `batch`."""
     if head.column:
         return Targets(ids=batch[head.column])
     if head.only_rated:

@@ -167,7 +167,7 @@ def fused(function: Callable[..., Any], *, enabled: bool = True) -> Callable[...
 
 
 def unit_scale(size: int) -> float:
-    """What brings the numbers of an L2-normalised vector of `size` to about 1."""
+    """The factor that brings an L2-normalised vector of `size` to numbers of about 1."""
     return math.sqrt(size)
 
 

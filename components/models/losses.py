@@ -105,7 +105,7 @@ def _smoothed(terms: _Terms, smoothing: float) -> _Terms:
 
 
 def _at_labels(terms: _Terms, ids: tf.Tensor, probabilities: tf.Tensor) -> tf.Tensor:
-    """What the labels change in the sum over all classes, [batch]."""
+    """The labels' change of the sum over all classes, [batch]."""
     chosen, present = _gather(probabilities, ids)
     return tf.reduce_sum(present * (terms.positive(chosen) - terms.negative(chosen)), axis=-1)
 

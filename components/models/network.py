@@ -116,7 +116,7 @@ class Network(tf_keras.Model):
         return outputs
 
     def signal(self, batch: Mapping[str, tf.Tensor]) -> Signal:
-        """What trunks look at: the batch's features, normalised."""
+        """The input of trunks: the batch's features, normalised."""
         if self.averages_frames:
             return Signal(vectors=self._mean_frame(batch))
         num_frames = batch.get(NUM_FRAMES)
@@ -176,7 +176,7 @@ class Network(tf_keras.Model):
         return head_loss(head, batch, probabilities)
 
     def _one_number(self, method: str, made: object) -> tf.Tensor:
-        """What a method of the user's has made, [] float32."""
+        """Check the result of a method of the user's, [] float32."""
         where = f"trainer.network: {_name(type(self))}.{method} must return one number, a sum"
         try:
             number = tf.cast(made, tf.float32)
@@ -189,7 +189,7 @@ class Network(tf_keras.Model):
         return number
 
     def normaliser(self, head: Head, batch: Mapping[str, tf.Tensor]) -> tf.Tensor:
-        """What sums of the head's loss are divided by, [] float32; it is summed as they are."""
+        """The divisor of sums of the head's loss, [] float32; it is summed as they are."""
         if head.loss.name is LossName.OWN:
             return self._one_number("own_normaliser", self.own_normaliser(head, batch))
         learned = learned_rows(head, batch)
@@ -198,7 +198,7 @@ class Network(tf_keras.Model):
     def own_loss(
         self, head: Head, batch: Mapping[str, tf.Tensor], probabilities: tf.Tensor
     ) -> tf.Tensor:
-        """What `loss.name: own` minimises, summed; a model that has such a loss overrides this.
+        """The sum that `loss.name: own` minimises; a model that has such a loss overrides this.
 
         Of the probabilities and labels alone: gradients reach the weights through the former.
         """
@@ -207,7 +207,7 @@ class Network(tf_keras.Model):
     def joint_loss(
         self, batch: Mapping[str, tf.Tensor], outputs: Mapping[str, tf.Tensor]
     ) -> tf.Tensor | None:
-        """What is minimised beside the heads' losses, summed over the rows; None: nothing.
+        """A loss beside the heads' losses, summed over the rows; None: none.
 
         It sees everything that `scores` gives by name, and is divided by the number of rows. The
         curve has it in `regularisation`; validations do not compute it.
@@ -215,7 +215,7 @@ class Network(tf_keras.Model):
         return None
 
     def own_normaliser(self, head: Head, batch: Mapping[str, tf.Tensor]) -> tf.Tensor:
-        """What the sum of `own_loss` is divided by: the rows, or what a model says instead.
+        """The divisor of the sum of `own_loss`: the rows, unless a model overrides this.
 
         Of the labels alone: it must be known, of all micro-batches and replicas, before the first
         gradient is taken.
@@ -301,7 +301,7 @@ def _name(network_type: type[Network]) -> str:
 
 
 def batch_spec(features: FeatureConfig, level: Level) -> dict[str, tf.TensorSpec]:
-    """What of a batch a network looks at."""
+    """The parts of a batch that a network looks at."""
     if level is Level.VIDEO:
         return {
             name: tf.TensorSpec([None, size], tf.float32, name)

@@ -103,7 +103,7 @@ class Recurrent(tf_keras.layers.Layer):
         return values
 
     def _states(self, layer: tf_keras.layers.Layer, values: tf.Tensor) -> tf.Tensor:
-        """What `layer` makes of `values` [frames, rows, size]."""
+        """The states of `layer` for `values` [frames, rows, size]."""
         if not layer.built:
             with tf.init_scope(), tf.name_scope(layer.name):
                 layer.build(tf.TensorShape([None, None, values.shape[-1]]))

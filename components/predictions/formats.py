@@ -53,7 +53,7 @@ class Writing:
 
 
 def best_of(rows: ScoredRows, plan: PredictionPlan) -> Best:
-    """What is written of `rows`."""
+    """The part of `rows` that is written."""
     scores, allowed = rows.scores, plan.classes
     if allowed is not None:
         scores = scores[:, list(allowed)]

@@ -83,7 +83,7 @@ class Predictor:
 def level_to_predict(
     model: LoadedModel, data: Level, form: Format, segments: SegmentScoring | None = None
 ) -> Level:
-    """What a row is; UserError where the model cannot read records of level `data`.
+    """The level of a row; UserError where the model cannot read records of level `data`.
 
     A model of segments cuts videos without any, and one of frames may see videos that have some.
     It scores segments where `form` is of segments, or where `segments` says how.

@@ -42,7 +42,7 @@ class OwnTransform:
 
 
 def find_transform(path: str, features: FeatureConfig, level: Level) -> OwnTransform | None:
-    """What `transform.function` names, None where that is empty; ConfigError where it is unfit."""
+    """The function that `transform.function` names, or None; ConfigError where it is unfit."""
     if not path:
         return None
     where = f"transform.function = {path!r}"

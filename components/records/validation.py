@@ -52,13 +52,13 @@ class Findings:
 
 
 def expected_by(features: FeatureConfig, level: Level, *, labelled: bool) -> Expected:
-    """What the configuration requires of a record."""
+    """The configuration's requirements for a record."""
     sizes = {record_key(name, level): size for name, size in features.size_by_name.items()}
     return Expected(level, sizes, features.num_classes, labelled)
 
 
 def expected_like(record: Record, *, num_classes: int | None = None) -> Expected:
-    """What records beside `record`, the first of a data set, should look like."""
+    """The properties expected of all records, taken from `record`, the first of a data set."""
     sizes = feature_sizes(record)
     return Expected(record.level, sizes, num_classes, stated_by="the first record")
 

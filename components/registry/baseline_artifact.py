@@ -73,7 +73,7 @@ def write_passed_over(artifact_uri: str, problems: Sequence[str]) -> None:
 
 
 def read_passed_over(artifact_uri: str) -> tuple[str, ...]:
-    """What was wrong with the versions that were passed over."""
+    """Faults of the versions that were passed over."""
     passed_over = read_if_present(artifact_uri, _PASSED_OVER_FILE, PassedOver.from_json)
     return passed_over.problems if passed_over is not None else ()
 
@@ -84,6 +84,6 @@ def write_in_service(artifact_uri: str, served: InService) -> None:
 
 
 def read_in_service(artifact_uri: str) -> InService | None:
-    """What was in service then; None where a person chose to replace whatever there is."""
+    """The version in service then; None where a person chose to replace any."""
     path = storage.join(artifact_uri, _IN_SERVICE_FILE)
     return read_file(path, InService.from_json) if storage.exists(path) else None

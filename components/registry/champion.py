@@ -91,7 +91,7 @@ def _digests(
 
 
 def read_choice(push_dir: str) -> ChampionChoice | None:
-    """What a person chose last; None where nobody did."""
+    """A person's last choice; None where there is none."""
     path = storage.join(push_dir, CHOICE_FILE)
     return read_file(path, ChampionChoice.from_json) if storage.exists(path) else None
 

@@ -54,7 +54,7 @@ class Cleaning:
 
 
 def read_leftovers(push_dir: str) -> Leftovers:
-    """What the last change left; nothing where that is not known."""
+    """The last change's leftovers; empty where they are unknown."""
     try:
         text = storage.read_text(storage.join(push_dir, LEFTOVERS_FILE))
         return from_dict(Leftovers, fields_of(text))

@@ -11,7 +11,7 @@ from yt8m.components.registry.versions import in_service, load_version, version_
 
 
 def find_model(path: str) -> str:
-    """What `--model DIR|REGISTRY|TGZ` means; a path that is none of them is given back as it is."""
+    """Resolve the text of `--model`; a path that is none of them is returned unchanged."""
     if is_archive(path):
         path = unpack_model(path)
     if storage.exists(storage.join(path, MODEL_FILE)):

@@ -89,7 +89,7 @@ def _name(record: VersionRecord) -> str:
 
 
 def _part(cls: Any, fields: Mapping[str, Any]) -> Any:
-    """What the record holds of one step; None where there is nothing, or of another form."""
+    """The record's part about one step; None where it is missing, or of another form."""
     try:
         return from_dict(cls, known_keys(cls, fields)) if fields else None
     except ConfigError:

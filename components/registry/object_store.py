@@ -269,7 +269,7 @@ class ObjectStore:
                 storage.remove_tree(path)
 
     def _read_head(self) -> _Head:
-        """What `.head` says; where that is no JSON, what the list of versions says."""
+        """Read `.head`; where that is no JSON, the list of versions."""
         path = storage.join(self._root, HEAD_FILE)
         problem: Exception | None = None
         tag: str | None = None

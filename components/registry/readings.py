@@ -26,7 +26,7 @@ def pause(uri: str) -> None:
 
 
 def read_until_agreed(uri: str, read: Callable[[], T]) -> T:
-    """What two readings, one after the other, agree on; one is enough on this machine."""
+    """Read until two readings in a row agree; one is enough on this machine."""
     before = read()
     if storage.local_path(uri) is not None:
         return before

@@ -162,7 +162,7 @@ def check_keys(config: RegistryConfig) -> None:
 
 
 def signature_problems(path: str, trust: Trust) -> list[str]:
-    """What keeps the version at `path` from being trusted. Every file is read."""
+    """List why the version at `path` cannot be trusted. Every file is read."""
     problems = [*_signature_problems(path, trust)]
     if problems and storage.local_path(path) is None:
         pause(path)  # one answer of an object store may be wrong; a valid signature cannot be

@@ -188,7 +188,7 @@ def load_version(push_dir: str, version: int, *, verify: bool = False) -> Versio
 
 
 def _confirmed(push_dir: str, read: Callable[[], T]) -> T:
-    """What `read` returns; what it finds wrong with a version, it must find twice in a row.
+    """Return the result of `read`; a fault of a version must be found twice in a row.
 
     Two readings may differ because a push completes or removes the version meanwhile.
     """
@@ -260,7 +260,7 @@ def newest(
 
 
 def in_service(push_dir: str, *, exclude_run_key: str = "") -> InService:
-    """What model servers load now, left out what the run `exclude_run_key` itself has pushed."""
+    """The version that model servers load now, without those that `exclude_run_key` pushed."""
     for number in reversed(list_versions(push_dir)):
         path = version_path(push_dir, number)
         try:

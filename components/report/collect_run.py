@@ -92,7 +92,7 @@ def changes(record: VersionRecord, configuration: Mapping[str, Any]) -> tuple[Co
 
 
 def identifiers(pushed: PushOutcome | None) -> dict[str, str]:
-    """What names data, code and run beyond doubt, as Pusher has put it on record."""
+    """The identifiers of data, code and run, as Pusher recorded them."""
     if pushed is None:
         return {}
     values = {

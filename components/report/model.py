@@ -176,5 +176,5 @@ class RunReport:
         return self.evaluation.overall if self.evaluation else SliceMetrics()
 
     def metric(self, name: str) -> MetricInfo:
-        """What is known of the metric, which may be the user's own."""
+        """The metric's description, which may be the user's own."""
         return info_of(name, self.evaluation.metrics if self.evaluation else ())

@@ -107,7 +107,7 @@ def glob(pattern: str) -> list[str]:
 
 
 def find(pattern: str) -> dict[str, Stat]:
-    """What `glob` gives, each with its size and time."""
+    """The files that `glob` finds, each with its size and time."""
     return backend_of(pattern).find(_path(pattern))
 
 

@@ -225,7 +225,7 @@ def split(path: str) -> tuple[str, str]:
 
 
 def folder(key: str) -> str:
-    """What the names of all objects below `key` begin with."""
+    """The common beginning of the names of all objects below `key`."""
     return f"{key.rstrip('/')}/" if key.strip("/") else ""
 
 

@@ -45,7 +45,9 @@ def start_averages(network: tf_keras.Model, optimizer: Any) -> None:
 
 
 def shipped_weights(network: tf_keras.Model, optimizer: Any) -> list[Any]:
-    """What is scored and exported, as `network.get_weights` gives it: averages where there are."""
+    """The weights to score and export, as `network.get_weights` gives them: averages where there
+    are.
+    """
     average_of = {weight.ref(): average for average, weight in _pairs(network, optimizer)}
     variables = [average_of.get(weight.ref(), weight) for weight in network.weights]
     values: list[Any] = tf_keras.backend.batch_get_value(variables)

@@ -51,7 +51,7 @@ def training_config(
     digests: Mapping[str, str] = MappingProxyType({}),
     searched_code: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """What a training is, in the `custom_config` of the Trainer, and of the Tuner before it."""
+    """Write the training into the `custom_config` of the Trainer, and of the Tuner before it."""
     return custom_config(
         RUN_FN,
         transform,

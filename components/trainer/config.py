@@ -506,7 +506,7 @@ class TrainerConfig(ConfigNode):
         require(not lacks, "backend.roles", sorted(roles), f"with an evaluator for {waiting}")
 
     def _require_buckets(self) -> None:
-        """What buckets cannot go together with; TrainingJob.check_buckets refuses the rest."""
+        """Refuse settings that exclude buckets; TrainingJob.check_buckets refuses the rest."""
         count, multiple = self.inputs.bucket_batches, self.inputs.bucket_multiple
         samples = isinstance(self.model, DbofConfig)
         allowed = f"1 with model.name = {self.model.name}, which takes as many frames of each video"
@@ -561,6 +561,6 @@ class TrainerConfig(ConfigNode):
 
     @property
     def stopping_criteria(self) -> str:
-        """What ends training, to tell a finished one from one that is to go on."""
+        """The criteria that end training, to tell a finished one from one to continue."""
         clock = "" if self.max_seconds is None else f", {self.max_seconds} seconds"
         return f"{self.max_steps} steps, {self.num_epochs} epochs{clock}"

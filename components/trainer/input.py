@@ -85,7 +85,7 @@ class TrainingData:
 
     @property
     def model(self) -> dict[str, Any]:
-        """What checkpoints continue: the model itself, and the data that positions count in."""
+        """The identity that checkpoints continue: the model, and the data of the positions."""
         job = self.job
         vocabulary = vocabulary_digest(job.vocabulary) if job.trainer.learns_verticals else ""
         splits = [job.trainer.train_split, *self.mixture]
@@ -269,7 +269,7 @@ def load_data(job: TrainingJob) -> TrainingData:
 
 
 def label_columns(heads: Sequence[HeadConfig]) -> tuple[LabelColumn, ...]:
-    """What the heads of the user's own learn, each column once; ConfigError where two differ."""
+    """The columns that custom heads learn, each once; ConfigError where two differ."""
     columns: dict[str, LabelColumn] = {}
     for head in heads:
         if isinstance(head, OwnHeadConfig):

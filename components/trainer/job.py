@@ -54,7 +54,7 @@ class TrainingJob(JsonFile):
 
     @property
     def model(self) -> dict[str, Any]:
-        """What must not change under a checkpoint: the weights' names and shapes follow from it."""
+        """The settings that a checkpoint fixes: the weights' names and shapes follow from them."""
         described: dict[str, Any] = to_dict(
             {
                 "model": self.trainer.model,
@@ -95,7 +95,7 @@ class TrainingJob(JsonFile):
 
     @property
     def shared_settings(self) -> dict[str, Any]:
-        """What all processes that train in step must be given alike; paths may differ.
+        """The settings that all synchronous processes must share; paths may differ.
 
         So may what changes nothing of the result, unless it decides when processes meet.
         """

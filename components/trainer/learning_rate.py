@@ -51,7 +51,7 @@ Schedule = ConstantSchedule | StaircaseSchedule | ExponentialSchedule | CosineSc
 
 
 def multiplier(schedule: Schedule, examples: int, *, total_examples: int) -> float:
-    """What the base learning rate is multiplied with after `examples` of `total_examples`."""
+    """The factor of the base learning rate after `examples` of `total_examples`."""
     return _warmup(schedule.warmup_examples, examples) * _decay(schedule, examples, total_examples)
 
 

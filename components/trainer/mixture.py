@@ -29,7 +29,7 @@ def rows_of_splits(mixture: Sequence[MixedSplit], batch: int) -> tuple[int, ...]
 
 
 def slices_of_splits(mixture: Sequence[MixedSplit], taken: BatchSlice) -> tuple[BatchSlice, ...]:
-    """What a process takes of each split, in the order of `rows_of_splits`."""
+    """A process's slice of each split, in the order of `rows_of_splits`."""
     if taken.origin:
         raise ConfigError(
             "trainer.mixture: a training that is continued must have as many rows in a batch as "

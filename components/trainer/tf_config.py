@@ -339,7 +339,7 @@ def cluster_configs(
 
 
 def find_processes_problem(text: str, *, waiting: str = "") -> str:
-    """What `check_processes` finds wrong; empty for nothing."""
+    """The problem that `check_processes` finds; empty for none."""
     try:
         check_processes(text, waiting=waiting)
     except ConfigError as error:

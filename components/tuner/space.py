@@ -81,7 +81,9 @@ def _step_problems(path: str, values: RangeConfig, trainer: TrainerConfig) -> li
 
 
 def trial_config(config: TunerConfig, trainer: TrainerConfig) -> TrainerConfig:
-    """What all trials have in common: one process, which scores the whole split at its end."""
+    """The configuration that all trials share: one process, which scores the whole split at its
+    end.
+    """
     own: dict[str, Any] = {
         "backend": {"name": "in_process"},
         "checkpoint": {"keep": 1},

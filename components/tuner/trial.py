@@ -50,7 +50,7 @@ def continue_from(directory: str, earlier: str) -> None:
 
 
 def remove_checkpoints(directory: str) -> None:
-    """What goes when the search is over; curves and logs stay."""
+    """Remove the checkpoints of a finished search; curves and logs stay."""
     storage.remove_tree(storage.join(directory, _CHECKPOINTS))
 
 

@@ -35,7 +35,7 @@ def list_anomalies(split: str, anomalies: anomalies_pb2.Anomalies) -> Iterator[A
 
 
 def message(errors: Sequence[Anomaly]) -> str:
-    """What stops the run."""
+    """The message of the error that ends the run."""
     if len(errors) == 1:
         return f"validation stops the run: {errors[0]}"
     head = f"validation stops the run: {len(errors)} anomalies of error severity"

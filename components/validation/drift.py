@@ -248,7 +248,7 @@ def divergence(p: np.ndarray, q: np.ndarray) -> float:
 
 
 def divergence_by_chance(values: int, count_a: float, count_b: float) -> float:
-    """What the divergence of two samples of one distribution over `values` values stays below.
+    """Upper bound of the divergence of two samples of one distribution over `values` values.
 
     For near distributions it is a chi-square over eight with a degree of freedom for each value but
     the last, times 1/size of each sample; in bits. Its quantile is Wilson and Hilferty's.

@@ -83,7 +83,7 @@ def _advised(errors: list[Anomaly], compared: list[Anomaly]) -> str:
 
 
 def _validated(artifact: types.Artifact) -> list[Anomaly]:
-    """What ExampleValidator found, in all splits."""
+    """ExampleValidator's anomalies, of all splits."""
     from tensorflow_metadata.proto.v0 import anomalies_pb2
 
     anomalies: list[Anomaly] = []

@@ -72,7 +72,7 @@ class MomentsGenerator(tfdv.CombinerStatsGenerator):
 
 
 def moments_of(feature: statistics_pb2.FeatureNameStatistics) -> Moments | None:
-    """What the generator noted of a feature; None without finite numbers."""
+    """The generator's moments of a feature; None without finite numbers."""
     noted = {one.name: one.num for one in feature.custom_stats}
     values = {name: noted.get(_PREFIX + name, np.nan) for name in _NAMES}
     return Moments(**values) if np.isfinite(list(values.values())).all() else None

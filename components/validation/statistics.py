@@ -33,7 +33,7 @@ Decode = Callable[[list[bytes]], Any]  # serialized records to a pyarrow.RecordB
 
 
 def statistics_options() -> tfdv.StatsOptions:
-    """What is computed of every split; the schema is added where that happens."""
+    """Options of every split's statistics; the schema is added later."""
     options = tfdv.StatsOptions(num_histogram_buckets=_BINS, num_rank_histogram_buckets=_RANKED)
     options.use_sketch_based_topk_uniques = True
     return options

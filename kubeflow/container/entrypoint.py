@@ -108,7 +108,7 @@ def _titles(text: str) -> dict[str, str]:
 
 
 def _inputs_spec(integers: str) -> str:
-    """What TFX wants to know of inputs: which numbers are whole ones."""
+    """The types of inputs that TFX needs: which numbers are whole ones."""
     whole = {name: {"parameterType": "NUMBER_INTEGER"} for name in integers.split()}
     return json.dumps({"parameters": whole})
 

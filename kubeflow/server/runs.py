@@ -90,7 +90,7 @@ def resolve(client: KfpClient, options: LaunchOptions, *, dry_run: bool = False)
 
 
 def _check_values(spec: Spec, parameters: Mapping[str, Any]) -> None:
-    """What the pipeline's components would refuse, some of them only after the training."""
+    """Refuse values that the pipeline's components would refuse, some only after the training."""
     for name in _NEEDED:
         default = spec.parameters.get(name, {}).get("defaultValue")
         if name in spec.parameters and not (parameters.get(name) or default):

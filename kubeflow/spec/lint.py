@@ -28,7 +28,7 @@ def lint(spec: Mapping[str, Any], platform: Mapping[str, Any]) -> None:
 
 
 def root_problem(root: str) -> str:
-    """What is wrong with a pipeline root; the empty text when nothing is."""
+    """The problem of a pipeline root; "" for none."""
     if not root.startswith(ROOT_SCHEMES):
         return f"the launcher writes to {', '.join(ROOT_SCHEMES)} alone"
     bucket = root.split("://", 1)[1].split("/", 1)[0]
@@ -137,7 +137,7 @@ def _platform(spec: Mapping[str, Any], platform: Mapping[str, Any]) -> Iterator[
 
 
 def _mounts(pod: Mapping[str, Any], where: str) -> Iterator[tuple[str, str]]:
-    """What Kubernetes refuses of a pod, hours after the upload."""
+    """Report mounts that Kubernetes refuses, hours after the upload."""
     claims = [str(mount.get("constant", "")) for mount in pod.get("pvcMount", [])]
     for claim in sorted(set(claims)):
         path = f"{where}.pvcMount"

@@ -187,7 +187,7 @@ class Registry:
         return tuple(sorted((*list_versions(self.path), *list_baselines(self.path))))
 
     def record(self, version: int) -> VersionRecord:
-        """What is known of a version: metrics, decision, data, configuration."""
+        """The version's record: metrics, decision, data, configuration."""
         require_version(self.path, version)
         return load_record(self.path, version)
 

@@ -153,7 +153,7 @@ class Run:
 
     @property
     def outputs(self) -> RunOutputs:
-        """What the components wrote: `decision`, `evaluation`, `push`, ..., read on first use."""
+        """The components' files: `decision`, `evaluation`, `push`, ..., read on first use."""
         return self.results.outputs
 
     @property
@@ -197,7 +197,7 @@ class Run:
 
     @property
     def artifacts(self) -> pd.DataFrame:
-        """What its components put out."""
+        """The components' output artifacts."""
         return pd.DataFrame(
             [
                 {"component": e.node, "output": o.key, "type": o.type_name, "uri": o.uri}

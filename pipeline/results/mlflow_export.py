@@ -113,7 +113,7 @@ def _write(client: Any, experiment: str, layout: Layout, record: RunRecord) -> s
 
 
 def _tags(layout: Layout, record: RunRecord) -> dict[str, Any]:
-    """What a run is, and where what it made lies."""
+    """Tags with the run's identity and the places of its artifacts."""
     noted = {
         "verdict": record.verdict.value,
         "reason": record.reason,

@@ -39,7 +39,7 @@ class ModelResults:
 def results_of_run(
     layout: Layout, record: RunRecord, lineage: Lineage | None = None
 ) -> ModelResults:
-    """What a run of this root came to; `lineage` where it is open already."""
+    """The results of a run of this root; `lineage` where it is open already."""
     executions = lineage.executions(record.run_id) if lineage else executions_of(layout, record)
     uris = {
         (execution.node, output.key): output.uri
@@ -57,7 +57,7 @@ def results_of_run(
 
 
 def results_of_version(push_dir: str, number: int) -> ModelResults:
-    """What a pushed version came to; its evaluation as long as its run's root is kept."""
+    """The results of a pushed version; its evaluation as long as its run's root is kept."""
     record = load_version(push_dir, number).record
     return ModelResults(
         name=f"version {number}",

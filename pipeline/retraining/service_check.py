@@ -113,7 +113,7 @@ def _go_back(config: PipelineConfig, served: InService, older: Version, why: str
 
 @contextlib.contextmanager
 def _newest_labelled(config: PipelineConfig) -> Iterator[tuple[list[Shard], str]]:
-    """What the Evaluator would take of the newest data, and how to call it."""
+    """The newest shards that the Evaluator would score, and their name."""
     divided = bool(config.data.divide.patterns) and config.data.ingest is Ingest.REWRITE
     wanted = replace(config.evaluator, split=UNDIVIDED) if divided else config.evaluator
     chosen = choose_shards(wanted, resolve_sources(config.data).shards)

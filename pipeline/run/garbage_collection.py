@@ -43,12 +43,12 @@ class Waste:
 
     @property
     def bytes(self) -> int:
-        """What would be gained; links count as themselves, a file's second name as nothing."""
+        """The bytes to gain; links count as themselves, a file's second name as nothing."""
         return sum(_size(path) for path in self.paths)
 
 
 def find_waste(layout: Layout, lineage: Lineage, policy: RetentionConfig, *, now: float) -> Waste:
-    """What `policy` lets go of. Artifacts that a kept run used too, from the cache, stay."""
+    """Find what `policy` lets go of. Artifacts that a kept run reused from the cache stay."""
     records = list(read_run_records(layout))
     old = _old_runs(records, policy, now=now)
     executions = {record.run_id: lineage.executions(record.run_id) for record in records}
@@ -131,7 +131,7 @@ def _run_keys(push_dir: str) -> set[str]:
 
 
 def _places(layout: Layout, executions: Executions, old: set[str]) -> set[Path]:
-    """What the executions of old runs left, but for what a run that is kept uses."""
+    """Places of old runs' outputs, except those that a kept run uses."""
     used = {
         _place(layout, output)
         for run_id in executions

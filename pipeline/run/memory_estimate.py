@@ -40,7 +40,7 @@ def training_bytes(config: PipelineConfig) -> float:
 
 
 def available_bytes() -> float | None:
-    """What is free here, the container's limit included; None where nobody says."""
+    """The free memory here, with the container's limit; None where it is unknown."""
     limits = [_free_memory(Path("/proc/meminfo"))]
     limits += [_limit(Path(name)) for name in _CGROUP_LIMITS]
     known = [limit for limit in limits if limit is not None]

@@ -101,7 +101,7 @@ class Recorder:
 
     @property
     def outputs(self) -> RunOutputs:
-        """What the components have put out so far."""
+        """The components' outputs so far."""
         return RunOutputs.from_components(self._uris)
 
     @property
@@ -153,5 +153,5 @@ class Recorder:
 
 
 def _explained(error: BaseException) -> str:
-    """What a person needs: our own errors speak for themselves, others bring their kind."""
+    """Describe an error: our own as they are, others with their type."""
     return str(error) if isinstance(error, Yt8mError) else f"{type(error).__name__}: {error}"

@@ -238,7 +238,7 @@ def _early_end(
 
 
 def _measured_before(recorder: Recorder) -> dict[str, Any]:
-    """What a run that ended early had measured; what prevents it must not hide why it ended."""
+    """Measurements of a run that ended early; an error here must not hide why it ended."""
     try:
         return measured(recorder.outputs)
     except Exception as error:  # half an artifact

@@ -41,7 +41,7 @@ class Body:
         self.total = int(match[1]) if match else int(length) if length else None
 
     def pieces(self) -> Iterator[bytes]:
-        """What comes; TemporaryError where it breaks off with an error."""
+        """Yield the received pieces; TemporaryError where the transfer breaks off."""
         try:
             while piece := self._response.read(_PIECE_BYTES):
                 yield piece

@@ -93,7 +93,7 @@ class _StarterCodeModule(RecordsModule):
 
 
 def _features_read(graph: Any, num_classes: int) -> FeatureConfig:
-    """What a video-level graph parses records for; the published features where it does not show.
+    """The features that a video-level graph parses; the published ones where it does not show.
 
     In the usual order, which the graph does not: keys are sorted there.
     """

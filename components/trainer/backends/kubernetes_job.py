@@ -39,7 +39,7 @@ class Attempt:
 
     @property
     def trainer(self) -> str:
-        """What stands on the job that this attempt follows."""
+        """The Trainer's mark on the job that this attempt follows."""
         return f"{self.pod}/{self.name}"
 
     def following(self) -> AbstractContextManager[None]:

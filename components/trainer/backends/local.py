@@ -229,7 +229,7 @@ def _workers(members: Sequence[Member]) -> bool:
 
 
 def failure_of(member: Member) -> BaseException:
-    """What to raise for a process that has failed, with the end of its log."""
+    """Create the error for a failed process, with the end of its log."""
     code = member.process.returncode
     tail = member.log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LINES_SHOWN:]
     text = "\n".join(f"  {line}" for line in tail)

@@ -74,7 +74,7 @@ def _limited(cluster: Cluster, *, timeout_s: float) -> Iterator[None]:
 
 
 def name_of(strategy: tf.distribute.Strategy) -> str:
-    """What a person calls it; TensorFlow's classes have other names here and there."""
+    """The strategy's usual name; some of TensorFlow's classes have other names."""
     if isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
         return "MultiWorkerMirroredStrategy"
     has_one = strategy.num_replicas_in_sync == 1 and local_replicas(strategy) == 1

@@ -221,6 +221,6 @@ def _read_index(path: str) -> bytes:
 
 
 def read_history(job: TrainingJob) -> list[EvaluatedStep]:
-    """What continuous evaluation, wherever it runs, has found so far."""
+    """Read the results of continuous evaluation so far, wherever it runs."""
     rows = read_curve(f"{job.checkpoint_dir}/{EVALUATION}")
     return [(row["step"], row) for row in rows]

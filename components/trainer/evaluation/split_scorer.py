@@ -197,7 +197,7 @@ def _numeric(batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
 
 
 def metrics_batch(head: Head, batch: Mapping[str, tf.Tensor], scores: tf.Tensor) -> Batch:
-    """What the metrics take, of `head`'s scores for `batch`."""
+    """The metrics' input, from `head`'s scores for `batch`."""
     wanted = targets(head, batch)
     weights = None
     if wanted.counted is not None:  # segments: classes that nobody rated do not count

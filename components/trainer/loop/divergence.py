@@ -15,7 +15,7 @@ class Diverged(Yt8mError):  # noqa: N818  (names what was found)
 
 
 def diverged(step: int) -> Diverged:
-    """What to say of it."""
+    """Create the error of a diverged training."""
     return Diverged(
         f"training has diverged: at step {step} the model's predictions are not finite. "
         "Lower trainer.optimizer.learning_rate and run the command again, which continues from "

@@ -115,7 +115,7 @@ class Hook:
         """Give back what is open; also after an error."""
 
     def state(self) -> Any:
-        """What a checkpoint keeps of this hook, as JSON has it."""
+        """The hook's state for a checkpoint, as JSON."""
         return None
 
     def restore(self, state: Any) -> None:

@@ -52,7 +52,7 @@ def _describe_version(launch: Launch) -> str:
 def resolve_launch(
     args: LaunchArguments, connection: Connection, client: KfpClient, *, name: str, version: str
 ) -> Launch:
-    """What the arguments mean on this server."""
+    """Resolve the arguments on this server."""
     options = LaunchOptions(
         pipeline=args.pipeline,
         name=name,

@@ -84,7 +84,7 @@ def _run(argv: Sequence[str]) -> int | None:
 
 
 def parse(words: str, rest: Sequence[str]) -> Arguments:
-    """What the command is given, as its own parser reads it."""
+    """Parse a command's arguments with its own parser."""
     parser = parser_of(words, COMMANDS[words])
     parser.as_json = "--json" in rest
     return build(COMMANDS[words], parser.parse_args(rest))

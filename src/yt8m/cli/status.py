@@ -41,7 +41,7 @@ def _look(args: StatusArguments, console: Console) -> tuple[dict[str, object], s
 
 
 def _changes(args: StatusArguments, console: Console) -> Iterator[tuple[dict[str, object], str]]:
-    """What there is to say, until nothing goes on: no run, and no schedule unless a run was named.
+    """Yield each new status, until neither a run nor, unless a run was named, a schedule is active.
 
     On a terminal the time of what is running is a change too; a log would be nothing else.
     """

@@ -129,7 +129,7 @@ def _job(config: PipelineConfig, args: TrainArguments, out: Path, *, manifest: P
 
 
 def _write_manifest(config: PipelineConfig, directory: Path, *, begin: float) -> Path:
-    """What ExampleGen would write; the records stay where they are and are counted only."""
+    """Write a manifest as ExampleGen would; the records stay where they are."""
     if config.data.rewrite.parse:
         raise UserError(
             f"data.rewrite.parse = {config.data.rewrite.parse}: yt8m train reads records as they "
