@@ -221,12 +221,14 @@ def kubeflow_services(cluster: Cluster, directory: Path) -> Iterator[None]:
 
 @contextmanager
 def kubeflow_stores(cluster: Cluster, directory: Path) -> Iterator[None]:
-    """Metadata and objects, and where the launcher finds the objects."""
+    """Metadata and objects, where the launcher finds the objects, and the claim of all tasks."""
+    claim = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
     settings = {"defaultPipelineRoot": ROOT, "providers": _PROVIDERS}
     keys = {"access-key": "key", "secret-key": "secret"}
     cluster.apply(
         _object("ConfigMap", "kfp-launcher") | {"data": settings},
         _object("Secret", "s3") | {"stringData": keys},
+        _object("PersistentVolumeClaim", CLAIM) | {"spec": claim},
     )
     with (
         serving(f"{GATEWAY}:{METADATA_PORT}", Metadata(str(directory / "mlmd.db"))),

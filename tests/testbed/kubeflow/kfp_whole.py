@@ -24,7 +24,7 @@ from argo_controller import (
     start_pod,
     until,
 )
-from kfp_programs import CLAIM, METADATA_PORT, STORE_PORT, kubeflow_stores
+from kfp_programs import METADATA_PORT, STORE_PORT, kubeflow_stores
 from kube_control_plane import NAMESPACE, Cluster
 from mariadb_server import mariadb
 from pod_network import GATEWAY
@@ -129,13 +129,11 @@ def _configure(cluster: Cluster, source: Source) -> None:
     place = {"METADATA_GRPC_SERVICE_HOST": _METADATA}
     place["METADATA_GRPC_SERVICE_PORT"] = str(METADATA_PORT)
     keys = {"accesskey": "key", "secretkey": "secret"}
-    claim = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
     service: dict[str, Any] = {"clusterIP": "None", "selector": {"app": "ml-pipeline"}}
     service["ports"] = [{"name": "http", "port": _HTTP}, {"name": "grpc", "port": _GRPC}]
     found += [
         named("ConfigMap", "metadata-grpc-configmap") | {"data": place},
         named("Secret", "mlpipeline-minio-artifact") | {"stringData": keys},
-        named("PersistentVolumeClaim", CLAIM) | {"spec": claim},
         named("Service", "ml-pipeline") | {"spec": service},
     ]
     apply(cluster, found)
