@@ -231,8 +231,8 @@ control-plane:  ## build etcd, Kubernetes' API server and controllers, JobSet an
 	    $$kserve/config/crd/full/serving.kserve.io_inferenceservices.yaml \
 	    $$operator/manifests/base/crds/kubeflow.org_tfjobs.yaml
 
-test-control-plane: install-dev control-plane  ## test training jobs and manifests on the control plane (as root; about 5 min)
-	$(BIN)/pytest -rs tests/integration/kubeflow/test_control_plane.py
+test-control-plane: install-dev control-plane argo  ## test training jobs, manifests and Argo on the control plane (as root; about 7 min)
+	$(BIN)/pytest -rs tests/integration/kubeflow/test_control_plane.py tests/integration/kubeflow/test_argo.py
 
 ARGO := $(CACHE)/argo
 

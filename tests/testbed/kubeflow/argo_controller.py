@@ -83,25 +83,24 @@ def address_of_pod(cluster: Cluster, name: str) -> str:
     return str(until(ask, name, said=lambda: cluster.log(name)))
 
 
-def lose_pod(cluster: Cluster, task: str) -> str:
-    """Delete the pod in which a task of a Workflow works, without grace; its name.
+def lose_pod(cluster: Cluster, task: str) -> Object:
+    """Delete the pod in which a task of a Workflow works, without grace; its metadata."""
 
-    Once Argo knows that it runs: before, it makes the same pod again, and that is no attempt.
-    """
-
-    def ask() -> str:
+    def ask() -> Object:
         flows = cluster.api.get(WORKFLOWS)["items"]
         nodes = [n for flow in flows for n in flow.get("status", {}).get("nodes", {}).values()]
         known = {node["name"] for node in nodes if node["phase"] == "Running"}
         for pod in cluster.pods():
-            node = pod["metadata"].get("annotations", {}).get("workflows.argoproj.io/node-name", "")
+            metadata: Object = pod["metadata"]
+            node = metadata.get("annotations", {}).get("workflows.argoproj.io/node-name", "")
             if node in known and re.search(rf"\.{task}\(\d+\)\.executor", node):
-                name = str(pod["metadata"]["name"])
-                cluster.api.delete(f"{PODS}/{name}", grace_s=0)
-                return name
-        return ""
+                cluster.api.delete(f"{PODS}/{metadata['name']}", grace_s=0)
+                return metadata
+        return {}
 
-    return str(until(ask, f"a pod of {task}", limit_s=_LIMIT_S))
+    found = until(ask, f"a pod of {task}", limit_s=_LIMIT_S)
+    assert isinstance(found, dict)
+    return found
 
 
 def until(
