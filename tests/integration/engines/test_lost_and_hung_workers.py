@@ -6,15 +6,19 @@ Jobs run on Beam's own job server, in this process. Flink's answers are in its A
 from __future__ import annotations
 
 import logging
+import os
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import apache_beam as beam
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.portability.local_job_service import LocalJobServicer
+from apache_beam.runners.runner import PipelineState
 from http_double import HttpDouble, listening
 from werkzeug import Request
 from werkzeug.routing import Map, Rule
@@ -79,6 +83,40 @@ def test_a_failure_of_the_work_itself_is_not_repeated(job_server: str, tmp_path:
     with pytest.raises(RuntimeError, match="a record is bad"):
         run(job_server, FailsFirst(tmp_path, 9, "a record is bad"))
     assert names(tmp_path) == ["failed-0"]
+
+
+class Waits(beam.DoFn):
+    """Begins, and goes on when it is told to."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def process(self, element: int) -> Iterator[int]:
+        (self._folder / "begun").touch()
+        while not (self._folder / "go").exists():
+            time.sleep(0.05)
+        yield element
+
+
+def test_who_interrupts_a_run_cancels_its_job(job_server: str, tmp_path: Path) -> None:
+    def interrupt() -> None:
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    words = [f"--job_endpoint={job_server}", "--environment_type=LOOPBACK"]
+    pipeline = beam.Pipeline(runner=PortableRunner(), options=PipelineOptions(words))
+    _ = pipeline | beam.Create([1], reshuffle=False) | beam.ParDo(Waits(tmp_path))
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        job = pipeline.run()
+        Thread(target=interrupt, daemon=True).start()
+        with pytest.raises(KeyboardInterrupt):
+            job.wait_until_finish()
+        assert job.state == PipelineState.CANCELLED
+    finally:
+        signal.signal(signal.SIGINT, previous)
+        (tmp_path / "go").touch()
 
 
 class FlinkDouble(HttpDouble):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from batches import MODELS, create_network
+from exported_models import LinearModel
 from records import read_all, truncate
 from sources import FEATURES, make_source
 from yt8m_runs import yt8m
@@ -144,6 +145,32 @@ def test_of_shards_scored_together_the_damaged_one_is_named(tmp_path):
     shard = Path(source.shards[1].uri)
     truncate(shard, shard.stat().st_size - 3)
     with pytest.raises(DataError, match=f"a damaged record in {shard}: "):
+        ShardScorer(plan).score(source.shards)
+
+
+class OfOtherRows(LinearModel):
+    """Answers with `rows` of its answer alone."""
+
+    def __init__(self, rows):
+        super().__init__(np.zeros((sum(FEATURES.sizes) + 1, CLASSES), np.float32), frames=False)
+        self._rows = rows
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="examples")])
+    def scores(self, examples):
+        return {name: found[self._rows] for name, found in super().scores(examples).items()}
+
+
+@pytest.mark.parametrize(
+    ("rows", "count"),
+    [(slice(None, None, -1), 30), (slice(1, None), 29)],
+    ids=["turned", "one less"],
+)
+def test_scores_of_other_rows_than_the_records_are_refused(tmp_path, rows, count):
+    source = make_source(tmp_path / "data", Level.VIDEO, train=30, shards=1)
+    path, model = str(tmp_path / "model"), OfOtherRows(rows)
+    tf.saved_model.save(model, path, signatures={"scores": model.scores})
+    plan = ScoringPlan(model=path, baseline=None, level=Level.VIDEO, features=FEATURES)
+    with pytest.raises(DataError, match=f"gives {count} rows for records that hold 30, or in an"):
         ShardScorer(plan).score(source.shards)
 
 

@@ -39,7 +39,9 @@ def code_copy() -> Iterator[Path]:
         yield Path(folder)
 
 
-def run_tests(copy: Path, tests: Sequence[str], *, workers: int = 0) -> Ended:
+def run_tests(
+    copy: Path, tests: Sequence[str], *, workers: int = 0, timeout_s: float = _TIMEOUT_S
+) -> Ended:
     """Run `tests` in the copy, up to the first failure; one that hangs is a failure."""
     words = ["-x", "-q", "-p", "no:cacheprovider", "--numprocesses", str(workers)]
     command = [str(Path(sys.executable).with_name("pytest")), *words, *tests]
@@ -53,10 +55,10 @@ def run_tests(copy: Path, tests: Sequence[str], *, workers: int = 0) -> Ended:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=_TIMEOUT_S,
+            timeout=timeout_s,
             check=False,
         )
         code, said = done.returncode, done.stdout + done.stderr
     except subprocess.TimeoutExpired:
-        code, said = 1, f"it hung for {_TIMEOUT_S:.0f} s"
+        code, said = 1, f"it hung for {timeout_s:.0f} s"
     return Ended(passed=code == 0, seconds=time.monotonic() - begun, said=said[-3000:])

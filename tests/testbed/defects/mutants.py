@@ -21,6 +21,7 @@ from pathlib import Path
 from defects.code_copy import ROOT, code_copy, run_tests
 
 _LAYERS = ("components", "pipeline", "schemas", "kubeflow", "src/yt8m/cli")
+_TIMEOUT_S = 3600.0  # of whole folders; a single test that hangs ends at pytest's own timeout
 _KEPT = ROOT / "build" / "mutants"
 _OTHER: dict[type[ast.AST], type[ast.AST]] = {
     ast.Eq: ast.NotEq,
@@ -140,7 +141,8 @@ def main() -> int:
             (copy / mutant.file).write_text(mutant.after)
             try:
                 missed = all(
-                    run_tests(copy, tests, workers=args.workers).passed for tests in mutant.tests
+                    run_tests(copy, tests, workers=args.workers, timeout_s=_TIMEOUT_S).passed
+                    for tests in mutant.tests
                 )
             finally:
                 (copy / mutant.file).write_text(mutant.before)
