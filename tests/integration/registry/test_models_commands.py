@@ -263,4 +263,4 @@ def test_scores_of_another_form_are_refused(
     tf.saved_model.save(model, str(tmp_path / "k"), signatures={"scores": model.scores})
     message = refused(capsys, "import", tmp_path / "k", "--push", registry, "--level", "video")
     assert "takes examples and gives predictions" in message
-    assert "gives `scores` [rows, classes] and `video_id`" in message
+    assert "returns `scores` [rows, classes] and `video_id` [rows]" in message
