@@ -50,7 +50,7 @@ TREND = 0.00005  # what all candidates gain a night: more data, better models
 PHASE = 60  # nights
 CHANCE, FAILED, FAILED_BY = 0.003, 1 / 30, 0.03
 LOWEST, HIGHEST = -0.04, 0.02  # GAP from the first candidate's
-LIFTS = np.linspace(-0.8, 0.5, 14)
+LIFTS = np.linspace(-0.8, 0.9, 18)
 GATE = GateConfig(gap_threshold=0.1, min_examples=1)
 METRIC = [metric for metric in METRICS if metric.name == GAP]
 
@@ -84,7 +84,13 @@ def draw(videos: Videos, count: int, rng: np.random.Generator) -> Videos:
 def true_gaps(videos: Videos, rng: np.random.Generator) -> Callable[[float], float]:
     """The lift that gives a GAP, between those that are computed."""
     gaps = [metrics_of(videos, float(lift), rng).gap() for lift in LIFTS]
-    return lambda gap: float(np.interp(gap, gaps, LIFTS))
+
+    def lift_of(gap: float) -> float:
+        if not gaps[0] <= gap <= gaps[-1]:
+            raise SystemExit(f"no lift gives a GAP of {gap:.4f}: widen LIFTS")
+        return float(np.interp(gap, gaps, LIFTS))
+
+    return lift_of
 
 
 def candidates(nights: int, first: float, rng: np.random.Generator) -> Iterator[float]:

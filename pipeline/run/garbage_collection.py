@@ -131,16 +131,19 @@ def _run_keys(push_dir: str) -> set[str]:
 
 
 def _places(layout: Layout, executions: Executions, old: set[str]) -> set[Path]:
-    """Places of old runs' outputs, except those that a kept run uses."""
-    used = {
-        _place(layout, output)
-        for run_id in executions
-        if run_id not in old
-        for output in _outputs(executions, {run_id})
-    }
+    """Places of old runs' outputs, except those that a kept run uses.
+
+    What a run took from the cache has the number of the run that made it. That run may have gone
+    before, while another one still used what it had made.
+    """
+
+    def places_of(runs: set[str]) -> set[Path]:
+        return {_place(layout, output) for output in _outputs(executions, runs)}
+
     numbers = {str(e.execution_id) for run_id in old for e in executions[run_id]}
-    folders = [*layout.artifacts.glob("*/*/*"), *layout.artifacts.glob(f"*/{_SYSTEM}/*/*")]
-    return {path for path in folders if path.name in numbers and path not in used}
+    folders = {*layout.artifacts.glob("*/*/*"), *layout.artifacts.glob(f"*/{_SYSTEM}/*/*")}
+    left = {path for path in folders if path.name in numbers} | (folders & places_of(old))
+    return left - places_of(set(executions) - old)
 
 
 def _outputs(executions: Executions, runs: set[str]) -> Iterator[ArtifactFacts]:

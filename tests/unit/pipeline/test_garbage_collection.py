@@ -148,6 +148,19 @@ def test_an_artifact_that_a_kept_run_reused_stays(root):
     assert (shared / "weights").exists()
 
 
+def test_a_reused_artifact_goes_with_the_last_run_that_used_it(root):
+    """It has the number of the run that made it, which is gone by then."""
+    shared, artifact = root.run("1-made", days_old=30)
+    root.run("2-used", days_old=20, reuse=artifact)
+    remove(root.waste(), root.lineage)
+    assert shared.exists()
+    root.run("3-new", days_old=1)
+    waste = root.waste()
+    assert waste.runs == ("2-used",)
+    assert shared in waste.paths
+    assert waste.artifact_ids == (artifact,)
+
+
 def test_links_are_removed_and_what_they_lead_to_stays(root, tmp_path):
     source = tmp_path / "source"
     source.mkdir()
