@@ -11,6 +11,8 @@ from typing import Any
 import tensorflow as tf
 import tf_keras
 
+from yt8m.components.models.products import product_by_shape
+
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
@@ -19,6 +21,7 @@ class Recipe:
     seed: int
     compute_dtype: str = "float32"  # of the matrix products; weights and sums stay float32
     fuse: bool = False  # compile what lies between the products, see `fused`
+    trains: bool = True  # False: no gradients of our own, which an export's graph would hold
 
     def seed_of(self, name: str) -> int:
         """A seed for `name`, so that a layer's start does not depend on which others exist."""
@@ -65,7 +68,8 @@ class Linear(tf_keras.layers.Layer):
         dtype = self._recipe.compute_dtype
         rows = tf.reshape(inputs, [-1, inputs.shape[-1]])
         kernel = self.kernel if scale is None else self.kernel * scale[:, tf.newaxis]
-        product = tf.matmul(tf.cast(rows, dtype), tf.cast(kernel, dtype))
+        multiply = product_by_shape if self._recipe.trains else tf.matmul
+        product = multiply(tf.cast(rows, dtype), tf.cast(kernel, dtype))
         product = tf.cast(product, tf.float32)
         if shift is not None:
             product += tf.linalg.matvec(self.kernel, shift, transpose_a=True)

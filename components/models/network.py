@@ -223,14 +223,14 @@ class Network(tf_keras.Model):
         return _rows(batch)
 
     def copy(self, *, compute_dtype: str) -> Network:
-        """The same network with the same weights, computing in `compute_dtype`, not compiled."""
+        """The same network with the same weights, to score in `compute_dtype`, not compiled."""
         twin = type(self)(
             self.model_config,
             features=self._features,
             level=self._level,
             heads=self.heads,
             sharing=self.sharing,
-            recipe=Recipe(seed=self.recipe.seed, compute_dtype=compute_dtype),
+            recipe=Recipe(seed=self.recipe.seed, compute_dtype=compute_dtype, trains=False),
             **({"transform": self.own_transform.path} if self.own_transform else {}),
         )
         for new, old in zip(twin.weights, self.weights, strict=True):
