@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from yt8m.components.inputs.frame_choice import FrameChooser
 from yt8m.components.records.decode import Record, decode_record
 from yt8m.components.records.wire import frames_feature_list
 from yt8m.schemas.batch import NO_LABEL, NUM_FRAMES, RATED, VIDEO_LABELS
@@ -32,31 +33,36 @@ _ALIGNMENT = 64  # bytes; TensorFlow takes an array over that begins so, and cop
 
 
 def stack_videos(
-    records: Iterable[bytes | memoryview],
+    records: Iterable[bytes | memoryview | Record],
     lengths: np.ndarray,
     features: FeatureConfig,
     columns: Sequence[str] = (),
+    chooser: FrameChooser | None = None,
 ) -> Row:
-    """One batch of whole videos, from records of these `lengths` in bytes.
+    """One batch of videos, from records of these `lengths` in bytes: whole, or the frames chosen.
 
     Each is copied into the batch before the next one is asked for. `columns` are integers of each
     record that the batch has beside the labels.
     """
     most = min(features.max_frames, int(lengths.max()) // _bytes_of_frame(features))
+    most = most if chooser is None else chooser.frames
     batch = {
         name: _aligned((len(lengths), most, size)) for name, size in features.size_by_name.items()
     }
     counts = np.zeros(len(lengths), np.int32)
     lists: dict[str, list[np.ndarray]] = {name: [] for name in (LABELS, *columns)}
     for at, record in enumerate(records):
-        decoded = decode_record(record)
-        for name, frames in frames_of(decoded, features).items():
-            counts[at] = len(frames)
-            _fill(batch[name][at], frames)
+        decoded = _decoded(record)
+        frames = frames_of(decoded, features)
+        if chooser is not None:
+            frames = _chosen(frames, chooser, at)
+        for name, values in frames.items():
+            counts[at] = len(values)
+            _fill(batch[name][at], values)
         for name, rows in lists.items():
             rows.append(_integers(decoded, name))
     longest = counts.max()
-    if longest < most:  # the longest record has more beside its frames than a frame takes
+    if longest < most:  # fewer frames than were chosen, or a record with much beside its frames
         batch = {name: _stack_frames(list(frames[:, :longest])) for name, frames in batch.items()}
     stacked = {name: _stack_labels(rows) for name, rows in lists.items()}
     return {**batch, NUM_FRAMES: counts, **stacked}
@@ -81,10 +87,10 @@ def segment_windows(record: Record, features: FeatureConfig) -> tuple[np.ndarray
 
 
 def segment_rows(
-    record: bytes | memoryview, features: FeatureConfig, columns: Sequence[str] = ()
+    record: bytes | memoryview | Record, features: FeatureConfig, columns: Sequence[str] = ()
 ) -> list[Row]:
     """The rated segments of a video, in the order in which their starts first come."""
-    decoded = decode_record(record)
+    decoded = _decoded(record)
     frames = _frames(decoded, features)
     scores = np.asarray(decoded.features.get(SEGMENT_SCORES, ()))
     ratings = zip(
@@ -119,6 +125,10 @@ def stack_segments(
     return batch
 
 
+def _decoded(record: bytes | memoryview | Record) -> Record:
+    return record if isinstance(record, Record) else decode_record(record)
+
+
 def _frames(record: Record, features: FeatureConfig) -> dict[str, np.ndarray]:
     found: dict[str, np.ndarray] = {}
     for name, size in features.size_by_name.items():
@@ -142,6 +152,14 @@ def _cut(frames: dict[str, np.ndarray], starts: np.ndarray) -> Row:
         for values in rows.values():
             values[~within] = 0
     return {**rows, NUM_FRAMES: np.count_nonzero(within, axis=1)}
+
+
+def _chosen(frames: Row, chooser: FrameChooser, row: int) -> Row:
+    count = len(next(iter(frames.values())))
+    chosen = chooser.of(row, count)
+    if not count:  # of a video without frames random ones are zeros
+        return {name: np.zeros((len(chosen), f.shape[1]), f.dtype) for name, f in frames.items()}
+    return {name: values[chosen] for name, values in frames.items()}
 
 
 def _integers(record: Record, key: str) -> np.ndarray:

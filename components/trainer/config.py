@@ -103,6 +103,13 @@ class Switch(enum.Enum):
     OFF = "off"
 
 
+class CacheKind(enum.Enum):
+    """What of the training's records is kept on this machine."""
+
+    FRAMES = "frames"  # all frames of levels frame and segment; the weights keep the same bits
+    OFF = "off"
+
+
 class DevicePlacement(enum.Enum):
     """How a process without a cluster uses its devices."""
 
@@ -418,6 +425,8 @@ class TrainerConfig(ConfigNode):
         default_factory=DistributionConfig
     )
     inputs: InputConfig = field(default_factory=InputConfig)
+    # Copy of the frames on this machine, made in the first epoch and shared by later trainings.
+    cache: Annotated[CacheKind, Placement()] = CacheKind.OFF
     # Where training runs.
     backend: Annotated[BackendConfig, Placement()] = field(default_factory=InProcessBackend)
 
