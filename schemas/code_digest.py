@@ -15,6 +15,7 @@ import importlib.machinery
 import importlib.util
 import json
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from yt8m.schemas.errors import ConfigError
@@ -49,6 +50,7 @@ def sources(path: str) -> dict[str, bytes]:
     top = path.partition(".")[0]
     homes = _homes(top)
     is_shared = any(folder in home.parts for home in homes for folder in _SHARED)
+    names_in = functools.cache(_names_in)  # most of what is named is no file
     contents: dict[str, bytes] = {}
     waiting = [path, module_of(path)]
     while waiting:
@@ -56,7 +58,7 @@ def sources(path: str) -> dict[str, bytes]:
         if name in contents or (is_shared and name.partition(".")[0] != top):
             continue
         # Our package's `__init__` loads nothing; it names all of `import yt8m` as texts.
-        file = _file(name, homes) if name != _OURS else None
+        file = _file(name, homes, names_in) if name != _OURS else None
         if file is not None:
             contents[name] = file.read_bytes()
             package = name if file.name == "__init__.py" else module_of(name)
@@ -87,11 +89,26 @@ def _homes(top: str) -> tuple[Path, ...]:
     return (Path(spec.origin).parent,) if spec.has_location and spec.origin else ()
 
 
-def _file(module: str, homes: tuple[Path, ...]) -> Path | None:
-    relative = Path(*module.split("."))
-    names = [relative.with_suffix(suffix) for suffix in _SUFFIXES] if module else []
-    files = (home / name for home in homes for name in [relative / "__init__.py", *names])
-    return next((file for file in files if file.is_file()), None)
+def _names_in(folder: Path) -> frozenset[str]:
+    try:
+        return frozenset(file.name for file in folder.iterdir())
+    except OSError:  # no folder: a name that is not a module's
+        return frozenset()
+
+
+def _file(
+    module: str, homes: tuple[Path, ...], names_in: Callable[[Path], frozenset[str]] = _names_in
+) -> Path | None:
+    *packages, last = module.split(".")
+    for home in homes if module else ():
+        folder = home.joinpath(*packages)
+        names = names_in(folder)
+        files = [folder / (last + suffix) for suffix in _SUFFIXES if last + suffix in names]
+        if last in names:
+            files.insert(0, folder / last / "__init__.py")
+        if file := next((file for file in files if file.is_file()), None):
+            return file
+    return None
 
 
 @functools.cache
@@ -102,7 +119,7 @@ def _imports(package: str, source: bytes, file: str) -> tuple[str, ...]:
         tree = ast.parse(source if file.endswith(".py") else b"")
     except SyntaxError as error:
         raise ConfigError(f"{file}, line {error.lineno}: {error.msg}") from error
-    for node in ast.walk(tree):
+    for node in _nodes(tree):
         match node:
             case ast.Import():
                 names += [alias.name for alias in node.names]
@@ -113,3 +130,15 @@ def _imports(package: str, source: bytes, file: str) -> tuple[str, ...]:
             case ast.Constant(value=str(text)) if _DOTTED.fullmatch(text):
                 names += [text, module_of(text)]
     return tuple(names)
+
+
+def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes, as `ast.walk` has them, in a third of its time: each run reads all of our code."""
+    waiting: list[object] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.AST):
+            yield node
+            waiting += vars(node).values()
+        elif isinstance(node, list):
+            waiting += node
