@@ -11,7 +11,7 @@ from chaos.checkpoints import checkpoints
 from chaos.damage import DAMAGES, damage
 from chaos.lives import STEPS, live
 from chaos.network import network
-from chaos.outcomes import in_a_store, on_this_machine
+from chaos.outcomes import first_calls, in_a_store, on_this_machine
 from chaos.pauses import pauses
 from chaos.rivals import rivals
 from chaos.stores import stores
@@ -115,6 +115,15 @@ def test_what_a_push_into_a_store_says_wrongly_is_noticed(tmp_path: Path, scheme
     trials = in_a_store(tmp_path, scheme, chance, stride=20, planted="failure_of_cleaning")
     noticed = next(trial for trial in trials if trial.lost)
     assert noticed.part == f"push on {scheme}://"
+
+
+@pytest.mark.parametrize(("ways", "stride"), [(9, 9), (9, 3), (6, 5), (1, 1)])
+def test_with_a_stride_of_no_more_than_the_ways_to_fail_each_call_fails(
+    ways: int, stride: int
+) -> None:
+    for chance in range(stride):
+        starts = first_calls(ways, stride, chance)
+        assert {call for start in starts for call in range(start, 40, stride)} == {*range(1, 40)}
 
 
 def test_the_tables_count_by_component_and_show_what_was_lost() -> None:

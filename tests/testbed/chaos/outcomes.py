@@ -77,7 +77,11 @@ CHANGES: dict[str, Callable[[World], Said]] = {
 
 
 def outcomes(work: Path, chance: random.Random, *, stride: int = 3) -> Iterator[Trial]:
-    """Every `stride`-th system call, and request to s3:// and gs://."""
+    """Every `stride`-th system call, and request to s3:// and gs://.
+
+    Each kind of failure starts at another call: with a stride of no more than their number, each
+    call fails at least once.
+    """
     yield from on_this_machine(work, chance, stride=stride)
     for scheme in ("s3", "gs"):
         yield from in_a_store(work, scheme, chance, stride=stride)
@@ -108,8 +112,10 @@ def in_a_store(
         seen = _build(work, "mem://bucket/push")
         template, before = dict(server.store.objects), _listing(seen.registry)
         world = World(registry=f"{scheme}://bucket/push", model=seen.model)
-        for (name, change), (fault, lasting) in itertools.product(CHANGES.items(), blows):
-            at, has_failed = chance.randrange(stride), True
+        ways = list(itertools.product(CHANGES.items(), blows))
+        starts = first_calls(len(ways), stride, chance.randrange(stride))
+        for ((name, change), (fault, lasting)), first in zip(ways, starts, strict=True):
+            at, has_failed = first - stride, True
             while has_failed:
                 at += stride
                 server.store.objects = dict(template)
@@ -122,6 +128,11 @@ def in_a_store(
                 if has_failed:
                     blow = f"request: {fault}{until}"
                     yield _trial(f"{name} on {scheme}://", blow, at, said, lost)
+
+
+def first_calls(ways: int, stride: int, first: int) -> list[int]:
+    """For each way to fail the number of the call, from 1, that fails first."""
+    return [1 + (first + way) % stride for way in range(ways)]
 
 
 def disagreements(
@@ -241,8 +252,9 @@ def _local_trials(work: Path, stride: int, first: int) -> Iterator[Trial]:
     ways = [
         (name, number, n) for name, number in itertools.product(CHANGES, _ERRNOS) for n in (1, -1)
     ]
-    for name, number, sign in ways:
-        at, has_failed = first, True
+    starts = first_calls(len(ways), stride, first)
+    for (name, number, sign), start in zip(ways, starts, strict=True):
+        at, has_failed = start - stride, True
         while has_failed:
             at += stride
             world = World(registry=str(work / "here"), model=template.model)
