@@ -4,7 +4,7 @@ make mutants SEED=1 COUNT=150
 
 The tests are the unit tests and the integration tests of the changed package. What they do not
 notice is printed as a patch, and kept in build/mutants: each needs a test, or a reason why nothing
-that can be seen has changed.
+that can be seen has changed. Tests that fail without any change notice nothing: they end it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from defects.code_copy import ROOT, code_copy, run_tests
+from defects.code_copy import ROOT, Ended, code_copy, run_tests
 
 _LAYERS = ("components", "pipeline", "schemas", "kubeflow", "src/yt8m/cli")
 _TIMEOUT_S = 3600.0  # of whole folders; a single test that hangs ends at pytest's own timeout
@@ -126,6 +126,32 @@ def _replaced(text: str, node: ast.AST) -> str:
     return "".join([*lines[:first], head + whole + tail, *lines[last + 1 :]])
 
 
+class Suite:
+    """The tests of a copy, which are known to pass there before they count as noticing a change."""
+
+    def __init__(self, copy: Path, *, workers: int) -> None:
+        self._copy, self._workers = copy, workers
+        self._passing: set[tuple[str, ...]] = set()
+
+    def notice(self, mutant: Mutant) -> bool:
+        """Whether tests fail with the change, and pass without it; SystemExit if they do not."""
+        file = self._copy / mutant.file
+        file.write_text(mutant.after)
+        try:
+            failing = next((tests for tests in mutant.tests if not self._run(tests).passed), None)
+        finally:
+            file.write_text(mutant.before)
+        if failing is not None and tuple(failing) not in self._passing:
+            without = self._run(failing)
+            if not without.passed:
+                raise SystemExit(f"without any change {failing} fail: {without.said}")
+            self._passing.add(tuple(failing))
+        return failing is not None
+
+    def _run(self, tests: list[str]) -> Ended:
+        return run_tests(self._copy, tests, workers=self._workers, timeout_s=_TIMEOUT_S)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="mutants", description=__doc__.partition("\n")[0])
     parser.add_argument("--seed", type=int, required=True)
@@ -136,18 +162,12 @@ def main() -> int:
     source = mutants(random.Random(args.seed))
     survivors = 0
     with code_copy() as copy:
+        suite = Suite(copy, workers=args.workers)
         for number in range(1, args.count + 1):
             mutant = next(source)
-            (copy / mutant.file).write_text(mutant.after)
-            try:
-                missed = all(
-                    run_tests(copy, tests, workers=args.workers, timeout_s=_TIMEOUT_S).passed
-                    for tests in mutant.tests
-                )
-            finally:
-                (copy / mutant.file).write_text(mutant.before)
-            print(f"{number:4d}  {mutant.file}: {'MISSED' if missed else 'noticed'}", flush=True)
-            if missed:
+            noticed = suite.notice(mutant)
+            print(f"{number:4d}  {mutant.file}: {'noticed' if noticed else 'MISSED'}", flush=True)
+            if not noticed:
                 survivors += 1
                 (_KEPT / f"{args.seed}-{number}.patch").write_text(mutant.patch)
                 print(mutant.patch, flush=True)

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from defects.mutants import mutants
+from defects.mutants import Mutant, Suite, mutants
 from defects.planted import PAGE, Planted, planted, with_rows
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -54,3 +54,30 @@ def test_a_mutant_changes_one_place_and_is_still_python() -> None:
         compile(mutant.after, mutant.file, "exec")
         assert mutant.patch.count("\n@@") == 1
         assert all((ROOT / test).exists() for tests in mutant.tests for test in tests)
+
+
+@pytest.mark.parametrize("passes", [True, False])
+def test_tests_that_fail_without_a_change_notice_nothing(tmp_path: Path, passes: bool) -> None:
+    mutant = Mutant(file="schemas/one.py", before="ONE = 1\n", after="ONE = 2\n")
+    for file, text in {
+        "schemas/one.py": mutant.before,
+        "tests/unit/schemas/test_one.py": _TEST.format(wanted=1 if passes else 3),
+    }.items():
+        (tmp_path / file).parent.mkdir(parents=True)
+        (tmp_path / file).write_text(text)
+    suite = Suite(tmp_path, workers=0)
+    if passes:
+        assert suite.notice(mutant)
+    else:
+        with pytest.raises(SystemExit, match=r"without any change .* fail"):
+            suite.notice(mutant)
+    assert (tmp_path / mutant.file).read_text() == mutant.before
+
+
+_TEST = """
+from pathlib import Path
+
+
+def test_one():
+    assert Path("schemas/one.py").read_text() == "ONE = {wanted}\\n"
+"""
