@@ -23,7 +23,12 @@ from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.tf_config import cluster_configs, parse_processes
 
 _NEWEST = re.compile(r'model_checkpoint_path: ".*-(\d+)"')
-_TRAIN = "import runpy; runpy.run_module('yt8m.components.trainer.backends', run_name='__main__')"
+# Where TensorFlow itself crashes, the log shows what each thread did.
+_TRAIN = """
+import faulthandler, runpy
+faulthandler.enable()
+runpy.run_module("yt8m.components.trainer.backends", run_name="__main__")
+"""
 LIMIT_S = 600.0  # of a group; a machine under load takes minutes to the first step
 
 
@@ -47,6 +52,7 @@ class Group:
         self._deadline = time.monotonic() + limit_s
         root.mkdir(parents=True, exist_ok=True)
         self._processes: dict[str, warm_processes.Popen] = {}
+        self._sent: dict[str, int] = {}  # the last signal to each process
         if not processes:  # one process, no TF_CONFIG
             self.configs = {"alone": ""}
         else:
@@ -74,6 +80,7 @@ class Group:
 
     def start(self, name: str) -> None:
         """Start the process `name`, or start it again."""
+        self._sent.pop(name, None)
         environ = {**os.environ, "TF_CONFIG": self.configs[name]}
         file = self._log_path(name).with_suffix(".json")
         file.write_text(self._jobs.get(name, self.job).to_json())
@@ -85,6 +92,7 @@ class Group:
 
     def kill(self, name: str, number: int = signal.SIGKILL) -> None:
         """Send a signal to one process."""
+        self._sent[name] = number
         os.kill(self._processes[name].pid, number)
 
     def join(self, *names: str) -> dict[str, int]:
@@ -99,7 +107,7 @@ class Group:
         """Wait for `condition`; fails where the time is over or a process failed by itself."""
         while not condition():
             codes = {name: process.poll() for name, process in self._processes.items()}
-            failed = [name for name, code in codes.items() if code is not None and code > 0]
+            failed = {n: c for n, c in codes.items() if c and -c != self._sent.get(n)}
             if failed or None not in codes.values():
                 raise AssertionError(f"ended before that: {failed or codes}")
             if time.monotonic() > self._deadline:
