@@ -10,9 +10,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
+from yt8m.components import storage
 from yt8m.components.artifacts.run_record import FILE_NAME, RunRecord, Verdict
 from yt8m.components.example_gen.sources import source_digest
 from yt8m.components.registry.registry_digest import registry_digest
@@ -67,7 +67,7 @@ def resolve_external_inputs(config: PipelineConfig, layout: Layout) -> ExternalI
         digests=digests,
         registry_digest=registry_digest(config.pusher.push_dir, exclude_run_key=key),
         run_key=key,
-        run_file=str(layout.newest / FILE_NAME),
+        run_file=storage.join(layout.newest, FILE_NAME),
     )
 
 
@@ -113,7 +113,7 @@ def find_up_to_date_run(
         return None
     if config.metadata.mysql is None and not layout.database.is_file():
         return None
-    if newest.report and not Path(newest.report).is_file():
+    if newest.report and not storage.exists(newest.report):
         return None
     if newest.verdict is Verdict.PUSHED and not _is_there(newest):
         return None

@@ -6,12 +6,12 @@ import dataclasses
 import datetime
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from yt8m.components import storage
 from yt8m.components.artifacts.read import read_file
 from yt8m.components.artifacts.run_record import FILE_NAME, RunRecord, State, Verdict
-from yt8m.components.storage.lock import is_held
-from yt8m.pipeline.workspace import Layout
+from yt8m.pipeline.workspace import Layout, is_held
 from yt8m.schemas.errors import ConfigError, UserError
 
 _RUN_ID = "%Y%m%d-%H%M%S-%f"
@@ -28,9 +28,7 @@ class RunResult:
 def next_run_id(layout: Layout, now: datetime.datetime) -> str:
     """From the time, and after every run there is: their order must outlive a clock set back."""
     wanted = now.strftime(_RUN_ID)
-    newest = (
-        max((p.name for p in layout.runs.iterdir()), default="") if layout.runs.is_dir() else ""
-    )
+    newest = max(storage.list_directories(layout.runs), default="")
     if wanted > newest:
         return wanted
     try:
@@ -55,40 +53,46 @@ def display_status(verdict: str, reason: str) -> str:
 
 def write_record(layout: Layout, record: RunRecord) -> None:
     """Replace the run's record, in one rename."""
-    path = layout.run(record.run_id) / FILE_NAME
-    storage.write_text(str(path), record.to_json())
+    text = record.to_json()
+    storage.write_text(storage.join(layout.run(record.run_id), FILE_NAME), text)
+    if layout.is_remote and record.verdict is not Verdict.KILLED:  # no link leads there
+        storage.write_text(storage.join(layout.newest, FILE_NAME), text)
 
 
 def begin_record(layout: Layout, record: RunRecord) -> None:
     """Write the first record of a run, and make it the newest run."""
     write_record(layout, record)
-    partial = layout.newest.with_name(f".{layout.newest.name}")
+    newest = storage.local_path(layout.newest)
+    if newest is None:
+        return
+    partial = newest.with_name(f".{newest.name}")
     partial.unlink(missing_ok=True)
     # Relative, so that it holds where the root is moved or mounted elsewhere.
-    partial.symlink_to(layout.run(record.run_id).relative_to(layout.root))
-    partial.replace(layout.newest)
+    partial.symlink_to(Path(layout.run(record.run_id)).relative_to(layout.root))
+    partial.replace(newest)
 
 
 def read_record(layout: Layout, run_id: str) -> RunRecord | None:
     """The record of `run_id`; None when there is none that can be read."""
     try:
-        return read_file(str(layout.run(run_id) / FILE_NAME), RunRecord.from_json)
+        return read_file(storage.join(layout.run(run_id), FILE_NAME), RunRecord.from_json)
     except (OSError, ValueError, ConfigError):
         return None
 
 
 def read_run_records(layout: Layout) -> Iterator[RunRecord]:
     """All runs of the root, the newest first."""
-    if not layout.runs.is_dir():
-        return
-    for path in sorted(layout.runs.iterdir(), reverse=True):
-        record = read_record(layout, path.name)
+    for name in sorted(storage.list_directories(layout.runs), reverse=True):
+        record = read_record(layout, name)
         if record is not None:
             yield record
 
 
 def list_runs(layout: Layout) -> list[RunRecord]:
     """All runs of the root, the newest first; those without a process are marked killed."""
+    records = list(read_run_records(layout))
+    if all(record.verdict is not Verdict.RUNNING for record in records):
+        return records  # another machine's lock is looked at for seconds
     held = is_held(layout.lock)
     records = list(read_run_records(layout))
     held = held or is_held(layout.lock)  # one may have begun meanwhile

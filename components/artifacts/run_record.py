@@ -21,6 +21,7 @@ from yt8m.schemas.json_file import JsonFile
 from yt8m.schemas.metric_names import GAP
 
 FILE_NAME = "run.json"
+RUNS = "runs"  # the folder of a root that has one for each run
 
 
 class State(enum.Enum):

@@ -64,7 +64,7 @@ def ingest(
 ) -> Ingested:
     """Verify the sources and fill both directories; DataError where the policy stops it."""
     console = Console()
-    for line in _whole_sample(sources, config):
+    for line in _whole_sample(sources, config, sample_uri):
         console.warn(f"ExampleGen: {line}")
     reports = mark_leaks(verify(sources.shards), roles or SplitRoles())
     accounts = enforce_bad_input_policy(reports, config)
@@ -132,12 +132,12 @@ def record_index(
     return index
 
 
-def _whole_sample(sources: Sources, config: DataConfig) -> Iterator[str]:
+def _whole_sample(sources: Sources, config: DataConfig, sample_uri: str) -> Iterator[str]:
     """Said before anything is read: it may take hours and a disk."""
     if config.sample_bytes is not None:
         return
     sampled = sum(s.size for s in sources.shards if s.split not in config.unlabelled)
-    copied = bytes_copied_to_sample(sources, config)
+    copied = bytes_copied_to_sample(sources, config, to=sample_uri)
     where = f"{copied / _MB:,.1f} MB of them are copied first" if copied else "none are copied"
     yield (
         f"data.sample_mb = 0: statistics and Transform read all records, {sampled / _MB:,.1f} MB, "

@@ -65,7 +65,8 @@ def materialize_sample(
             if shard.bytes > limit_bytes:
                 _write_head(shard.uri, target.removesuffix(".gz"), limit_bytes)
             else:
-                _place(shard.uri, target, Ingest.LINK if can_be_linked(shard.uri) else Ingest.COPY)
+                is_linked = can_be_linked(shard.uri, to=root)
+                _place(shard.uri, target, Ingest.LINK if is_linked else Ingest.COPY)
             used += shard.bytes
     return tuple(splits)
 

@@ -232,12 +232,12 @@ def _divide(shards: list[SourceShard], buckets: dict[str, int], root: str) -> li
     return divided
 
 
-def can_be_linked(uri: str) -> bool:
-    """Whether a symbolic link can lead to the shard."""
-    return storage.local_path(uri) is not None
+def can_be_linked(uri: str, *, to: str = "") -> bool:
+    """Whether a symbolic link can lead to the shard, from below `to`."""
+    return storage.local_path(uri) is not None and storage.local_path(to) is not None
 
 
-def bytes_copied_to_sample(sources: Sources, config: DataConfig) -> int:
+def bytes_copied_to_sample(sources: Sources, config: DataConfig, *, to: str = "") -> int:
     """Bytes that `data.sample_mb = 0` copies of sources that cannot be linked.
 
     Of a bounded sample it is little, and a rewrite's new shards are linked.
@@ -247,7 +247,7 @@ def bytes_copied_to_sample(sources: Sources, config: DataConfig) -> int:
     return sum(
         shard.size
         for shard in sources.shards
-        if shard.split not in config.unlabelled and not can_be_linked(shard.uri)
+        if shard.split not in config.unlabelled and not can_be_linked(shard.uri, to=to)
     )
 
 

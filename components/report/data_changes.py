@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from yt8m.components import storage
 from yt8m.components.artifacts.read import read_file
 from yt8m.components.artifacts.report import SUMMARY_FILE
-from yt8m.components.artifacts.run_record import FILE_NAME, RunRecord
+from yt8m.components.artifacts.run_record import FILE_NAME, RUNS, RunRecord
 from yt8m.components.artifacts.version_record import VersionRecord
 from yt8m.components.report import formatting
 from yt8m.components.report.model import ConfigChange, DataSummary
@@ -25,8 +24,7 @@ _MOST = 20  # such classes
 
 def previous_data(run_file: str, baseline: VersionRecord | None) -> tuple[str, Mapping[str, Any]]:
     """The name of the run before (else of the baseline), and its data as its summary has them."""
-    local = storage.local_path(run_file) if run_file else None
-    previous = _previous_run(local) if local is not None else None
+    previous = _previous_run(run_file) if run_file else None
     if previous is not None:
         return previous
     if baseline is None or not baseline.data.examples:
@@ -37,20 +35,30 @@ def previous_data(run_file: str, baseline: VersionRecord | None) -> tuple[str, M
     return f"version {baseline.version}", {**known, "splits": splits}
 
 
-def _previous_run(run_file: Path) -> tuple[str, Mapping[str, Any]] | None:
-    this = run_file.resolve().parent  # the path may lead through the link to the newest run
-    for folder in sorted(this.parent.iterdir(), reverse=True):
-        if folder.name >= this.name:
+def _previous_run(run_file: str) -> tuple[str, Mapping[str, Any]] | None:
+    runs, this = _place_of(run_file)
+    for name in sorted(storage.list_directories(runs), reverse=True):
+        if name >= this:
             continue
         try:
-            record = read_file(str(folder / FILE_NAME), RunRecord.from_json)
-            summary = Path(record.report).with_name(SUMMARY_FILE)
-            data = read_file(str(summary), fields_of)["data"]
+            record = read_file(storage.join(runs, name, FILE_NAME), RunRecord.from_json)
+            summary = storage.join(record.report.rpartition("/")[0], SUMMARY_FILE)
+            data = read_file(summary, fields_of)["data"]
         except (OSError, ValueError, KeyError, ConfigError):
             continue  # it ended early, or housekeeping has taken its report
         if data.get("digest"):
             return f"run {record.run_id}", data
     return None
+
+
+def _place_of(run_file: str) -> tuple[str, str]:
+    """The folder of all runs, and the name of the run whose record this is."""
+    local = storage.local_path(run_file)
+    if local is not None:  # the path may lead through the link to the newest run
+        this = local.resolve().parent
+        return str(this.parent), this.name
+    root = run_file.rpartition("/")[0].rpartition("/")[0]
+    return storage.join(root, RUNS), read_file(run_file, RunRecord.from_json).run_id
 
 
 def compared(data: DataSummary, before: tuple[str, Mapping[str, Any]]) -> DataSummary:

@@ -96,6 +96,11 @@ def listed_sizes(uri: str) -> dict[str, int]:
     return backend_of(uri).listed_sizes(_path(uri))
 
 
+def listed(uri: str) -> dict[str, Stat]:
+    """In an object store: the object `uri`, else all below it, by address."""
+    return _objects(uri).listed(uri)
+
+
 def list_directories(uri: str) -> list[str]:
     """Names of the directories in the directory, sorted; none where nothing is."""
     return backend_of(uri).list_directories(_path(uri))

@@ -111,10 +111,22 @@ class ObjectBackend(ABC):
         prefix = folder(split(path)[1])
         return {key.removeprefix(prefix): stat.size for key, stat in self._listed(path, prefix)}
 
+    def listed(self, path: str) -> dict[str, Stat]:
+        """The object itself, or all below it, by address; one listing tells it."""
+        key = split(path)[1]
+        root, found = path.removesuffix(key), self._listed(path, key)
+        return {
+            f"{root}{name}": stat
+            for name, stat in found
+            if (name == key or name.startswith(folder(key))) and not name.endswith("/")
+        }
+
     def walk(self, path: str) -> Iterator[str]:
         prefix = folder(split(path)[1])
         below = (key.removeprefix(prefix) for key, _ in self._listed(path, prefix))
-        names = sorted((name for name in below if not name.endswith("/")), key=_in_directories)
+        names = sorted(
+            (name for name in below if name and not name.endswith("/")), key=_in_directories
+        )
         if not names and not self.list_dir(path):
             raise FileNotFoundError(f"{path} does not exist")
         yield from names

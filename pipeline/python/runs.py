@@ -142,7 +142,7 @@ class Run:
 
     @property
     def report(self) -> Path | None:
-        """Its page, where it has one."""
+        """Its page, where it has one on this machine."""
         path = Path(self.record.report)
         return path if self.record.report and path.is_file() else None
 

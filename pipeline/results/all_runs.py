@@ -13,6 +13,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from yt8m.components import storage
 from yt8m.components.artifacts.decision import Check
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.run_record import RunRecord
@@ -74,7 +75,7 @@ def render_runs(
     page = render(
         "all_runs.html",
         folder=_TEMPLATES,
-        root=str(layout.root),
+        root=layout.root,
         rows=list(_rows(layout, records, results)),
         gap=_gap_plots(records, results),
         curves=_curve_plots(results.values()),
@@ -95,12 +96,12 @@ def _rows(
 ) -> Iterator[RunRow]:
     before: Iterable[RunRecord | None] = [*records[1:], None]
     for record, older in zip(records, before, strict=True):
-        is_there = bool(record.report) and Path(record.report).is_file()
+        is_there = bool(record.report) and storage.exists(record.report)
         settings = changed_settings(older.config, record.config) if older else {}
         shown = [f"{key} = {now}" for key, (_, now) in settings.items()]
         yield RunRow(
             name=_name(record),
-            page=os.path.relpath(record.report, layout.root) if is_there else "",
+            page=_from_root(record.report, layout) if is_there else "",
             started=time.strftime("%Y-%m-%d %H:%M", time.localtime(record.started)),
             seconds=record.seconds,
             gap=_gap(record, results),
@@ -108,6 +109,13 @@ def _rows(
             outcome=_outcome(record),
             settings=[*shown[:_SETTINGS], *([f"{len(shown) - _SETTINGS} more"] * (len(shown) > 4))],
         )
+
+
+def _from_root(page: str, layout: Layout) -> str:
+    """The link to a page from the root, where `runs.html` is."""
+    if layout.is_remote:
+        return page.removeprefix(f"{layout.root.rstrip('/')}/")
+    return os.path.relpath(page, layout.root)
 
 
 def _name(record: RunRecord) -> str:

@@ -125,7 +125,7 @@ def _tags(layout: Layout, record: RunRecord) -> dict[str, Any]:
         "run_key": record.run_key,
         "fingerprint": record.fingerprint,
         "source_digest": record.source_digest,
-        "root": str(layout.root),
+        "root": layout.root,
         "report": record.report,
         "code": version("yt8m-pipeline"),
         **{

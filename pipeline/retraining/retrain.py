@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
@@ -91,7 +90,7 @@ def find_new_data(config: PipelineConfig) -> NewData:
 
 def _complete_runs(config: PipelineConfig) -> dict[str, str]:
     """Digest of the data to the run that was made from them, and what came of it, in words."""
-    database = Layout(Path(config.root)).database
+    database = Layout(config.root).database
     if config.metadata.mysql is None and not database.exists():
         return {}
     lineage = open_lineage(config.metadata, database)
@@ -185,7 +184,7 @@ class RetrainScheduler:
     ) -> None:
         self._command, self._config = list(command), config
         self._cron, self._console = cron, console
-        self._layout = Layout(Path(config.root))
+        self._layout = Layout(config.root)
         self._now, self._sleep = now, sleep
         times = cron.next_times(now(), _TIMES_OF_PERIOD)
         self._period = max((b - a).total_seconds() for a, b in itertools.pairwise(times))

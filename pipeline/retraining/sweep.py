@@ -9,8 +9,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
+from yt8m.components import storage
 from yt8m.components.artifacts.run_record import RunRecord
 from yt8m.components.baseline.config import BaselineChoice
 from yt8m.pipeline.cache_keys import resolve_external_inputs
@@ -28,7 +28,7 @@ def prepared(config: PipelineConfig) -> PipelineConfig:
     return dataclasses.replace(
         config,
         baseline=dataclasses.replace(config.baseline, version=BaselineChoice.NONE),
-        pusher=dataclasses.replace(config.pusher, push_dir=str(Path(config.root) / MODELS)),
+        pusher=dataclasses.replace(config.pusher, push_dir=storage.join(config.root, MODELS)),
     )
 
 
@@ -63,7 +63,7 @@ def sweep(
 
 def _known(config: PipelineConfig) -> RunRecord | None:
     """The run that made this very model, where it came to its end."""
-    layout = Layout(Path(config.root))
+    layout = Layout(config.root)
     key = resolve_external_inputs(config, layout).run_key
     complete = (r for r in read_run_records(layout) if r.verdict.is_complete)
     return next((record for record in complete if record.run_key == key), None)

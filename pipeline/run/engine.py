@@ -18,10 +18,12 @@ from tfx.orchestration.local.local_dag_runner import LocalDagRunner
 from tfx.orchestration.pipeline import Pipeline
 from tfx.orchestration.portable import launcher, runtime_parameter_utils
 
+import yt8m.components.storage.tfx_plugin  # noqa: F401  (roots in object stores)
 from yt8m.components.allocator import share_arenas
 from yt8m.pipeline.beam import IN_PROCESS_RUNNER
 from yt8m.pipeline.config import EngineName
 from yt8m.pipeline.run.signals import Interrupted
+from yt8m.pipeline.run.staging import Staging
 from yt8m.schemas.errors import Yt8mError
 
 
@@ -40,22 +42,30 @@ _RUNNERS = {"beam": BeamDagRunner, "local": LocalDagRunner}
 
 
 def run_pipeline(
-    pipeline: Pipeline, *, run_id: str, engine: EngineName, observer: Observer
+    pipeline: Pipeline,
+    *,
+    run_id: str,
+    engine: EngineName,
+    observer: Observer,
+    staging: Staging | None = None,
 ) -> None:
-    """Run every component of `pipeline`; the error of the one that fails is raised."""
+    """Run every component of `pipeline`; the error of the one that fails is raised.
+
+    With `staging` they get local copies of what is in an object store.
+    """
     share_arenas()
     compiled = compiler.Compiler().compile(pipeline)
     runtime_parameter_utils.substitute_runtime_parameter(
         compiled, {constants.PIPELINE_RUN_ID_PARAMETER_NAME: run_id}
     )
-    with _observed(observer), _beam_in_this_process():
+    with _observed(observer, staging), _beam_in_this_process():
         _RUNNERS[engine]().run_with_ir(compiled)
 
 
 @contextlib.contextmanager
-def _observed(observer: Observer) -> Iterator[None]:
+def _observed(observer: Observer, staging: Staging | None) -> Iterator[None]:
     class Launcher(_ObservedLauncher):
-        observer_ = observer
+        observer_, staging_ = observer, staging
 
     stock = launcher.Launcher
     launcher.Launcher = Launcher
@@ -83,11 +93,12 @@ def _beam_in_this_process() -> Iterator[None]:
 
 class _ObservedLauncher(launcher.Launcher):
     observer_: Observer
+    staging_: Staging | None
     _executed = False
 
     def _run_executor(self, execution_info: Any) -> Any:
         self._executed = True
-        self._executor_operator: Any = _Interruptible(self._executor_operator)
+        self._executor_operator: Any = _Interruptible(self._executor_operator, self.staging_)
         return super()._run_executor(execution_info)
 
     def launch(self) -> Any:
@@ -107,11 +118,13 @@ class _ObservedLauncher(launcher.Launcher):
 class _Interruptible:
     """An executor operator under which Ctrl-C is a failure like others, cleaned up after."""
 
-    def __init__(self, operator: Any) -> None:
-        self._operator = operator
+    def __init__(self, operator: Any, staging: Staging | None) -> None:
+        self._operator, self._staging = operator, staging
 
     def run_executor(self, execution_info: Any) -> Any:
         try:
-            return self._operator.run_executor(execution_info)
+            if self._staging is None:
+                return self._operator.run_executor(execution_info)
+            return self._staging.run(execution_info, self._operator.run_executor)
         except KeyboardInterrupt as error:
             raise Interrupted("interrupted; the same command continues") from error

@@ -6,9 +6,9 @@ import json
 import subprocess
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
+from yt8m.components import storage
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
@@ -48,7 +48,7 @@ def _cleans_up(retention: RetentionConfig, record: RunRecord) -> bool:
 
 
 def _clean(config: PipelineConfig, console: Console) -> None:
-    layout = Layout(Path(config.root).absolute())
+    layout = Layout(storage.absolute(config.root))
     with run_lock(layout.lock):
         lineage = open_lineage(config.metadata, layout.database)
         waste = find_waste(layout, lineage, config.retention, now=time.time())

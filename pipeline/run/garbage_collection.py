@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +37,7 @@ class Waste:
 
     runs: tuple[str, ...] = ()
     artifact_ids: tuple[int, ...] = ()
-    paths: tuple[Path, ...] = ()  # runs are the last, for nothing else leads to what they left
+    paths: tuple[str, ...] = ()  # runs are the last, for nothing else leads to what they left
     notes: tuple[str, ...] = ()  # what cannot go, and why
 
     @property
@@ -67,7 +66,7 @@ def find_waste(layout: Layout, lineage: Lineage, policy: RetentionConfig, *, now
     return Waste(
         runs=tuple(sorted(old)),
         artifact_ids=tuple(sorted(artifacts)),
-        paths=tuple(path for path in paths if path.exists()),
+        paths=tuple(path for path in paths if storage.exists(path)),
         notes=tuple(_missing_registries(records)),
     )
 
@@ -76,10 +75,10 @@ def remove(waste: Waste, lineage: Lineage) -> None:
     """First MLMD forgets the artifacts, so that the cache never offers a half-removed one."""
     lineage.mark_deleted(waste.artifact_ids)
     for path in waste.paths:
-        if path.is_dir():
-            shutil.rmtree(path)  # unlike TFX's own removal, it follows no links
+        if storage.is_dir(path):
+            storage.remove_tree(path)  # unlike TFX's own removal, it follows no links
         else:
-            path.unlink()
+            storage.remove(path)
 
 
 def _old_runs(records: list[RunRecord], policy: RetentionConfig, *, now: float) -> set[str]:
@@ -130,35 +129,45 @@ def _run_keys(push_dir: str) -> set[str]:
     return keys - {""}
 
 
-def _places(layout: Layout, executions: Executions, old: set[str]) -> set[Path]:
+def _places(layout: Layout, executions: Executions, old: set[str]) -> set[str]:
     """Places of old runs' outputs, except those that a kept run uses.
 
     What a run took from the cache has the number of the run that made it. That run may have gone
     before, while another one still used what it had made.
     """
 
-    def places_of(runs: set[str]) -> set[Path]:
+    def places_of(runs: set[str]) -> set[str]:
         return {_place(layout, output) for output in _outputs(executions, runs)}
 
     numbers = {str(e.execution_id) for run_id in old for e in executions[run_id]}
-    folders = {*layout.artifacts.glob("*/*/*"), *layout.artifacts.glob(f"*/{_SYSTEM}/*/*")}
-    left = {path for path in folders if path.name in numbers} | (folders & places_of(old))
+    folders = {*_below(layout.artifacts, "*/*/*"), *_below(layout.artifacts, f"*/{_SYSTEM}/*/*")}
+    left = {path for path in folders if _name(path) in numbers} | (folders & places_of(old))
     return left - places_of(set(executions) - old)
+
+
+def _below(folder: str, pattern: str) -> list[str]:
+    return storage.glob(storage.join(storage.escape(folder), pattern))
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def _outputs(executions: Executions, runs: set[str]) -> Iterator[ArtifactFacts]:
     return (output for run_id in runs for e in executions[run_id] for output in e.outputs)
 
 
-def _place(layout: Layout, output: ArtifactFacts) -> Path:
+def _place(layout: Layout, output: ArtifactFacts) -> str:
     """Where the artifact is in this root, whose former place MLMD may have."""
-    return layout.artifacts.joinpath(*Path(output.uri).parts[-3:])
+    return storage.join(layout.artifacts, *output.uri.split("/")[-3:])
 
 
-def _is_there(place: Path, output: ArtifactFacts) -> bool:
+def _is_there(place: str, output: ArtifactFacts) -> bool:
     """Whether MLMD means `place`, and not its original in the root that this one is a copy of."""
-    there = Path(output.uri)
-    return not there.exists() or (place.exists() and there.samefile(place))
+    if place == output.uri or not storage.exists(output.uri):
+        return True
+    here, there = storage.local_path(place), storage.local_path(output.uri)
+    return here is not None and there is not None and here.exists() and there.samefile(here)
 
 
 def _kept_since(records: list[RunRecord], policy: RetentionConfig, *, now: float) -> float:
@@ -172,25 +181,25 @@ def _kept_since(records: list[RunRecord], policy: RetentionConfig, *, now: float
     return min(record.started for record in within) if beyond else 0.0
 
 
-def _unused_since(moment: float, layout: Layout) -> list[Path]:
-    """Checkpoints last written, and memories of shards last used, before `moment`."""
-    checkpoints = layout.checkpoints.glob("*")
-    shards = layout.verified.glob("*/*.npz")
+def _unused_since(moment: float, layout: Layout) -> list[str]:
+    """Checkpoints last written, and memories of shards last used, before `moment`.
+
+    Memories in an object store stay: it knows only when they were written.
+    """
+    checkpoints = _below(layout.checkpoints, "*")
+    shards = [] if layout.is_remote else _below(layout.verified, "*/*.npz")
     return [path for path in (*checkpoints, *shards) if _newest_change(path) < moment]
 
 
 def _finished_checkpoints(
     layout: Layout, records: list[RunRecord], executions: Executions
-) -> Iterator[Path]:
+) -> Iterator[str]:
     """Checkpoints of trainings whose model is exported: the next one starts from that.
 
     The newest run, if a person started it, keeps its own, which more steps may continue.
     """
-    if not layout.checkpoints.is_dir():
-        return
-    finished = {
-        path: done.id for path in layout.checkpoints.iterdir() if (done := read_done(str(path)))
-    }
+    trainings = _below(layout.checkpoints, "*")
+    finished = {path: done.id for path in trainings if (done := read_done(path))}
     if not finished:
         return
     exported = {
@@ -200,17 +209,28 @@ def _finished_checkpoints(
         for execution in executions[record.run_id]
         if execution.state in _ENDED_WELL
         for output in execution.outputs
-        if output.key == _CURVES and (done := read_done(str(_place(layout, output))))
+        if output.key == _CURVES and (done := read_done(_place(layout, output)))
     }
     yield from (path for path, marker in finished.items() if marker in exported)
 
 
-def _newest_change(path: Path) -> float:
-    return max((status.st_mtime for status in _statuses(path)), default=time.time())
+def _newest_change(path: str) -> float:
+    return max((written for _, written in _contents(path)), default=time.time())
 
 
-def _size(path: Path) -> int:
-    return sum(s.st_size for s in _statuses(path) if s.st_nlink == 1 and not S_ISDIR(s.st_mode))
+def _size(path: str) -> int:
+    return sum(size for size, _ in _contents(path))
+
+
+def _contents(path: str) -> Iterator[tuple[int, float]]:
+    """The bytes that would be gained, and the time, of the path and of all below it."""
+    local = storage.local_path(path)
+    if local is None:
+        yield from ((found.size, found.mtime) for found in storage.listed(path).values())
+        return
+    for status in _statuses(local):
+        counts = status.st_nlink == 1 and not S_ISDIR(status.st_mode)
+        yield (status.st_size if counts else 0), status.st_mtime
 
 
 def _statuses(path: Path) -> Iterator[os.stat_result]:

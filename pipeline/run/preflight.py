@@ -6,7 +6,6 @@ import contextlib
 import shutil
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from yt8m.components.records.tfrecord import BrokenRecord, read_records
 from yt8m.components.records.validation import Expected, level_fault
 from yt8m.components.records.vocabulary import load_vocabulary
 from yt8m.components.registry.signature import check_keys
+from yt8m.components.trainer.kubernetes_config import KubernetesBackend
 from yt8m.components.trainer.tf_config import Cluster
 from yt8m.pipeline.beam import check_beam
 from yt8m.pipeline.cache_keys import digest_of
@@ -34,6 +34,7 @@ from yt8m.pipeline.config import BeamRunner, PipelineConfig
 from yt8m.pipeline.metadata import check_metadata
 from yt8m.pipeline.run.memory_estimate import available_bytes, training_bytes
 from yt8m.pipeline.run.prometheus import other_root
+from yt8m.pipeline.run_record import read_run_records
 from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import ConfigError, UserError
 from yt8m.schemas.features import LABELS, SEGMENT_LABELS, Level
@@ -72,7 +73,7 @@ def _root(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     if not config.root:
         yield "root is not set: say where to keep artifacts, metadata and logs (--root DIR)"
     elif storage.local_path(config.root) is None:
-        yield f"root {config.root}: must be a local directory; data and push may be remote"
+        yield from _remote_root(config)
     elif wild := _WILDCARDS & set(config.root):
         yield (
             f"root {config.root}: TFX and Beam search files by patterns, in which "
@@ -82,15 +83,53 @@ def _root(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
         yield f"root {config.root}: {problem}"
 
 
+def _remote_root(config: PipelineConfig) -> Iterator[str]:
+    """What a root in an object store cannot do yet."""
+    where = f"root {config.root}: in an object store"
+    if config.beam.runner is not BeamRunner.LOCAL:
+        yield (
+            f"{where}, and beam.runner = {config.beam.runner.value}: an engine's workers write to "
+            "the root's disk; leave --beam-runner out, or use a --root on a disk that they share"
+        )
+    if isinstance(config.trainer.backend, KubernetesBackend):
+        yield (
+            f"{where}, and trainer.backend.name = {config.trainer.backend.name}: its pods write "
+            "checkpoints to a volume; use a --root on that volume"
+        )
+    if config.tuner is not None:
+        yield f"{where}, and a search (tuner) keeps its trials on a disk; use a --root on one"
+    if wild := _WILDCARDS & set(config.root):
+        yield f"{where}, its name has {' '.join(sorted(wild))}, which stand for others in patterns"
+    yield from _foreign_metadata(config)
+
+
+def _foreign_metadata(config: PipelineConfig) -> Iterator[str]:
+    """Another machine's runs: this one would number its executions from 1 again, over theirs."""
+    layout = Layout(config.root)
+    if config.metadata.mysql is not None or layout.database.exists():
+        return
+    try:
+        known = next(read_run_records(layout), None)
+    except OSError as error:
+        yield f"root {config.root}: cannot be used ({error})"
+        return
+    if known is not None:
+        yield (
+            f"root {config.root}: its runs are recorded in metadata.db of the machine that made "
+            f"them, and this one has no {layout.database}; run there, put its file here, use "
+            "metadata.mysql from the first run on, or another --root"
+        )
+
+
 def _push(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     push_dir = config.pusher.push_dir
     if not push_dir:
         yield "pusher.push_dir is not set: say where models go (--push DIR)"
     elif problem := storage.unwritable(push_dir):
         yield f"pusher.push_dir {push_dir}: {problem}"
-    elif config.root and (local := storage.local_path(push_dir)) is not None:
-        layout, place = Layout(Path(config.root).resolve()), Path(local).resolve()
-        within = [owned for owned in layout.owned if place.is_relative_to(owned)]
+    elif config.root:
+        layout, place = Layout(_same_name(config.root)), _same_name(push_dir)
+        within = [owned for owned in layout.owned if f"{place}/".startswith(f"{owned}/")]
         if place == layout.root or within:
             yield (
                 f"pusher.push_dir {push_dir}: {within[0] if within else 'root'} is the run's own, "
@@ -239,7 +278,7 @@ def _disk(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
         if config.data.ingest in _COPYING:
             needed += sum(shard.size for shard in sources.shards)
         else:
-            needed += bytes_copied_to_sample(sources, config.data)
+            needed += bytes_copied_to_sample(sources, config.data, to=config.root)
     for name, place in (("root", config.root), ("pusher.push_dir", config.pusher.push_dir)):
         free = storage.free_bytes(place) if place else None
         if free is not None and free < needed:
@@ -335,7 +374,7 @@ def _beam(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
 
 def _metadata(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     if config.root:
-        yield from check_metadata(config.metadata, Layout(Path(config.root)).database)
+        yield from check_metadata(config.metadata, Layout(config.root).database)
 
 
 _CHECKS: tuple[Check, ...] = (

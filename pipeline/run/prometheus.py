@@ -9,7 +9,6 @@ import datetime
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from yt8m.components import storage
 from yt8m.components.artifacts.estimate import Estimate
@@ -58,12 +57,12 @@ def write_metrics(
     """Replace the file. What is not given is read from the root, and from the registry."""
     layout = Layout(_root_of(config))
     text = metrics_text(
-        {"pipeline": config.name, "root": str(layout.root)},
+        {"pipeline": config.name, "root": layout.root},
         status or read_status(layout),
         next(read_run_records(layout), None),
         served or find_served(config.pusher.push_dir),
     )
-    storage.write_text(config.retrain.metrics_file or str(layout.schedule_metrics), text)
+    storage.write_text(config.retrain.metrics_file or layout.schedule_metrics, text)
 
 
 def other_root(config: PipelineConfig) -> str:
@@ -72,12 +71,12 @@ def other_root(config: PipelineConfig) -> str:
         text = storage.read_text(config.retrain.metrics_file) if config.retrain.metrics_file else ""
     except FileNotFoundError:
         return ""
-    own = _escaped(str(_root_of(config)))
+    own = _escaped(_root_of(config))
     return next((root for root in _ROOT_LABEL.findall(text) if root != own), "")
 
 
-def _root_of(config: PipelineConfig) -> Path:
-    return Path(config.root).absolute()
+def _root_of(config: PipelineConfig) -> str:
+    return storage.absolute(config.root)
 
 
 def metrics_text(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import time
+from pathlib import Path
 from typing import Any
 
 from yt8m.components.artifacts.run_outputs import RunOutputs
@@ -34,6 +35,7 @@ class Recorder:
         record: RunRecord,
         *,
         layout: Layout,
+        logs: Path,
         capture: Capture,
         table: ProgressTable,
         lineage: Lineage,
@@ -44,6 +46,7 @@ class Recorder:
         self.error: BaseException | None = None  # as the component raised it
         self._uris: dict[tuple[str, str], str] = {}  # of artifacts, by component and output
         self._layout, self._capture, self._table = layout, capture, table
+        self._logs = logs  # where they are written
         self._lineage, self._signals, self._events = lineage, signals, events
         self._told = 0.0
         # Of a clock that nobody sets: for how long, not when.
@@ -52,7 +55,7 @@ class Recorder:
 
     def started(self, node: str) -> None:
         self._signals.refuse_after_signal()  # it was lost on its way out of the last component
-        self._capture.to(self._layout.log(self.record.run_id, node))
+        self._capture.to(self._logs / f"{node}.log")
         reset_peak()
         self._component_began, self._cpu_before = time.monotonic(), cpu_seconds()
         record = NodeRecord(name=node, state=State.RUNNING, started=time.time())
@@ -138,7 +141,7 @@ class Recorder:
             "peak_mib": peak_mib(),
         }
         self._put(dataclasses.replace(before, **measured, **values))
-        self._capture.to(self._layout.log(self.record.run_id, RUNNER_LOG))
+        self._capture.to(self._logs / f"{RUNNER_LOG}.log")
 
     def _put(self, node: NodeRecord) -> None:
         self.record = self.record.with_node(node)

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from yt8m.components import storage
 from yt8m.components.artifacts.read import read_file
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
-from yt8m.components.storage.lock import is_held
-from yt8m.pipeline.workspace import Layout
+from yt8m.pipeline.workspace import Layout, is_held
 from yt8m.schemas.errors import (
     EXIT_DONE,
     EXIT_INTERRUPTED,
@@ -92,13 +91,13 @@ class RetrainStatus(JsonFile):
 
 def write_status(layout: Layout, status: RetrainStatus) -> None:
     """Replace the file."""
-    storage.write_text(str(layout.schedule_status), status.to_json())
+    storage.write_text(layout.schedule_status, status.to_json())
 
 
 def read_status(layout: Layout) -> RetrainStatus | None:
     """The status of the root's retrainings; None where there never was one."""
     try:
-        return read_file(str(layout.schedule_status), RetrainStatus.from_json)
+        return read_file(layout.schedule_status, RetrainStatus.from_json)
     except (OSError, ValueError, ConfigError):
         return None
 

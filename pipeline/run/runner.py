@@ -7,10 +7,12 @@ import datetime
 import gc
 import logging
 import os
+import signal
+import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yt8m.components import storage
 from yt8m.components.artifacts.run_outputs import RunOutputs
@@ -18,8 +20,11 @@ from yt8m.components.artifacts.run_record import FILE_NAME, NodeRecord, RunRecor
 from yt8m.components.console.console import Console
 from yt8m.components.console.notices import notices_heard_by
 from yt8m.components.console.progress import progress_heard_by
+from yt8m.components.example_gen.config import Ingest
 from yt8m.components.report.collect import collect
 from yt8m.components.report.page import write_report
+from yt8m.components.storage.followed import followed
+from yt8m.components.storage.lease import LeaseLostError
 from yt8m.components.storage.temporary import own_temporary_directory
 from yt8m.components.validation.errors import StoppedError
 from yt8m.pipeline.beam import describe_workers
@@ -47,9 +52,12 @@ from yt8m.pipeline.run_record import (
     read_run_records,
     write_record,
 )
-from yt8m.pipeline.workspace import Layout, run_lock
+from yt8m.pipeline.workspace import Check, Layout, run_lock
 from yt8m.schemas.errors import Terminated, UserError
 from yt8m.schemas.roles import FilePath, on_record, replaced
+
+if TYPE_CHECKING:
+    from yt8m.pipeline.run.staging import Staging
 
 _log = logging.getLogger(__name__)
 
@@ -69,8 +77,12 @@ def run(config: PipelineConfig, options: RunOptions, console: Console) -> RunRes
     preflight(config, os.environ)
     if workers := describe_workers(config.beam):
         console.info(workers)
-    layout = Layout(Path(config.root))
-    with run_lock(layout.lock, wait_s=options.wait_s), own_temporary_directory():
+    layout = Layout(config.root)
+    with (
+        run_lock(layout.lock, wait_s=options.wait_s, on_lost=_end_this_process) as check,
+        own_temporary_directory(),
+    ):
+        layout.database.parent.mkdir(parents=True, exist_ok=True)  # of a root in an object store
         external = resolve_external_inputs(config, layout)
         cache_key = fingerprint(config, external)
         known = find_up_to_date_run(layout, config, cache_key)
@@ -85,13 +97,19 @@ def run(config: PipelineConfig, options: RunOptions, console: Console) -> RunRes
         begin_record(layout, record)
         console.info(f"run {record.run_id}; the full logs are in {layout.logs(record.run_id)}")
         with signals_as_errors() as signals:
-            this = _Run(config, options, external, layout)
+            this = _Run(config, options, external, layout, check)
             return RunResult(this.execute(record, dead, signals, quiet=console.quiet))
 
 
 def with_absolute_paths(config: PipelineConfig) -> PipelineConfig:
-    """The same with absolute paths, so that it means the same from every directory."""
-    return replaced(config, FilePath, storage.absolute)
+    """The same with absolute paths, so that it means the same from every directory.
+
+    An object store has no links: there records are named where they are.
+    """
+    config = replaced(config, FilePath, storage.absolute)
+    if config.data.ingest is not Ingest.LINK or not Layout(config.root).is_remote:
+        return config
+    return replace(config, data=replace(config.data, ingest=Ingest.REFERENCE))
 
 
 @dataclass(frozen=True)
@@ -100,13 +118,15 @@ class _Run:
     options: RunOptions
     external: ExternalInputs
     layout: Layout
+    check: Check
 
     def execute(
         self, record: RunRecord, dead: list[RunRecord], signals: Signals, *, quiet: bool
     ) -> RunRecord:
         with (
+            followed(self.layout.logs(record.run_id)) as logs,
             Capture(
-                self.layout.log(record.run_id, RUNNER_LOG), secrets=secrets(self.config.metadata)
+                Path(logs, f"{RUNNER_LOG}.log"), secrets=secrets(self.config.metadata)
             ) as capture,
             ProgressTable(capture.terminal, hidden=quiet) as table,
         ):
@@ -119,6 +139,7 @@ class _Run:
             recorder = Recorder(
                 record,
                 layout=self.layout,
+                logs=Path(logs),
                 capture=capture,
                 table=table,
                 lineage=lineage,
@@ -134,7 +155,7 @@ class _Run:
                 # Beam tells it again in its own words; the component's error says it best.
                 _log.exception("the run ended early")
                 recorder.ended_early(error)
-                recorder.update(**_early_end(recorder, error, signals))
+                recorder.update(**(self._taken_over() or _early_end(recorder, error, signals)))
                 recorder.update(**_measured_before(recorder))
                 recorder.update(report=self._early_report(recorder))
             recorder.update(seconds=recorder.seconds)
@@ -143,13 +164,21 @@ class _Run:
             events.close()
             return recorder.record
 
+    def _taken_over(self) -> dict[str, Verdict | str]:
+        """The root's lease was lost, which a signal to this process follows."""
+        try:
+            self.check()
+        except LeaseLostError as error:
+            return {"verdict": Verdict.FAILED, "reason": str(error)}
+        return {}
+
     def _early_report(self, recorder: Recorder) -> str:
         """A run that ended early has a report too; what prevents it must not hide why it ended."""
         folder = self.layout.run(recorder.record.run_id)
         outputs = recorder.outputs
         try:
             if isinstance(recorder.error, StoppedError):
-                kept = str(folder / "validation")
+                kept = storage.join(folder, "validation")
                 recorder.error.keep(kept)
                 outputs = RunOutputs({**outputs.uris, "validation": kept})
             report = collect(
@@ -157,9 +186,9 @@ class _Run:
                 self.config.report,
                 configuration=on_record(self.config),
                 pipeline=self.config.name,
-                run_file=str(folder / FILE_NAME),
+                run_file=storage.join(folder, FILE_NAME),
             )
-            return write_report(report, str(folder))
+            return write_report(report, folder)
         except Exception as error:  # a full disk, half an artifact: the run's own failure counts
             _log.warning("there is no report: %s", error)
             return ""
@@ -173,12 +202,24 @@ class _Run:
         pipeline.metadata_connection_config = connection
         names = [component.id for component in pipeline.components]
         recorder.update(nodes=tuple(NodeRecord(name=name) for name in names))
-        run_pipeline(
-            pipeline,
-            run_id=recorder.record.run_id,
-            engine=self.options.engine,
-            observer=recorder,
-        )
+        with self._staging() as staging:
+            run_pipeline(
+                pipeline,
+                run_id=recorder.record.run_id,
+                engine=self.options.engine,
+                observer=recorder,
+                staging=staging,
+            )
+
+    @contextlib.contextmanager
+    def _staging(self) -> Iterator[Staging | None]:
+        if not self.layout.is_remote:
+            yield None
+            return
+        from yt8m.pipeline.run.staging import Staging
+
+        with tempfile.TemporaryDirectory(prefix="yt8m-staged-") as directory:
+            yield Staging(self.layout.artifacts, Path(directory), self.check)
 
 
 @contextlib.contextmanager
@@ -218,6 +259,11 @@ def _mark_killed_runs(layout: Layout) -> list[RunRecord]:
     for record in dead:
         write_record(layout, record)
     return dead
+
+
+def _end_this_process() -> None:
+    """In order, as anybody else would: a training saves what it has."""
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _early_end(

@@ -13,12 +13,14 @@ from yt8m.components.artifacts.read import read_file
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.tuner_results import tuned_values
 from yt8m.components.records.vocabulary import vocabulary_digest
+from yt8m.components.storage.followed import followed
 from yt8m.components.trainer.backends.backend import create_backend
 from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.trainer.hyperparameters import with_values
 from yt8m.components.trainer.job import TrainingJob, training_code
 from yt8m.components.trainer.kubernetes_config import KubernetesBackend
 from yt8m.components.trainer.state.content_digest import content_digests
+from yt8m.components.trainer.state.done_marker import NAMING_OTHERS
 from yt8m.components.trainer.state.training_notes import announce_interrupted
 from yt8m.components.trainer.state.warm_start import weights_digest
 from yt8m.components.trainer.transformed import are_transformed, write_manifest
@@ -32,7 +34,9 @@ def run_fn(fn_args: Any) -> None:  # Any: TFX's FnArgs is an attrs class without
     """Train, and export to `fn_args.serving_model_dir`."""
     job = job_of(fn_args)
     announce_interrupted(job)
-    create_backend(job.trainer.backend).run(job, os.environ)
+    with followed(job.checkpoint_dir, last=NAMING_OTHERS) as directory:
+        here = replace(job, checkpoint_dir=directory)
+        create_backend(job.trainer.backend).run(here, os.environ)
 
 
 def job_of(fn_args: Any) -> TrainingJob:

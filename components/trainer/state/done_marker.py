@@ -14,6 +14,7 @@ from yt8m.components.artifacts.read import read_if_present
 from yt8m.schemas.json_file import fields_of, to_text
 
 DONE_FILE = "DONE"
+NAMING_OTHERS = (DONE_FILE, "checkpoint")  # of the files beside checkpoints, TensorFlow's last
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,9 +29,10 @@ def run(args: CompareArguments, console: Console) -> None:
 
 
 def _results(name: str, args: CompareArguments) -> ModelResults:
-    folder, root = Path(name), args.root
-    if (folder / FILE_NAME).is_file():
-        root, name = str(folder.absolute().parents[1]), folder.absolute().name
+    folder, root = storage.absolute(name), args.root
+    if storage.exists(storage.join(folder, FILE_NAME)):
+        above, _, name = folder.rstrip("/").rpartition("/")
+        root = above.rpartition("/")[0]
     elif args.push and name.isdecimal():
         require_version(args.push, int(name))
         return results_of_version(args.push, int(name))

@@ -33,10 +33,10 @@ def run(args: GcArguments, console: Console) -> None:
             remove(waste, lineage)
     for note in waste.notes:
         console.warn(note)
-    value = {"runs": list(waste.runs), "paths": list(map(str, waste.paths)), "bytes": gained}
+    value = {"runs": list(waste.runs), "paths": list(waste.paths), "bytes": gained}
     verb = "would be removed" if args.dry_run else "removed"
     text = f"{len(waste.runs)} runs, {gained / 1e6:.1f} MB {verb}" if waste.paths else _NOTHING
-    console.result(value, "\n".join([*map(str, waste.paths), text]))
+    console.result(value, "\n".join([*waste.paths, text]))
 
 
 def _policy(args: GcArguments, config: dict[str, Any]) -> RetentionConfig:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import webbrowser
-from pathlib import Path
 
 from yt8m.cli.arguments.runs import ReportArguments
 from yt8m.components import storage
@@ -18,21 +17,24 @@ from yt8m.schemas.errors import UserError, Yt8mError
 def run(args: ReportArguments, console: Console) -> None:
     layout = layout_of(args.root)
     if args.all:
-        page = str(layout.all_runs)
+        page = layout.all_runs
         storage.write_text(page, all_runs_page(layout))
         console.result({"report": page}, page)
-        _open(args, Path(page))
+        _open(args, page)
         return
     record = record_named(layout, args.run)
-    path = Path(record.report)
-    if not record.report or not path.is_file():
+    page = record.report
+    if not page or not storage.exists(page):
         raise UserError(f"run {record.run_id} has no report: {_why(record)}")
-    console.result({"run_id": record.run_id, "report": str(path)}, str(path))
-    _open(args, path)
+    console.result({"run_id": record.run_id, "report": page}, page)
+    _open(args, page)
 
 
-def _open(args: ReportArguments, page: Path) -> None:
-    if args.open and not webbrowser.open(page.as_uri()):
+def _open(args: ReportArguments, page: str) -> None:
+    local = storage.local_path(page)
+    if args.open and local is None:
+        raise UserError(f"{page} is in an object store: fetch it, and open the copy")
+    if args.open and local is not None and not webbrowser.open(local.as_uri()):
         raise Yt8mError(f"no browser could be started; the report is {page}")
 
 

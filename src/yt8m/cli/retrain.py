@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from yt8m.cli.arguments.options import words_of
 from yt8m.cli.arguments.runs import RetrainArguments
+from yt8m.components import storage
 from yt8m.components.console.console import Console
 from yt8m.components.console.quiet import quiet_tensorflow
 from yt8m.pipeline.config import PipelineConfig
@@ -57,7 +57,7 @@ def run(args: RetrainArguments, console: Console) -> int:
 def _counted(args: RetrainArguments, console: Console) -> int:
     """The exit code of one retraining, which counts unless a schedule counts it."""
     config = with_absolute_paths(args.load())
-    layout = Layout(Path(config.root))
+    layout = Layout(config.root)
     if is_scheduled(layout):
         return _run_once(args, console)
     began, code = time.time(), EXIT_FAILED
@@ -70,7 +70,7 @@ def _counted(args: RetrainArguments, console: Console) -> int:
         code = EXIT_INTERRUPTED
         raise
     finally:
-        if config.root and layout.root.is_dir():
+        if config.root and storage.is_dir(layout.root):
             status = replace(read_status(layout) or RetrainStatus(), last_run=began)
             newest_run = next(read_run_records(layout), None)
             try:
@@ -91,7 +91,7 @@ def _run_once(args: RetrainArguments, console: Console) -> int:
     back = _check_service(config, console, hook=not args.no_notify)
     if not news.is_new:
         console.result({"verdict": "nothing new", "reason": news.text, **back}, news.text)
-        alarm = stale_data(config, Layout(Path(config.root)), now=time.time())
+        alarm = stale_data(config, Layout(config.root), now=time.time())
         if alarm and not args.no_notify:  # else whoever calls raises it
             console.warn(alarm)
             if problem := notify(config.notify, {"verdict": "alarm", "reason": alarm}):

@@ -7,9 +7,9 @@ import json
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 from yt8m.cli.arguments.runs import StatusArguments
+from yt8m.components import storage
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
 from yt8m.components.console.console import Console
 from yt8m.components.console.listener import is_gone
@@ -35,7 +35,7 @@ def run(args: StatusArguments, console: Console) -> None:
 
 def _look(args: StatusArguments, console: Console) -> tuple[dict[str, object], str]:
     schedule, in_words = _schedule(args)
-    if schedule and not (Path(args.root) / "runs").is_dir():
+    if schedule and not storage.is_dir(Layout(args.root).runs):
         return {"run_id": None, "verdict": None, "schedule": schedule}, in_words
     return _status(record_named(layout_of(args.root), args.run), args, console)
 
@@ -78,7 +78,7 @@ def _status(
         "run_id": record.run_id,
         "verdict": record.verdict.value,
         "reason": record.reason,
-        "logs": str(layout.logs(record.run_id)),
+        "logs": layout.logs(record.run_id),
         "components": to_dict(record.nodes),
         "executions": [dataclasses.asdict(execution) for execution in executions],
         **({"schedule": schedule} if schedule else {}),
@@ -99,7 +99,7 @@ def _status(
 
 def _schedule(args: StatusArguments) -> tuple[dict[str, object], str]:
     """How the root's `yt8m retrain --cron` is doing, if there ever was one."""
-    layout = Layout(Path(args.root).absolute())
+    layout = Layout(storage.absolute(args.root))
     status = read_status(layout)
     if status is None or not status.cron:
         return {}, ""

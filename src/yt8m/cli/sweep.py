@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from yt8m.cli.arguments.runs import SweepArguments
@@ -20,7 +19,7 @@ from yt8m.schemas.metric_names import GAP
 
 def run(args: SweepArguments, console: Console) -> int:
     configs = [(point, with_absolute_paths(prepared(config))) for point, config in args.configs()]
-    layout = Layout(Path(configs[0][1].root))
+    layout = Layout(configs[0][1].root)
     results: list[tuple[Trial, Mapping[str, Estimate]]] = []
     for trial in sweep(
         configs, lambda config: run_pipeline(config, quiet=console.quiet).record, console.info
@@ -32,7 +31,7 @@ def run(args: SweepArguments, console: Console) -> int:
     names = list(dict.fromkeys([GAP, *(name for _, metrics in results for name in metrics)]))
     trials = [_row(trial, metrics, names) for trial, metrics in results]
     trials.sort(key=lambda row: -1.0 if row[GAP] is None else row[GAP], reverse=True)
-    console.result({"root": str(layout.root), "trials": trials}, _text(trials, names, console))
+    console.result({"root": layout.root, "trials": trials}, _text(trials, names, console))
     return EXIT_FAILED if any(row["problem"] for row in trials) else EXIT_DONE
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -35,7 +36,7 @@ def running():
 
 
 def watch(layout, run=""):
-    args = StatusArguments(root=str(layout.root), run=run, watch=True)
+    args = StatusArguments(root=layout.root, run=run, watch=True)
     return status._changes(args, Console())
 
 
@@ -44,11 +45,11 @@ def run_of(name):
 
 
 def test_a_schedule_is_watched_from_before_its_first_run_to_its_end(layout, running):
-    running.enter_context(file_lock(layout.schedule_lock, holder=""))
+    running.enter_context(file_lock(Path(layout.schedule_lock), holder=""))
     write_status(layout, RetrainStatus(cron="0 3 * * *", started=1.0))
     changes = watch(layout)
     assert "schedule 0 3 * * *: running" in next(changes)[1]
-    with file_lock(layout.lock, holder=""):
+    with file_lock(Path(layout.lock), holder=""):
         begin_record(layout, run_of("20260301-1"))
         assert "run 20260301-1: running" in next(changes)[1]
         write_record(layout, replace(run_of("20260301-1"), **DONE))
@@ -61,14 +62,14 @@ def test_a_schedule_is_watched_from_before_its_first_run_to_its_end(layout, runn
 
 
 def test_a_run_that_was_named_is_watched_to_its_own_end(layout, running):
-    running.enter_context(file_lock(layout.schedule_lock, holder=""))
+    running.enter_context(file_lock(Path(layout.schedule_lock), holder=""))
     write_status(layout, RetrainStatus(cron="0 3 * * *", started=1.0))
     begin_record(layout, replace(run_of("20260301-1"), **DONE))
     assert len(list(watch(layout, "20260301-1"))) == 1
 
 
 def test_of_a_run_that_loads_its_libraries_it_is_said_that_no_component_has_begun(layout, running):
-    running.enter_context(file_lock(layout.lock, holder=""))
+    running.enter_context(file_lock(Path(layout.lock), holder=""))
     begin_record(layout, run_of("20260301-1"))
     assert next(watch(layout))[1].endswith("no component has begun")
 

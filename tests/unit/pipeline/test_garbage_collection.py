@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 from ml_metadata import MetadataStore
@@ -53,11 +54,11 @@ class Root:
         started = NOW - days_old * DAY
         record = RunRecord(run_id=run_id, started=started, verdict=verdict, retraining=retraining)
         begin_record(self.layout, dataclasses.replace(record, push_dir=push_dir, run_key=run_id))
-        self.layout.logs(run_id).mkdir(parents=True)
+        Path(self.layout.logs(run_id)).mkdir(parents=True)
         execution = mlmd.Execution(type_id=self.kinds["node"], last_known_state=state)
         context = mlmd.Context(type_id=self.kinds["run"], name=run_id)
         number, _, _ = self.store.put_execution(execution, [], [context])
-        node = self.layout.artifacts / "Trainer"
+        node = Path(self.layout.artifacts, "Trainer")
         (node / ".system" / "executor_execution" / str(number)).mkdir(parents=True)
         path = node / "model_run" / str(number)
         if reuse is None:
@@ -78,7 +79,7 @@ class Root:
 
     def checkpoints(self, key, *, exported_to=None):
         """Checkpoints of a training that has ended where its model was `exported_to` a folder."""
-        path = self.layout.checkpoints / key
+        path = Path(self.layout.checkpoints, key)
         path.mkdir(parents=True)
         (path / "ckpt-10.index").write_bytes(b"c" * 100)
         if exported_to is not None:
@@ -110,8 +111,8 @@ def test_old_runs_beyond_the_number_go_with_all_they_left(root):
     assert waste.artifact_ids == (artifact,)
     system = old.parents[1] / ".system" / "executor_execution" / old.name
     assert set(waste.paths) == {
-        old,
-        system,
+        str(old),
+        str(system),
         root.layout.run("1-old"),
         root.layout.logs("1-old"),
     }
@@ -142,7 +143,7 @@ def test_an_artifact_that_a_kept_run_reused_stays(root):
     root.run("2-new", days_old=1, reuse=artifact)
     waste = root.waste()
     assert waste.runs == ("1-old",)
-    assert shared not in waste.paths
+    assert str(shared) not in waste.paths
     assert waste.artifact_ids == ()
     remove(waste, root.lineage)
     assert (shared / "weights").exists()
@@ -188,7 +189,7 @@ def test_artifacts_outside_the_root_are_never_touched(root, tmp_path):
     stored.uri = str(outside)
     root.store.put_artifacts([stored])
     root.run("2-new", days_old=1)
-    assert outside not in root.waste().paths
+    assert str(outside) not in root.waste().paths
 
 
 def test_what_a_failed_or_killed_run_left_goes_with_it(root):
@@ -209,7 +210,7 @@ def test_checkpoints_go_when_their_training_has_ended_and_its_model_is_an_artifa
     unpublished = root.checkpoints("unpublished", exported_to=failed)
     waste = root.waste(keep_runs=5)
     assert waste.runs == ()
-    assert waste.paths == (finished,)
+    assert waste.paths == (str(finished),)
     remove(waste, root.lineage)
     assert exported.exists()
     assert interrupted.exists()
@@ -220,17 +221,17 @@ def test_checkpoints_go_when_their_training_has_ended_and_its_model_is_an_artifa
 def test_the_newest_run_keeps_its_checkpoints_where_a_person_started_it(root, retraining, goes):
     exported, _ = root.run("1", days_old=1, retraining=retraining)
     finished = root.checkpoints("finished", exported_to=exported)
-    assert (finished in root.waste().paths) == goes
+    assert (str(finished) in root.waste().paths) == goes
 
 
 def test_what_is_older_than_all_runs_within_the_limits_goes_whatever_the_champion_keeps(root):
     """A version may be in service for years; failed trainings must not be kept as long."""
-    registry = root.layout.root / "push"
+    registry = Path(root.layout.root, "push")
     root.run("1-champion", days_old=90, verdict=Verdict.PUSHED, push_dir=str(registry))
     push(fake_model(registry.parent / "m"), str(registry), blessed_record(run_key="1-champion"))
     root.run("2-new", days_old=1)
     failed, interrupted = root.checkpoints("failed"), root.checkpoints("interrupted")
-    unused, used = (root.layout.verified / "ab" / f"{name}.npz" for name in ("unused", "used"))
+    unused, used = (Path(root.layout.verified, "ab", f"{name}.npz") for name in ("unused", "used"))
     for path, days_old in ((failed, 60), (interrupted, 0.5), (unused, 60), (used, 0.5)):
         if path.suffix:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -239,7 +240,7 @@ def test_what_is_older_than_all_runs_within_the_limits_goes_whatever_the_champio
             os.utime(each, (NOW - days_old * DAY,) * 2)
     waste = root.waste()
     assert waste.runs == ()
-    assert set(waste.paths) == {failed, unused}
+    assert set(waste.paths) == {str(failed), str(unused)}
     remove(waste, root.lineage)
     assert not failed.exists()
     assert interrupted.exists()
@@ -262,9 +263,9 @@ def test_a_root_that_was_moved_or_copied_is_cleaned_and_its_original_is_not(root
     there = root.moved(tmp_path / "there", copied=copied)
     waste = there.waste()
     assert waste.runs == ("1-old", "2-older")
-    assert all(there.layout.root in path.parents for path in waste.paths)
+    assert all(path.startswith(f"{there.layout.root}/") for path in waste.paths)
     remove(waste, there.lineage)
-    place = there.layout.artifacts / "Trainer" / "model_run"
+    place = Path(there.layout.artifacts, "Trainer", "model_run")
     assert [path.name for path in place.iterdir()] == [reused.name]
     assert old.exists() == copied
     (stored,) = there.store.get_artifacts_by_id([artifact])
@@ -297,10 +298,10 @@ def test_a_second_name_of_a_file_takes_no_space(root, tmp_path):
 def test_during_a_run_only_a_dry_run_is_possible(root, capsys):
     root.run("1-old", days_old=20)
     root.run("2-now", days_old=0, verdict=Verdict.RUNNING)
-    words = ["gc", "--root", str(root.layout.root), "--keep-runs=1", "--keep-days=0"]
+    words = ["gc", "--root", root.layout.root, "--keep-runs=1", "--keep-days=0"]
     with run_lock(root.layout.lock):
         assert run([*words, "--dry-run", "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["runs"] == ["1-old"]
         assert run(words) == 1
     assert "is in use" in capsys.readouterr().err
-    assert root.layout.run("1-old").is_dir()
+    assert Path(root.layout.run("1-old")).is_dir()

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 from ml_metadata import MetadataStore
@@ -123,7 +124,7 @@ def test_a_single_run_is_in_prometheus_file_without_a_schedule(tmp_path):
     )
     write_record(layout, record)
     write_metrics(config)
-    lines = layout.schedule_metrics.read_text().splitlines()
+    lines = Path(layout.schedule_metrics).read_text().splitlines()
     values = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
     labels = f'pipeline="a \\"b\\"",root="{tmp_path}"'
     assert values == {

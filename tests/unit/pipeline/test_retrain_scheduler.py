@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -200,7 +201,7 @@ def test_the_status_says_when_the_last_run_was_and_when_the_next_is(
         clock.advance(seconds=seconds)
         if clock.time.day == 1 and clock.time.hour > 3:
             seen.append((is_scheduled(layout), read_status(layout)))
-            seen.append(layout.schedule_metrics.read_text())
+            seen.append(Path(layout.schedule_metrics).read_text())
             raise StopError
 
     scheduler._sleep = sleep
@@ -218,7 +219,9 @@ def test_the_status_says_when_the_last_run_was_and_when_the_next_is(
     assert f'yt8m_retrain_runs_total{{{labels},outcome="nothing_new"}} 1' in lines
     assert f"yt8m_retrain_period_seconds{{{labels}}} 86400" in lines
     assert "# TYPE yt8m_retrain_last_exit_code gauge" in lines
-    assert "next_run" not in layout.schedule_metrics.read_text()  # it has ended: there is none
+    assert (
+        "next_run" not in Path(layout.schedule_metrics).read_text()
+    )  # it has ended: there is none
 
 
 def test_a_schedule_says_that_it_is_alive_while_it_waits_and_while_a_run_goes_on(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from yt8m.cli.arguments.options import Arguments, Sets, Written, positional
@@ -24,6 +23,7 @@ from yt8m.cli.arguments.shared import (
     RootArguments,
     require_own_code,
 )
+from yt8m.components import storage
 from yt8m.components.trainer.tf_config import check_processes
 from yt8m.pipeline.config import EngineName, PipelineConfig
 from yt8m.pipeline.retraining.points import Point, points_of
@@ -178,8 +178,10 @@ class StatusArguments(OneRunArguments):
 
     def check(self) -> None:
         Arguments.check(self)
-        layout = Layout(Path(self.root).absolute())
-        if not layout.schedule_status.exists():  # else its schedule is worth showing by itself
+        layout = Layout(storage.absolute(self.root))
+        if not storage.exists(
+            layout.schedule_status
+        ):  # else its schedule is worth showing by itself
             record_named(layout_of(self.root), self.run)
 
 

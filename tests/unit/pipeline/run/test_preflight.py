@@ -6,15 +6,19 @@ import re
 import shutil
 
 import pytest
+from memory_store import memory_store
 from records import edit_record, make_dataset, set_feature
 from registry_models import fake_model, push_fake
 
+from yt8m.components.artifacts.run_record import RunRecord
 from yt8m.pipeline.presets import list_presets, load_config
 from yt8m.pipeline.run import preflight as subject
 from yt8m.pipeline.run.memory_estimate import available_bytes, training_bytes
 from yt8m.pipeline.run.preflight import preflight
 from yt8m.pipeline.run.prometheus import write_metrics
 from yt8m.pipeline.run.retrain_status import RetrainStatus
+from yt8m.pipeline.run_record import begin_record
+from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import ConfigError
 
 
@@ -47,7 +51,6 @@ TF_CONFIG = json.dumps({"cluster": {"worker": ["a:1"]}, "task": {"type": "wurker
 WRONG = {
     "data": ("data.root=/nowhere", {}, "no records below /nowhere"),
     "root is missing": ("root=''", {}, "--root DIR"),
-    "root is remote": ("root=gs://bucket/root", {}, "must be a local directory"),
     "root is a pattern": ("root='/tmp/a[1]'", {}, "choose a directory without"),
     "evaluated on train": ("evaluator.split=train", {}, "choose one of eval"),
     "no such split": ("evaluator.split=evla", {}, "the data have no such split; known: eval"),
@@ -74,6 +77,52 @@ def test_one_thing_that_is_wrong_is_named(configured, setting, environ, said):
     assert said in problems(configured(setting), **environ)
 
 
+REMOTE = {
+    "engine": ("beam.runner=portable", "an engine's workers write to the root's disk"),
+    "pods": (
+        "trainer.backend={name: jobset}",
+        "its pods write checkpoints to a volume",
+    ),
+    "search": (
+        "tuner={space: {trainer.batch_size: {choice: [8, 16]}}}",
+        "a search (tuner) keeps its trials on a disk",
+    ),
+    "pattern": ("root='mem://bucket/a[1]'", "its name has [, which stand for others"),
+    "the run's own": ("pusher.push_dir=mem://bucket/root/runs", "is the run's own"),
+}
+
+
+@pytest.mark.parametrize(("setting", "said"), REMOTE.values(), ids=REMOTE)
+def test_what_a_root_in_an_object_store_cannot_do_is_refused(configured, setting, said):
+    with memory_store():
+        assert said in problems(configured("root=mem://bucket/root", setting))
+
+
+def test_a_remote_root_needs_the_metadata_of_its_runs(configured, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    with memory_store():
+        config, layout = configured("root=mem://bucket/root"), Layout("mem://bucket/root")
+        preflight(config, {})
+        begin_record(layout, RunRecord(run_id="20260301-1", started=1.0))
+        assert "recorded in metadata.db of the machine that made them" in problems(config)
+        layout.database.parent.mkdir(parents=True)
+        layout.database.touch()
+        preflight(config, {})
+
+
+def test_a_root_in_a_store_that_does_not_answer_is_named(configured):
+    with memory_store() as store:
+        store.answer = fail_lists
+        assert "root mem://bucket/root: cannot be used (no network)" in problems(
+            configured("root=mem://bucket/root")
+        )
+
+
+def fail_lists(operation, path):
+    if operation == "list":
+        raise OSError("no network")
+
+
 def test_a_registry_that_a_push_would_spoil_stops_the_run(configured, tmp_path):
     fake_model(tmp_path / "p" / "1700000000")
     said = problems(configured())
@@ -91,7 +140,7 @@ def test_a_registry_that_a_push_would_spoil_stops_the_run(configured, tmp_path):
 
 def test_everything_wrong_is_listed_at_once(configured):
     settings = [setting for setting, environ, _ in WRONG.values() if not environ]
-    settings = [s for s in settings if "gs://" not in s and "[1]" not in s and ".split=" not in s]
+    settings = [s for s in settings if "[1]" not in s and ".split=" not in s]
     found = problems(configured(*settings), TF_CONFIG=TF_CONFIG)
     assert found.startswith("the run cannot start, 8 problems:")
     named = ("/nowhere", ".csv", "--root", "--push", "gap_threshold", "batch_size", "wurker")

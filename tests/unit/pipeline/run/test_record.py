@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime
+from pathlib import Path
 
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, Verdict
 from yt8m.pipeline.run_record import (
@@ -37,15 +38,15 @@ def test_records_come_newest_first_and_broken_ones_are_passed_over(tmp_path):
     layout = Layout(tmp_path)
     for name in ("20260301-1", "20260302-1", "20260303-1"):
         begin_record(layout, dataclasses.replace(RECORD, run_id=name))
-    (layout.run("20260303-1") / "run.json").write_text('{"run_id": ')
+    Path(layout.run("20260303-1"), "run.json").write_text('{"run_id": ')
     assert [record.run_id for record in read_run_records(layout)] == ["20260302-1", "20260301-1"]
-    assert layout.newest.resolve().name == "20260303-1"
+    assert Path(layout.newest).resolve().name == "20260303-1"
 
 
 def test_the_link_to_the_newest_run_holds_where_the_root_is_moved(tmp_path):
     begin_record(Layout(tmp_path / "here"), RECORD)
     (tmp_path / "here").rename(tmp_path / "there")
-    assert (Layout(tmp_path / "there").newest / "run.json").is_file()
+    assert Path(Layout(tmp_path / "there").newest, "run.json").is_file()
 
 
 def test_a_failure_by_what_was_given_ends_as_a_mistake_in_it_does():
@@ -69,6 +70,6 @@ def test_a_run_is_the_newest_whatever_the_clock_says(tmp_path):
 
 def test_a_directory_of_somebody_elses_among_the_runs_disturbs_no_run_id(tmp_path):
     layout = Layout(tmp_path)
-    (layout.runs / "zzz").mkdir(parents=True)
+    Path(layout.runs, "zzz").mkdir(parents=True)
     now = datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC)
     assert next_run_id(layout, now) == "20260301-000000-000000"

@@ -5,6 +5,7 @@ import io
 import os
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -28,13 +29,14 @@ RUN = RunRecord(run_id="one", started=1.0, nodes=(NodeRecord(name="Trainer"),))
 def recorder_of(layout, terminal):
     with (
         signals_as_errors() as signals,
-        Capture(layout.log("one", "runner")) as capture,
+        Capture(Path(layout.log("one", "runner"))) as capture,
         ProgressTable(terminal) as table,
     ):
         nothing = MlmdLineage(store=None)  # of no use before a component ends
         yield Recorder(
             RUN,
             layout=layout,
+            logs=Path(layout.logs("one")),
             capture=capture,
             table=table,
             lineage=nothing,
@@ -100,7 +102,7 @@ def test_the_traceback_of_a_component_is_in_its_own_log_which_the_message_names(
     with open(2, "w", buffering=1, closefd=False) as standard_error:  # pytest's is no descriptor
         monkeypatch.setattr(sys, "stderr", standard_error)
         _fail(layout)
-    said = layout.log("one", "Trainer").read_text()
+    said = Path(layout.log("one", "Trainer")).read_text()
     assert __file__ in said
     assert "RuntimeError: it broke" in said
 
@@ -111,4 +113,4 @@ def _fail(layout):
         with pytest.raises(RuntimeError) as caught:
             raise RuntimeError("it broke")
         recorder.failed("Trainer", caught.value)
-        assert str(layout.log("one", "Trainer")) in recorder.why(caught.value)
+        assert layout.log("one", "Trainer") in recorder.why(caught.value)
