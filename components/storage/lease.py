@@ -2,7 +2,7 @@
 
 Nothing there ends with a process, so the holder raises a counter, and whoever waits takes the lease
 over once the counter has stood still for long enough on the clock of the one who looks. Clocks are
-never compared. On the holder's own machine a killed process is seen at once.
+never compared. On the holder's own machine a killed process is seen immediately.
 """
 
 from __future__ import annotations

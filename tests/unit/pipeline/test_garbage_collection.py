@@ -7,11 +7,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+from memory_store import memory_store
 from ml_metadata import MetadataStore
 from ml_metadata.proto import metadata_store_pb2 as mlmd
 from registry_models import blessed_record, fake_model
 
 from yt8m.cli.main import run
+from yt8m.components import storage
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.components.registry.push import push
 from yt8m.components.trainer.state.done_marker import Done, mark_done
@@ -305,3 +307,29 @@ def test_during_a_run_only_a_dry_run_is_possible(root, capsys):
         assert run(words) == 1
     assert "is in use" in capsys.readouterr().err
     assert Path(root.layout.run("1-old")).is_dir()
+
+
+def test_a_root_in_an_object_store_is_cleaned_too(root, tmp_path):
+    old, artifact = root.run("1-old", days_old=20)
+    new, _ = root.run("2-new", days_old=1)
+    finished = root.checkpoints("finished", exported_to=new)
+    going_on = root.checkpoints("going-on")
+    with memory_store():
+        remote = Layout("mem://bucket/root", {"XDG_STATE_HOME": str(tmp_path)})
+        storage.copy_tree(root.layout.root, remote.root)
+        shutil.rmtree(root.layout.artifacts)
+        kept = RetentionConfig(keep_runs=1, keep_days=10.0)
+        waste = find_waste(remote, root.lineage, kept, now=NOW)
+        assert waste.runs == ("1-old",)
+        assert waste.artifact_ids == (artifact,)
+        assert set(waste.paths) == {
+            f"{remote.artifacts}/Trainer/model_run/{old.name}",
+            f"{remote.checkpoints}/{finished.name}",
+            f"{remote.runs}/1-old",
+        }
+        assert waste.bytes >= 1000
+        remove(waste, root.lineage)
+        assert not any(storage.exists(path) for path in waste.paths)
+        assert storage.exists(f"{remote.artifacts}/Trainer/model_run/{new.name}/weights")
+        assert storage.exists(f"{remote.checkpoints}/{going_on.name}")
+        assert find_waste(remote, root.lineage, kept, now=NOW).paths == ()
