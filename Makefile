@@ -13,7 +13,7 @@ UV := .venv/uv/bin/uv
 WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --max-worker-restart 1 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install install-dev demo test test-unit test-arithmetic test-slow test-distributed test-real chaos planted planted-five mutants lane-b test-lane-b check check-types format \
+.PHONY: help install install-dev demo test test-unit test-arithmetic test-slow test-distributed test-nights test-real chaos planted planted-five mutants lane-b test-lane-b check check-types format \
 	bench golden golden-lanes reference measures mlflow readers sign jupyter notebook notebook-outputs size lock audit sbom image fake-gcs-server control-plane argo \
 	test-control-plane test-kubeflow flink spark prism test-engines clean
 
@@ -48,8 +48,13 @@ test-unit: install-dev  ## run only the unit tests (1 min)
 test-slow: install-dev  ## run endurance tests: more kill points, longer runs
 	$(PYTEST) --dist load -m "slow and not real"
 
-test-distributed: install-dev  ## run hundreds of cluster disagreements, pauses and restarts, and sixty nights (up to 2 h)
-	$(PYTEST) --dist load -m many_runs -o faulthandler_timeout=0 tests/distributed tests/e2e
+HAND_OVERS ?= 100
+
+test-distributed: install-dev  ## run cluster disagreements, restarts, and HAND_OVERS= trainings with pauses, by the hundred
+	HAND_OVERS=$(HAND_OVERS) $(PYTEST) --dist load -m many_runs -o faulthandler_timeout=0 tests/distributed
+
+test-nights: install-dev  ## retrain for sixty nights; the disk must stay as it is (up to 90 min)
+	$(BIN)/pytest -m many_runs -o faulthandler_timeout=0 tests/e2e
 
 # As on processors without AVX-512, and without oneDNN's kernels: sums come in other orders there.
 # Products in bfloat16, which end the process there, are tested in the first half alone.

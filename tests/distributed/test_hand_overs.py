@@ -1,5 +1,6 @@
 """Every file that one process writes and another reads, with pauses at both ends of each."""
 
+import os
 import random
 import re
 
@@ -121,7 +122,7 @@ def test_there_is_a_pause_before_and_after_each_call_of_every_row(tmp_path, data
 
 
 @pytest.mark.many_runs
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(int(os.environ.get("HAND_OVERS", "100"))))
 def test_pauses_anywhere_change_nothing(tmp_path, data, seed):
     case = random.Random(seed).choice(sorted(CASES))
     hand_over(tmp_path, data, case, seed=seed)
