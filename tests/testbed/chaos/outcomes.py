@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import dataclasses
 import errno
 import io
 import itertools
@@ -58,6 +59,7 @@ class World:
 
     registry: str
     model: str
+    sound: int  # what is rolled back to; not asked for while calls fail
 
 
 def _push(world: World) -> None:
@@ -71,7 +73,7 @@ def _import(world: World) -> None:
 CHANGES: dict[str, Callable[[World], Said]] = {
     "push": lambda world: _called(_push, world),
     "import of a baseline": lambda world: _called(_import, world),
-    "rollback": lambda world: _command("rollback", str(_sound(world)), "--push", world.registry),
+    "rollback": lambda world: _command("rollback", str(world.sound), "--push", world.registry),
     "prune": lambda world: _command("prune", "--yes", "--push", world.registry),
 }
 
@@ -111,7 +113,7 @@ def in_a_store(
     ):
         seen = _build(work, "mem://bucket/push")
         template, before = dict(server.store.objects), _listing(seen.registry)
-        world = World(registry=f"{scheme}://bucket/push", model=seen.model)
+        world = dataclasses.replace(seen, registry=f"{scheme}://bucket/push")
         ways = list(itertools.product(CHANGES.items(), blows))
         starts = first_calls(len(ways), stride, chance.randrange(stride))
         for ((name, change), (fault, lasting)), first in zip(ways, starts, strict=True):
@@ -199,10 +201,6 @@ def _called(action: Callable[[World], None], world: World) -> Said:
     return Said(code=EXIT_DONE, text="")
 
 
-def _sound(world: World) -> int:
-    return list_versions(world.registry)[1]
-
-
 def _build(work: Path, registry: str) -> World:
     for name in ("damaged", "first", "second", "third"):
         shutil.rmtree(work / name, ignore_errors=True)
@@ -210,7 +208,8 @@ def _build(work: Path, registry: str) -> World:
         if name == "damaged":
             storage.write_text(storage.join(version.path, MODEL_FILE), "damaged")
     shutil.rmtree(work / "new", ignore_errors=True)
-    return World(registry=registry, model=fake_model(work / "new"))
+    model = fake_model(work / "new")
+    return World(registry=registry, model=model, sound=list_versions(registry)[1])
 
 
 def _hit(proxy: FaultyProxy, at: int, fault: str, *, lasting: bool) -> Callable[[], bool]:
@@ -257,7 +256,7 @@ def _local_trials(work: Path, stride: int, first: int) -> Iterator[Trial]:
         at, has_failed = start - stride, True
         while has_failed:
             at += stride
-            world = World(registry=str(work / "here"), model=template.model)
+            world = dataclasses.replace(template, registry=str(work / "here"))
             shutil.rmtree(world.registry, ignore_errors=True)
             shutil.copytree(template.registry, world.registry)
             before = _listing(world.registry)
