@@ -5,16 +5,18 @@
 
 One worker of n is simulated at a time, four of each n, on 60 shards: fewer than the most workers.
 An efficiency is the rows that a worker of n gets a CPU-second, of all threads together, over those
-of one that is alone: the best of the turns of each, which alternate, for what else the machine does
-only makes a turn slower. The start is what a worker pays once, up to its first batch, the index of
+of one that is alone: the median of the turns, which alternate, so that what else the machine does
+touches both. The start is what a worker pays once, up to its first batch, the index of
 all records included; it is no part of the rows' time. The bytes are those that all workers of an
-epoch read, over those that there are. Exit code 1 where a goal is missed.
+epoch read, over those that there are. `verdicts.py` says when a goal is missed.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import os
+import statistics
 import sys
 import tempfile
 import time
@@ -22,6 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest import mock
+
+from verdicts import Verdict, judged, measured, verdict_of
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -61,30 +65,22 @@ def main() -> int:
     parser.add_argument("--cases", default=",".join(CASES))
     args = parser.parse_args()
     counts = [int(text) for text in args.workers.split(",")]
-    missed = []
+    rows = []
     with tempfile.TemporaryDirectory(prefix="yt8m-benchmark-") as place:
         for name in args.cases.split(","):
             case = CASES[name]
             source = make_source(case, Path(place))
-            found = measure(case, source, [1, *counts])
-            alone = found[1].rate
-            print(
-                f"{name:8} alone {alone:10,.0f} rows a CPU-second, start {found[1].start_s:.2f} s",
-                flush=True,
-            )
             for count in counts:
-                share, goal = found[count].rate / alone, GOALS.get(count, 0.0)
+                row = measured(functools.partial(measure, case, source, count))
+                rows.append(row)
                 print(
-                    f"{name:8} {count:3} workers: efficiency {share:.2f}, goal {goal:.2f}; "
-                    f"start {found[count].start_s:.2f} s; "
+                    f"{name:8} alone {row['alone']:10,.0f} rows a CPU-second; {count:3} workers: "
+                    f"efficiency {row['ratio']:.2f}, goal {row['goal']:.2f}, "
+                    f"{Verdict[row['verdict']].text}; start {row['start_s']:.2f} s; "
                     f"{bytes_read(case, source, count):.3f} of the bytes read",
                     flush=True,
                 )
-                if share < goal:
-                    missed.append(f"{name} {count}")
-    if missed:
-        print(f"below the goal: {', '.join(missed)}")
-    return bool(missed)
+    return verdict_of(rows)
 
 
 @dataclass(frozen=True)
@@ -95,15 +91,16 @@ class Pace:
     start_s: float  # CPU-seconds up to the first batch
 
 
-def measure(case: Case, source: Any, counts: list[int]) -> dict[int, Pace]:
-    """The best of several turns for each number of workers."""
-    found: dict[int, list[Pace]] = {count: [] for count in counts}
-    for turn in range(TURNS):
-        for count, paces in found.items():
-            paces.append(pace(case, source, count, index=turn * count // TURNS))
+def measure(case: Case, source: Any, count: int) -> dict[str, Any]:
+    """Turns of one that is alone, and of a worker of `count`."""
+    turns = [
+        (pace(case, source, 1, index=0), pace(case, source, count, index=turn * count // TURNS))
+        for turn in range(TURNS)
+    ]
     return {
-        count: Pace(max(p.rate for p in paces), min(p.start_s for p in paces))
-        for count, paces in found.items()
+        "alone": statistics.median(alone.rate for alone, _ in turns),
+        "start_s": min(worker.start_s for _, worker in turns),
+        **judged([worker.rate / alone.rate for alone, worker in turns], GOALS.get(count, 0.0)),
     }
 
 

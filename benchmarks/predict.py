@@ -4,22 +4,26 @@ frames against the bare reading and parsing of the same records, all in one run.
     python benchmarks/predict.py                 both levels, on generated records
     python benchmarks/predict.py --level video   only this one
 
-Rates are per CPU-second of all threads together, the best of several turns that take place one
+Rates are per CPU-second of all threads together, medians of several turns that take place one
 after another in one process. Reading, the model, the best 20 classes and the file are all counted;
-loading the model, which takes place once, is not.
+loading the model, which takes place once, is not. `verdicts.py` says when a goal is missed.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
+import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from verdicts import judged, measured, verdict_of
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -36,37 +40,40 @@ def main() -> int:
     result = {}
     with tempfile.TemporaryDirectory(prefix="yt8m-benchmark-") as place:
         for level in [args.level] if args.level else list(GOALS):
-            result[level] = measure(level, Path(place))
+            compare = functools.partial(measure, level, *prepare(level, Path(place)))
+            result[level] = measured(compare)
     print(json.dumps(result, indent=1))
-    return 0 if all(figures["reached"] for figures in result.values()) else 1
+    return verdict_of(result.values())
 
 
-def measure(level: str, place: Path) -> dict[str, Any]:
+def prepare(level: str, place: Path) -> tuple[Path, str, Path]:
+    """Records, a model of theirs, and a place for predictions."""
+    return generate(level, place), export(level, place / f"model-{level}"), place
+
+
+def measure(level: str, data: Path, model: str, place: Path) -> dict[str, Any]:
     from yt8m.components.inputs.shards import group_shards
     from yt8m.components.predictions.plan import Format, PredictionPlan
     from yt8m.components.predictions.predictor import Predictor
     from yt8m.components.records.find import find_shards
     from yt8m.schemas.features import Level
 
-    data, model = generate(level, place), export(level, place / f"model-{level}")
     shards = find_shards(str(data / "train*"))
     plan = PredictionPlan(model=model, level=Level(level), format=Format.VIDEO)
     predictor, groups = Predictor(plan), group_shards(shards)
     reference = products if level == "video" else lambda: parse(shards)
-    turns = {"reference": reference, "predict": lambda: write(predictor, groups, place)}
-    rates = dict.fromkeys(turns, 0.0)
-    for work in turns.values():
+    works = {"reference": reference, "predict": lambda: write(predictor, groups, place)}
+    turns: dict[str, list[float]] = {name: [] for name in works}
+    for work in works.values():
         work()  # what is made once
     for _ in range(TURNS):
-        for name, work in turns.items():
-            rates[name] = max(rates[name], rate(work, VIDEOS[level]))
-    share = rates["predict"] / rates["reference"]
+        for name, work in works.items():
+            turns[name].append(rate(work, VIDEOS[level]))
+    both = zip(turns["predict"], turns["reference"], strict=True)
     return {
-        "videos per CPU-second": {name: round(value) for name, value in rates.items()},
+        "videos per CPU-second": {n: round(statistics.median(t)) for n, t in turns.items()},
         "reference": "matrix products alone" if level == "video" else "reading and parsing alone",
-        "share": round(share, 3),
-        "goal": GOALS[level],
-        "reached": share >= GOALS[level],
+        **judged([ours / reference for ours, reference in both], GOALS[level]),
     }
 
 

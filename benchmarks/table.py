@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from verdicts import Verdict
+
 HERE = Path(__file__).parent
 _FILE = "{file}"  # where a benchmark leaves its rows, for those that print lines for people
 
@@ -75,7 +77,7 @@ _NOT_QUICK = {"data_path", "generator", "training_metrics", "input_workers", "be
 class Outcome:
     part: Part
     seconds: float
-    reached: bool
+    verdict: Verdict
     rows: Any  # what it left or printed as JSON; None where it printed lines
     lines: str = field(repr=False)
 
@@ -91,11 +93,11 @@ def main() -> int:
     chosen = args.only or [n for n in names if not (args.quick and n in _NOT_QUICK)]
     outcomes = [measure(p, args.out, quick=args.quick) for p in PARTS if p.name in chosen]
     write(outcomes, args.out)
-    missed = [outcome.part.name for outcome in outcomes if not outcome.reached]
-    print(
-        f"{args.out}/benchmarks.md, .json, .html" + (f"; below goals: {missed}" if missed else "")
-    )
-    return 1 if missed else 0
+    print(f"{args.out}/benchmarks.md, .json, .html")
+    for outcome in outcomes:
+        if outcome.verdict is not Verdict.REACHED:
+            print(f"{outcome.part.name}: {outcome.verdict.text}")
+    return int(any(outcome.verdict is Verdict.BELOW for outcome in outcomes))
 
 
 def measure(part: Part, out: Path, *, quick: bool) -> Outcome:
@@ -108,9 +110,9 @@ def measure(part: Part, out: Path, *, quick: bool) -> Outcome:
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     seconds = time.monotonic() - began
     rows = json.loads(file.read_text()) if file.exists() else _json(done.stdout)
-    return Outcome(
-        part=part, seconds=seconds, reached=not done.returncode, rows=rows, lines=done.stdout
-    )
+    known = done.returncode in set(Verdict)
+    verdict = Verdict(done.returncode) if known else Verdict.BELOW  # what fails reaches nothing
+    return Outcome(part=part, seconds=seconds, verdict=verdict, rows=rows, lines=done.stdout)
 
 
 def _json(text: str) -> Any:
@@ -190,8 +192,9 @@ _SHOWN: dict[str, Callable[[Any], Table]] = {"stages": _stages, "training": _tra
 def _markdown(outcomes: Sequence[Outcome]) -> str:
     parts = ["# Benchmarks\n"]
     for outcome in outcomes:
-        reached = "goals reached" if outcome.reached else "**below a goal**"
-        said = f"{outcome.part.about} {outcome.seconds:.0f} s; {reached}."
+        text = outcome.verdict.text
+        verdict = text if outcome.verdict is Verdict.REACHED else f"**{text}**"
+        said = f"{outcome.part.about} {outcome.seconds:.0f} s; {verdict}."
         parts.append(f"\n## {outcome.part.name}\n\n{said}\n")
         if table := _table(outcome):
             columns, rows = table

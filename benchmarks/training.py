@@ -15,7 +15,7 @@ compared with the starter code's published pace on two cores (262 videos/s), whi
 measure. In bf16 logistic and MoE are to be faster than they were in fp32.
 
 A limit is the mean of before and after each training, for machines are seldom equally fast for
-long; figures are those of the turn with the median ratio. Exit code 1 where a goal is missed.
+long; figures are those of the turn with the median ratio. `verdicts.py` says when a goal is missed.
 """
 
 from __future__ import annotations
@@ -29,8 +29,11 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from verdicts import Verdict, judged, measured, verdict_of
 
 if TYPE_CHECKING:
     from yt8m.components.trainer.job import TrainingJob
@@ -118,21 +121,22 @@ def main() -> None:
         for name in args.models.split(","):
             goal = CASES[name].goal
             for precision in args.precision.split(","):
-                row = report(name, precision, goal, root, turns=args.turns)
+                row = measured(partial(report, name, precision, goal, root, turns=args.turns))
                 rows.append(row)
                 if CASES[name].parts and precision == "fp32":
                     goal = row["ratio"]  # for bf16, which comes after it
     if args.json:
         args.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-    if missed := [f"{row['model']} {row['precision']}" for row in rows if not row["reached"]]:
-        print(f"below its goal: {', '.join(missed)}")
-        sys.exit(1)
+    for row in rows:
+        if (verdict := Verdict[row["verdict"]]) is not Verdict.REACHED:
+            print(f"{row['model']} {row['precision']}: {verdict.text}")
+    sys.exit(verdict_of(rows))
 
 
 def report(name: str, precision: str, goal: float, root: Path, *, turns: int) -> dict[str, Any]:
     """One line: examples a second, and the ratios to the limits."""
     case = CASES[name]
-    jobs = [make_job(name, case, precision, root, turn=turn) for turn in range(turns)]
+    jobs = [make_job(name, case, precision, root) for _ in range(turns)]
     limits = limits_for(case, jobs[0])
     found = []
     for job in jobs:
@@ -140,7 +144,7 @@ def report(name: str, precision: str, goal: float, root: Path, *, turns: int) ->
         pace = training_pace(job)
         means = {limit: (before[limit] + measured()) / 2 for limit, measured in limits.items()}
         found.append((pace / means[case.beside], pace, means))
-    ratio, pace, means = sorted(found, key=lambda turn: turn[0])[turns // 2]
+    _, pace, means = sorted(found, key=lambda turn: turn[0])[turns // 2]
     shares = {limit: pace / means[limit] for limit in means}
     told = ", ".join(f"{share:.3f} of {limit}" for limit, share in shares.items())
     print(f"{name:15} {precision}  {pace:9,.1f} examples/s  {told}, goal {goal:.2f}", flush=True)
@@ -152,9 +156,7 @@ def report(name: str, precision: str, goal: float, root: Path, *, turns: int) ->
         "of_reading": round(shares[READING], 4),
         "limit": case.beside,
         "limit_per_s": round(means[case.beside], 1),
-        "ratio": round(ratio, 3),
-        "goal": round(goal, 3),
-        "reached": ratio >= goal,
+        **judged([turn[0] for turn in found], goal),
     }
 
 
@@ -212,14 +214,14 @@ def matmul_gflops() -> float:
     return 2 * 1024 * SIZE * CLASSES / seconds / 1e9
 
 
-def make_job(name: str, case: Case, precision: str, root: Path, *, turn: int = 0) -> TrainingJob:
+def make_job(name: str, case: Case, precision: str, root: Path) -> TrainingJob:
     """The job, on generated data that is made once a level."""
     from yt8m.components.trainer.config import TrainerConfig
     from yt8m.components.trainer.job import TrainingJob
     from yt8m.schemas.config_tree import from_dict
     from yt8m.schemas.features import Level
 
-    out = root / f"{name}-{precision}-{turn}"
+    out = Path(tempfile.mkdtemp(prefix=f"{name}-{precision}-", dir=root))
     trainer = {
         "model": case.model,
         "batch_size": case.batch_size,

@@ -16,9 +16,11 @@ def benchmark(name):
     spec = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look for it there
+    sys.path.insert(0, str(BENCHMARKS))  # as Python does for a program
     try:
         spec.loader.exec_module(module)
     finally:
+        sys.path.remove(str(BENCHMARKS))
         del sys.modules[name]
     return module
 
@@ -69,6 +71,7 @@ def test_a_side_that_the_machine_cannot_run_is_told_and_the_rest_is_measured(
 @pytest.mark.slow
 def test_one_table_for_machines_for_people_and_with_plots(tmp_path):
     table = benchmark("table")
+    verdict = table.Verdict
     common = {"level": "video", "stage": "StatisticsGen", "ours_cpu_seconds": 1.0}
     rows = [
         {**common, "examples": 10, "ours_seconds": 2.5, "stock_seconds": 5.0, "times_faster": 2.0},
@@ -77,9 +80,15 @@ def test_one_table_for_machines_for_people_and_with_plots(tmp_path):
     ]
     parts = {part.name: part for part in table.PARTS}
     outcomes = [
-        table.Outcome(part=parts["stages"], seconds=7.0, reached=True, rows=rows, lines=""),
         table.Outcome(
-            part=parts["generator"], seconds=1.0, reached=False, rows=None, lines="8,100 <a s>\n"
+            part=parts["stages"], seconds=7.0, verdict=verdict.REACHED, rows=rows, lines=""
+        ),
+        table.Outcome(
+            part=parts["generator"],
+            seconds=1.0,
+            verdict=verdict.BELOW,
+            rows=None,
+            lines="8,100 <a s>\n",
         ),
     ]
     table.write(outcomes, tmp_path)
@@ -109,3 +118,62 @@ def test_from_which_size_an_engine_pays_follows_from_processor_seconds():
     assert "10.0 + 1000 us a video in this process, 40.0 + 1200 us / workers" in formula
     assert two == "2 workers are done sooner than this process from 75,000 videos on."
     assert sixteen.endswith("from 32,432 videos on.")
+
+
+@pytest.mark.parametrize(
+    ("turns", "verdict"),
+    [
+        ([0.80, 0.81, 0.82], "REACHED"),
+        ([0.74, 0.75, 0.76], "REACHED"),  # whether the median is above it is chance
+        ([0.72, 0.73, 0.74], "BELOW"),
+        ([0.60, 0.73, 0.74], "NOT_MEASURED"),
+        ([0.80, 0.90, 1.00], "NOT_MEASURED"),  # nor is a goal reached by turns that differ
+    ],
+)
+def test_turns_say_whether_a_goal_is_reached_only_where_they_agree(turns, verdict):
+    row = benchmark("verdicts").judged(turns, 0.75)
+    assert row["verdict"] == verdict
+    assert row["ratio"] == sorted(turns)[1]
+
+
+@pytest.mark.parametrize(
+    ("found", "counts", "times"),
+    [
+        (["REACHED", "BELOW"], "REACHED", 1),
+        (["NOT_MEASURED", "REACHED"], "REACHED", 2),
+        (["NOT_MEASURED", "NOT_MEASURED"], "NOT_MEASURED", 2),
+        (["BELOW", "REACHED"], "REACHED", 2),
+        (["BELOW", "BELOW"], "BELOW", 2),
+    ],
+)
+def test_what_has_not_reached_its_goal_is_measured_once_more(found, counts, times):
+    rows = iter([{"verdict": verdict} for verdict in found])
+    assert benchmark("verdicts").measured(lambda: next(rows))["verdict"] == counts
+    assert len(list(rows)) == len(found) - times
+
+
+@pytest.mark.parametrize(
+    ("codes", "ends", "told"),
+    [
+        ({"ingest": 0, "predict": 0}, 0, []),
+        ({"ingest": 0, "predict": 3}, 0, ["predict: not measured: the turns differ"]),
+        ({"ingest": 1, "predict": 3}, 1, ["ingest: below a goal", "predict: not measured"]),
+        ({"ingest": 0, "predict": -9}, 1, ["predict: below a goal"]),  # it was killed
+    ],
+)
+def test_the_table_ends_with_1_only_where_a_part_is_below_a_goal(
+    codes, ends, told, tmp_path, monkeypatch, capsys
+):
+    """Each part is a program here, too, that ends with such a code."""
+    table = benchmark("table")
+    for name, code in codes.items():
+        end = f"sys.exit({code})" if code >= 0 else f"os.kill(os.getpid(), {-code})"
+        (tmp_path / f"{name}.py").write_text(f"import os, sys\n{end}\n")
+    (tmp_path / "page.html").write_text((BENCHMARKS / "page.html").read_text())
+    monkeypatch.setattr(table, "HERE", tmp_path)
+    out = tmp_path / "out"
+    monkeypatch.setattr(sys, "argv", ["table.py", "--out", str(out), "--only", *codes])
+    assert table.main() == ends
+    said = capsys.readouterr().out
+    assert all(text in said for text in told)
+    assert ("**not measured" in (out / "benchmarks.md").read_text()) is (3 in codes.values())
