@@ -25,7 +25,7 @@ from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.version_record import RECORD_FILE, VersionRecord
 from yt8m.components.registry.cleaning import Cleaning, read_leftovers
 from yt8m.components.registry.outcomes import UnknownPushError
-from yt8m.components.registry.readings import is_there, pause
+from yt8m.components.registry.readings import is_there, pause, read_until_agreed
 from yt8m.components.registry.signature import Signer
 from yt8m.components.registry.versions import (
     ASIDE_DIR,
@@ -126,13 +126,14 @@ class ObjectStore:
             for name in sorted(names, key=lambda name: name != MODEL_FILE):
                 with contextlib.suppress(FileNotFoundError):
                     storage.remove(storage.join(path, name))
-        storage.remove_tree(path)
+        _remove_all(path)
         storage.remove(mark)
 
     def put_aside(self, path: str) -> str:
         """Remove a version, a copy of which stays for a week; where that is."""
         aside = storage.join(self._root, ASIDE_DIR, path.rpartition("/")[2])
-        storage.copy_tree(path, aside)
+        for name in read_until_agreed(path, lambda: _files(path)):
+            storage.copy(storage.join(path, name), storage.join(aside, name))
         self.remove(path)
         return aside
 
@@ -242,8 +243,8 @@ class ObjectStore:
         """Remove an upload that was not published, its mark last."""
         before = len(self._cleaning.problems)
         with self._cleaning.trying(f"the upload of version {number} was not removed"):
-            storage.remove_tree(self._path(number))
-            storage.remove_tree(storage.join(self._root, NOT_SERVED_DIR, str(number)))
+            _remove_all(self._path(number))
+            _remove_all(storage.join(self._root, NOT_SERVED_DIR, str(number)))
             with _missing_is_done():
                 storage.remove(self._staged(number))
         if len(self._cleaning.problems) > before:
@@ -317,6 +318,22 @@ def _upload(contents: Mapping[str, str], version: Version, texts: Mapping[str, s
     for name, source in contents.items():
         if name != MODEL_FILE:
             storage.copy(source, storage.join(version.path, name))
+
+
+def _remove_all(path: str) -> None:
+    """Remove a directory; what an answer says is gone, and is still listed, is removed again."""
+    for _ in range(2):
+        storage.remove_tree(path)
+        if not _files(path):
+            return
+    raise OSError(f"{path}: its files were removed, and are still listed")
+
+
+def _files(path: str) -> list[str]:
+    try:
+        return list(storage.walk_files(path))
+    except FileNotFoundError:
+        return []
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +184,41 @@ def test_one_absence_that_is_none_changes_no_decision(
         assert found.number >= max(sound), at
         if change is prune:
             assert sound <= set(list_versions(REGISTRY)), at
+
+
+@pytest.mark.parametrize(("method", "lie"), [("_listed", ()), ("remove_tree", None)])
+def test_what_is_pruned_is_gone_and_its_copy_is_whole_whatever_one_answer_says(
+    store: MemoryBackend,
+    before: tuple[Objects, str],
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+    lie: object,
+) -> None:
+    """An empty listing, and a removal that is confirmed and was not done."""
+    objects, _ = before
+    damaged = list_versions(REGISTRY)[0]
+    true, calls, at = getattr(store, method), 0, 0
+
+    def answer(*arguments: str) -> object:
+        nonlocal calls
+        calls += 1
+        return lie if calls == at else true(*arguments)
+
+    while calls >= at:
+        store.objects, calls, at = dict(objects), 0, at + 1
+        monkeypatch.setattr(store, method, answer)
+        aside: Container[int] = ()
+        with contextlib.suppress(OSError, Yt8mError):
+            aside = remove_damaged(REGISTRY).aside
+        monkeypatch.setattr(store, method, true)
+        assert (damaged in aside) == (damaged not in list_versions(REGISTRY)), at
+        if damaged not in aside:
+            continue
+        for (bucket, key), (data, _) in objects.items():
+            copy = key.replace("push/", "push/.pruned/", 1)
+            if key.startswith(f"push/{damaged}/"):
+                assert store.objects[bucket, copy][0] == data, (at, copy)
+    assert at >= 2
 
 
 def test_a_version_that_is_completed_while_it_is_read_is_read_again(
