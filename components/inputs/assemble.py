@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from yt8m.components.inputs.frame_choice import FrameChooser
+from yt8m.components.inputs.frame_record import DecodedFrames, FrameRecord
 from yt8m.components.records.decode import Record, decode_record
 from yt8m.components.records.wire import frames_feature_list
 from yt8m.schemas.batch import NO_LABEL, NUM_FRAMES, RATED, VIDEO_LABELS
@@ -32,31 +34,33 @@ _ALIGNMENT = 64  # bytes; TensorFlow takes an array over that begins so, and cop
 
 
 def stack_videos(
-    records: Iterable[bytes | memoryview],
+    records: Iterable[bytes | memoryview | FrameRecord],
     lengths: np.ndarray,
     features: FeatureConfig,
     columns: Sequence[str] = (),
+    chooser: FrameChooser | None = None,
 ) -> Row:
-    """One batch of whole videos, from records of these `lengths` in bytes.
+    """One batch of videos, from records of these `lengths` in bytes: whole, or the frames chosen.
 
     Each is copied into the batch before the next one is asked for. `columns` are integers of each
     record that the batch has beside the labels.
     """
     most = min(features.max_frames, int(lengths.max()) // _bytes_of_frame(features))
+    most = most if chooser is None else chooser.frames
     batch = {
         name: _aligned((len(lengths), most, size)) for name, size in features.size_by_name.items()
     }
     counts = np.zeros(len(lengths), np.int32)
     lists: dict[str, list[np.ndarray]] = {name: [] for name in (LABELS, *columns)}
     for at, record in enumerate(records):
-        decoded = decode_record(record)
-        for name, frames in frames_of(decoded, features).items():
-            counts[at] = len(frames)
-            _fill(batch[name][at], frames)
+        video = _video(record, features)
+        for name, values in _taken(video, chooser, at, features.max_frames).items():
+            counts[at] = len(values)
+            _fill(batch[name][at], values)
         for name, rows in lists.items():
-            rows.append(_integers(decoded, name))
+            rows.append(_integers(video, name))
     longest = counts.max()
-    if longest < most:  # the longest record has more beside its frames than a frame takes
+    if longest < most:  # fewer frames than were chosen, or a record with much beside its frames
         batch = {name: _stack_frames(list(frames[:, :longest])) for name, frames in batch.items()}
     stacked = {name: _stack_labels(rows) for name, rows in lists.items()}
     return {**batch, NUM_FRAMES: counts, **stacked}
@@ -70,26 +74,26 @@ def _bytes_of_frame(features: FeatureConfig) -> int:
 
 def frames_of(record: Record, features: FeatureConfig) -> Row:
     """`[frames, size] uint8` of each feature; ValueError where the features do not agree."""
-    return {name: f[: features.max_frames] for name, f in _frames(record, features).items()}
+    return DecodedFrames(record, features.size_by_name).frames(slice(features.max_frames))
 
 
 def segment_windows(record: Record, features: FeatureConfig) -> tuple[np.ndarray, Row]:
     """The starts of the segments that a record names, and their frames, in the same order."""
-    starts = np.maximum(_integers(record, SEGMENT_START_TIMES), 0)
+    video = DecodedFrames(record, features.size_by_name)
+    starts = np.maximum(_integers(video, SEGMENT_START_TIMES), 0)
     distinct = np.array(list(dict.fromkeys(starts.tolist())), np.int64)
-    return distinct, _cut(_frames(record, features), distinct)
+    return distinct, _cut(video, distinct)
 
 
 def segment_rows(
-    record: bytes | memoryview, features: FeatureConfig, columns: Sequence[str] = ()
+    record: bytes | memoryview | FrameRecord, features: FeatureConfig, columns: Sequence[str] = ()
 ) -> list[Row]:
     """The rated segments of a video, in the order in which their starts first come."""
-    decoded = decode_record(record)
-    frames = _frames(decoded, features)
-    scores = np.asarray(decoded.features.get(SEGMENT_SCORES, ()))
+    video = _video(record, features)
+    scores = np.asarray(video.features.get(SEGMENT_SCORES, ()))
     ratings = zip(
-        _integers(decoded, SEGMENT_START_TIMES).tolist(),
-        _integers(decoded, SEGMENT_LABELS).tolist(),
+        _integers(video, SEGMENT_START_TIMES).tolist(),
+        _integers(video, SEGMENT_LABELS).tolist(),
         (scores >= PRESENT_SCORE).tolist(),
         strict=True,
     )
@@ -98,9 +102,9 @@ def segment_rows(
     for start, label, is_present in ratings:
         rated.setdefault(start, []).append(label)
         present.setdefault(start, []).extend([label] * is_present)
-    cut = _cut(frames, np.array(list(rated), np.int64))
-    of_video = {VIDEO_LABELS: _integers(decoded, LABELS)}
-    of_video |= {name: _integers(decoded, name) for name in columns}
+    cut = _cut(video, np.array(list(rated), np.int64))
+    of_video = {VIDEO_LABELS: _integers(video, LABELS)}
+    of_video |= {name: _integers(video, name) for name in columns}
     return [
         {name: values[number] for name, values in cut.items()}
         | {LABELS: present[start], RATED: rated[start], **of_video}
@@ -119,32 +123,41 @@ def stack_segments(
     return batch
 
 
-def _frames(record: Record, features: FeatureConfig) -> dict[str, np.ndarray]:
-    frames_by_name: dict[str, np.ndarray] = {}
-    for name, size in features.size_by_name.items():
-        frames = record.feature_lists.get(name)
-        if not isinstance(frames, np.ndarray) or frames.shape[1] != size:
-            raise ValueError(f"frames of feature {name} are not all of {size} bytes")
-        frames_by_name[name] = frames
-    if len({len(frames) for frames in frames_by_name.values()}) > 1:
-        raise ValueError("features of a record differ in their number of frames")
-    return frames_by_name
+def _video(record: bytes | memoryview | FrameRecord, features: FeatureConfig) -> FrameRecord:
+    if not isinstance(record, (bytes, memoryview)):
+        return record
+    return DecodedFrames(decode_record(record), features.size_by_name)
 
 
-def _cut(frames: dict[str, np.ndarray], starts: np.ndarray) -> Row:
+def _cut(video: FrameRecord, starts: np.ndarray) -> Row:
     """Of each segment five frames from its start on, zeros where the video has ended."""
-    total = len(next(iter(frames.values())))
+    total = video.num_frames
     wanted = starts[:, np.newaxis] + np.arange(SEGMENT_FRAMES)
     within = (wanted >= 0) & (wanted < total)
     nearest = wanted.clip(0, total - 1)
-    rows = {name: values[nearest] for name, values in frames.items()}
+    rows = video.frames(nearest)
     if not within.all():
         for values in rows.values():
             values[~within] = 0
     return {**rows, NUM_FRAMES: np.count_nonzero(within, axis=1)}
 
 
-def _integers(record: Record, key: str) -> np.ndarray:
+def _taken(video: FrameRecord, chooser: FrameChooser | None, row: int, most: int) -> Row:
+    """The frames that `row` of a batch gets, of the first `most`."""
+    if chooser is None:
+        return video.frames(slice(most))
+    count = min(video.num_frames, most)
+    chosen = chooser.of(row, count)
+    if count:
+        return video.frames(chosen)
+    # Of a video without frames random ones are zeros.
+    return {
+        name: np.zeros((len(chosen), values.shape[1]), values.dtype)
+        for name, values in video.frames(slice(0)).items()
+    }
+
+
+def _integers(record: FrameRecord, key: str) -> np.ndarray:
     return np.asarray(record.features.get(key, ()), np.int64)
 
 

@@ -35,16 +35,15 @@ _READING = ("checksum", "full")  # policies of verification that read every reco
 
 
 class FrameChoice(enum.Enum):
-    """Selection of a video's frames."""
+    """Selection of a video's frames in training; scoring takes evenly spaced ones."""
 
     RANDOM_FRAMES = "random_frames"  # with replacement, so that every video gives the same number
     RANDOM_SEQUENCE = "random_sequence"
-    SPREAD = "spread"  # all where there are few, else evenly spaced: for scoring
 
 
 @dataclass(frozen=True, kw_only=True)
 class FrameSampling:
-    """Frames are chosen before they are decoded."""
+    """Frames are chosen before they are copied."""
 
     choice: FrameChoice
     frames: int

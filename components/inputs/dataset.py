@@ -14,12 +14,11 @@ import tensorflow as tf
 
 from yt8m.components.inputs.config import (
     BatchSlice,
-    FrameChoice,
     FrameSampling,
     InputConfig,
     Source,
 )
-from yt8m.components.inputs.frame import padding_of, parse_frames, sample_frames
+from yt8m.components.inputs.frame import padding_of, parse_frames
 from yt8m.components.inputs.label_columns import with_known_classes
 from yt8m.components.inputs.record_index import index_of
 from yt8m.components.inputs.segment import parse_segments
@@ -43,13 +42,15 @@ def dataset_for_training(
     *,
     sampling: FrameSampling | None = None,
     config: InputConfig | None = None,
+    cache: bool = False,
 ) -> tf.data.Dataset:
     """This process's rows of the global batches from `taken.start_step` on, without end.
 
-    What a step is given does not depend on where the stream began, nor on the number of workers.
+    What a step is given does not depend on where the stream began, nor on the number of workers,
+    nor on the cache.
     """
     config = config or InputConfig()
-    reader = create_step_reader(source, taken, sampling=sampling, config=config)
+    reader = create_step_reader(source, taken, sampling=sampling, config=config, cache=cache)
 
     def read(step: tf.Tensor, columns: Columns) -> list[tf.Tensor]:
         return tf.numpy_function(
@@ -62,13 +63,20 @@ def dataset_for_training(
 
 
 def create_step_reader(
-    source: Source, taken: BatchSlice, *, sampling: FrameSampling | None, config: InputConfig
+    source: Source,
+    taken: BatchSlice,
+    *,
+    sampling: FrameSampling | None,
+    config: InputConfig,
+    cache: bool = False,
 ) -> StepReader:
-    """Create the reader that gives `dataset_for_training` its rows."""
+    """Create the reader that gives `dataset_for_training` its rows; `cache`: from packed frames."""
     by_length = _is_by_length(source, sampling, config)
     if by_length:
         _check_buckets(taken, config)
-    return StepReader(source, taken, config=config, by_length=by_length)
+    return StepReader(
+        source, taken, sampling=sampling, config=config, by_length=by_length, cache=cache
+    )
 
 
 def dataset_of_steps(
@@ -89,7 +97,7 @@ def dataset_of_steps(
             name: tf.ensure_shape(value, column.shape)
             for (name, column), value in zip(columns.items(), values, strict=True)
         }
-        return _finished(batch, source, sampling, seed=taken.seed)
+        return _finished(batch, source)
 
     batches = tf.data.Dataset.range(taken.start_step, _ENDLESS).map(finished)
     return _with_options(batches).prefetch(config.prefetch)
@@ -99,13 +107,9 @@ def _is_by_length(source: Source, sampling: FrameSampling | None, config: InputC
     return source.level is Level.FRAME and config.bucket_batches > 1 and sampling is None
 
 
-def _finished(
-    batch: dict[str, tf.Tensor], source: Source, sampling: FrameSampling | None, *, seed: int
-) -> dict[str, tf.Tensor]:
+def _finished(batch: dict[str, tf.Tensor], source: Source) -> dict[str, tf.Tensor]:
     if source.level is Level.VIDEO:
         batch = {POSITION: batch[POSITION], **_videos(source)(batch[RECORDS])}
-    elif source.level is Level.FRAME and sampling is not None:
-        batch = sample_frames(batch, source.features, sampling, seed=seed)
     return with_known_classes(batch, source.columns)
 
 
@@ -195,11 +199,9 @@ def _scored_batches(
     if source.level is Level.SEGMENT:
         rows = _segments_of(records, features, with_id=True, columns=columns)
     else:
-        spread = (
-            FrameSampling(choice=FrameChoice.SPREAD, frames=sampling.frames) if sampling else None
-        )
+        frames = sampling.frames if sampling else None
         parse = functools.partial(
-            parse_frames, features=features, sampling=spread, with_id=True, columns=columns
+            parse_frames, features=features, frames=frames, with_id=True, columns=columns
         )
         rows = records.map(parse, num_parallel_calls=_PARALLEL)
     return _padded(rows, batch_size)

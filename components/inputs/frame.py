@@ -1,4 +1,4 @@
-"""Frame level: one tf.SequenceExample at a time, frames chosen before they are decoded."""
+"""Frame level, for scoring: one tf.SequenceExample at a time, frames chosen before decoding."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
-from yt8m.components.inputs.config import FrameChoice, FrameSampling
 from yt8m.components.preprocessing.arithmetic import evenly_spaced
-from yt8m.schemas.batch import NO_LABEL, NUM_FRAMES, POSITION
+from yt8m.schemas.batch import NO_LABEL, NUM_FRAMES
 from yt8m.schemas.features import ID, LABELS, FeatureConfig
 
 
@@ -16,23 +15,22 @@ def parse_frames(
     record: tf.Tensor,
     features: FeatureConfig,
     *,
-    sampling: FrameSampling | None = None,
-    noise: tf.Tensor | None = None,
+    frames: int | None = None,
     with_id: bool = False,
     with_labels: bool = True,
     columns: Sequence[str] = (),
 ) -> dict[str, tf.Tensor]:
-    """One row from a serialized record; `noise` [2] int64 decides random frames."""
+    """One row from a serialized record; of more than `frames`, evenly spaced ones."""
     lists = [*([LABELS] if with_labels else []), *columns]
     spec: dict[str, object] = {name: tf.io.VarLenFeature(tf.int64) for name in lists}
     if with_id:
         spec[ID] = tf.io.FixedLenFeature([], tf.string)
     context, encoded = read_sequence(record, spec, features)
     # The first frames as a slice, which copies nothing; a gather does.
-    taken = {name: frames[: features.max_frames] for name, frames in encoded.items()}
-    if sampling is not None:
-        chosen = choose_frames(tf.size(taken[features.names[0]]), sampling, noise)
-        taken = {name: tf.gather(frames, chosen) for name, frames in taken.items()}
+    taken = {name: texts[: features.max_frames] for name, texts in encoded.items()}
+    if frames is not None:
+        chosen = spread_frames(tf.size(taken[features.names[0]]), frames)
+        taken = {name: tf.gather(texts, chosen) for name, texts in taken.items()}
     row = decode_frames(taken, features)
     row[NUM_FRAMES] = tf.size(taken[features.names[0]])
     row |= {name: context[name].values for name in lists}
@@ -66,45 +64,10 @@ def decode_frames(encoded: dict[str, tf.Tensor], features: FeatureConfig) -> dic
     }
 
 
-def choose_frames(count: tf.Tensor, sampling: FrameSampling, noise: tf.Tensor | None) -> tf.Tensor:
-    """Indices of the frames that are taken of `count`, [any] int32."""
-    wanted = sampling.frames
-    if sampling.choice is FrameChoice.SPREAD or noise is None:
-        taken = tf.minimum(count, wanted)
-        return evenly_spaced(tf.range(taken), of=count, taken=taken)
-    if sampling.choice is FrameChoice.RANDOM_FRAMES:
-        uniform = tf.random.stateless_uniform([wanted], noise)
-        return tf.cast(uniform * tf.cast(count, tf.float32), tf.int32)
-    latest = tf.maximum(count - wanted, 0)
-    start = tf.random.stateless_uniform([], noise, 0, latest + 1, tf.int32)
-    return start + tf.range(tf.minimum(count, wanted))
-
-
-def sample_frames(
-    batch: dict[str, tf.Tensor], features: FeatureConfig, sampling: FrameSampling, *, seed: int
-) -> dict[str, tf.Tensor]:
-    """A batch of whole videos with the frames that `sampling` takes; positions decide chance."""
-    key = tf.constant(seed, tf.int64)
-
-    def choose(row: tuple[tf.Tensor, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
-        position, count = row
-        chosen = choose_frames(count, sampling, tf.stack([key, position]))
-        missing = sampling.frames - tf.size(chosen)
-        return tf.pad(chosen, [[0, missing]], constant_values=-1), tf.size(chosen)
-
-    chosen, counts = tf.map_fn(
-        choose,
-        (batch[POSITION], batch[NUM_FRAMES]),
-        fn_output_signature=(
-            tf.TensorSpec([sampling.frames], tf.int32),
-            tf.TensorSpec([], tf.int32),
-        ),
-    )
-    chosen = chosen[:, : tf.reduce_max(counts)]
-    is_there = tf.cast(chosen >= 0, tf.uint8)[..., tf.newaxis]
-    at = tf.maximum(chosen, 0)
-    taken = {name: tf.gather(batch[name], at, batch_dims=1) * is_there for name in features.names}
-    return {**batch, **taken, NUM_FRAMES: counts}
+def spread_frames(count: tf.Tensor, wanted: int) -> tf.Tensor:
+    """Indices of all frames where there are few, else of `wanted` evenly spaced ones."""
+    taken = tf.minimum(count, wanted)
+    return evenly_spaced(tf.range(taken), of=count, taken=taken)
 
 
 def padding_of(row: dict[str, tf.TensorSpec]) -> dict[str, tf.Tensor]:

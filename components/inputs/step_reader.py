@@ -20,7 +20,10 @@ import tensorflow as tf
 
 from yt8m.components.inputs.assemble import Row, segment_rows, stack_segments, stack_videos
 from yt8m.components.inputs.bucketing import cut_into_batches
-from yt8m.components.inputs.config import BatchSlice, InputConfig, Source
+from yt8m.components.inputs.config import BatchSlice, FrameSampling, InputConfig, Source
+from yt8m.components.inputs.frame_cache import CachedReader, FrameCache
+from yt8m.components.inputs.frame_choice import FrameChooser
+from yt8m.components.inputs.frame_record import FrameRecord
 from yt8m.components.inputs.order import Order, Part, create_order
 from yt8m.components.inputs.record_index import RecordIndex, index_of
 from yt8m.components.inputs.record_reader import RecordReader
@@ -152,10 +155,10 @@ class _Rows(Protocol):
 class _Unread:
     """Records that nobody keeps: each is read when it is asked for."""
 
-    reader: RecordReader
+    reader: RecordReader | CachedReader
     numbers: np.ndarray
 
-    def __getitem__(self, chosen: slice, /) -> Iterator[memoryview]:
+    def __getitem__(self, chosen: slice, /) -> Iterator[memoryview] | Iterator[FrameRecord]:
         return self.reader.read_one_by_one(self.numbers[chosen])
 
     def announce(self, chosen: slice) -> None:
@@ -173,9 +176,17 @@ class StepReader:
     """Gives the batches of one worker by their steps. Safe to use from several threads."""
 
     def __init__(
-        self, source: Source, taken: BatchSlice, *, config: InputConfig, by_length: bool
+        self,
+        source: Source,
+        taken: BatchSlice,
+        *,
+        sampling: FrameSampling | None,
+        config: InputConfig,
+        by_length: bool,
+        cache: bool = False,
     ) -> None:
         self._source, self._index = source, index_of(source)
+        self._sampling, self._seed = sampling, taken.seed
         self._names = tuple(columns_of(source))
         rows = tuple(self._index.rows_by_shard.tolist())
         shuffle_mb = source.shuffle_mb(config)
@@ -192,7 +203,11 @@ class StepReader:
         # Block by block a single process reads each shard once an epoch, and finds it in its cache.
         is_block_wise = taken.num_workers == 1 and not self._is_over_epoch
         is_whole = is_block_wise or not source.index
-        self._reader = RecordReader(source, self._index, whole_shards=is_whole)
+        self._reader: RecordReader | CachedReader = RecordReader(
+            source, self._index, whole_shards=is_whole
+        )
+        if cache:
+            self._reader = CachedReader(self._reader, FrameCache(source, self._index))
         self._loaded: dict[int, Future[_Loaded]] = {}
         self._lock = threading.Lock()
         # What is far away is fetched while the group before it is used up.
@@ -216,9 +231,15 @@ class StepReader:
                     [group.share.rows[chosen] for group, chosen in chosen_rows]
                 )
                 lengths = self._index.lengths[numbers]  # a row is a record
-                return {**batch, **stack_videos(rows, lengths, features, columns)}
+                chooser = self._chooser(positions)
+                return {**batch, **stack_videos(rows, lengths, features, columns, chooser)}
             case Level.SEGMENT:
                 return {**batch, **stack_segments(list(rows), features, columns)}
+
+    def _chooser(self, positions: np.ndarray) -> FrameChooser | None:
+        if self._sampling is None:
+            return None
+        return FrameChooser(self._sampling, seed=self._seed, positions=positions)
 
     def _announce(self, group: _Loaded, step: int) -> None:
         """Have the records of `step` and of those after it fetched, as far as `group` has them.

@@ -63,7 +63,7 @@ def decode_record(data: bytes | memoryview) -> Record:
     for number, payload in _fields(memoryview(data)):
         if number == 1:
             # As bytes, which Python takes apart in half the time that a view takes.
-            features |= {key: _feature(value) for key, value in _map(bytes(payload))}
+            features |= decode_context(bytes(payload))
         elif number == 2:
             feature_lists |= {key: _feature_list(value) for key, value in _map(payload)}
         else:
@@ -72,6 +72,16 @@ def decode_record(data: bytes | memoryview) -> Record:
         raise MalformedRecord("holds no feature")
     # Published video-level records have field 2 as well, empty: only its content tells.
     return Record(features, feature_lists, bool(feature_lists))
+
+
+def context_of(data: bytes | memoryview) -> bytes:
+    """The bytes of a record's features beside its frames, as `decode_context` takes them."""
+    return b"".join(bytes(payload) for number, payload in _fields(memoryview(data)) if number == 1)
+
+
+def decode_context(context: bytes) -> dict[str, Value]:
+    """The features in `context`; MalformedRecord if they are none."""
+    return {key: _feature(value) for key, value in _map(context)}
 
 
 def _map(payload: _Part) -> Iterator[tuple[str, _Part]]:

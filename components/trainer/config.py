@@ -103,6 +103,13 @@ class Switch(enum.Enum):
     OFF = "off"
 
 
+class CacheKind(enum.Enum):
+    """Part of the training's records that is kept on this machine."""
+
+    FRAMES = "frames"
+    OFF = "off"
+
+
 class DevicePlacement(enum.Enum):
     """Use of devices by a process outside a cluster."""
 
@@ -431,6 +438,9 @@ class TrainerConfig(ConfigNode):
         default_factory=DistributionConfig
     )
     inputs: InputConfig = field(default_factory=InputConfig)
+    # Packed copy of the frames on the machine that trains, made in the first epoch and shared by
+    # later trainings. `frames`: all frames of levels frame and segment. `off`: none.
+    cache: Annotated[CacheKind, Placement()] = CacheKind.OFF
     # Place where training runs.
     backend: Annotated[BackendConfig, Placement()] = field(default_factory=InProcessBackend)
 

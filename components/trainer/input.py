@@ -43,6 +43,7 @@ from yt8m.components.models.config import (
     OwnHeadConfig,
 )
 from yt8m.components.records.vocabulary import vocabulary_digest
+from yt8m.components.trainer.config import CacheKind
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.mixture import as_segments, mixed, rows_of_splits, slices_of_splits
 from yt8m.schemas.config_tree import from_dict, to_dict
@@ -140,8 +141,17 @@ class TrainingData:
         return load_named(path, "trainer.input")(batches, taken) if path else batches
 
     def _of(self, source: Source, taken: BatchSlice) -> tf.data.Dataset:
-        config = self.job.trainer.inputs
-        return dataset_for_training(source, taken, sampling=self.sampling, config=config)
+        return dataset_for_training(
+            source,
+            taken,
+            sampling=self.sampling,
+            config=self.job.trainer.inputs,
+            cache=self._has_cache,
+        )
+
+    @property
+    def _has_cache(self) -> bool:
+        return self.job.trainer.cache is CacheKind.FRAMES
 
     @_NOT_CONVERTED
     def batches_of_worker(self, taken: BatchSlice, worker: tf.Tensor) -> tf.data.Dataset:
@@ -170,6 +180,7 @@ class TrainingData:
                 replace(taken, worker_index=worker),
                 sampling=self.sampling,
                 config=self.job.trainer.inputs,
+                cache=self._has_cache,
             )
 
         def read(step: int, worker: int, described: bytes) -> list[np.ndarray]:
@@ -236,6 +247,7 @@ def load_data(job: TrainingJob) -> TrainingData:
         )
     if job.trainer.segments is not None:
         job.check_segments()
+    job.check_cache()
 
     columns = label_columns(job.trainer.heads)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from yt8m.components.inputs.config import check_buckets
-from yt8m.components.trainer.config import TrainerConfig
+from yt8m.components.trainer.config import CacheKind, TrainerConfig
 from yt8m.components.trainer.optimizers import OwnOptimizerConfig
 from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.config_tree import from_dict, to_dict
@@ -118,6 +118,14 @@ class TrainingJob(JsonFile):
             raise ConfigError(
                 f"trainer.segments = {segments.value!r}: must be null where data.level is "
                 f"{self.level.value}; it is for models that train on whole videos with frames"
+            )
+
+    def check_cache(self) -> None:
+        """ConfigError where frames are to be kept of records that have none."""
+        if self.trainer.cache is not CacheKind.OFF and not self.level.is_sequence:
+            raise ConfigError(
+                f"trainer.cache = {self.trainer.cache.value!r}: must be 'off' where data.level is "
+                f"{self.level.value}, whose records have no frames"
             )
 
     def check_buckets(self, *, replicas: int) -> None:

@@ -1,6 +1,7 @@
 """The number of processes, devices and micro-batches changes nothing but the order of sums."""
 
 import re
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from checkpoint_values import largest_difference
 from cluster import run
 from training import make_job
 from two_devices import run_mirrored, start_mirrored
+
+from yt8m.components.trainer.backends.in_process import run_job
 
 pytestmark = pytest.mark.distributed
 
@@ -171,3 +174,29 @@ def test_a_teacher_says_the_same_to_every_process(tmp_path, data, alone):
 
 def _export_beside(alone):
     return Path(alone["adam"]).parent / "export"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("processes", "batch_size", "accumulate"),
+    [("worker=2", 8, 1), ("chief=1,worker=1,ps=1", 4, 4)],
+)
+def test_processes_share_one_frame_cache(
+    tmp_path, monkeypatch, frames, processes, batch_size, accumulate
+):
+    """They pack it together in the first epoch, of four steps, and read it in the next ones."""
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setenv("TMPDIR", str(place))
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    shape = {"model": {"name": "frame_logistic"}, "max_steps": 12, "optimizer": SGD}
+    alone = make_job(tmp_path / "alone", level="frame", data=frames, **shape, batch_size=16)
+    run_job(alone, {})
+    shape |= {"batch_size": batch_size, "accumulate": accumulate, "cache": "frames"}
+    job = make_job(tmp_path / "shared", level="frame", data=frames, **shape)
+    run(job, processes, tmp_path / "logs")
+    assert largest_difference(job.checkpoint_dir, alone.checkpoint_dir) < 1e-6
+    packed = list(place.glob("yt8m-read-cache/*.frames"))
+    assert len(packed) == len(list(frames.glob("train*")))
+    # The entries stand at the end; none of them is empty.
+    assert all(any(path.read_bytes()[-16:]) for path in packed)

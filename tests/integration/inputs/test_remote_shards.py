@@ -25,6 +25,7 @@ from yt8m.components.inputs.dataset import (
 )
 from yt8m.components.inputs.faults import explaining_faults
 from yt8m.components.inputs.record_index import index_of
+from yt8m.components.inputs.step_reader import StepReader
 from yt8m.components.storage import s3
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import Level
@@ -95,6 +96,43 @@ def test_of_an_object_store_each_byte_is_served_to_about_one_worker(
     # at a border between them.
     assert proxy.served <= 2.2 * total
     assert list((tmp_path / "cache").iterdir()) == []  # nobody keeps a shard
+
+
+@pytest.mark.parametrize("is_indexed", [True, False], ids=["by ranges", "whole shards"])
+def test_with_a_frame_cache_an_object_store_serves_each_byte_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_indexed: bool
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "cache"))
+    (tmp_path / "cache").mkdir()
+    local = make_source(tmp_path / "data", Level.FRAME)
+    taken = BatchSlice(global_batch_size=8)
+    with (
+        s3_server() as bucket,
+        faulty_proxy(os.environ["AWS_ENDPOINT_URL_S3"]) as proxy,
+        mock.patch.dict(os.environ, {"AWS_ENDPOINT_URL_S3": proxy.url}),
+    ):
+        s3.client.cache_clear()
+        remote = _placed(local, bucket, tmp_path)
+        if not is_indexed:
+            remote = dataclasses.replace(remote, index="")
+        index_of(remote)  # without an index the shards are walked
+        before = proxy.served
+        config = InputConfig() if is_indexed else InputConfig(shuffle_mb=64)
+
+        def reader(*, cache: bool) -> StepReader:
+            return create_step_reader(remote, taken, sampling=None, config=config, cache=cache)
+
+        cached = reader(cache=True)
+        found = [cached.arrays(step) for step in range(21)]
+        later = reader(cache=True)  # of a training that begins anew
+        again = [later.arrays(step) for step in range(21)]
+        total = sum(shard.bytes for shard in local.shards)
+        assert proxy.served - before <= 1.2 * total
+        plain = reader(cache=False)
+        for step, batches_found in enumerate(zip(found, again, strict=True)):
+            for one in batches_found:
+                for a, b in zip(one, plain.arrays(step), strict=True):
+                    np.testing.assert_array_equal(a, b)
 
 
 def _placed(local: Source, bucket: str, tmp_path: Path) -> Source:

@@ -7,19 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tensorflow as tf
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from records import edit_record, read_all, set_feature
 from sources import FEATURES, SIZES, batches, make_source
 
 from yt8m.components.artifacts.manifest import Manifest
-from yt8m.components.inputs.config import BatchSlice, FrameChoice, FrameSampling, source_of
+from yt8m.components.inputs.config import BatchSlice, source_of
 from yt8m.components.inputs.dataset import (
     dataset_for_scoring,
     dataset_for_training,
 )
-from yt8m.components.inputs.frame import choose_frames
 from yt8m.components.inputs.record_index import rows_by_shard
 from yt8m.components.records.decode import Record, decode_record
 from yt8m.schemas.errors import DataError
@@ -110,31 +106,6 @@ def test_a_split_without_records_is_an_error_that_names_the_splits(tmp_path: Pat
     shards = make_source(tmp_path, Level.VIDEO).shards
     with pytest.raises(DataError, match=r"'nosuch'; splits: train"):
         source_of(Manifest(level=Level.VIDEO, shards=shards), "nosuch", FEATURES)
-
-
-@settings(deadline=None, max_examples=50)
-@given(
-    count=st.integers(1, 300),
-    wanted=st.integers(1, 60),
-    choice=st.sampled_from(list(FrameChoice)),
-    seed=st.integers(0, 2**31),
-)
-def test_chosen_frames_are_there(count: int, wanted: int, choice: FrameChoice, seed: int) -> None:
-    noise = tf.constant([seed, 7], tf.int64)
-    sampling = FrameSampling(choice=choice, frames=wanted)
-    chosen = choose_frames(tf.constant(count), sampling, noise).numpy()
-    assert ((chosen >= 0) & (chosen < count)).all()
-    assert len(chosen) == (wanted if choice is FrameChoice.RANDOM_FRAMES else min(count, wanted))
-    if choice is FrameChoice.RANDOM_SEQUENCE:
-        assert (np.diff(chosen) == 1).all()
-
-
-def test_random_frames_reach_every_frame_equally_often() -> None:
-    sampling = FrameSampling(choice=FrameChoice.RANDOM_FRAMES, frames=50)
-    seen = np.concatenate(
-        [choose_frames(tf.constant(5), sampling, tf.constant([0, i], tf.int64)) for i in range(40)]
-    )
-    assert np.abs(np.bincount(seen, minlength=5) / len(seen) - 0.2).max() < 0.04
 
 
 def test_records_that_nobody_has_counted_are_scored_all_the_same(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from yt8m.components.inputs.dataset import (
     dataset_for_scoring,
     dataset_for_training,
 )
+from yt8m.components.inputs.frame_choice import FrameChooser
 from yt8m.components.inputs.order import continue_order, create_order, epoch_order, take_fraction
 from yt8m.components.inputs.record_index import index_of
 from yt8m.schemas.errors import ConfigError
@@ -67,6 +68,27 @@ def test_a_stream_that_begins_later_is_the_rest_of_the_one_before(
     whole = read(0, 14)
     for start in (4, 11):  # in the first epoch and in a later one
         assert_same(read(start, 3), whole[start : start + 3])
+
+
+@pytest.mark.parametrize("sampling", [RANDOM, SEQUENCE], ids=["frames", "sequence"])
+def test_chosen_frames_are_those_of_whole_videos(
+    sampling: FrameSampling, sources: dict[Level, Source]
+) -> None:
+    taken = BatchSlice(global_batch_size=8, seed=5)
+    source = sources[Level.FRAME]
+    whole = batches(dataset_for_training(source, taken), 14)
+    chosen = batches(dataset_for_training(source, taken, sampling=sampling), 14)
+    for videos, batch in zip(whole, chosen, strict=True):
+        np.testing.assert_array_equal(batch["position"], videos["position"])
+        np.testing.assert_array_equal(batch["labels"], videos["labels"])
+        frames = FrameChooser(sampling, seed=5, positions=videos["position"])
+        for row, count in enumerate(videos["num_frames"]):
+            wanted = frames.of(row, count)
+            assert batch["num_frames"][row] == len(wanted)
+            for name in source.features.names:
+                filled = batch[name][row]
+                np.testing.assert_array_equal(filled[: len(wanted)], videos[name][row][wanted])
+                assert not filled[len(wanted) :].any()
 
 
 def test_a_stream_that_begins_later_opens_no_shard_of_the_blocks_before(

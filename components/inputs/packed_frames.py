@@ -1,0 +1,193 @@
+"""Packed frames of one shard, in a file to be mapped that is as large as the shard.
+
+    slot of record 0 | slot of record 1 | ... | table of entries
+
+A record's slot is as long as the record and lies where the index says, so that records come in any
+order, and from several processes together: all of them write the same bytes. They fit, for in a
+record a frame takes six bytes and more beside its values. A slot begins with a
+row for each frame, which holds the frame of each feature and a checksum; the record's context
+follows. An entry says how long both are, and has checksums of all rows and of the context. While it
+is all zeros the record has not been written. Whatever is taken from the file is verified.
+"""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import google_crc32c
+import numpy as np
+
+from yt8m.components.inputs.frame_record import Chosen, DecodedFrames
+from yt8m.components.records.decode import MalformedRecord, Value, decode_context
+
+_WORD = np.dtype("<u4")
+_WORDS = 4  # of an entry: frames, bytes of the context, checksum of the rows, of all before and it
+_ENTRY_BYTES = _WORDS * _WORD.itemsize
+_CHECKSUM_BYTES = _WORD.itemsize
+
+
+class DamagedPack(ValueError):  # noqa: N818  (names a thing found)
+    """Bytes are not those that were written."""
+
+
+class PackLayout:
+    """Places within the packed file of a shard whose records have these `lengths` in bytes."""
+
+    def __init__(self, lengths: np.ndarray, sizes: Mapping[str, int]) -> None:
+        self.sizes = dict(sizes)
+        self.row_bytes = sum(sizes.values()) + _CHECKSUM_BYTES
+        self.lengths = lengths
+        self.ends = np.cumsum(lengths)
+        self.table = int(lengths.sum())
+        self.file_bytes = self.table + _ENTRY_BYTES * len(lengths)
+
+    def entry(self, number: int) -> int:
+        """Where the entry of record `number` begins."""
+        return self.table + _ENTRY_BYTES * number
+
+    def slot(self, number: int) -> slice:
+        """The bytes that record `number` may take."""
+        end = int(self.ends[number])
+        return slice(end - int(self.lengths[number]), end)
+
+
+def create_pack(path: Path, layout: PackLayout) -> None:
+    """Make the file if it is not there; one of another size is emptied."""
+    number = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        if os.fstat(number).st_size != layout.file_bytes:
+            os.ftruncate(number, 0)
+            os.ftruncate(number, layout.file_bytes)
+    finally:
+        os.close(number)
+
+
+def write_record(
+    path: Path, layout: PackLayout, number: int, video: DecodedFrames, context: bytes
+) -> None:
+    """Write record `number`; OSError if the file is gone or the disk is full."""
+    packed, words = _packed(layout, video, context)
+    file = os.open(path, os.O_WRONLY)
+    try:
+        _write(file, packed, layout.slot(number).start)
+        _write(file, words, layout.entry(number))
+    finally:
+        os.close(file)
+
+
+def _packed(layout: PackLayout, video: DecodedFrames, context: bytes) -> tuple[bytes, bytes]:
+    """The bytes of a slot and of its entry."""
+    rows = np.empty((video.num_frames, layout.row_bytes), np.uint8)
+    at = 0
+    for name, size in layout.sizes.items():
+        rows[:, at : at + size] = video.by_name[name]
+        at += size
+    rows[:, at:] = _checksums(rows).view(np.uint8).reshape(-1, _CHECKSUM_BYTES)
+    flat = rows.reshape(-1)
+    counts = np.array([len(rows), len(context), google_crc32c.value(flat)], _WORD).tobytes()
+    checksum = google_crc32c.value(counts + context)
+    return flat.tobytes() + context, counts + checksum.to_bytes(_CHECKSUM_BYTES, "little")
+
+
+def _checksums(rows: np.ndarray) -> np.ndarray:
+    """The checksum that the frame of each row should have."""
+    frames = rows[:, :-_CHECKSUM_BYTES]
+    return np.fromiter(map(google_crc32c.value, frames), _WORD, len(frames))
+
+
+def _write(file: int, data: bytes, at: int) -> None:
+    if os.pwrite(file, data, at) < len(data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+class PackedShard:
+    """The records of one file that have been written. Safe to use from several threads.
+
+    What another process writes later is seen, too.
+    """
+
+    def __init__(self, path: Path, layout: PackLayout) -> None:
+        """FileNotFoundError if the file is not there, DamagedPack if it has another size."""
+        with path.open("rb") as file:
+            if os.fstat(file.fileno()).st_size != layout.file_bytes:
+                raise DamagedPack(f"{path.name} has another size than it was made with")
+            mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+        self._bytes = np.frombuffer(mapped, np.uint8)  # stays there whoever removes the name
+        self._entries = self._bytes[layout.table :].view(np.uint8).reshape(-1, _ENTRY_BYTES)
+        self._name, self._layout = path.name, layout
+
+    def has(self, number: int) -> bool:
+        """Whether record `number` has been written."""
+        return bool(self._entries[number].any())
+
+    def record(self, number: int) -> PackedFrames | None:
+        """Record `number`, or None if it has not been written; DamagedPack if it is not whole."""
+        entry = self._entries[number].tobytes()
+        if not any(entry):
+            return None
+        frames, length, of_rows, of_context = np.frombuffer(entry, _WORD).tolist()
+        slot = self._layout.slot(number)
+        middle = slot.start + frames * self._layout.row_bytes
+        end = middle + length
+        where = f"{self._name}, record {number}"
+        counts = entry[:-_CHECKSUM_BYTES]
+        if end > slot.stop:
+            raise DamagedPack(f"{where}: its entry is damaged")
+        context = self._bytes[middle:end].tobytes()
+        if google_crc32c.value(counts + context) != of_context:
+            raise DamagedPack(f"{where}: the checksum of its context is wrong")
+        rows = self._bytes[slot.start : middle].reshape(frames, self._layout.row_bytes)
+        return PackedFrames(rows, self._layout.sizes, _features(context, where), of_rows, where)
+
+
+def _features(context: bytes, where: str) -> dict[str, Value]:
+    try:
+        return decode_context(context)
+    except MalformedRecord as error:
+        raise DamagedPack(f"{where}: {error}") from error
+
+
+class PackedFrames:
+    """A video in a packed file; DamagedPack if frames that are taken are not as written."""
+
+    def __init__(
+        self,
+        rows: np.ndarray,
+        sizes: Mapping[str, int],
+        features: dict[str, Value],
+        checksum: int,
+        where: str,
+    ) -> None:
+        self.features = features
+        self._rows, self._sizes = rows, sizes
+        self._checksum, self._where = checksum, where
+
+    @property
+    def num_frames(self) -> int:
+        return len(self._rows)
+
+    def frames(self, chosen: Chosen) -> dict[str, np.ndarray]:
+        """The chosen frames of each feature: of a stretch the file's own bytes, else a copy."""
+        rows = self._stretch(chosen) if isinstance(chosen, slice) else self._taken(chosen)
+        frames = {}
+        at = 0
+        for name, size in self._sizes.items():
+            frames[name] = rows[..., at : at + size]
+            at += size
+        return frames
+
+    def _stretch(self, chosen: slice) -> np.ndarray:
+        if google_crc32c.value(self._rows.reshape(-1)) != self._checksum:
+            raise DamagedPack(f"{self._where}: the checksum of its frames is wrong")
+        return self._rows[chosen]
+
+    def _taken(self, chosen: np.ndarray) -> np.ndarray:
+        rows = self._rows[chosen.reshape(-1)]
+        found = np.ascontiguousarray(rows[:, -_CHECKSUM_BYTES:]).view(_WORD)[:, 0]
+        if (_checksums(rows) != found).any():
+            raise DamagedPack(f"{self._where}: the checksum of a frame is wrong")
+        return rows.reshape(*chosen.shape, -1)

@@ -1,0 +1,433 @@
+"""The cache of frames gives what the records give, and lets them be read where it cannot."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from records import compress, read_all
+from sources import SIZES, assert_same, batches, make_source
+
+from yt8m.components.inputs import frame_cache, record_reader
+from yt8m.components.inputs.config import (
+    BatchSlice,
+    FrameChoice,
+    FrameSampling,
+    InputConfig,
+    Source,
+)
+from yt8m.components.inputs.dataset import create_step_reader, dataset_for_training
+from yt8m.components.inputs.frame_cache import FrameCache
+from yt8m.components.inputs.frame_record import DecodedFrames
+from yt8m.components.inputs.packed_frames import (
+    DamagedPack,
+    PackedShard,
+    PackLayout,
+    create_pack,
+    write_record,
+)
+from yt8m.components.inputs.record_index import index_of
+from yt8m.components.inputs.step_reader import columns_of
+from yt8m.components.records.decode import Record, context_of, decode_record
+from yt8m.components.records.wire import (
+    encode_sequence_example,
+    frames_feature_list,
+    int64_feature,
+)
+from yt8m.components.storage.cache import CacheDirectory
+from yt8m.schemas.features import Level
+
+RECORDS = 50
+WHOLE = BatchSlice(global_batch_size=8, seed=5)
+RANDOM = FrameSampling(choice=FrameChoice.RANDOM_FRAMES, frames=4)
+
+
+@pytest.fixture
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where caches lie that are given no directory."""
+    path = tmp_path / "cache"
+    monkeypatch.setattr(frame_cache, "CacheDirectory", lambda: CacheDirectory(path))
+    return path
+
+
+def cache_of(source: Source, directory: Path, **limits: int) -> FrameCache:
+    return FrameCache(source, index_of(source), CacheDirectory(directory, **limits))
+
+
+def serialized(source: Source) -> list[bytes]:
+    return [record for shard in source.shards for record in read_all(Path(shard.uri))]
+
+
+def filled(source: Source, directory: Path, **limits: int) -> FrameCache:
+    cache = cache_of(source, directory, **limits)
+    for number, record in enumerate(serialized(source)):
+        cache.put(number, record)
+    return cache
+
+
+def packed_of(cache: FrameCache) -> list[bool]:
+    return cache.has(np.arange(RECORDS)).tolist()
+
+
+def names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+def read(source: Source, *, cache: bool, **values: Any) -> list[dict[str, np.ndarray]]:
+    """Nearly three epochs."""
+    return batches(dataset_for_training(source, WHOLE, cache=cache, **values), 18)
+
+
+@pytest.mark.parametrize("level", [Level.FRAME, Level.SEGMENT], ids=lambda level: level.value)
+def test_packed_records_are_those_of_the_shards(tmp_path: Path, level: Level) -> None:
+    source = make_source(tmp_path / "data", level)
+    cache = filled(source, tmp_path / "cache")
+    for number, data in enumerate(serialized(source)):
+        packed, record = cache.record(number), decode_record(data)
+        assert packed is not None
+        whole, chosen = packed.frames(slice(None)), packed.frames(np.array([[1, 0], [1, 1]]))
+        for name in SIZES:
+            frames = record.feature_lists[name]
+            np.testing.assert_array_equal(whole[name], frames)
+            np.testing.assert_array_equal(chosen[name], frames[[[1, 0], [1, 1]]])
+        assert packed.features.keys() == record.features.keys()
+        for name, values in record.features.items():
+            np.testing.assert_array_equal(packed.features[name], values)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    counts=st.lists(st.integers(0, 5), min_size=1, max_size=4),
+    sizes=st.lists(st.sampled_from([1, 3, 128, 1024]), min_size=1, max_size=2),
+    labels=st.lists(st.integers(-(2**63), 2**63 - 1), max_size=3),
+)
+def test_any_record_fits_into_its_own_bytes(
+    counts: list[int], sizes: list[int], labels: list[int]
+) -> None:
+    """So no record writes into its neighbour's slot, however short frames and labels are."""
+    by_name = {f"f{n}": size for n, size in enumerate(sizes)}
+    frames = {
+        name: [np.full((count, size), n, np.uint8) for n, count in enumerate(counts)]
+        for name, size in by_name.items()
+    }
+    context = {"labels": int64_feature(labels)}
+    records = [
+        encode_sequence_example(
+            context, {name: frames_feature_list(f[n]) for name, f in frames.items()}
+        )
+        for n in range(len(counts))
+    ]
+    layout = PackLayout(np.array([len(record) for record in records]), by_name)
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "x"
+        create_pack(path, layout)
+        for n in reversed(range(len(records))):
+            video = {name: f[n] for name, f in frames.items()}
+            decoded = DecodedFrames(Record({}, video, is_sequence=True), by_name)
+            write_record(path, layout, n, decoded, context_of(records[n]))
+        packed = PackedShard(path, layout)
+        assert path.stat().st_size == layout.file_bytes
+        for n in range(len(records)):
+            record = packed.record(n)
+            assert record is not None
+            assert list(record.features["labels"]) == labels
+            for name, found in record.frames(slice(None)).items():
+                np.testing.assert_array_equal(found, frames[name][n])
+
+
+@pytest.mark.parametrize("kind", ["plain", "gzip", "block by block"])
+@pytest.mark.parametrize("level", [Level.FRAME, Level.SEGMENT], ids=lambda level: level.value)
+@pytest.mark.parametrize("sampling", [None, RANDOM], ids=["whole", "random frames"])
+def test_batches_are_the_same_while_packing_and_afterwards(
+    tmp_path: Path, directory: Path, level: Level, sampling: FrameSampling | None, kind: str
+) -> None:
+    source = make_source(tmp_path / "data", level)
+    if kind == "gzip":
+        for shard in source.shards:
+            compress(Path(shard.uri))
+        shards = tuple(dataclasses.replace(s, compression="GZIP") for s in source.shards)
+        source = dataclasses.replace(source, shards=shards)
+    config = InputConfig(shuffle_mb=1) if kind == "block by block" else None
+    without = read(source, cache=False, sampling=sampling, config=config)
+    assert_same(read(source, cache=True, sampling=sampling, config=config), without)
+    assert all(packed_of(cache_of(source, directory)))
+    assert_same(read(source, cache=True, sampling=sampling, config=config), without)
+
+
+def test_batches_of_like_length_are_the_same(tmp_path: Path, directory: Path) -> None:
+    source = make_source(tmp_path / "data", Level.FRAME)
+    config = InputConfig(bucket_batches=3, bucket_multiple=2)
+    without = read(source, cache=False, config=config)
+    for _ in range(2):
+        assert_same(read(source, cache=True, config=config), without)
+
+
+def test_an_epoch_reads_each_record_once_and_the_next_ones_none(
+    tmp_path: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = make_source(tmp_path / "data", Level.FRAME)
+    sizes: list[int] = []
+    pread = record_reader._pread
+    monkeypatch.setattr(
+        record_reader, "_pread", lambda f, a, b: sizes.append(b - a) or pread(f, a, b)
+    )
+    reader = create_step_reader(source, WHOLE, sampling=RANDOM, config=InputConfig(), cache=True)
+    for step in range(18):
+        reader.arrays(step)
+    assert len(sizes) == RECORDS
+    assert sum(sizes) == sum(Path(shard.uri).stat().st_size for shard in source.shards)
+
+
+def test_a_later_training_packs_new_shards_alone(tmp_path: Path) -> None:
+    directory = tmp_path / "cache"
+    source = make_source(tmp_path / "data", Level.FRAME)
+    filled(dataclasses.replace(source, shards=source.shards[:3]), directory)
+    later = cache_of(source, directory)
+    assert packed_of(later) == [True] * 30 + [False] * 20
+    assert len(names(directory)) == 5
+
+
+def test_what_a_killed_training_has_packed_is_there(tmp_path: Path) -> None:
+    source = make_source(tmp_path / "data", Level.FRAME)
+    cache = cache_of(source, tmp_path / "cache")
+    for number, record in enumerate(serialized(source)[:23]):
+        cache.put(number, record)
+    path = next(path for path in (tmp_path / "cache").iterdir() if "train0002" in path.name)
+    data = bytearray(path.read_bytes())
+    data[:40] = bytes(40)  # an entry was written, but not the bytes that it tells of
+    path.write_bytes(data)
+    later = cache_of(source, tmp_path / "cache")
+    assert packed_of(later) == [True] * 23 + [False] * 27
+    broken = later.record(20)
+    assert broken is not None
+    with pytest.raises(DamagedPack, match="frames"):
+        broken.frames(slice(None))
+
+
+def test_a_shard_of_other_content_is_packed_anew(tmp_path: Path) -> None:
+    source = make_source(tmp_path / "data", Level.FRAME)
+    filled(source, tmp_path / "cache")
+    changed = tuple(dataclasses.replace(s, digest=f"{s.digest}x") for s in source.shards[:1])
+    other = dataclasses.replace(source, shards=changed + source.shards[1:])
+    assert packed_of(cache_of(other, tmp_path / "cache")) == [False] * 10 + [True] * 40
+
+
+def test_without_digests_of_records_the_address_counts_too(tmp_path: Path) -> None:
+    directory = tmp_path / "cache"
+    source = make_source(tmp_path / "data", Level.FRAME)
+    (tmp_path / "elsewhere").mkdir()
+    moved = tuple(
+        dataclasses.replace(s, uri=shutil.copy(s.uri, tmp_path / "elsewhere"))
+        for s in source.shards
+    )
+    filled(source, directory)
+    assert not any(packed_of(cache_of(dataclasses.replace(source, shards=moved), directory)))
+    known = dataclasses.replace(source, digests_known=True)
+    filled(known, directory)
+    assert all(packed_of(cache_of(dataclasses.replace(known, shards=moved), directory)))
+
+
+@pytest.mark.parametrize("sampling", [None, RANDOM], ids=["whole", "random frames"])
+@pytest.mark.parametrize("where", ["everywhere", "frames", "entry", "end"])
+def test_damaged_bytes_are_noticed_and_packed_anew(
+    tmp_path: Path,
+    directory: Path,
+    where: str,
+    sampling: FrameSampling | None,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    source = make_source(tmp_path / "data", Level.FRAME)
+    without = read(source, cache=False, sampling=sampling)
+    filled(source, directory)
+    path = next(path for path in directory.iterdir() if "train0002" in path.name)
+    data = np.frombuffer(path.read_bytes(), np.uint8).copy()
+    match where:
+        case "everywhere":
+            data[::7] ^= 1
+        case "frames":
+            data[100] ^= 1
+        case "entry":
+            data[-8] ^= 1
+        case "end":
+            data = data[:-3]
+    path.write_bytes(data.tobytes())
+    caplog.set_level(logging.WARNING)
+    assert_same(read(source, cache=True, sampling=sampling), without)
+    if where != "end":  # of another size is a file that is made anew
+        assert f"frame cache: {path.name}, record" in caplog.text
+        assert caplog.text.count("packed anew") == 1
+    if where == "everywhere" or sampling is None:
+        later = cache_of(source, directory)
+        packed = [later.record(number) for number in range(RECORDS)]
+        assert all(len(video.frames(slice(None))["rgb"]) for video in packed if video)
+        assert None not in packed
+
+
+def test_damage_between_epochs_of_one_training_is_noticed(tmp_path: Path, directory: Path) -> None:
+    source = make_source(tmp_path / "data", Level.FRAME)
+    without = read(source, cache=False)
+    reader = create_step_reader(source, WHOLE, sampling=None, config=InputConfig(), cache=True)
+    found = [reader.arrays(step) for step in range(10)]
+    for path in directory.iterdir():
+        with path.open("r+b") as file:
+            file.write(b"x" * 300)
+    found += [reader.arrays(step) for step in range(10, 18)]
+    rows = [dict(zip(columns_of(source), batch, strict=True)) for batch in found]
+    for row, wanted in zip(rows, without, strict=True):
+        for name in (*SIZES, "num_frames", "position"):
+            np.testing.assert_array_equal(row[name], wanted[name])
+
+
+def test_what_the_budget_has_no_room_for_is_read_from_the_records(
+    tmp_path: Path, directory: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    source = make_source(tmp_path / "data", Level.FRAME)
+    room = sum(Path(shard.uri).stat().st_size for shard in source.shards[:2]) + 10
+    small = CacheDirectory(directory, max_bytes=room)
+    monkeypatch.setattr(frame_cache, "CacheDirectory", lambda: small)
+    caplog.set_level(logging.INFO)
+    assert_same(read(source, cache=True), read(source, cache=False))
+    assert len(names(directory)) == 2
+    assert "2 are packed while they are read, for 3 there is no room" in caplog.text
+
+
+def test_files_of_others_go_first(tmp_path: Path) -> None:
+    directory = tmp_path / "cache"
+    directory.mkdir()
+    old = directory / "copy-of-a-remote-shard"
+    old.write_bytes(b"x" * 90_000)
+    os.utime(old, (0, 0))
+    source = make_source(tmp_path / "data", Level.FRAME)
+    assert all(packed_of(filled(source, directory, max_bytes=100_000)))
+    assert not old.exists()
+
+
+def test_a_file_in_use_stays_however_long_ago_it_was_written(tmp_path: Path) -> None:
+    directory = tmp_path / "cache"
+    cache = filled(make_source(tmp_path / "data", Level.FRAME), directory)
+    for path in directory.iterdir():
+        os.utime(path, (0, 0))
+    cache._next_look = 0.0
+    cache.has(np.array([0]))
+    assert CacheDirectory(directory, max_bytes=10).room_for([5]) == 0
+    assert len(names(directory)) == 5
+
+
+def test_a_short_disk_gets_the_space_back(
+    tmp_path: Path, directory: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    source = make_source(tmp_path / "data", Level.FRAME)
+    without = read(source, cache=False)
+    place = CacheDirectory(directory)
+    monkeypatch.setattr(frame_cache, "CacheDirectory", lambda: place)
+    monkeypatch.setattr(frame_cache, "_LOOK_S", 0.0)
+    reader = create_step_reader(source, WHOLE, sampling=None, config=InputConfig(), cache=True)
+    before = [reader.arrays(step) for step in range(10)]
+    assert len(names(directory)) == 5
+    monkeypatch.setattr(place, "_left_free", 1 << 62)
+    found = [*before, *(reader.arrays(step) for step in range(10, 18))]
+    assert names(directory) == []
+    assert "the frame cache is dropped" in caplog.text
+    number = list(columns_of(source)).index("rgb")
+    for batch, wanted in zip(found, without, strict=True):
+        np.testing.assert_array_equal(batch[number], wanted["rgb"])
+
+
+def test_a_file_that_somebody_removes_is_done_without(tmp_path: Path, directory: Path) -> None:
+    source = make_source(tmp_path / "data", Level.FRAME)
+    cache = filled(source, directory)
+    for path in directory.iterdir():
+        path.unlink()
+    cache._next_look = 0.0
+    assert not any(packed_of(cache))
+    cache.put(0, serialized(source)[0])
+    assert names(directory) == []
+
+
+def test_a_directory_of_somebody_else_is_done_without(
+    tmp_path: Path, directory: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    directory.write_bytes(b"a file")  # root may write into every directory
+    source = make_source(tmp_path / "data", Level.FRAME)
+    assert_same(read(source, cache=True), read(source, cache=False))
+    assert "the frame cache is dropped" in caplog.text
+
+
+def test_a_full_disk_ends_the_packing_and_not_the_training(tmp_path: Path) -> None:
+    """By the system's own limit of a file's size, which fails a write as a full disk does."""
+    source = make_source(tmp_path / "data", Level.FRAME)
+    place = tmp_path / "cache"
+    cache_of(source, place)  # makes the files
+    program = (
+        "import resource, signal, sys, pathlib, logging\n"
+        "logging.basicConfig()\n"
+        "from records import read_all\n"
+        "from sources import source_of_files, FEATURES, Level\n"
+        "from yt8m.components.inputs.frame_cache import FrameCache\n"
+        "from yt8m.components.inputs.record_index import index_of\n"
+        "from yt8m.components.storage.cache import CacheDirectory\n"
+        "data, place = map(pathlib.Path, sys.argv[1:])\n"
+        "source = source_of_files(sorted(data.glob('train*')), Level.FRAME, FEATURES)\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))\n"
+        "cache = FrameCache(source, index_of(source), CacheDirectory(place))\n"
+        "records = [r for s in source.shards for r in read_all(pathlib.Path(s.uri))]\n"
+        "print(sum(len(cache.put(*one).frames(slice(None))) for one in enumerate(records)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, Path(source.shards[0].uri).parent, place],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("the frame cache takes no more records: [Errno 27]") == 1
+    assert done.stdout.strip() == str(RECORDS * len(SIZES))
+    assert not all(packed_of(cache_of(source, place)))
+
+
+def test_processes_pack_one_cache_at_once(tmp_path: Path) -> None:
+    """Each sees what the other has written, and both write the same bytes."""
+    source = make_source(tmp_path / "data", Level.FRAME)
+    records = serialized(source)
+    one, other = (cache_of(source, tmp_path / "cache") for _ in range(2))
+    for number, record in enumerate(records):
+        if number % 3 != 1:
+            one.put(number, record)
+        if number % 3 != 0:
+            other.put(number, record)
+    assert all(packed_of(one))
+    assert all(packed_of(other))
+    pids = []
+    for _ in range(2):
+        if not (pid := os.fork()):
+            mine = cache_of(source, tmp_path / "forked")
+            for number, record in enumerate(records):
+                mine.put(number, record)
+            os._exit(0)
+        pids.append(pid)
+    assert [os.waitpid(pid, 0)[1] for pid in pids] == [0, 0]
+    assert names(tmp_path / "forked") == names(tmp_path / "cache")
+    for name in names(tmp_path / "cache"):
+        contents = {(tmp_path / place / name).read_bytes() for place in ("cache", "forked")}
+        assert len(contents) == 1
+
+
+def test_few_open_files_are_enough_for_many_shards(
+    tmp_path: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frame_cache, "_mapped_at_once", lambda: 2)
+    source = make_source(tmp_path / "data", Level.FRAME)
+    assert_same(read(source, cache=True), read(source, cache=False))
