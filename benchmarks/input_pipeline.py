@@ -82,7 +82,7 @@ def measure(level: str, paths: list[str]) -> dict[str, Any]:
         sampled = dataset_for_training(source, taken, sampling=sampling)
         variants["training, 30 random frames"] = (sampled, EPOCHS * steps)
         # In a place of its own, packed before the turns as a first epoch does it.
-        tempfile.tempdir = str(Path(paths[0]).parent)
+        tempfile.tempdir = tempfile.mkdtemp(dir=Path(paths[0]).parent)
         cached = dataset_for_training(source, taken, sampling=sampling, cache=True)
         packing = cpu_seconds(functools.partial(drain, cached.take(steps + 1)))
         variants["training, 30 random frames, packed"] = (cached, EPOCHS * steps)

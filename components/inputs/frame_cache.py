@@ -8,6 +8,7 @@ records: both give the same numbers.
 
 from __future__ import annotations
 
+import bisect
 import functools
 import hashlib
 import json
@@ -50,7 +51,7 @@ class FrameCache:
         self, source: Source, index: RecordIndex, directory: CacheDirectory | None = None
     ) -> None:
         self._directory = directory or CacheDirectory()
-        self._index = index
+        self._first: list[int] = index.first.tolist()
         self._sizes = source.features.size_by_name
         lengths = np.split(index.lengths, index.first[1:-1])
         self._layouts = [PackLayout(part, self._sizes) for part in lengths]
@@ -161,8 +162,8 @@ class FrameCache:
         _log.info("%s is no longer in the frame cache", self._paths[shard].name)
 
     def _place(self, number: int) -> tuple[int, int]:
-        shard = int(np.searchsorted(self._index.first, number, side="right")) - 1
-        return shard, number - int(self._index.first[shard])
+        shard = bisect.bisect_right(self._first, number) - 1
+        return shard, number - self._first[shard]
 
     def _has(self, number: int) -> bool:
         shard, within = self._place(number)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import errno
 import mmap
 import os
+import struct
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -25,8 +26,9 @@ from yt8m.components.inputs.frame_record import Chosen, DecodedFrames
 from yt8m.components.records.decode import MalformedRecord, Value, decode_context
 
 _WORD = np.dtype("<u4")
-_WORDS = 4  # of an entry: frames, bytes of the context, checksum of the rows, of all before and it
-_ENTRY_BYTES = _WORDS * _WORD.itemsize
+# Of frames, bytes of the context, checksum of the rows, checksum of the three and the context.
+_ENTRY = struct.Struct("<4I")
+_EMPTY = bytes(_ENTRY.size)
 _CHECKSUM_BYTES = _WORD.itemsize
 
 
@@ -43,11 +45,11 @@ class PackLayout:
         self.lengths = lengths
         self.ends = np.cumsum(lengths)
         self.table = int(lengths.sum())
-        self.file_bytes = self.table + _ENTRY_BYTES * len(lengths)
+        self.file_bytes = self.table + _ENTRY.size * len(lengths)
 
     def entry(self, number: int) -> int:
         """Where the entry of record `number` begins."""
-        return self.table + _ENTRY_BYTES * number
+        return self.table + _ENTRY.size * number
 
     def slot(self, number: int) -> slice:
         """The bytes that record `number` may take."""
@@ -70,17 +72,19 @@ def write_record(
     path: Path, layout: PackLayout, number: int, video: DecodedFrames, context: bytes
 ) -> None:
     """Write record `number`; OSError if the file is gone or the disk is full."""
-    packed, words = _packed(layout, video, context)
+    slot, entry = _packed(layout, video, context)
     file = os.open(path, os.O_WRONLY)
     try:
-        _write(file, packed, layout.slot(number).start)
-        _write(file, words, layout.entry(number))
+        _write(file, slot, layout.slot(number).start)
+        _write(file, [entry], layout.entry(number))
     finally:
         os.close(file)
 
 
-def _packed(layout: PackLayout, video: DecodedFrames, context: bytes) -> tuple[bytes, bytes]:
-    """The bytes of a slot and of its entry."""
+def _packed(
+    layout: PackLayout, video: DecodedFrames, context: bytes
+) -> tuple[list[memoryview | bytes], bytes]:
+    """The parts of a slot, and its entry."""
     rows = np.empty((video.num_frames, layout.row_bytes), np.uint8)
     at = 0
     for name, size in layout.sizes.items():
@@ -90,7 +94,7 @@ def _packed(layout: PackLayout, video: DecodedFrames, context: bytes) -> tuple[b
     flat = rows.reshape(-1)
     counts = np.array([len(rows), len(context), google_crc32c.value(flat)], _WORD).tobytes()
     checksum = google_crc32c.value(counts + context)
-    return flat.tobytes() + context, counts + checksum.to_bytes(_CHECKSUM_BYTES, "little")
+    return [flat.data, context], counts + checksum.to_bytes(_CHECKSUM_BYTES, "little")
 
 
 def _checksums(rows: np.ndarray) -> np.ndarray:
@@ -99,8 +103,8 @@ def _checksums(rows: np.ndarray) -> np.ndarray:
     return np.fromiter(map(google_crc32c.value, frames), _WORD, len(frames))
 
 
-def _write(file: int, data: bytes, at: int) -> None:
-    if os.pwrite(file, data, at) < len(data):
+def _write(file: int, parts: list[memoryview | bytes], at: int) -> None:
+    if os.pwritev(file, parts, at) < sum(map(len, parts)):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
@@ -117,19 +121,19 @@ class PackedShard:
                 raise DamagedPack(f"{path.name} has another size than it was made with")
             mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
         self._bytes = np.frombuffer(mapped, np.uint8)  # stays there whoever removes the name
-        self._entries = self._bytes[layout.table :].view(np.uint8).reshape(-1, _ENTRY_BYTES)
+        self._entries = self._bytes[layout.table :].view(np.uint8).reshape(-1, _ENTRY.size)
         self._name, self._layout = path.name, layout
 
     def has(self, number: int) -> bool:
         """Whether record `number` has been written."""
-        return bool(self._entries[number].any())
+        return bool(self._entries[number].tobytes() != _EMPTY)
 
     def record(self, number: int) -> PackedFrames | None:
         """Record `number`, or None if it has not been written; DamagedPack if it is not whole."""
         entry = self._entries[number].tobytes()
-        if not any(entry):
+        if entry == _EMPTY:
             return None
-        frames, length, of_rows, of_context = np.frombuffer(entry, _WORD).tolist()
+        frames, length, of_rows, of_context = _ENTRY.unpack(entry)
         slot = self._layout.slot(number)
         middle = slot.start + frames * self._layout.row_bytes
         end = middle + length
