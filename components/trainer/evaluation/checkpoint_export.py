@@ -20,19 +20,8 @@ from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError, UserError
 from yt8m.schemas.json_file import fields_of
 
-_CHECKPOINTS = "checkpoints"  # below what `yt8m train` is given as --out
 _OF_TRAINER = ("model", "network", "heads", "sharing")
 _AVERAGING = 0.5  # any momentum says that there are averages
-
-
-def find_training(path: str) -> str | None:
-    """The checkpoint directory that `path` is, or holds; None where there is none."""
-    if not storage.is_dir(path):
-        return None
-    for directory in (path, storage.join(path, _CHECKPOINTS)):
-        if storage.exists(storage.join(directory, MODEL_FILE)):
-            return directory
-    return None
 
 
 def export_newest(checkpoint_dir: str, directory: str, *, vocabulary: str = "") -> int:

@@ -30,6 +30,7 @@ from yt8m.schemas.json_file import fields_of, to_text
 
 _STATE_FILE = "checkpoint"  # TensorFlow's: names the newest checkpoint and those before it
 MODEL_FILE = "model.json"
+_CHECKPOINTS = "checkpoints"  # below what `yt8m train` is given as --out
 _BEST = "best"  # of the validations within training
 _BEST_EVALUATED = "best_evaluated"
 _PREFIX = "ckpt"
@@ -43,6 +44,16 @@ _ELSEWHERE = (
     tf.errors.UnavailableError,
 )
 _log = logging.getLogger(__name__)
+
+
+def find_training(path: str) -> str | None:
+    """The checkpoint directory that `path` is, or holds; None where there is none."""
+    if not storage.is_dir(path):
+        return None
+    for directory in (path, storage.join(path, _CHECKPOINTS)):
+        if storage.exists(storage.join(directory, MODEL_FILE)):
+            return directory
+    return None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ import tempfile
 
 from yt8m.components.console.console import Console
 from yt8m.components.registry.find_model import find_model
-from yt8m.components.trainer.evaluation.checkpoint_export import export_newest, find_training
+from yt8m.components.trainer.state.checkpoints import find_training
 
 
 def model_of(path: str, console: Console) -> str:
@@ -14,6 +14,9 @@ def model_of(path: str, console: Console) -> str:
     training = find_training(path)
     if training is None:
         return find_model(path)
+    # An export needs neither Keras nor the networks, which take half a second to load.
+    from yt8m.components.trainer.evaluation.checkpoint_export import export_newest
+
     place = tempfile.mkdtemp(prefix="yt8m-checkpoint-")
     step = export_newest(training, place)
     console.warn(f"{path}: a training; its newest checkpoint, of step {step}, is taken")

@@ -294,3 +294,32 @@ def test_the_version_in_service_is_taken_of_a_registry(models, data, tmp_path, c
     scored = ["score", "--submission", str(out), "--data", str(data / "video" / "train*"), "--json"]
     assert yt8m(scored) == 0
     assert 0 < json.loads(capsys.readouterr().out)["gap"] < 1
+
+
+# TensorFlow itself imports pandas, scipy and Keras 3, which are not ours to leave out.
+NOT_NEEDED = {"tfx", "apache_beam", "tf_keras", "ml_metadata", "kubernetes", "kfp"}
+NOT_NEEDED |= {"tensorboard", "nltk", "boto3", "pymongo", "rich.progress"}
+NOT_NEEDED |= {f"tensorflow_{part}" for part in ("data_validation", "model_analysis", "transform")}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["predict", "--data", "train*", "--format", "jsonl", "--out", "p.jsonl"],
+        ["evaluate", "--data", "train*"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_command_that_scores_an_export_loads_tensorflow_and_no_other_large_library(
+    models, data, tmp_path, words
+):
+    words = [str(data / "video" / word) if word == "train*" else word for word in words]
+    command = [sys.executable, "-X", "importtime", "-m", "yt8m", *words]
+    command += ["--model", str(models / "video")]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=True
+    )
+    lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
+    loaded = {line.rpartition("|")[2].strip() for line in lines}
+    assert "tensorflow" in loaded
+    assert NOT_NEEDED & loaded == set()
