@@ -31,8 +31,9 @@ class FrameChooser:
         """Indices of the frames that `row`, a video of `count` frames, gives."""
         if not self._is_sequence:
             return (self._uniform[row] * np.float32(count)).astype(np.int32)
-        taken = min(count, self.frames)
-        return int(self._bits[row, 0]) % (count - taken + 1) + np.arange(taken)
+        available = int(count)  # numpy 2 keeps an int32, which the bits exceed
+        taken = min(available, self.frames)
+        return int(self._bits[row, 0]) % (available - taken + 1) + np.arange(taken)
 
 
 def random_bits(seed: int, positions: np.ndarray, count: int) -> np.ndarray:
