@@ -67,7 +67,7 @@ class Nights:
 
     def checkpoints(self) -> set[Path]:
         """The directories that hold checkpoints."""
-        return {path.parent for path in self.layout.checkpoints.glob("*/ckpt-*.index")}
+        return {path.parent for path in Path(self.layout.checkpoints).glob("*/ckpt-*.index")}
 
     def clean_during_a_rollback(self) -> None:
         words = ["models", "rollback", str(self.place.versions()[0]), "--push", self.place.push]

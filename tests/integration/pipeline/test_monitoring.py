@@ -119,7 +119,7 @@ class Schedule:
         self.seconds = 0.0
         self.scrapes: list[str] = []
         self._tmp, self._layout = tmp_path, Layout(tmp_path / "root")
-        self._layout.root.mkdir()
+        Path(self._layout.root).mkdir()
         self._models = tmp_path / "models"
         settings = [
             f"root={self._layout.root}",
@@ -135,7 +135,7 @@ class Schedule:
             [], self._config, cron, Console(quiet=True), now=self._now, sleep=self._sleeper(until)
         )
         scheduler._attempt = self._attempt
-        before = self._layout.schedule_metrics
+        before = Path(self._layout.schedule_metrics)
         with pytest.raises(Night):
             scheduler.run_forever()
         before.write_text(self.scrapes[-1])  # a killed one says no last words
@@ -167,7 +167,7 @@ class Schedule:
         return code
 
     def _scrape(self) -> None:
-        file = self._layout.schedule_metrics
+        file = Path(self._layout.schedule_metrics)
         self.scrapes.append(file.read_text() if file.exists() else "")
 
 

@@ -267,10 +267,11 @@ def _write_run(here: Path) -> None:
 
 def _run_flaws(here: Path) -> Iterator[str]:
     layout = Layout(here / "root")
-    written = [path.name for path in layout.runs.glob("*/run.json")]
+    written = list(Path(layout.runs).glob("*/run.json"))
     if len(list(read_run_records(layout))) != len(written):
         yield "a run's record cannot be read"
-    if layout.newest.is_symlink() and not (layout.newest / "run.json").exists():
+    newest = Path(layout.newest)
+    if newest.is_symlink() and not (newest / "run.json").exists():
         yield "the newest run has no record"
 
 
