@@ -109,7 +109,7 @@ class Flink(Programs):
 
     def _start(self, name: str, *command: str, pod: int | None = None) -> None:
         if pod is not None:
-            own = ("env", f"FLINK_CONF_DIR={_OWN_DISK}")
+            own = ("env", f"FLINK_CONF_DIR={_OWN_DISK}", f"TMPDIR={_OWN_DISK}")
             command = (*self._in_pod(pod), *own, *command)
             if self._pinned:
                 command = ("taskset", "--cpu-list", str(pod), *command)
