@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from yt8m.components.artifacts import operating_points
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.schemas.config_tree import from_dict, known_keys, to_dict
 from yt8m.schemas.errors import ConfigError
@@ -122,13 +123,14 @@ class VersionRecord(JsonFile):
 def tree_digest(sha256_by_name: Mapping[str, str]) -> str:
     """One SHA-256 of all files of a model by their names and contents.
 
-    What the push writes, and the statistics, are put beside a model: they are no part of it, so
-    that the digest is the same before the push and after it.
+    What the push writes, the statistics and the operating points are put beside a model: they are
+    no part of it, so that the digest is the same before the push and after it.
     """
     rows = sorted(
         (name, sha256)
         for name, sha256 in sha256_by_name.items()
-        if name not in WRITTEN_FILES and not name.startswith(f"{STATISTICS_DIR}/")
+        if name not in (*WRITTEN_FILES, operating_points.ASSET_FILE)
+        and not name.startswith(f"{STATISTICS_DIR}/")
     )
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 
