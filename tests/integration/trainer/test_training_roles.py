@@ -25,7 +25,8 @@ from yt8m.schemas.errors import Terminated
 from yt8m.schemas.features import FeatureConfig
 from yt8m.schemas.roles import Bookkeeping, KeyRole, OfExport, ResultNeutral
 
-ELSEWHERE = ("trainer.backend", "trainer.distribution")  # processes that are not here
+# Processes, and frames, that are not here; test_frame_cache.py compares those of frames.
+ELSEWHERE = ("trainer.backend", "trainer.distribution", "trainer.cache")
 LONG: dict[str, Any] = {"max_steps": 400, "checkpoint": {"every_steps": 10}}
 
 
