@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import pytest
-from faulty_proxy import faulty_proxy
+from faulty_proxy import FaultyProxy, faulty_proxy
 from records import flip_byte_in_record
 from s3_server import s3_server
 from sources import assert_same, batches, make_source
@@ -31,11 +33,28 @@ from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import Level
 
 
-def test_shards_on_s3_are_read_as_local_ones_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "cache"))
-    (tmp_path / "cache").mkdir()
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The directory in which shards are kept."""
+    directory = tmp_path / "cache"
+    directory.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(directory))
+    return directory
+
+
+@contextlib.contextmanager
+def counted_bucket() -> Iterator[tuple[str, FaultyProxy]]:
+    """A bucket, and the proxy before it, which counts the bytes that are served."""
+    with (
+        s3_server() as bucket,
+        faulty_proxy(os.environ["AWS_ENDPOINT_URL_S3"]) as proxy,
+        mock.patch.dict(os.environ, {"AWS_ENDPOINT_URL_S3": proxy.url}),
+    ):
+        s3.client.cache_clear()
+        yield bucket, proxy
+
+
+def test_shards_on_s3_are_read_as_local_ones_are(tmp_path: Path) -> None:
     local = make_source(tmp_path / "data", Level.VIDEO)
     taken = BatchSlice(global_batch_size=10, seed=2, start_step=3)
     with s3_server() as bucket:
@@ -69,18 +88,11 @@ def test_shards_on_s3_are_read_as_local_ones_are(
     ids=["video", "frame", "buckets", "segment"],
 )
 def test_of_an_object_store_each_byte_is_served_to_about_one_worker(
-    level: Level, config: InputConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    level: Level, config: InputConfig, tmp_path: Path, cache: Path
 ) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "cache"))
-    (tmp_path / "cache").mkdir()
     local = make_source(tmp_path / "data", level, train=256, shards=10)
     workers, rows = 16, int(index_of(local).rows_by_shard.sum())
-    with (
-        s3_server() as bucket,
-        faulty_proxy(os.environ["AWS_ENDPOINT_URL_S3"]) as proxy,
-        mock.patch.dict(os.environ, {"AWS_ENDPOINT_URL_S3": proxy.url}),
-    ):
-        s3.client.cache_clear()
+    with counted_bucket() as (bucket, proxy):
         remote = _placed(local, bucket, tmp_path)
         for index in range(workers):
             taken = BatchSlice(global_batch_size=64, num_workers=workers, worker_index=index)
@@ -95,23 +107,16 @@ def test_of_an_object_store_each_byte_is_served_to_about_one_worker(
     # The group after the newest one is fetched ahead. At segment level two workers need the record
     # at a border between them.
     assert proxy.served <= 2.2 * total
-    assert list((tmp_path / "cache").iterdir()) == []  # nobody keeps a shard
+    assert list(cache.iterdir()) == []  # nobody keeps a shard
 
 
 @pytest.mark.parametrize("is_indexed", [True, False], ids=["by ranges", "whole shards"])
 def test_with_a_frame_cache_an_object_store_serves_each_byte_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_indexed: bool
+    tmp_path: Path, is_indexed: bool
 ) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "cache"))
-    (tmp_path / "cache").mkdir()
     local = make_source(tmp_path / "data", Level.FRAME)
     taken = BatchSlice(global_batch_size=8)
-    with (
-        s3_server() as bucket,
-        faulty_proxy(os.environ["AWS_ENDPOINT_URL_S3"]) as proxy,
-        mock.patch.dict(os.environ, {"AWS_ENDPOINT_URL_S3": proxy.url}),
-    ):
-        s3.client.cache_clear()
+    with counted_bucket() as (bucket, proxy):
         remote = _placed(local, bucket, tmp_path)
         if not is_indexed:
             remote = dataclasses.replace(remote, index="")
