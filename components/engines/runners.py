@@ -43,12 +43,9 @@ _TASK_MANAGER = re.compile(
 )
 _LOST_WORKER = re.compile(r"call already cancelled|[Cc]lient cancelled|Process died with exit code")
 _ENDED_ITSELF = "The TaskExecutor is shutting down"
-# The task managers' own calls go to pools alone. One that ends is refused (io exception), or was
-# met while it ended, before or after the two had greeted each other.
-_NO_POOL = re.compile(
-    r"UNAVAILABLE: (io exception|Connection closed while performing protocol negotiation"
-    r"|Network closed for unknown reason|Connection reset)"
-)
+# The task managers' own calls go to pools alone. What gRPC's Java says after the status depends on
+# the moment at which the pool ended: before the two greeted each other, meanwhile, or later.
+_NO_POOL = re.compile(r"StatusRuntimeException: UNAVAILABLE\b")
 
 
 class _EngineJob(portable_runner.PipelineResult):
