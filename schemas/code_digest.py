@@ -52,11 +52,12 @@ def sources(path: str) -> dict[str, bytes]:
     is_shared = any(folder in home.parts for home in homes for folder in _SHARED)
     names_in = functools.cache(_names_in)  # most of what is named is no file
     contents: dict[str, bytes] = {}
-    waiting = [path, module_of(path)]
+    waiting, seen = [path, module_of(path)], set[str]()
     while waiting:
         name = waiting.pop()
-        if name in contents or (is_shared and name.partition(".")[0] != top):
+        if name in seen or (is_shared and name.partition(".")[0] != top):
             continue
+        seen.add(name)
         # Our package's `__init__` loads nothing; it names all of `import yt8m` as texts.
         file = _file(name, homes, names_in) if name != _OURS else None
         if file is not None:
@@ -89,23 +90,23 @@ def _homes(top: str) -> tuple[Path, ...]:
     return (Path(spec.origin).parent,) if spec.has_location and spec.origin else ()
 
 
-def _names_in(folder: Path) -> frozenset[str]:
+def _names_in(folder: str) -> frozenset[str]:
     try:
-        return frozenset(file.name for file in folder.iterdir())
+        return frozenset(file.name for file in Path(folder).iterdir())
     except OSError:  # no folder: a name that is not a module's
         return frozenset()
 
 
 def _file(
-    module: str, homes: tuple[Path, ...], names_in: Callable[[Path], frozenset[str]] = _names_in
+    module: str, homes: tuple[Path, ...], names_in: Callable[[str], frozenset[str]] = _names_in
 ) -> Path | None:
     *packages, last = module.split(".")
     for home in homes if module else ():
-        folder = home.joinpath(*packages)
+        folder = "/".join((str(home), *packages))  # a path for each name took half of the time
         names = names_in(folder)
-        files = [folder / (last + suffix) for suffix in _SUFFIXES if last + suffix in names]
+        files = [Path(folder, last + suffix) for suffix in _SUFFIXES if last + suffix in names]
         if last in names:
-            files.insert(0, folder / last / "__init__.py")
+            files.insert(0, Path(folder, last, "__init__.py"))
         if file := next((file for file in files if file.is_file()), None):
             return file
     return None
