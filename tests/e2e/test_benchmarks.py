@@ -102,6 +102,22 @@ def test_one_table_for_machines_for_people_and_with_plots(tmp_path):
     assert "8,100 &lt;a s&gt;" in page
 
 
+@pytest.mark.slow
+def test_a_run_of_any_size_is_measured_whole_and_interrupted_in_each_heavy_step(tmp_path):
+    file = tmp_path / "rows.json"
+    command = [sys.executable, BENCHMARKS / "full_size.py", "--place", tmp_path, "--json", file]
+    command += ["--train", "1200", "--eval", "400", "--shards", "2", "--classes", "50"]
+    command += ["--presets", "smoke", "--interrupt-after", "0"]
+    subprocess.run(command, check=True, timeout=900)
+    whole, stopped = json.loads(file.read_text())
+    assert whole["verdict"] == stopped["verdict"] == "pushed"
+    assert stopped["gap"] == whole["gap"]
+    assert stopped["cost"] == pytest.approx(stopped["seconds"] - whole["seconds"], abs=0.1)
+    for step in benchmark("full_size").HEAVY:
+        assert whole["steps"][step]["seconds"] > 0
+        assert whole["steps"][step]["peak_mib"] > 100
+
+
 def test_from_which_size_an_engine_pays_follows_from_processor_seconds():
     engines = benchmark("beam_engines")
 
