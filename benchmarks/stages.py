@@ -8,7 +8,8 @@ shards, four fifths to train and a fifth to evaluate. At frame level the stock s
 Transform, which writes every frame as floats: TFX has no trainer for frames to compare with. Each
 pipeline has a process of its own, in turn; time runs from the start of TFX's runner, with
 everything imported, to its end; memory is the process's peak until the end of that stage. Figures
-are medians of the repeats. Shards are generated once and linked again for the larger sizes.
+are medians of the repeats; `verdicts.py` says by their ratios when a goal is missed. Shards are
+generated once and linked again for the larger sizes.
 
 All of it takes an hour and a half; the stock side's Transform takes 23 GB at 5,000 frame-level
 examples. A side that a machine cannot run at some size is told, and has no figures there.
@@ -28,6 +29,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from verdicts import Verdict, judged, verdict_of
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -68,23 +71,17 @@ def main() -> int:
                 args.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     for row in rows:
         print(" ".join(f"{name} {value}" for name, value in row.items()))
-    return 0 if rows and all(good_enough(row) for row in rows) else 1
+    return verdict_of(rows) if rows else Verdict.BELOW
 
 
 def compare(place: Path, level: str, sizes: Sequence[int], repeats: int) -> list[dict[str, Any]]:
     """A row for each stage and size: both sides' figures, and how many times as fast ours is."""
-    found: dict[tuple[str, int], Figures] = {}
-    for size in sizes:
-        data = prepare(place, level, size)
-        for side in SIDES:
-            try:
-                turns = [in_own_process(side, level, data, place / "root") for _ in range(repeats)]
-            except subprocess.CalledProcessError as error:  # killed for its memory, say
-                print(f"{level} {size} {side}: none, {error}", file=sys.stderr, flush=True)
-                found[side, size] = {}
-                continue
-            found[side, size] = medians(turns)
-            print(f"{level} {size} {side}: {found[side, size][ALL]}", file=sys.stderr, flush=True)
+    turns = {
+        (side, size): figures
+        for size in sizes
+        for side, figures in by_turns(place, level, size, repeats).items()
+    }
+    found: dict[tuple[str, int], Figures] = {of: medians(figures) for of, figures in turns.items()}
     rows = []
     for stage in dict.fromkeys(stage for size in sizes for stage in found["ours", size]):
         for size in sizes:
@@ -99,8 +96,26 @@ def compare(place: Path, level: str, sizes: Sequence[int], repeats: int) -> list
                 row["times_faster"] = round(
                     row["stock_seconds"] / max(row["ours_seconds"], 0.01), 2
                 )
-            rows.append(row)
+            both = zip(*(turns[side, size] for side in SIDES), strict=False)
+            ratios = [stock[ALL]["seconds"] / ours[ALL]["seconds"] for ours, stock in both]
+            rows.append({**row, "verdict": verdict_on(row, ratios).name})
     return rows
+
+
+def by_turns(place: Path, level: str, size: int, repeats: int) -> dict[str, list[Figures]]:
+    """Every turn of each side, one after the other; none of a side that cannot run."""
+    data = prepare(place, level, size)
+    turns: dict[str, list[Figures]] = {side: [] for side in SIDES}
+    for turn in range(repeats):
+        for side in [side for side in SIDES if len(turns[side]) == turn]:
+            try:
+                turns[side].append(in_own_process(side, level, data, place / "root"))
+            except subprocess.CalledProcessError as error:  # killed for its memory, say
+                print(f"{level} {size} {side}: none, {error}", file=sys.stderr, flush=True)
+                turns[side] = []
+                continue
+            print(f"{level} {size} {side}: {turns[side][-1][ALL]}", file=sys.stderr, flush=True)
+    return turns
 
 
 def growth(by_size: list[tuple[int, float]]) -> dict[str, float]:
@@ -114,11 +129,14 @@ def growth(by_size: list[tuple[int, float]]) -> dict[str, float]:
     }
 
 
-def good_enough(row: dict[str, Any]) -> bool:
-    if "ours_seconds" not in row:
-        return False
-    needed = NEEDED.get((row["level"], row["examples"]), 0.0) if row["stage"] == ALL else 0.0
-    return row.get("times_faster", needed) >= needed and row["ours_peak_mib"] <= MOST_MIB
+def verdict_on(row: dict[str, Any], ratios: Sequence[float]) -> Verdict:
+    """By the memory of each stage; the whole also by how many times as fast as stock it is."""
+    if row.get("ours_peak_mib", math.inf) > MOST_MIB:  # or it could not run at all
+        return Verdict.BELOW
+    needed = NEEDED.get((row["level"], row["examples"]), 0.0)
+    if row["stage"] != ALL or not (needed and ratios):
+        return Verdict.REACHED
+    return Verdict[judged(ratios, needed)["verdict"]]
 
 
 def prepare(place: Path, level: str, size: int) -> Path:
@@ -155,6 +173,8 @@ def in_own_process(side: str, level: str, data: Path, root: Path) -> Figures:
 
 
 def medians(turns: Sequence[Figures]) -> Figures:
+    if not turns:
+        return {}
     return {
         stage: {
             name: round(statistics.median(turn[stage][name] for turn in turns), 2)

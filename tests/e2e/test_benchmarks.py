@@ -65,7 +65,22 @@ def test_a_side_that_the_machine_cannot_run_is_told_and_the_rest_is_measured(
     assert at["ExampleGen", 50]["times_faster"] == 4.0
     assert at["ExampleGen", 100]["ours_seconds"] == 1.0
     assert "stock_seconds" not in at["ExampleGen", 100]
-    assert all(stages.good_enough(row) for row in rows)
+    assert {row["verdict"] for row in rows} == {"REACHED"}
+
+
+@pytest.mark.parametrize(
+    ("ratios", "peak", "verdict"),
+    [
+        ([6.1, 6.0, 6.2], 1400, "REACHED"),
+        ([5.6, 5.7, 5.8], 1400, "BELOW"),
+        ([5.0, 6.5, 6.6], 1400, "NOT_MEASURED"),
+        ([6.1, 6.0, 6.2], 1600, "BELOW"),
+        ([], 1400, "REACHED"),  # stock cannot run there
+    ],
+)
+def test_the_whole_is_judged_by_its_turns_and_its_memory(ratios, peak, verdict):
+    row = {"level": "video", "stage": "all", "examples": 40_000, "ours_peak_mib": peak}
+    assert benchmark("stages").verdict_on(row, ratios).name == verdict
 
 
 @pytest.mark.slow
