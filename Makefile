@@ -14,7 +14,7 @@ WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --max-worker-restart 1 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help install install-dev demo test test-unit test-arithmetic test-slow test-distributed test-nights test-real chaos planted planted-five mutants lane-b test-lane-b check check-types format \
-	bench golden golden-lanes reference measures mlflow readers sign jupyter notebook notebook-outputs size lock audit sbom image fake-gcs-server control-plane argo \
+	bench golden golden-lanes reference measures mlflow mlflow-server mlflow-ui readers sign jupyter notebook notebook-outputs size lock audit sbom image fake-gcs-server control-plane argo \
 	test-control-plane test-kubeflow flink spark prism test-engines clean
 
 help:  ## list the targets
@@ -154,6 +154,23 @@ mlflow readers sign:
 	@$(BIN)/python -c 'from importlib.metadata import requires; \
 	  print(*(r.partition(";")[0] for r in requires("yt8m-pipeline") if "$@" in r.partition(";")[2]))' \
 	  | xargs $(UV) pip install --quiet --python $(BIN)/python --constraint .venv/installed.txt
+
+# A separate environment, because TFX limits versions that MLflow's interface needs.
+MLFLOW := .venv/mlflow
+STORE ?= sqlite:///$(CURDIR)/demo/mlflow.db
+MLFLOW_PORT ?= 5000
+
+mlflow-server: $(MLFLOW)/made  ## install MLflow with its interface in .venv/mlflow from its lock (0.6 GB)
+
+mlflow-ui: mlflow-server  ## open MLflow's interface on STORE= (only for this machine, on MLFLOW_PORT=)
+	@echo "open http://127.0.0.1:$(MLFLOW_PORT)/#/experiments?workflowType=machine_learning"
+	MLFLOW_DISABLE_TELEMETRY=true $(MLFLOW)/bin/mlflow ui --host 127.0.0.1 --port $(MLFLOW_PORT) --workers 1 \
+	  --backend-store-uri $(STORE)
+
+$(MLFLOW)/made: lock/mlflow.txt | install
+	$(BIN)/python -m venv --without-pip --clear $(MLFLOW)
+	VIRTUAL_ENV=$(MLFLOW) UV_CONFIG_FILE=lock/uv.toml $(UV) pip sync --quiet --require-hashes $<
+	@touch $@
 
 # A separate environment, because TFX limits versions that Jupyter needs; the kernel is .venv's.
 JUPYTER := .venv/jupyter

@@ -8,7 +8,8 @@ cd "$(dirname "$0")/.."
 venv=.venv
 tools=${1:-}
 stamp=$venv/.installed # what was installed, for which PYTHON, and "dev" where with tools
-wanted=$(cat lock/*.txt lock/uv.toml lock/install.sh setup.py | sha256sum | cut -d' ' -f1)-$PWD
+# Only what .venv itself is made from: another program's lock changes nothing here.
+wanted=$(cat lock/{tfx-*,overrides,uv}.txt lock/uv.toml lock/install.sh setup.py | sha256sum | cut -d' ' -f1)-$PWD
 
 if { read -r was && read -r was_python && read -r was_tools; } 2>/dev/null <$stamp; then
   tools=${tools:-$was_tools}

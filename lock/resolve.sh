@@ -22,7 +22,7 @@ locks() {
 }
 locks 1.16 3.11 2_28
 for python in 3.11 3.12 3.13; do locks 1.21 $python 2_39; done
-# What `make audit`, `make check-types` and `make notebook` run, for every Python.
+# What `make audit`, `make check-types`, `make notebook` and `make mlflow-ui` run, for every Python.
 program() {
   echo "$1" | .venv/uv/bin/uv pip compile - --universal --python-version 3.11 --upgrade \
     --generate-hashes --no-header --no-annotate --no-emit-index-url --quiet --output-file "lock/$2.txt"
@@ -30,3 +30,4 @@ program() {
 program pip-audit audit
 program basedpyright pyright
 program jupyterlab jupyter
+program mlflow mlflow

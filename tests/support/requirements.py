@@ -17,6 +17,7 @@ from pathlib import Path
 
 REQUIRE_ALL = "YT8M_REQUIRE_ALL"  # set to 1: what is missing is a failure
 APT = "apt-get install -y --no-install-recommends"
+_VENV = Path(__file__).parents[2] / ".venv"
 # Where Debian puts servers; an ordinary user's PATH does not lead there.
 _SERVER_PATH = "/usr/sbin:/usr/libexec"
 CONTROL_PLANE = (
@@ -110,8 +111,11 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     "argo": Requirement(find=argo_programs, otherwise="make argo (Go 1.26 or newer, four minutes)"),
     "mlflow": Requirement(find=lambda: importlib.util.find_spec("mlflow"), otherwise="make mlflow"),
+    "mlflow-server": Requirement(
+        find=_VENV.joinpath("mlflow/made").exists, otherwise="make mlflow-server"
+    ),
     "jupyter": Requirement(
-        find=Path(__file__).parents[2].joinpath(".venv/jupyter/made").exists,
+        find=_VENV.joinpath("jupyter/made").exists,
         otherwise="make jupyter",
     ),
     "huggingface_hub": Requirement(

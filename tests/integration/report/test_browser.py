@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from all_runs import some_runs
-from requirements import chromium_program, program
+from browser import browser as browser  # a fixture
 from run_reports import failed_report, full_report, large_report
 
 from yt8m.components.report.model import RunReport
@@ -70,27 +69,6 @@ for (const element of document.querySelectorAll('body *')) {
 }
 return worst;
 """
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Chromium without a window, that talks to nobody; console and network events are logged."""
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium_program() or ""
-    off = ("gpu", "background-networking", "component-update", "default-apps", "dev-shm-usage")
-    for argument in (
-        *(f"disable-{part}" for part in off),
-        *("headless=new", "no-sandbox", "no-first-run", "hide-scrollbars"),
-        f"user-data-dir={tmp_path_factory.mktemp('profile')}",
-    ):
-        options.add_argument(f"--{argument}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(program("chromedriver")))
-    yield driver
-    driver.quit()
 
 
 @pytest.fixture(scope="module")

@@ -43,7 +43,9 @@ def test_what_is_tested_and_what_has_cuda_are_the_runtime_lock_and_more(lock):
         assert all(name.startswith("nvidia-") for name in more)
 
 
-@pytest.mark.parametrize("name", [*LOCKS, "uv.txt", "audit.txt", "pyright.txt", "jupyter.txt"])
+@pytest.mark.parametrize(
+    "name", [*LOCKS, "uv.txt", "audit.txt", "pyright.txt", "jupyter.txt", "mlflow.txt"]
+)
 def test_lock_holds_exact_versions_with_hashes_and_names_no_place(name):
     entries = locked(name)
     assert entries
