@@ -145,15 +145,11 @@ reference: install-dev  ## update docs/configuration.md and docs/commands.md fro
 measures: install-dev  ## count the sizes of the code for docs/architecture.md
 	$(BIN)/python .ci/measures.py
 
-# Added without changing installed packages: TFX limits the versions of those that MLflow shares with it.
 mlflow: install  ## add MLflow's client to .venv, for `yt8m history --mlflow`
 readers: install  ## add Hugging Face's and OpenLineage's packages to .venv, for tests
 sign: install  ## add OpenSSF model-signing to .venv, for signed versions
 mlflow readers sign:
-	@$(UV) pip freeze --quiet --python $(BIN)/python --exclude-editable > .venv/installed.txt
-	@$(BIN)/python -c 'from importlib.metadata import requires; \
-	  print(*(r.partition(";")[0] for r in requires("yt8m-pipeline") if "$@" in r.partition(";")[2]))' \
-	  | xargs $(UV) pip install --quiet --python $(BIN)/python --constraint .venv/installed.txt
+	@bash lock/extras.sh $@
 
 # A separate environment, because TFX limits versions that MLflow's interface needs.
 MLFLOW := .venv/mlflow

@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-TOOLS = ("bash", "cat", "sha256sum", "cut", "dirname", "rm", "mkdir", "sed", "sh")
+TOOLS = (
+    *("bash", "cat", "cut", "dirname", "grep", "mkdir", "rm", "sed", "sh", "sha256sum", "touch"),
+    "xargs",
+)
 
 
 @pytest.fixture
@@ -84,6 +87,25 @@ def test_a_python_that_was_chosen_stays_when_the_lock_changes(checkout: Path) ->
     assert "lock/choose.py" in asked.read_text()
 
 
+@pytest.fixture
+def asked(checkout: Path) -> Path:
+    """With a Python, `mine`, and a uv that only write down what they are asked."""
+    asked, python = checkout.parent / "asked", checkout.parent / "mine"
+    answers = f"tfx-1.16-py311\\n3.11\\n{python}\\n{python}\\n"
+    python.write_text(f'#!/bin/sh\ncase "$1" in lock/choose.py) printf "{answers}" ;; esac\n')
+    python.chmod(0o755)
+    says = '*version_info*) echo 3.11 ;; *requires*) echo "package-of-$3>=2" ;;'
+    for name, text in {
+        "uv/bin/uv": f'#!/bin/sh\necho "$@" >> {asked}\n',
+        "bin/python": f'#!/bin/sh\ncase "$2" in {says} esac\n',
+    }.items():
+        tool = checkout / ".venv" / name
+        tool.parent.mkdir(parents=True, exist_ok=True)
+        tool.write_text(text)
+        tool.chmod(0o755)
+    return asked
+
+
 @pytest.mark.parametrize(
     ("before", "words", "lock"),
     [
@@ -95,21 +117,9 @@ def test_a_python_that_was_chosen_stays_when_the_lock_changes(checkout: Path) ->
     ],
 )
 def test_tools_of_developers_come_with_their_targets_and_stay(
-    checkout: Path, before: str | None, words: tuple[str, ...], lock: str
+    checkout: Path, asked: Path, before: str | None, words: tuple[str, ...], lock: str
 ) -> None:
-    """With a Python and a uv that only write down what they are asked."""
-    asked, python = checkout.parent / "asked", checkout.parent / "mine"
-    answers = f"tfx-1.16-py311\\n3.11\\n{python}\\n{python}\\n"
-    python.write_text(f'#!/bin/sh\ncase "$1" in lock/choose.py) printf "{answers}" ;; esac\n')
-    for name, text in {
-        "uv/bin/uv": f'#!/bin/sh\necho "$@" >> {asked}\n',
-        "bin/python": '#!/bin/sh\ncase "$2" in *version_info*) echo 3.11 ;; esac\n',
-    }.items():
-        tool = checkout / ".venv" / name
-        tool.parent.mkdir(parents=True, exist_ok=True)
-        tool.write_text(text)
-        tool.chmod(0o755)
-    python.chmod(0o755)
+    python = checkout.parent / "mine"
     stamp = checkout / ".venv" / ".installed"
     if before is not None:
         stamp.write_text(f"of another lock\n{python}\n{before}\n")
@@ -119,6 +129,28 @@ def test_tools_of_developers_come_with_their_targets_and_stay(
     asked.write_text("")
     install(checkout, PYTHON=str(python))
     assert asked.read_text() == ""  # nothing changed
+
+
+def test_extras_are_added_again_after_a_change_of_the_lock(checkout: Path, asked: Path) -> None:
+    """`uv pip sync` removes what the lock does not have: a user's MLflow client, for example."""
+    (checkout / ".venv" / "extras").write_text("mlflow\nsign\n")
+    done = install(checkout, PYTHON=str(checkout.parent / "mine"))
+    assert "extras of before: mlflow sign\n" in done.stderr
+    commands = asked.read_text().splitlines()
+    (synced,) = (at for at, line in enumerate(commands) if line.startswith("pip sync"))
+    added = [line.split()[-1] for line in commands[synced:] if "--constraint" in line]
+    assert added == ["package-of-mlflow>=2", "package-of-sign>=2"]
+    assert (checkout / ".venv" / "extras").read_text() == "mlflow\nsign\n"
+
+
+def test_a_lock_of_another_environment_changes_nothing(checkout: Path, asked: Path) -> None:
+    """JupyterLab and MLflow's interface are installed beside `.venv`'s packages."""
+    install(checkout, PYTHON=str(checkout.parent / "mine"))
+    asked.write_text("")
+    for name in ("mlflow", "jupyter", "pyright", "audit"):
+        (checkout / "lock" / f"{name}.txt").write_text("another==1\n")
+    install(checkout, PYTHON=str(checkout.parent / "mine"))
+    assert asked.read_text() == ""
 
 
 def test_where_nothing_changed_it_does_nothing() -> None:
