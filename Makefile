@@ -80,8 +80,8 @@ planted: install-dev  ## plant defects in a copy that tests must notice (15 min)
 planted-five: install-dev  ## plant five defects, chosen by the commit's hash
 	$(MAKE) --no-print-directory planted PLANTED="--some 5"
 
-mutants: install-dev  ## make COUNT= random changes by SEED=, and print those that no test notices (2 min each)
-	PYTHONPATH=$(TESTBED) $(BIN)/python -m defects.mutants --seed $(SEED) --count $(COUNT)
+mutants: install-dev  ## make COUNT= random changes by SEED=, from number FIRST= on, and print those that no test notices (2 min each)
+	PYTHONPATH=$(TESTBED) $(BIN)/python -m defects.mutants --seed $(SEED) --count $(COUNT) $(if $(FIRST),--first $(FIRST))
 
 test-real: install-dev  ## run opt-in tests against real YouTube-8M shards and golden metric values
 	$(BIN)/pytest -m real -rs

@@ -16,6 +16,7 @@ import random
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from defects.code_copy import ROOT, Ended, code_copy, run_tests
@@ -156,15 +157,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="mutants", description=__doc__.partition("\n")[0])
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--count", type=int, required=True)
+    parser.add_argument("--first", type=int, default=1, help="number of the first one of the seed")
     parser.add_argument("--workers", type=int, default=2, help="of pytest")
     args = parser.parse_args()
     _KEPT.mkdir(parents=True, exist_ok=True)
-    source = mutants(random.Random(args.seed))
+    before = args.first - 1
+    chosen = islice(enumerate(mutants(random.Random(args.seed)), 1), before, before + args.count)
     survivors = 0
     with code_copy() as copy:
         suite = Suite(copy, workers=args.workers)
-        for number in range(1, args.count + 1):
-            mutant = next(source)
+        for number, mutant in chosen:
             noticed = suite.notice(mutant)
             print(f"{number:4d}  {mutant.file}: {'noticed' if noticed else 'MISSED'}", flush=True)
             if not noticed:
