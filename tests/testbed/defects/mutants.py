@@ -2,9 +2,10 @@
 
 make mutants SEED=1 COUNT=150
 
-The tests are the unit tests and the integration tests of the changed package. What they do not
-notice is printed as a patch, and kept in build/mutants: each needs a test, or a reason why nothing
-that can be seen has changed. Tests that fail without any change notice nothing: they end it.
+The tests are the unit tests, the integration tests of the changed package, and those elsewhere
+that import the changed module, all as `make test` runs them. What they do not notice is printed as
+a patch, and kept in build/mutants: each needs a test, or a reason why nothing that can be seen has
+changed. Tests that fail without any change notice nothing: they end it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from defects.code_copy import ROOT, Ended, code_copy, run_tests
 
 _LAYERS = ("components", "pipeline", "schemas", "kubeflow", "src/yt8m/cli")
 _TIMEOUT_S = 3600.0  # of whole folders; a single test that hangs ends at pytest's own timeout
+_ORDINARY = "not (slow or real or lane_b or control_plane or engines or many_runs)"
 _KEPT = ROOT / "build" / "mutants"
 _OTHER: dict[type[ast.AST], type[ast.AST]] = {
     ast.Eq: ast.NotEq,
@@ -68,7 +70,13 @@ class Mutant:
         package = {"components": parts[below], "src": "cli"}.get(parts[0], parts[0])
         folders = [ROOT / "tests" / kind / package for kind in ("unit", "integration")]
         there = [str(folder.relative_to(ROOT)) for folder in folders if folder.is_dir()]
-        return [tests for tests in (there[:1], ["tests/unit"], there[1:]) if tests]
+        return [tests for tests in (there[:1], ["tests/unit"], there[1:], self._importers) if tests]
+
+    @property
+    def _importers(self) -> list[str]:
+        module = self.file.removesuffix(".py").removeprefix("src/yt8m/").replace("/", ".")
+        files = sorted((ROOT / "tests" / "integration").rglob("test_*.py"))
+        return [str(f.relative_to(ROOT)) for f in files if f"yt8m.{module} " in f.read_text()]
 
 
 def mutants(chance: random.Random) -> Iterator[Mutant]:
@@ -150,7 +158,8 @@ class Suite:
         return failing is not None
 
     def _run(self, tests: list[str]) -> Ended:
-        return run_tests(self._copy, tests, workers=self._workers, timeout_s=_TIMEOUT_S)
+        words = ["-m", _ORDINARY, *tests]
+        return run_tests(self._copy, words, workers=self._workers, timeout_s=_TIMEOUT_S)
 
 
 def main() -> int:
