@@ -140,6 +140,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "javac": Requirement(find=lambda: program("javac"), package="default-jdk-headless"),
     "cc": Requirement(find=lambda: program("cc"), package="gcc"),
     "promtool": Requirement(find=lambda: program("promtool"), package="prometheus"),
+    "openssl": Requirement(find=lambda: program("openssl"), package="openssl"),
     "curl": Requirement(find=lambda: program("curl"), package="curl"),
     "ip": Requirement(find=lambda: program("ip"), package="iproute2"),
     "mount namespaces": Requirement(

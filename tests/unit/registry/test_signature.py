@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
+from docs_blocks import ROOT, blocks
 from key_pairs import KeyPair
 from registry_models import blessed_record, fake_model, push_fake
 
@@ -140,6 +141,21 @@ def test_model_signings_own_program_accepts_a_version_and_no_changed_one(
     refused = foreign_program(*command, "--signature", version / SIGNATURE_FILE, version)
     assert refused.returncode != 0
     assert CARD_FILE in refused.stdout + refused.stderr
+
+
+@pytest.mark.needs("openssl")
+def test_the_commands_of_the_page_make_a_key_that_signs(tmp_path: Path) -> None:
+    (shell, *_) = (b for b in blocks(ROOT / "docs" / "registry.md") if "openssl" in b.text)
+    for command in shell.commands():
+        if command[0] == "openssl":
+            subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    key, public = tmp_path / "models.key", tmp_path / "models.pub"
+    model, record = fake_model(tmp_path / "model"), blessed_record(run_key="1", baseline=0)
+    push(model, str(tmp_path / "push"), record, signer=Signer(key=str(key)))
+    version = tmp_path / "push" / "1"
+    command = ("verify", "key", "--public_key", public)
+    accepted = foreign_program(*command, "--signature", version / SIGNATURE_FILE, version)
+    assert accepted.returncode == 0, accepted.stderr
 
 
 def test_a_certificate_of_a_trusted_issuer_signs_too(tmp_path: Path) -> None:
