@@ -285,7 +285,7 @@ class PipelineConfig(ConfigNode):
             f"{code.path}: {problem}"
             for code in fields_with(self, OwnCode)
             for path in code.role.paths(code.value)
-            if (problem := fault_of(path, code.role.called_with))
+            if (problem := fault_of(path, code.role.called_with, code.role.subclass_of))
         ]
 
     def _require_predicted_split(self) -> None:

@@ -135,10 +135,11 @@ def _read(preset_or_file: str) -> _Layer:
     names = [preset.name for preset in list_presets()]
     if preset_or_file not in names:
         close = difflib.get_close_matches(preset_or_file, names, n=1)
-        hint = f"did you mean {close[0]}? " if close else ""
+        hint = f"; did you mean {close[0]}?" if close else ""
         raise UserError(
-            f"no preset {preset_or_file!r}; {hint}There are {', '.join(names)}. "
-            f"A file is named by its path, ending in {' or '.join(_FILE_SUFFIXES)}."
+            f"no preset {preset_or_file!r}{hint}\n"
+            f"  presets: {', '.join(names)}\n"
+            f"  or the path of a file that ends in {' or '.join(_FILE_SUFFIXES)}"
         )
     file = resources.files("yt8m.pipeline") / "configs" / (preset_or_file + _SUFFIX)
     return _Layer(f"preset {preset_or_file}", _mapping(file.read_text("utf-8"), preset_or_file))

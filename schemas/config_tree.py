@@ -341,6 +341,8 @@ def _choices(choices: Iterable[Any], value: Any) -> str:
 
 
 def _hint(cls: type, key: str, fields: Iterable[str]) -> str:
+    if ":" in key:
+        return "; write a space after the colon, and quote the whole value in a shell"
     renamed = cls.RENAMED.get(key) if issubclass(cls, ConfigNode) else None
     return f"; it is now called {renamed}" if renamed else _nearest(key, fields)
 

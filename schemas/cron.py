@@ -134,8 +134,8 @@ def _parse(text: str, zone: tzinfo) -> Cron:
         parts = ["0", *parts]
     if len(parts) != 6:
         raise UserError(
-            f"cron {text!r} has {len(parts)} fields: write five (minute hour day month weekday) "
-            f"or six with the seconds first, {_EXAMPLE}"
+            f"cron {text!r}: must be five fields (minute hour day month weekday), or six with the "
+            f"seconds first, not {len(parts)}; {_EXAMPLE}"
         )
     values = tuple(_values(p, f, text) for p, f in zip(parts, _FIELDS, strict=True))
     any_day, any_weekday = (any(p[0] in "*?" for p in parts[at].split(",")) for at in (3, 5))

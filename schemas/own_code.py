@@ -39,7 +39,7 @@ def missing_module(module: str) -> str:
     return "" if not module or find_source(module) else f"there is no module {module}; {_WHERE}"
 
 
-def fault_of(path: str, called_with: Sequence[str] | None = None) -> str:
+def fault_of(path: str, called_with: Sequence[str] | None = None, subclass_of: str = "") -> str:
     """Say why the class or function at a dotted path cannot be used; "" where nothing is wrong.
 
     Its source is read and not imported, so a name that the module computes passes here.
@@ -56,6 +56,8 @@ def fault_of(path: str, called_with: Sequence[str] | None = None) -> str:
         return f"{file}, line {error.lineno}: {error.msg}"
     if name in defined:
         problem = "" if called_with is None else _signature_fault(defined[name], called_with)
+        if subclass_of and not _may_subclass(defined[name]):
+            problem = f"{name} must be a subclass of {subclass_of}"
         return f"{file}, line {defined[name].lineno}: {problem}" if problem else ""
     if {_ANY, "__getattr__"} & set(defined):
         return ""
@@ -81,6 +83,17 @@ def _definitions(statements: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.stmt
                 yield from _definitions(
                     [n for n in nodes if isinstance(n, ast.stmt) and n is not statement]
                 )
+
+
+def _may_subclass(definition: ast.stmt) -> bool:
+    """Whether the definition can be a class with a base other than `object`."""
+    match definition:
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            return False
+        case ast.ClassDef(bases=bases):
+            return any(ast.unparse(base) != "object" for base in bases)
+        case _:  # an import or an assignment
+            return True
 
 
 def _signature_fault(definition: ast.stmt, called_with: Sequence[str]) -> str:

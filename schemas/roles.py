@@ -76,13 +76,15 @@ class OwnCode(KeyRole):
     """Dotted paths of the user's own code: the code counts too.
 
     `paths` finds them in the value; `module.*` is any code of a module. `called_with` names the
-    arguments of the function; None where it is no function or may be any.
+    arguments of the function; None where it is no function or may be any. `subclass_of` names the
+    base of a class.
     """
 
     label = "own code"
 
     paths: Callable[[Any], tuple[str, ...]] = _path
     called_with: tuple[str, ...] | None = None
+    subclass_of: str = ""
 
     def modules(self, value: Any) -> tuple[str, ...]:
         """List the modules of the paths."""

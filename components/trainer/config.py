@@ -369,7 +369,7 @@ class TrainerConfig(ConfigNode):
 
     model: ModelConfig = field(default_factory=LogisticConfig)  # Network architecture and its sizes
     # Dotted path of a subclass of yt8m.components.models.network.Network, e.g. for a custom loss.
-    network: Annotated[OptionalDottedPath, OwnCode()] = ""
+    network: Annotated[OptionalDottedPath, OwnCode(subclass_of="Network")] = ""
     # Dotted paths of custom metrics, which validations and evaluations also compute.
     metrics: Annotated[tuple[DottedPath, ...], OwnCode(tuple)] = ()
     # Dotted paths of subclasses of yt8m.components.trainer.loop.hook.Hook, called between steps.

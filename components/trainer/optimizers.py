@@ -68,7 +68,7 @@ class OwnOptimizerConfig(OptimizerConfig):
 
     name: Literal["own"] = "own"
     # Dotted path of a subclass of tf_keras.optimizers.Optimizer.
-    optimizer: Annotated[DottedPath, OwnCode()]
+    optimizer: Annotated[DottedPath, OwnCode(subclass_of="tf_keras.optimizers.Optimizer")]
     # Arguments of the custom class, by name.
     arguments: dict[str, Any] = field(default_factory=dict)
 

@@ -40,6 +40,9 @@ def _nearest(path: str, documented: Sequence[NodeDoc]) -> str:
     key = path.rpartition(".")[2]
     elsewhere = [place for place in known if place.rpartition(".")[2] == key]
     close = elsewhere or difflib.get_close_matches(path, known, n=1, cutoff=0.5)
+    if not close:  # of a path that is the beginning or the end of one
+        words = (place for place in known if key in place.rpartition(".")[2].split("_"))
+        close = sorted(words, key=lambda place: (place.count("."), len(place)))
     if not close:  # of a path that is short beside those that are known
         by_key = {place.rpartition(".")[2]: place for place in reversed(known)}
         close = [by_key[key] for key in difflib.get_close_matches(key, by_key, n=1)]

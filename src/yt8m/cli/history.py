@@ -63,7 +63,7 @@ def _export(
         exported[record.run_id] = mlflow_run
     for run in runs:
         run["mlflow_run"] = exported.get(run["run_id"])
-    console.info(f"{len(exported)} runs are in MLflow at {uri}")
+    console.info(f"runs in MLflow at {uri}: {len(exported)}")
 
 
 def _csv(runs: list[dict[str, Any]]) -> str:

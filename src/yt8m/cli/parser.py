@@ -6,6 +6,7 @@ import argparse
 import difflib
 import inspect
 import json
+from pathlib import Path
 from typing import NoReturn
 
 from yt8m.cli.arguments.options import Arguments, add_options
@@ -24,10 +25,15 @@ class CommandParser(argparse.ArgumentParser):
         self.exit(EXIT_USER, f"{self.prog}: {message}{hint}\nTry `{self.prog} --help`.\n")
 
     def _hint(self, message: str) -> str:
-        """The option that is nearest to an unknown one."""
+        """The option that is nearest to an unknown one, or what the shell split."""
         _, _, unknown = message.partition("unrecognized arguments: ")
+        first = unknown.partition(" ")[0]
+        if first and Path(first).is_file():
+            return "; quote a pattern of files, e.g. 'data/validate*'"
+        if "=" in first and not first.startswith("-"):
+            return "; quote a value with braces or blanks, e.g. --set 'a.b={c: 1, d: 2}'"
         options = [option for action in self._actions for option in action.option_strings]
-        close = difflib.get_close_matches(unknown.partition(" ")[0], options, n=1)
+        close = difflib.get_close_matches(first, options, n=1)
         return f"; did you mean {close[0]}?" if close else ""
 
 

@@ -34,8 +34,8 @@ def test_everything_that_a_run_would_refuse_is_refused_when_the_schedule_starts(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--cron", ""], "has 0 fields"),
-        (["--cron", "0 3 * *"], "has 4 fields"),
+        (["--cron", ""], "must be five fields"),
+        (["--cron", "0 3 * *"], "must be five fields"),
         (["--cron", "0 3 * * 8"], "Sunday is 0 or 7"),
         (["--cron", "0 3 30 2 *"], "never matches"),
         (["--cron", "0 3 * * 1", "--timezone", "Europe/Brusels"], "did you mean Europe/Brussels?"),

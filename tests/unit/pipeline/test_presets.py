@@ -245,7 +245,7 @@ def test_errors_say_whether_the_file_or_the_command_line_is_wrong(tmp_path):
     ("name", "message"),
     [
         ("video_mpl", "did you mean video_mlp?"),
-        ("nothing_like_it", "There are frame_dbof"),
+        ("nothing_like_it", "presets: frame_dbof"),
         ("absent.yaml", "cannot be read (No such file"),
         ("some/where", "cannot be read (No such file"),
     ],
