@@ -78,7 +78,14 @@ def prepare(data: Path, args: argparse.Namespace) -> Path:
             sys.exit(f"{data} was made with {other}; remove it, or choose another --place")
         return data
     sizes = [f"--{name}={getattr(args, name)}" for name in MADE]
-    command = [_PARENT / "yt8m", "data", "generate", "--level=video", f"--out={data}", *sizes]
+    command: list[str | Path] = [
+        _PARENT / "yt8m",
+        "data",
+        "generate",
+        "--level=video",
+        f"--out={data}",
+        *sizes,
+    ]
     subprocess.run(command, check=True)
     return data
 
@@ -130,8 +137,8 @@ def interrupted(
 def run(preset: str, data: Path, root: Path, stop: tuple[str, float] | None = None) -> int:
     """Run to the end, or to a SIGINT so many seconds after a step began."""
     settings = [f"--set={key}={json.dumps(value)}" for key, value in SETTINGS.items()]
-    places = ["--data", data, "--root", root, "--push", root / "models"]
-    command = [_PARENT / "yt8m", "run", preset, *places, *settings]
+    places: list[str | Path] = ["--data", data, "--root", root, "--push", root / "models"]
+    command: list[str | Path] = [_PARENT / "yt8m", "run", preset, *places, *settings]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     for line in process.stderr:
