@@ -57,6 +57,7 @@ class Axis:
     low: float | None = None
     high: float | None = None
     log: bool = False
+    whole: bool = False  # of numbers that are counted, such as steps and runs
 
 
 def line_chart(
@@ -155,7 +156,11 @@ class _Scale:
     def __init__(self, axis: Axis, values: Sequence[float], start: float, end: float) -> None:
         low = axis.low if axis.low is not None else min(values, default=0.0)
         high = axis.high if axis.high is not None else max(values, default=1.0)
-        self.ticks = formatting.log_ticks(low, high) if axis.log else formatting.ticks(low, high)
+        self.ticks = (
+            formatting.log_ticks(low, high)
+            if axis.log
+            else formatting.ticks(low, high, whole=axis.whole)
+        )
         self._of: Callable[[float], float] = math.log10 if axis.log else float
         self._low, self._high = self._of(self.ticks[0]), self._of(self.ticks[-1])
         self._start, self._end = start, end

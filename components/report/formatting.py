@@ -88,14 +88,16 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02d} min"
 
 
-def ticks(low: float, high: float, *, wanted: int = 5) -> list[float]:
-    """Round numbers that span [low, high], about `wanted` of them."""
+def ticks(low: float, high: float, *, wanted: int = 5, whole: bool = False) -> list[float]:
+    """Round numbers that span [low, high], about `wanted` of them; `whole`: integers only."""
     if high - low <= _FLAT * max(abs(low), abs(high), 1e-3):
         half = max(abs(low), abs(high)) * 0.1 or 0.5
         low, high = low - half, high + half
     step = _round_step((high - low) / max(wanted - 1, 1))
+    if whole:
+        step = max(1.0, math.ceil(step))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return [float(f"{index * step:.12g}") for index in range(first, last + 1)]
+    return [float(f"{index * step:.12g}") for index in range(first, max(last, first + 1) + 1)]
 
 
 def log_ticks(low: float, high: float) -> list[float]:

@@ -114,7 +114,7 @@ def _training_plot(name: str, curves: TrainingCurves, evaluated: Estimate | None
     if len(series) == 1 and series[0].name == "training batch":
         title += " of the training batch"  # one line has no legend
     y = Axis(label=title.lower(), low=None if name == LOSS else 0.0)
-    return line_chart(title, series, x=Axis(label="step"), y=y)
+    return line_chart(title, series, x=Axis(label="step", whole=True), y=y)
 
 
 def _by_model(curves: Mapping[str, Curve], *, dots: bool) -> list[Series]:

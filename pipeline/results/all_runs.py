@@ -170,7 +170,11 @@ def _curve_plots(results: Iterable[ModelResults]) -> list[Markup]:
             ]
             if series:
                 title = f"{info_of(metric).title}, {of}"
-                plots.append(line_chart(title, series, x=Axis(label="step"), y=Axis(label=metric)))
+                plots.append(
+                    line_chart(
+                        title, series, x=Axis(label="step", whole=True), y=Axis(label=metric)
+                    )
+                )
     return plots
 
 
@@ -241,5 +245,5 @@ def _margin_plot(subject: str, checks: Sequence[tuple[float, Check]]) -> Markup:
         Series(name="observed", style="candidate", curve=observed, dots=True),
         Series(name=f"limit ({word})", style="baseline", curve=limit),
     ]
-    x = Axis(label="run, the oldest is 1")
+    x = Axis(label="run, the oldest is 1", whole=True)
     return line_chart(subject[:1].upper() + subject[1:], series, x=x, y=Axis(label=subject))

@@ -96,7 +96,9 @@ def _curves(comparison: ResultsComparison) -> list[Markup]:
             ]
             if series:
                 title = f"{_title(comparison, name).replace('_', ' ')}, {kind}"
-                plots.append(line_chart(title, series, x=Axis(label="step"), y=Axis(label=name)))
+                plots.append(
+                    line_chart(title, series, x=Axis(label="step", whole=True), y=Axis(label=name))
+                )
     return plots
 
 

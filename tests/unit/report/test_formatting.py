@@ -41,10 +41,11 @@ def test_a_number_is_written_as_people_read_it(shown: str, expected: str) -> Non
 FINITE = st.floats(-1e9, 1e9, allow_nan=False)
 
 
-@given(FINITE, FINITE)
-def test_ticks_span_the_data_and_are_few(one: float, other: float) -> None:
+@given(FINITE, FINITE, st.booleans())
+def test_ticks_span_the_data_and_are_few(one: float, other: float, whole: bool) -> None:
     low, high = min(one, other), max(one, other)
-    found = formatting.ticks(low, high)
+    found = formatting.ticks(low, high, whole=whole)
+    assert not whole or all(tick.is_integer() for tick in found)
     slack = (found[1] - found[0]) * 1e-6
     assert found[0] <= low + slack
     assert found[-1] >= high - slack
