@@ -7,7 +7,7 @@ import re
 import shutil
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib.metadata import version
@@ -33,23 +33,29 @@ _RUNNER_CLASS = {
     BeamRunner.PORTABLE: "yt8m.components.engines.runners.PortableRunner",
     BeamRunner.DATAFLOW: "DataflowRunner",
 }
-# One worker in this process: several threads cost 1.4 times the CPU here, processes 7 times.
-_IN_PROCESS = ("--direct_running_mode=in_memory", "--direct_num_workers=1")
 # TFX packs a copy of itself for remote workers in every Beam component, 9 s each time, unless an
 # option says where workers get it. Those in this process have it, those of these kinds bring it.
 _NO_IMAGE = "--sdk_container_image=none-needed"
+_RUNNER = "--runner="
+# One worker in this process: several threads cost 1.4 times the CPU here, processes 7 times.
+IN_PROCESS = (
+    f"{_RUNNER}{IN_PROCESS_RUNNER}",
+    "--direct_running_mode=in_memory",
+    "--direct_num_workers=1",
+    _NO_IMAGE,
+)
 _OWN_ENVIRONMENT = ("LOOPBACK", "EXTERNAL", "PROCESS")
 _DOCKER = "DOCKER"  # Beam's own choice where nothing is said
 
 
 def beam_arguments(config: BeamConfig) -> list[str]:
     """The arguments for every Beam pipeline of a run."""
-    arguments = [f"--runner={_RUNNER_CLASS[config.runner]}"]
+    if config.runner is BeamRunner.LOCAL:
+        return with_engine(config.options)
+    arguments = [f"{_RUNNER}{_RUNNER_CLASS[config.runner]}"]
     options = values_of(config.options)
     kind = _environment(config)
-    if config.runner is BeamRunner.LOCAL:
-        arguments += (*_IN_PROCESS, _NO_IMAGE)
-    elif kind in _OWN_ENVIRONMENT and _IMAGE not in options:
+    if kind in _OWN_ENVIRONMENT and _IMAGE not in options:
         arguments.append(_NO_IMAGE)
     elif image := _image(config):
         # TFX and Beam's staging read the one, a job server the other.
@@ -61,6 +67,17 @@ def beam_arguments(config: BeamConfig) -> list[str]:
         command = {"command": str(_program(_WORKER))}
         arguments.append(f"--{_ENVIRONMENT}={json.dumps(command)}")
     return [*arguments, *config.options]
+
+
+def in_this_process(arguments: Sequence[str]) -> bool:
+    """Whether these arguments name the engine in this process."""
+    return IN_PROCESS[0] in arguments
+
+
+def with_engine(arguments: Sequence[str]) -> list[str]:
+    """`arguments`, and those of the engine in this process where they name none."""
+    named = any(argument.startswith(_RUNNER) for argument in arguments)
+    return [*arguments] if named else [*IN_PROCESS, *arguments]
 
 
 def describe_workers(config: BeamConfig) -> str:

@@ -21,6 +21,7 @@ from yt8m.components.storage.errors import StorageError
 from yt8m.kubeflow.config import OWN_MODULES_VARIABLE
 from yt8m.kubeflow.container.code_identity import identify_code
 from yt8m.kubeflow.container.failure_page import leave_failure_page
+from yt8m.kubeflow.container.flags import SHORT_FLAGS, TFX_TYPES
 from yt8m.kubeflow.container.launcher import finish_output, prepare_input
 from yt8m.kubeflow.container.needs_check import check_cluster
 from yt8m.kubeflow.container.references import follow, leave_on_volume
@@ -30,6 +31,7 @@ from yt8m.kubeflow.container.training_job_trial import try_training_job
 from yt8m.kubeflow.container.visualizations import draw
 from yt8m.kubeflow.container.volume_access import check_volumes_writable
 from yt8m.kubeflow.parameter_text import restored_all
+from yt8m.pipeline.beam import with_engine
 from yt8m.schemas.errors import EXIT_FAILED, ConfigError, Yt8mError
 from yt8m.schemas.own_code import missing_module
 
@@ -103,8 +105,9 @@ def _execute(args: argparse.Namespace, beam_args: list[str], root: str) -> None:
 
 
 def _titles(text: str) -> dict[str, str]:
-    """Of `model=tfx.Model examples=tfx.Examples` the types, by key."""
-    return dict(word.split("=", 1) for word in text.split())
+    """Of `model=Model report=yt8m.Report` the types, by key."""
+    types = dict(word.split("=", 1) for word in text.split())
+    return {key: kind if "." in kind else TFX_TYPES + kind for key, kind in types.items()}
 
 
 def _inputs_spec(integers: str) -> str:
@@ -158,7 +161,7 @@ def _run(args: argparse.Namespace, beam_args: list[str]) -> None:
     from tfx.orchestration.kubeflow.v2.container import kubeflow_v2_run_executor
 
     compiler_utils.TITLE_TO_CLASS_PATH.update(_OWN_TYPES)
-    kubeflow_v2_run_executor.main((args, beam_args))
+    kubeflow_v2_run_executor.main((args, with_engine(beam_args)))
 
 
 def _leave_message(file: Path, said: str) -> None:
@@ -185,8 +188,8 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 def _parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     parser = argparse.ArgumentParser(prog="yt8m.kubeflow.container.entrypoint", allow_abbrev=False)
-    for name in ("executor_class_path", "json_serialized_invocation_args"):
-        parser.add_argument(f"--{name}", required=True)
+    for name, short in SHORT_FLAGS.items():  # of older specs the long ones, too
+        parser.add_argument(short, name, dest=name.removeprefix("--"), required=True)
     for name in ("inputs", "outputs", "integers"):  # types of artifacts; names of parameters
         parser.add_argument(f"--{name}", default="")
     return parser.parse_known_args(list(argv))

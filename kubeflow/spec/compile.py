@@ -21,6 +21,7 @@ from yt8m.kubeflow.config import (
     OWN_MODULES_VARIABLE,
     PlatformConfig,
 )
+from yt8m.kubeflow.container.flags import SHORT_FLAGS, TFX_TYPES
 from yt8m.kubeflow.container.run_parameters import COMPILED_VALUES, GATE_PARAMETERS
 from yt8m.kubeflow.container.visualizations import add_visualizations
 from yt8m.kubeflow.parameter_text import shortened
@@ -29,6 +30,7 @@ from yt8m.kubeflow.spec.paths import check_paths
 from yt8m.kubeflow.spec.platform import add_platform
 from yt8m.kubeflow.spec.workflow_size import LIMIT_BYTES, status_bytes
 from yt8m.kubeflow.spec_file import Spec
+from yt8m.pipeline.beam import IN_PROCESS, in_this_process
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import ConfigError, Yt8mError
@@ -314,8 +316,8 @@ def _pass_types(spec: Mapping[str, Any]) -> None:
             continue
         inputs, outputs = (component.get(f"{side}Definitions", {}) for side in ("input", "output"))
         words = {
-            "inputs": [f"{key}={title}" for key, title in _titles(inputs)],
-            "outputs": [f"{key}={title}" for key, title in _titles(outputs)],
+            "inputs": [f"{key}={_short(title)}" for key, title in _titles(inputs)],
+            "outputs": [f"{key}={_short(title)}" for key, title in _titles(outputs)],
             "integers": [
                 name
                 for name, parameter in inputs.get("parameters", {}).items()
@@ -326,9 +328,14 @@ def _pass_types(spec: Mapping[str, Any]) -> None:
         if _TFX_INPUTS in args:
             place = args.index(_TFX_INPUTS)
             del args[place : place + 2]
+        args[:] = [SHORT_FLAGS.get(word, word) for word in args]
         for name, listed in words.items():
             if listed:
                 args += [f"--{name}", " ".join(sorted(listed))]
+
+
+def _short(title: str) -> str:
+    return title.removeprefix(TFX_TYPES)
 
 
 def _titles(definitions: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -339,19 +346,20 @@ def _titles(definitions: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _spare_beam_arguments(spec: Mapping[str, Any], pipeline: Pipeline) -> None:
-    """Take Beam's arguments, which TFX writes into every container, from tasks that do not use it.
+    """Take out Beam's arguments that say nothing; TFX writes all of them into every container.
 
-    Their executors would ignore them.
+    Executors without Beam would ignore them, and the entry point knows those of its own process.
     """
     from tfx.dsl.components.base.executor_spec import BeamExecutorSpec
 
+    given = [str(word) for word in pipeline.beam_pipeline_args]
+    known = IN_PROCESS if in_this_process(given) else ()
     for component in pipeline.components:
-        if isinstance(component.executor_spec, BeamExecutorSpec):
-            continue
+        spared = known if isinstance(component.executor_spec, BeamExecutorSpec) else given
         label = spec["components"][component.id]["executorLabel"]
         container = spec["deploymentSpec"]["executors"][label].get("container", {})
         args = container.get("args", [])
-        args[:] = [word for word in args if word not in pipeline.beam_pipeline_args]
+        args[:] = [word for word in args if word not in spared]
 
 
 def _shorten_types(spec: Mapping[str, Any]) -> None:
@@ -361,7 +369,7 @@ def _shorten_types(spec: Mapping[str, Any]) -> None:
             definitions = component.get(f"{side}Definitions", {})
             for key, title in _titles(definitions):
                 declared = definitions["artifacts"][key]["artifactType"]
-                declared["instanceSchema"] = f"title: {title}\n"
+                declared["instanceSchema"] = f"title: {title}"
 
 
 def spare_configuration(spec: Mapping[str, Any]) -> None:

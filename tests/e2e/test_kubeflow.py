@@ -16,6 +16,7 @@ from records import encode_record, make_dataset, read_all, write_all
 
 from yt8m.cli.main import run
 from yt8m.components.records.decode import Record, decode_record
+from yt8m.kubeflow.container.flags import SHORT_FLAGS
 
 pytestmark = pytest.mark.e2e
 
@@ -263,6 +264,8 @@ def test_tfx_s_own_entry_point_fails_on_untyped_inputs_which_is_why_ours_exists(
     spec["root"]["dag"]["tasks"] = two
     container = spec["deploymentSpec"]["executors"]["StatisticsGen_executor"]["container"]
     container["command"] = STOCK
+    long = {short: name for name, short in SHORT_FLAGS.items()}
+    container["args"] = [long.get(word, word) for word in container["args"]]
     file = tmp_path / "stock.yaml"
     file.write_text(yaml.safe_dump(spec))
     untyped = r"(?s)StatisticsGen: exit code 1.*in _retrieve_class_path"

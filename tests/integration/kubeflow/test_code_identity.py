@@ -70,7 +70,7 @@ def tasks() -> dict[str, tuple[str, dict[str, Any]]]:
     for name, task in spec["root"]["dag"]["tasks"].items():
         arguments = spec["deploymentSpec"]["executors"][f"{name}_executor"]["container"]["args"]
         found[name] = (
-            arguments[arguments.index("--executor_class_path") + 1],
+            arguments[arguments.index("--executor") + 1],
             restored_all(
                 {
                     key: value["runtimeValue"]["constant"]

@@ -16,6 +16,7 @@ from yt8m.components.transform.config import TransformConfig
 from yt8m.kubeflow.config import PlatformConfig
 from yt8m.kubeflow.container import entrypoint
 from yt8m.kubeflow.container.entrypoint import main
+from yt8m.kubeflow.container.flags import SHORT_FLAGS
 from yt8m.kubeflow.spec.compile import Target, compile_config
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.schemas.errors import UserError
@@ -57,6 +58,18 @@ def test_a_task_runs_with_what_every_driver_has_sent(version, pod):
     assert set(told["metadata"]) == {*was["metadata"], "store_session_info"}
     assert (pod / told["uri"].replace("://", "/") / "schema.pbtxt").exists()
     assert (pod / "dev" / "termination-log").read_text() == ""
+
+
+def test_a_task_runs_with_the_flags_and_the_types_of_older_specs(pod):
+    given = recorded("SchemaGen")["executor_input"]
+    given["outputs"]["outputFile"] = str(pod) + given["outputs"]["outputFile"]
+    long = {short: name for name, short in SHORT_FLAGS.items()} | {
+        "schema=Schema": "schema=tfx.Schema"
+    }
+    arguments = [long.get(word, word) for word in _arguments("SchemaGen", given)]
+    assert set(long.values()) <= set(arguments)
+    assert main(arguments) == 0
+    assert Path(given["outputs"]["outputFile"]).exists()
 
 
 def test_what_went_wrong_is_the_last_line_and_the_pods_termination_message(pod):

@@ -10,6 +10,8 @@ from golden_specs import CASES, GOLDEN, compile_case
 from yt8m_runs import yt8m
 
 from yt8m.cli.main import run
+from yt8m.kubeflow.spec.workflow_size import status_bytes
+from yt8m.pipeline.presets import list_presets
 
 _OFFLINE = """
 import socket, sys
@@ -35,6 +37,19 @@ def test_compiling_needs_no_network_and_gives_the_same_twice(tmp_path):
     subprocess.run(command, check=True, capture_output=True, timeout=300)
     assert yt8m(*words, again).returncode == 0
     assert once.read_bytes() == again.read_bytes()
+
+
+# With one claim, as the recorded run of smoke, whose size this arithmetic predicts: see
+# `test_whole_record.py`. Argo keeps 1 MiB, and a run with retries has more nodes.
+@pytest.mark.parametrize("preset", [preset.name for preset in list_presets()])
+def test_a_run_of_every_preset_has_less_than_600_kb_of_status(preset, tmp_path):
+    platform, out = tmp_path / "cluster.yaml", tmp_path / "pipeline.yaml"
+    platform.write_text("kubeflow: {work_dir: /v/work, volumes: [{claim: yt8m, path: /v}]}\n")
+    words = ["kubeflow", "compile", preset, "--image", "registry.example.org/team/yt8m:1"]
+    words += ["--root", "s3://bucket/yt8m", "--platform", str(platform), "--out", str(out)]
+    assert run([*words, "--quiet"]) == 0
+    spec, pods = yaml.safe_load_all(out.read_text())
+    assert status_bytes(spec, pods) < 600_000
 
 
 @pytest.mark.parametrize(

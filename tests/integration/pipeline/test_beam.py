@@ -20,6 +20,7 @@ from yt8m.pipeline.beam import (
     beam_arguments,
     check_beam,
     describe_workers,
+    with_engine,
 )
 from yt8m.pipeline.config import BeamConfig, BeamRunner
 from yt8m.schemas.config_tree import from_dict
@@ -33,6 +34,14 @@ def test_in_this_process_with_one_worker_by_default():
     assert arguments[0] == f"--runner={IN_PROCESS_RUNNER}"
     assert "--direct_running_mode=in_memory" in arguments
     assert "--direct_num_workers=1" in arguments
+
+
+def test_arguments_that_name_no_engine_are_of_the_one_in_this_process():
+    option = "--direct_num_workers=2"
+    named = beam_arguments(BeamConfig(options=(option,)))
+    assert with_engine([option]) == named
+    for other in (named, beam_arguments(BeamConfig(runner=BeamRunner.FLINK))):
+        assert with_engine(other) == other
 
 
 def test_the_engine_is_the_same_in_every_version_of_beam():
