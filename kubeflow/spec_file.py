@@ -79,7 +79,9 @@ class Spec:
                 close = difflib.get_close_matches(name, self.parameters, n=1)
                 known = ", ".join(sorted(self.parameters)) or "none"
                 hint = f"did you mean {close[0]}?" if close else f"it takes {known}"
-                raise UserError(f"--param {name}: pipeline {self.name!r} has none such; {hint}")
+                raise UserError(
+                    f"--param {name}: pipeline {self.name!r} has no such parameter; {hint}"
+                )
             kind = str(self.parameters[name].get("parameterType", "STRING"))
             values[name] = _convert(text, kind, name)
         return values

@@ -217,7 +217,7 @@ class PipelineConfig(ConfigNode):
                 limit is None or self.infra_check.enabled,
                 f"gate.{name}",
                 limit,
-                "left out where infra_check.enabled is false, because nothing measures it",
+                "omitted where infra_check.enabled is false, because nothing measures it",
             )
         named = bool(self.evaluator.vocabulary) or not self.trainer.learns_verticals
         require(

@@ -150,7 +150,7 @@ def _read_file(path: str) -> str:
     try:
         status = file.stat()
         if not stat.S_ISREG(status.st_mode):  # opening a named pipe waits, a device has no end
-            raise UserError(f"{path}: the configuration must be a file, and this is none")
+            raise UserError(f"{path}: the configuration must be a regular file")
         if status.st_size > _MOST_BYTES:
             raise UserError(
                 f"{path}: {status.st_size:,} bytes, and a configuration has {_MOST_BYTES:,} at most"

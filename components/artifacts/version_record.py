@@ -143,7 +143,7 @@ def parse_record(text: str) -> VersionRecord:
     except ValueError as error:
         raise BrokenRecordError(f"its record is not JSON ({error})") from error
     if fields.pop(_CHECKSUM_KEY, None) != _checksum(fields):
-        raise BrokenRecordError("its record is not what was pushed (wrong checksum)")
+        raise BrokenRecordError("the record differs from the pushed one (wrong checksum)")
     try:
         known = known_keys(VersionRecord, fields)
         return from_dict(VersionRecord, {**known, "newer_keys": _difference(fields, known)})

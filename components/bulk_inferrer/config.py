@@ -33,4 +33,4 @@ class BulkInferrerConfig(ConfigNode):
     def __post_init__(self) -> None:
         super().__post_init__()
         needed = not self.context or self.segments in (SegmentScoring.PRODUCT, SegmentScoring.MEAN)
-        require(needed, "context", self.context, "left out unless segments is product or mean")
+        require(needed, "context", self.context, "omitted unless segments is product or mean")

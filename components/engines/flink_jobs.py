@@ -118,7 +118,7 @@ def at_work(master: str, name: str) -> list[str]:
                         if one["status"] == _RUNNING
                     ]
     except _NO_ANSWER as error:
-        _log.info("Flink at %s does not say what runs: %s", master, error)
+        _log.info("Flink at %s does not list its jobs: %s", master, error)
     return busy
 
 

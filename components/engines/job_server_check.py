@@ -25,7 +25,7 @@ def described_options(endpoint: str) -> list[Any]:
                 beam_job_api_pb2.DescribePipelineOptionsRequest(), timeout=_ANSWER_S
             )
     except NoGreetingError as error:
-        raise NoJobServerError(f"it is no Beam job server: {error}") from error
+        raise NoJobServerError(f"this is not a Beam job server: {error}") from error
     except grpc.RpcError as error:
-        raise NoJobServerError(f"it is no Beam job server ({error.code().name})") from error
+        raise NoJobServerError(f"this is not a Beam job server ({error.code().name})") from error
     return list(answer.options)

@@ -124,7 +124,7 @@ class EvaluatorConfig(ConfigNode):
     def __post_init__(self) -> None:
         super().__post_init__()
         needed = not self.context or self.segments in (SegmentScoring.PRODUCT, SegmentScoring.MEAN)
-        require(needed, "context", self.context, "left out unless segments is product or mean")
+        require(needed, "context", self.context, "omitted unless segments is product or mean")
         columns = [s.column for s in self.slices]
         require(len(set(columns)) == len(columns), "slices", columns, "distinct")
         vertical = any(s.by is SliceBy.VERTICAL for s in self.slices)
@@ -154,7 +154,7 @@ class Threshold(ConfigNode):
         upper = (self.maximum, self.max_change)
         limits = (self.minimum, self.min_change, self.min_relative_change, *upper)
         some = any(limit is not None for limit in limits)
-        require(some, "minimum", None, "given, or another limit")
+        require(some, "minimum", None, "set, or set another limit")
         sure = not self.confident or upper == (None, None)
         require(sure, "confident", self.confident, "false for an upper limit")
 

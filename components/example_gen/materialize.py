@@ -94,7 +94,8 @@ def _without_problems(report: ShardReport, target: str) -> Shard:
             kept += write_records(out, good)
     if kept != report.records - len(bad):
         raise Yt8mError(
-            f"{report.source.uri}: {kept} records are left of {report.records}; run again"
+            f"{report.source.uri}: only {kept} of {report.records} records could be copied; "
+            "run again"
         )
     identity = f"{report.digest} {sorted(bad)}"
     return replace(

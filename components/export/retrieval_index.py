@@ -35,12 +35,12 @@ def check_retrieval(
     if config is not None and transform:
         raise ConfigError(
             "trainer.retrieval: neighbours are searched by the stored features, which "
-            f"{transform!r} changes; leave one of the two out"
+            f"{transform!r} changes; omit one of the two"
         )
     if config is not None and (head.only_rated or not head.learns_classes):
         raise ConfigError(
             f"trainer.retrieval: neighbours have the labels of videos, but the first head, which "
-            f"is exported, is {head.name!r}; put `entities` first, or leave retrieval out"
+            f"is exported, is {head.name!r}; put `entities` first, or omit retrieval"
         )
 
 

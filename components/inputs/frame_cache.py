@@ -107,7 +107,7 @@ class FrameCache:
         shard, _ = self._place(number)
         if shard not in self._warned:
             self._warned.add(shard)
-            _log.warning("frame cache: %s; it is read from its shard and packed anew", error)
+            _log.warning("frame cache: %s; its shard is read and packed again", error)
 
     def _make_files(self) -> None:
         """Make the files that are missing, as far as there is room for them."""
@@ -123,8 +123,8 @@ class FrameCache:
             os.utime(self._paths[number])  # its time is that of the last use
             self._in_use.add(number)
         _log.info(
-            "frame cache %s: %d of %d shards are there, %d are packed while they are read, for %d "
-            "there is no room: they are read from their records in each epoch",
+            "frame cache %s: %d of %d shards are there, %d are added while they are read, and "
+            "%d do not fit, so their records are read in every epoch",
             self._directory.path,
             len(there),
             len(whole),

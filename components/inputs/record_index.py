@@ -102,9 +102,9 @@ def _load(uri: str) -> Mapping[str, ShardIndex]:
         with reading(uri):
             return parse_index(storage.read_bytes(uri))
     except FileNotFoundError:
-        _log.info("%s is not there; the shards are walked instead", uri)
+        _log.info("%s is not there; the shards are read instead", uri)
     except ValueError as error:
-        _log.warning("%s: %s; the shards are walked instead", uri, error)
+        _log.warning("%s: %s; the shards are read instead", uri, error)
     return {}
 
 

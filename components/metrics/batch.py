@@ -59,7 +59,7 @@ def truth(batch: Batch, num_classes: int) -> np.ndarray:
     """[B, C] bool, true where the class is a label of the video."""
     rows = len(batch.predictions)
     if (batch.labels is None) == (batch.multi_hot is None):
-        raise DataError("give either labels (padded ids) or multi_hot, and not both")
+        raise DataError("pass either labels (padded ids) or multi_hot, not both")
     if batch.multi_hot is not None:
         hot = np.asarray(batch.multi_hot)
         if hot.shape != (rows, num_classes):

@@ -22,7 +22,7 @@ def with_own(paths: Iterable[str], where: str) -> tuple[Metric, ...]:
         metric = load_named(path, f"{where}: {path}")
         if not isinstance(metric, Metric):
             raise ConfigError(
-                f"{where}: {path} is a {type(metric).__name__}; make a Metric of it with "
+                f"{where}: {path} is a {type(metric).__name__}; turn it into a Metric with "
                 "yt8m.components.metrics.mean_metric, or with Metric"
             )
         if metric.name in metrics or not _NAME.fullmatch(metric.name):

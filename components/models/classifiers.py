@@ -91,8 +91,8 @@ class MlpClassifier(tf_keras.layers.Layer):
         super().__init__(name=name)
         if config.members > 1 or config.modality_norm:
             raise ConfigError(
-                "model.classifier: members must be 1 and modality_norm false, for they are of a "
-                "model that sees the features themselves"
+                "model.classifier: members must be 1 and modality_norm false, because only "
+                "models of the raw features have them"
             )
         self._blocks = ResidualMlp(config, sizes=(), name=f"{name}_blocks", recipe=recipe)
         self._end = create_classifier(

@@ -127,7 +127,7 @@ def _text(name: bytes) -> str:
     try:
         return name.decode()
     except UnicodeDecodeError as error:
-        raise DataError(f"the video id {name!r} is no text in UTF-8") from error
+        raise DataError(f"the video id {name!r} is not UTF-8 text") from error
 
 
 def _with_windows(records: tf.Tensor, features: FeatureConfig) -> tf.Tensor:

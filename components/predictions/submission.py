@@ -46,7 +46,7 @@ def read_submission(uri: str) -> VideoSubmission | SegmentSubmission:
     lines = _lines(uri)
     first = next(lines, None)
     if first is None:
-        raise DataError(f"{uri}: holds no line")
+        raise DataError(f"{uri}: is empty")
     text = first[1]
     if text.casefold() == SEGMENT_HEADER.casefold():
         return _segments(uri, lines)
@@ -74,7 +74,7 @@ def _lines(uri: str) -> Iterator[tuple[int, str]]:
     except FileNotFoundError as error:
         raise UserError(f"{uri}: no such file") from error
     except UnicodeDecodeError as error:
-        raise DataError(f"{uri}: no text in UTF-8, so it is not a submission") from error
+        raise DataError(f"{uri}: is not UTF-8 text, so it is not a submission") from error
 
 
 def _videos(uri: str, lines: Iterator[tuple[int, str]]) -> VideoSubmission:
@@ -94,7 +94,7 @@ def _videos(uri: str, lines: Iterator[tuple[int, str]]) -> VideoSubmission:
         if name in seen:
             raise DataError(f"{uri}: line {number}: the video {name} occurs twice")
         if len(set(row_classes.tolist())) < len(row_classes):
-            raise DataError(f"{uri}: line {number}: a class comes twice for the video {name}")
+            raise DataError(f"{uri}: line {number}: the video {name} lists a class twice")
         seen.add(name)
         ids.append(name)
         counts.append(len(row_classes))
@@ -119,7 +119,7 @@ def _segments(uri: str, lines: Iterator[tuple[int, str]]) -> SegmentSubmission:
             raise DataError(f"{uri}: line {number}: the class {class_id} occurs twice")
         listed = names.split()
         if len(set(listed)) < len(listed):
-            raise DataError(f"{uri}: line {number}: a segment comes twice in class {class_id}")
+            raise DataError(f"{uri}: line {number}: class {class_id} lists a segment twice")
         segments[class_id] = listed
     return SegmentSubmission(segments=segments)
 

@@ -68,7 +68,7 @@ def _size_of(function: Function, where: str, features: FeatureConfig, level: Lev
     together = _try(function, where, given)
     if together.dtype != np.float32 or together.shape[:-1] != rows or not together.shape[-1]:
         raise ConfigError(
-            f"{where}: {_KIND}; of features {(*rows, 'size')} it made {together.dtype} "
+            f"{where}: {_KIND}; for features {(*rows, 'size')} it returned {together.dtype} "
             f"{together.shape}"
         )
     size = int(together.shape[-1])
@@ -89,6 +89,6 @@ def _try(function: Function, where: str, given: Mapping[str, np.ndarray]) -> np.
     except Exception as error:  # it is the user's code: whatever it raises is told
         shapes = ", ".join(f"{name} {value.shape}" for name, value in given.items())
         raise ConfigError(
-            f"{where}: {_KIND}; of {shapes} it made {type(error).__name__}: {error}"
+            f"{where}: {_KIND}; for {shapes} it raised {type(error).__name__}: {error}"
         ) from error
     return np.asarray(tf.convert_to_tensor(made))

@@ -35,7 +35,7 @@ class SharedIndex:
             except (FileNotFoundError, PermissionError):
                 continue
             except (OSError, ValueError) as error:
-                _log.warning("%s: %s; the shard is walked instead", place, error)
+                _log.warning("%s: %s; the shard is read instead", place, error)
         return None
 
     def keep(self, uri: str, index: ShardIndex, *, known: str) -> None:

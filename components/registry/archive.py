@@ -62,7 +62,7 @@ def _write(archive: tarfile.TarFile, entry: tarfile.TarInfo, place: str) -> None
     if entry.isdir():
         return
     if not entry.isfile() or name.is_absolute() or ".." in name.parts:
-        raise tarfile.TarError(f"{entry.name} is no file below the model")
+        raise tarfile.TarError(f"{entry.name} is not a file of the model")
     content = archive.extractfile(entry)
     assert content is not None
     storage.write_bytes(storage.join(place, str(name)), content.read())

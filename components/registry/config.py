@@ -42,7 +42,7 @@ class RegistryConfig(ConfigNode):
             bool(self.signing_key) or not self.signing_certificates,
             "signing_certificates",
             self.signing_certificates,
-            "left out where registry.signing_key is empty",
+            "omitted where registry.signing_key is empty",
         )
 
     def password(self, environ: Mapping[str, str] = os.environ) -> str:

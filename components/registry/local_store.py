@@ -213,7 +213,7 @@ def _share(path: Path, root: Path, *, write: bool = False) -> None:
         if stat.S_IMODE(status.st_mode) != mode:
             path.chmod(mode)
     except PermissionError as error:
-        _log.warning("%s has not the group and rights of %s: %s", path, root, error)
+        _log.warning("cannot give %s the group and permissions of %s: %s", path, root, error)
 
 
 def _flush_directories(root: Path) -> None:

@@ -77,7 +77,7 @@ class _Follower:
             try:
                 self.send()
             except OSError as error:
-                _log.warning("%s does not follow, it is tried again: %s", self._uri, error)
+                _log.warning("%s could not be updated, trying again: %s", self._uri, error)
 
     def send(self) -> None:
         """What names other files is read before these, and sent after them."""

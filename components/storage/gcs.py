@@ -92,7 +92,7 @@ class GcsBackend(ObjectBackend):
             found_blob = blob(path)
             data = found_blob.download_as_bytes(**_ONCE)
             if found_blob.generation is None:
-                raise OSError(f"{path}: the answer is not Google's")
+                raise OSError(f"{path}: the response is not from Google Cloud Storage")
             return data, str(found_blob.generation)
 
         try:
@@ -132,7 +132,7 @@ class _GcsObject(ObjectFile):
             start=start, end=end - 1, if_generation_match=int(self._tag), **_ONCE
         )
         if len(data) != end - start:
-            raise OSError(f"the answer ended at byte {start + len(data)}")
+            raise OSError(f"the response ended at byte {start + len(data)}")
         return data
 
 
@@ -183,7 +183,7 @@ def _delete(path: str) -> None:
 
 def _stat_of(blob: Any) -> Stat:
     if blob.size is None or blob.updated is None or blob.generation is None:
-        raise OSError(f"{blob.name}: the answer is not Google's")
+        raise OSError(f"{blob.name}: the response is not from Google Cloud Storage")
     return Stat(blob.size, blob.updated.timestamp(), tag=str(blob.generation))
 
 
@@ -202,7 +202,9 @@ def _translated(path: str) -> Iterator[None]:
     try:
         yield
     except KeyError as missing:
-        raise OSError(f"{path}: the answer has no {missing}: not Google's") from missing
+        raise OSError(
+            f"{path}: the answer has no {missing}, so it is not from Google Cloud Storage"
+        ) from missing
     except exceptions.NotFound as error:
         raise FileNotFoundError(f"{path}: {error}") from error
     except (exceptions.Forbidden, exceptions.Unauthorized) as error:

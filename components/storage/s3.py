@@ -159,7 +159,7 @@ class _S3Object(ObjectFile):
         body = answer["Body"]
         try:
             if answer.get("ContentRange") != f"{asked.replace('=', ' ')}/{self._size}":
-                raise _BrokenOffError(f"{self._path}: the answer is not the range asked for")
+                raise _BrokenOffError(f"{self._path}: the response is not the requested range")
             for chunk in body.iter_chunks(_CHUNK_BYTES):
                 at = self._at - start
                 view[at : at + len(chunk)] = chunk
@@ -206,7 +206,7 @@ def _check_answer(model: Any, parsed: Mapping[str, Any], **_: Any) -> None:
     part = _PARTS_OF_ANSWERS.get(model.name)
     status = parsed["ResponseMetadata"]["HTTPStatusCode"]
     if (part and not parsed.get(part)) or (model.name == "DeleteObject" and status != _NO_CONTENT):
-        raise _BadAnswerError(f"{model.name}: the answer is not S3's")
+        raise _BadAnswerError(f"{model.name}: the response is not from S3")
 
 
 def _head(bucket: str, key: str) -> Stat:
@@ -256,7 +256,9 @@ def _asked(path: str, action: Callable[[], T]) -> T:
             try:
                 return action()
             except KeyError as missing:
-                raise _BadAnswerError(f"{path}: the answer has no {missing}: not S3's") from missing
+                raise _BadAnswerError(
+                    f"{path}: the answer has no {missing}, so it is not from S3"
+                ) from missing
 
     return Backoff(attempts=_BAD_ANSWERS).call(
         once, again=lambda error: isinstance(error, _BadAnswerError)

@@ -23,7 +23,7 @@ def rows_of_splits(mixture: Sequence[MixedSplit], batch: int) -> tuple[int, ...]
         if not count or counts[0] < 1:
             raise ConfigError(
                 f"trainer.mixture: a share of {one.share} is {count} of the {batch} rows of a "
-                f"batch, and {counts[0]} are left for the training split: each needs one at least"
+                f"batch, and {counts[0]} are left for the training split: each needs at least one"
             )
     return counts
 

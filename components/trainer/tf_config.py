@@ -316,7 +316,7 @@ def parse_processes(text: str) -> dict[Role, int]:
         counts[roles[name]] = int(number or 1)
     counts = {role: count for role, count in counts.items() if count}
     if not counts:
-        raise ConfigError(f"processes {text!r}: no process at all")
+        raise ConfigError(f"processes {text!r}: there must be at least one process")
     return counts
 
 

@@ -35,12 +35,12 @@ class RangeConfig(ConfigNode):
         if self.choice is not None:
             kinds = {type(value) for value in self.choice}
             alike = len(kinds) == 1 or kinds == {int, float}
-            require(alike, "choice", self.choice, "values of one type, one at least")
-            require(self.step is None, "step", self.step, "left out with choice")
+            require(alike, "choice", self.choice, "a list of one or more values of one type")
+            require(self.step is None, "step", self.step, "omitted with choice")
             return
         ends = self.ends
         rises = len(ends) == _PAIR and ends[0] < ends[1]
-        require(rises, given[0], ends, "the least and the greatest value, e.g. [0.1, 0.5]")
+        require(rises, given[0], ends, "the lowest and the highest value, e.g. [0.1, 0.5]")
         require(self.log is None or ends[0] > 0, "log", ends, "above 0")
         least = 1.0 if self.log is not None else 0.0
         wide = self.step is None or self.step > least

@@ -139,7 +139,7 @@ def _run_patiently(run: Callable[[], None], outputs: Sequence[str]) -> None:
         except Exception as error:
             if not _may_pass(error):
                 raise
-            _log.warning("%s; the task begins again in %d s", error, wait_s)
+            _log.warning("%s; the task restarts in %d s", error, wait_s)
         else:
             return
         time.sleep(wait_s)

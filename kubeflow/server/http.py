@@ -194,7 +194,7 @@ class HttpTransport:
 
     def _login(self, status: int) -> RefusedError:
         return RefusedError(
-            f"{self._host} asks for a login (status {status}): give --token-file or --cookie-file, "
+            f"{self._host} requires a login (status {status}): give --token-file or --cookie-file, "
             "or --service-account inside a pod; a token may also have run out",
             status=401,
         )

@@ -61,7 +61,7 @@ def resolve(client: KfpClient, options: LaunchOptions, *, dry_run: bool = False)
         known = _name_some(options.pipeline, [p.name for p in client.pipelines()])
         raise UserError(
             f"no pipeline {options.pipeline!r} on the server (there: {known}); "
-            "`yt8m kubeflow upload pipeline.yaml` puts it there"
+            "`yt8m kubeflow upload pipeline.yaml` uploads it"
         )
     version, newest = choose_version(client, pipeline, options.version)
     spec = server_spec(version.spec)

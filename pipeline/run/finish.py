@@ -102,7 +102,9 @@ def read_outcome(outputs: RunOutputs) -> dict[str, Any]:
     """The fields of a RunRecord that a run which came to its end knows."""
     push, decision = outputs.push, outputs.decision
     if push is None:
-        raise Yt8mError(f"{outputs.uri('pushed_model') or 'Pusher'}: no outcome of the push")
+        raise Yt8mError(
+            f"{outputs.uri('pushed_model') or 'Pusher'}: the Pusher recorded no outcome"
+        )
     return {
         "verdict": push.verdict,
         "reason": push.record.reason,

@@ -190,7 +190,7 @@ class _Run:
             )
             return write_report(report, folder)
         except Exception as error:  # a full disk, half an artifact: the run's own failure counts
-            _log.warning("there is no report: %s", error)
+            _log.warning("the report was not written: %s", error)
             return ""
 
     def _run_components(self, recorder: Recorder, connection: object) -> None:
@@ -288,7 +288,7 @@ def _measured_before(recorder: Recorder) -> dict[str, Any]:
     try:
         return measured(recorder.outputs)
     except Exception as error:  # half an artifact
-        _log.warning("the run's figures are not known: %s", error)
+        _log.warning("the run's metrics cannot be read: %s", error)
         return {}
 
 

@@ -46,7 +46,7 @@ def test_it_ends_at_the_same_number_of_examples_with_the_rate_of_the_end(tmp_pat
         assert set(group.join().values()) == {0}
         said = group.log(next(iter(group.configs)))
     global_batch = batch * len(group.configs)
-    assert ("workers or batch have changed" in said) == (global_batch != 4)
+    assert ("workers or batch size have changed" in said) == (global_batch != 4)
     curve = rows(job, "train")
     manifest = Manifest.from_json(Path(job.manifest).read_text())
     wanted = EPOCHS * manifest.examples("train")

@@ -54,7 +54,7 @@ def _check_code(job: TrainingJob) -> None:
     here = training_code(job.trainer, job.transform)
     if job.code_version not in ("", here):
         raise UserError(
-            f"this process has other code ({here}) than the one that asked for the training "
+            f"this process has other code ({here}) than the process that started the training "
             f"({job.code_version}): the image behind its tag was replaced in between; name images "
             "by tags that stay, or by digest, and start the run again"
         )

@@ -42,9 +42,9 @@ def check_gpus(environ: Mapping[str, str]) -> None:
     seen = len(tf.config.list_physical_devices("GPU"))
     if seen < asked:
         raise UserError(
-            f"{asked} GPUs were asked for and TensorFlow sees {seen}: the image needs a TensorFlow "
-            "with CUDA (`GPU=1 make image`) that fits the node's driver, and gpu_resource must be "
-            "what the cluster calls them; with `gpus: 0` it trains on the CPU"
+            f"{asked} GPUs were requested, but TensorFlow sees {seen}: the image needs a "
+            "TensorFlow with CUDA (`GPU=1 make image`) that fits the node's driver, and "
+            "gpu_resource must be the cluster's name for them; with `gpus: 0` it trains on the CPU"
         )
 
 

@@ -203,7 +203,7 @@ _COPIES = {
 def check_export(directory: str) -> None:
     """A job that ended well without a model that loads has not ended well."""
     if not storage.exists(storage.join(directory, MODEL_FILE)):
-        raise Yt8mError(f"the training job ended well, but left no {MODEL_FILE} in {directory}")
+        raise Yt8mError(f"the training job succeeded, but wrote no {MODEL_FILE} in {directory}")
     from yt8m.components.export.load import load_export
 
     load_export(directory)

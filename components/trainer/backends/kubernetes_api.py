@@ -90,7 +90,7 @@ class KubernetesApi:
         """An operator too old for a field leaves it out without a word."""
         if dropped := _dropped(manifest["spec"], stored["spec"], "spec"):
             raise UserError(
-                f"this cluster's {self._kind.kind} is too old: it knows no {dropped}; "
+                f"this cluster's {self._kind.kind} is too old: it does not have {dropped}; "
                 "docs/kubeflow.md names the version that is needed"
             )
 
@@ -185,7 +185,7 @@ class KubernetesApi:
             )
         except ForbiddenError as error:
             self._can_read_events = False
-            _log.warning("%s; why pods are not made is not shown", error)
+            _log.warning("%s; the reasons for missing pods are not shown", error)
             return []
         items = answer.items if answer is not None else []
         events = [self._client.sanitize_for_serialization(event) for event in items]
@@ -254,7 +254,7 @@ class KubernetesApi:
                     f"(trainer.backend.api_timeout_s): {reason}"
                 )
             if is_first:
-                _log.warning("the Kubernetes API does not answer, asking again: %s", reason)
+                _log.warning("the Kubernetes API does not answer, trying again: %s", reason)
             is_first = False
             self._clock.sleep(wait_s)
             wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
@@ -268,7 +268,7 @@ class KubernetesApi:
             )
         if error.status == 404:
             return UserError(
-                f"Kubernetes knows no {kind.plural}.{kind.group}: its operator is "
+                f"Kubernetes does not have {kind.plural}.{kind.group}: its operator is "
                 "not installed in this cluster"
             )
         return UserError(f"Kubernetes refused the {kind.kind} ({error.status}): {said}")

@@ -61,8 +61,8 @@ def _limited(cluster: Cluster, *, timeout_s: float) -> Iterator[None]:
     Python run: a message can only come before.
     """
     _log.info(
-        "%s: all processes have met and start TensorFlow; if one of them ends now, this one does "
-        "so within %g s. The other's log says why; start all of them again",
+        "%s: all processes are connected and start TensorFlow; if one of them ends now, this "
+        "one ends within %g s. The other's log says why; start all of them again",
         cluster,
         timeout_s,
     )

@@ -314,8 +314,8 @@ def _create_hooks(
         yield EvaluationInProcess(InProcessEvaluation(config.evaluation, scorer.evaluate))
     elif config.waits_for_evaluations and not cluster.has_evaluator:
         _log.warning(
-            "%s does nothing unless an evaluator runs beside this process (TF_CONFIG with task "
-            "type evaluator), which evaluates nothing itself",
+            "%s has no effect unless an evaluator process runs (TF_CONFIG with task type "
+            "evaluator), because this process does not evaluate",
             config.waits_for_evaluations,
         )
     if not isinstance(config.early_stopping, NoEarlyStopping):
@@ -365,7 +365,7 @@ def _announce(
         plan.last_step if plan.last_step < WITHOUT_END else "no limit",
     )
     if (asked := process.job.trainer.max_steps) is not None and plan.last_step < asked:
-        _log.info("num_epochs ends it before max_steps, which is %d", asked)
+        _log.info("num_epochs ends the training before max_steps = %d", asked)
 
 
 def _announce_changed_batch(
@@ -380,7 +380,7 @@ def _announce_changed_batch(
     if process.uses_parameter_servers:
         repeated += "; rows that workers had read but not trained on are skipped"
     _log.warning(
-        "workers or batch have changed: %d rows are read together, which were %d. %d of %d rows "
+        "workers or batch size have changed: a batch has %d rows, before %d. %d of %d rows "
         "are done, and %d steps of %d rows are left%s",
         process.batch_rows,
         progress.order.later.batch,

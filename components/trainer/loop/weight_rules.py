@@ -25,8 +25,8 @@ class WeightRules:
             if id(rule) not in used:
                 names = ", ".join(variable.name for variable in variables)
                 raise ConfigError(
-                    f"trainer.weight_rules: {rule.weights!r} is the first match of no weight; "
-                    f"there are {names}"
+                    f"trainer.weight_rules: {rule.weights!r} is the first matching rule of no "
+                    f"weight; the weights are {names}"
                 )
 
     def updating(self, update: Callable[[], None]) -> None:

@@ -137,8 +137,8 @@ class Checkpoints:
             return self._host.progress
         if paths:
             raise UserError(
-                f"{self.directory}: none of its checkpoints can be read ({', '.join(paths)}). Wipe "
-                "them with trainer.start_new_model: true, or put an undamaged copy there"
+                f"{self.directory}: none of its checkpoints can be read ({', '.join(paths)}). "
+                "Delete them with trainer.start_new_model: true, or put an undamaged copy there"
             )
         return TrainingProgress()
 

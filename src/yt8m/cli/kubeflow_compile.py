@@ -19,12 +19,12 @@ def run(args: CompileArguments, console: Console) -> None:
     spec = compile_config(config, Target(image=image, root=args.root, platform=platform))
     if not platform.work_dir:
         console.warn(
-            "no work_dir in --platform: checkpoints are lost when a pod is, and every shard is "
+            "no work_dir in --platform: checkpoints are lost with their pod, and every shard is "
             "verified again in every run"
         )
     if args.one_document and spec.platform:
         lost = ", ".join(sorted(platform_fields(spec.platform)))
-        console.warn(f"--one-document: the file says nothing of {lost}; pods go without")
+        console.warn(f"--one-document: the file omits {lost}; pods start without them")
         spec = Spec(pipeline=spec.pipeline)
     if not args.dry_run:
         write_spec(spec, args.out)

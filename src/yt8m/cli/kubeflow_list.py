@@ -34,7 +34,7 @@ def _rows(
         return [[p.name, p.id, _time(p.created), p.namespace] for p in client.pipelines()]
     if args.what == "versions":
         if not args.pipeline:
-            raise UserError("whose versions? `yt8m kubeflow list versions PIPELINE`")
+            raise UserError("name the pipeline: `yt8m kubeflow list versions PIPELINE`")
         pipeline = find_pipeline(client, args.pipeline)
         if pipeline is None:
             raise UserError(f"no pipeline {args.pipeline!r}; `yt8m kubeflow list pipelines`")

@@ -19,5 +19,5 @@ def model_of(path: str, console: Console) -> str:
 
     place = tempfile.mkdtemp(prefix="yt8m-checkpoint-")
     step = export_newest(training, place)
-    console.warn(f"{path}: a training; its newest checkpoint, of step {step}, is taken")
+    console.warn(f"{path} is a training: using its newest checkpoint, of step {step}")
     return place

@@ -107,7 +107,7 @@ def _records(places: Sequence[str]) -> dict[str, str | list[str]]:
         return {"data.root": places[0]}
     for place in places:
         if storage.is_dir(place):
-            raise UserError(f"--data {place}: a directory is given alone; several are patterns")
+            raise UserError(f"--data {place}: pass one directory, or several patterns")
     shards = [storage.absolute(place) for place in places]
     return {"data.root": shards[0].rpartition("/")[0], "data.splits.train": shards}
 

@@ -62,7 +62,7 @@ def test_what_would_be_written_elsewhere_is_refused(model, tmp_path, capsys, nam
             entry.type, entry.linkname = tarfile.SYMTYPE, "/etc"
         archive.addfile(entry, io.BytesIO())
     assert yt8m(["evaluate", "--model", str(tmp_path / "bad.tgz"), "--data", "*"]) == 2
-    assert f"{name} is no file below the model" in capsys.readouterr().err
+    assert f"{name} is not a file of the model" in capsys.readouterr().err
 
 
 def test_what_is_no_archive_is_named(tmp_path, capsys):

@@ -120,7 +120,7 @@ def test_a_label_that_is_no_class_is_told(tmp_path: Path) -> None:
 
 def test_neighbours_are_refused_where_a_transform_of_ones_own_makes_the_vectors():
     heads = create_heads((), features=FEATURES, level=Level.VIDEO)
-    with pytest.raises(ConfigError, match="leave one of the two out"):
+    with pytest.raises(ConfigError, match="omit one of the two"):
         check_retrieval(RetrievalConfig(), heads, transform="mine.scaled")
     check_retrieval(None, heads, transform="mine.scaled")
 

@@ -172,7 +172,7 @@ def test_what_cannot_be_scored_is_said_and_ends_with_2(models, rated, tmp_path, 
     cases = [
         (["evaluate", *tuned, *data, "--segments", "mean"], "name a frame-level model"),
         (["evaluate", *frames, *videos, "--segments", "mean"], "have no segments"),
-        (["evaluate", *frames, *data, "--context", str(models / "dbof")], "give --segments"),
+        (["evaluate", *frames, *data, "--context", str(models / "dbof")], "needs --segments"),
         (
             ["predict", *tuned, *data, *out, "--format", "segment", "--segments", "product"],
             "name a frame-level model",

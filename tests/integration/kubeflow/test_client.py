@@ -281,7 +281,7 @@ def test_something_else_listening_is_explained():
 def test_login_by_token_and_by_cookie_and_the_secret_is_in_no_message(server, host, how):
     server.token, server.cookie = how.get("token", ""), how.get("cookie", "")
     assert _client(host, **how).pipelines() == []
-    with pytest.raises(UserError, match="asks for a login") as error:
+    with pytest.raises(UserError, match="requires a login") as error:
         _client(host, **{k: v + "x" for k, v in how.items()}).pipelines()
     assert "t0ken" not in str(error.value)
 

@@ -260,10 +260,10 @@ def test_two_people_upload_run_and_schedule_one_pipeline(yt8m, server, spec_file
         (("upload", "ghost.yaml"), "yt8m kubeflow compile"),
         (("schedule", "x", "--cron", "0 25 * * *"), "hour '25'"),
         (("list", "versions", "ghost"), "no pipeline 'ghost'"),
-        (("list", "versions"), "whose versions?"),
+        (("list", "versions"), "name the pipeline: "),
         (("list", "runs", "--experiment", "ghost"), "no experiment 'ghost'"),
         (("list", "runs", "--token-file", "/nowhere"), "/nowhere"),
-        (("list", "runs", "--token", "wrong"), "asks for a login"),
+        (("list", "runs", "--token", "wrong"), "requires a login"),
     ],
 )
 def test_a_mistake_ends_with_2_and_one_message(yt8m, words, says):

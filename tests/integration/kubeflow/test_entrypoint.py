@@ -165,4 +165,4 @@ def test_a_fault_of_the_infrastructure_is_tried_again_within_the_task(
     assert len(waits) == tries - 1
     if tries == 3:
         assert sorted(file.name for file in place.iterdir()) == ["schema.pbtxt"]
-        assert "begins again in 30 s" in caplog.text
+        assert "restarts in 30 s" in caplog.text

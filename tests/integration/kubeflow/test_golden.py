@@ -101,5 +101,5 @@ def test_one_document_on_request_is_the_same_pipeline_without_what_pods_mount(tm
     assert run(words) == 0
     (pipeline, _) = yaml.safe_load_all(out.read_text())
     assert run([*words, "--one-document"]) == 0
-    assert "the file says nothing of pvcMount" in capsys.readouterr().err
+    assert "the file omits pvcMount" in capsys.readouterr().err
     assert yaml.safe_load(out.read_text()) == pipeline

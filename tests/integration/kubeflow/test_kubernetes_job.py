@@ -112,7 +112,7 @@ def test_a_trial_says_what_a_job_would_be_told_and_makes_none(server, api, backe
 def test_an_operator_that_drops_a_field_is_too_old_and_keeps_no_job(server, api, backend):
     server.unknown = {"ttlSecondsAfterFinished"}
     for ask in (api.create, api.try_out):
-        with pytest.raises(UserError, match=r"too old: it knows no spec\..*ttlSecondsAfter"):
+        with pytest.raises(UserError, match=r"too old: it does not have spec\..*ttlSecondsAfter"):
             ask(create_manifest(backend, REQUEST))
         assert server.jobs == {}
 
@@ -233,7 +233,7 @@ def test_an_api_that_is_away_for_minutes_is_said_once(server, backend, caplog):
         server.fail("GET", times=25)  # with waits of up to 15 s: five minutes
         assert api.get(NAME) is None
     assert 240 < course.time < 600
-    assert caplog.text.count("does not answer, asking again") == 1
+    assert caplog.text.count("does not answer, trying again") == 1
 
 
 def test_forbidden_logs_are_said_once_and_the_training_goes_on(server, api, backend, caplog):
@@ -421,7 +421,7 @@ def test_an_event_of_a_job_before_is_not_told(server, api, backend):
 def test_events_that_may_not_be_read_end_nothing(server, api, backend, caplog):
     server.forbidden = "/events$"
     _wait(server, api, backend)
-    assert caplog.text.count("why pods are not made is not shown") == 1
+    assert caplog.text.count("the reasons for missing pods are not shown") == 1
 
 
 def test_the_reason_is_in_the_error_where_the_pods_are_never_made(server, api, backend):

@@ -135,7 +135,7 @@ def test_a_half_copied_share_is_copied_anew(job, tmp_path):
 
 
 def test_a_job_that_left_no_model_has_failed(tmp_path):
-    with pytest.raises(Yt8mError, match=r"left no saved_model\.pb"):
+    with pytest.raises(Yt8mError, match=r"wrote no saved_model\.pb"):
         check_export(str(tmp_path))
     (tmp_path / "saved_model.pb").write_bytes(b"not a model")
     with pytest.raises(Yt8mError):

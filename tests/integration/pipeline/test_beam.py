@@ -304,7 +304,7 @@ def test_a_port_where_no_job_server_is_is_named(silent, web):
     address, _ = web
     for other in (silent, address):
         (problem,) = portable(LOOPBACK, f"--job_endpoint={other}")
-        assert f"--job_endpoint={other}: it is no Beam job server" in problem
+        assert f"--job_endpoint={other}: this is not a Beam job server" in problem
 
 
 def test_a_server_of_something_else_that_speaks_grpc_is_no_job_server():
@@ -317,7 +317,7 @@ def test_a_server_of_something_else_that_speaks_grpc_is_no_job_server():
     server.start()
     (problem,) = portable(LOOPBACK, f"--job_endpoint=localhost:{port}")
     server.stop(None)
-    assert "it is no Beam job server (UNIMPLEMENTED)" in problem
+    assert "this is not a Beam job server (UNIMPLEMENTED)" in problem
 
 
 @pytest.mark.parametrize(

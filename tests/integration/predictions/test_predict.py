@@ -257,7 +257,7 @@ def test_what_is_wrong_is_said_and_ends_with_2(models, data, tmp_path, capsys):
         (command(models, tmp_path / "cut", out), "train0000.tfrecord"),
         (command(models, tmp_path / "lacking", out), "cannot read these records"),
         (command(models, data, out, split="nothing"), "quote the pattern"),
-        (command(models, data, out, "--beam-option=--x=1"), "give --beam-runner too"),
+        (command(models, data, out, "--beam-option=--x=1"), "needs --beam-runner"),
         (command(data, data, out), "is not a SavedModel"),
     ]
     errors = capsys.readouterr().err.split("error: ")[1:]

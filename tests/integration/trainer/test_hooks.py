@@ -291,7 +291,7 @@ def test_frozen_weights_stay_slow_ones_move_less_and_limited_ones_stay_short(dat
 
 
 def test_a_rule_of_no_weight_is_refused(data, tmp_path):
-    with pytest.raises(ConfigError, match=r"'nothing.*' is the first match of no weight"):
+    with pytest.raises(ConfigError, match=r"'nothing.*' is the first matching rule of no weight"):
         train(tmp_path, data, weight_rules=[{"weights": "nothing.*", "rate": 0.0}])
 
 

@@ -25,7 +25,7 @@ def test_its_newest_checkpoint_scores_as_the_export_of_these_weights(tmp_path, c
         printed = capsys.readouterr()
         found.append(json.loads(printed.out))
     assert found[0] == found[1] == found[2]
-    assert "its newest checkpoint, of step 5, is taken" in printed.err
+    assert "using its newest checkpoint, of step 5" in printed.err
 
 
 def test_a_training_without_a_checkpoint_is_a_user_error(tmp_path, capsys):

@@ -75,7 +75,7 @@ def test_help_imports_nothing_heavy(argv):
     [
         (
             "predict --model m --data d --out o --format jsonl --beam-option=--x=1",
-            "give --beam-runner too",
+            "needs --beam-runner",
         ),
         ("ensemble --models a b --out o --weights 1,2,3", "one for each of --models"),
         ("ensemble --models a b --out o --weights fit", "needs labelled records"),

@@ -140,7 +140,7 @@ def test_an_operators_nonsense_is_refused(text):
         ({"gap_threshold": 1.5}, "gate.gap_threshold = 1.5: must be between 0 and 1"),
         ({"min_examples": 0}, "gate.min_examples = 0: must be 1 or more"),
         ({"mode": "off"}, "gate.mode = 'off': must be one of enforce, none"),
-        ({"thresholds": [{"metric": "gap"}]}, "minimum = None: must be given"),
+        ({"thresholds": [{"metric": "gap"}]}, "minimum = None: must be set"),
         (
             {"thresholds": [{"metric": "loss", "maximum": 1, "confident": True}]},
             "confident = True: must be false",

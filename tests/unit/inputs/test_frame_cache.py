@@ -266,7 +266,7 @@ def test_damaged_bytes_are_noticed_and_packed_anew(
     assert_same(read(source, cache=True, sampling=sampling), without)
     if where != "end":  # of another size is a file that is made anew
         assert f"frame cache: {path.name}, record" in caplog.text
-        assert caplog.text.count("packed anew") == 1
+        assert caplog.text.count("packed again") == 1
     if where == "everywhere" or sampling is None:
         later = cache_of(source, directory)
         packed = [later.record(number) for number in range(RECORDS)]
@@ -299,7 +299,7 @@ def test_what_the_budget_has_no_room_for_is_read_from_the_records(
     caplog.set_level(logging.INFO)
     assert_same(read(source, cache=True), read(source, cache=False))
     assert len(names(directory)) == 2
-    assert "2 are packed while they are read, for 3 there is no room" in caplog.text
+    assert "2 are added while they are read, and 3 do not fit" in caplog.text
 
 
 def test_files_of_others_go_first(tmp_path: Path) -> None:

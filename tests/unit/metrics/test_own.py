@@ -35,7 +35,7 @@ def test_own_metrics_come_after_ours():
 @pytest.mark.parametrize(
     ("paths", "words"),
     [
-        (["named_metrics.figures"], "named_metrics.figures is a function; make a Metric of it"),
+        (["named_metrics.figures"], "named_metrics.figures is a function; turn it into a Metric"),
         (["named_metrics.gap"], "named_metrics.gap has the name 'gap': must be small letters"),
         (["named_metrics.spaced"], "has the name 'two words'"),
         (["named_metrics.labels"] * 2, "not one of gap"),

@@ -318,7 +318,7 @@ def test_a_file_without_end_is_refused_with_the_reason(tmp_path, text, message):
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
 def test_what_is_no_file_is_not_read(tmp_path, make):
     make(tmp_path / "mine.yaml")
-    with pytest.raises(UserError, match="must be a file, and this is none"):
+    with pytest.raises(UserError, match="must be a regular file"):
         load_config(str(tmp_path / "mine.yaml"))
 
 

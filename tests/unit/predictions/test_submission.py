@@ -42,17 +42,17 @@ def test_a_segment_submission_is_read_with_and_without_its_header(tmp_path, head
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "holds no line"),
+        ("", "is empty"),
         ("VideoId,LabelConfidencePairs\nABCD 3 0.5\n", "line 2: 'ABCD 3 0.5'; expected ID,CLASS"),
         ("ABCD,3 0.5 1\n", "line 1"),
         ("ABCD,3 high\n", "line 1"),
         ("ABCD,3 nan\n", "line 1"),
         ("ABCD,99999999999999999999 1\n", "line 1"),
         ("ABCD,3 0.5\nABCD,4 0.5\n", "line 2: the video ABCD occurs twice"),
-        ("ABCD,3 0.5 3 0.4\n", "line 1: a class comes twice for the video ABCD"),
+        ("ABCD,3 0.5 3 0.4\n", "line 1: the video ABCD lists a class twice"),
         ("Class,Segments\nx,ABCD:0\n", "line 2: 'x,ABCD:0'; expected CLASS,ID:START"),
         ("Class,Segments\n3,A:0\n3,A:5\n", "line 3: the class 3 occurs twice"),
-        ("Class,Segments\n3,A:0 A:0\n", "line 2: a segment comes twice in class 3"),
+        ("Class,Segments\n3,A:0 A:0\n", "line 2: class 3 lists a segment twice"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(tmp_path, text, why):
@@ -65,5 +65,5 @@ def test_no_file_and_no_text_are_named(tmp_path):
     with pytest.raises(UserError, match="no such file"):
         read_submission(str(tmp_path / "none.csv"))
     (tmp_path / "s.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(DataError, match="no text in UTF-8"):
+    with pytest.raises(DataError, match="is not UTF-8 text"):
         read_submission(str(tmp_path / "s.csv"))

@@ -32,8 +32,8 @@ def test_processes_are_counted_by_role():
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("", "no process"),
-        ("worker=0", "no process"),
+        ("", "at least one process"),
+        ("worker=0", "at least one process"),
         ("wrker=1", "wrker=1"),
         ("worker=two", "worker=two"),
         ("worker=-1", "worker=-1"),

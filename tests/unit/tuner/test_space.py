@@ -45,14 +45,17 @@ def test_every_kind_of_range_is_understood():
         ),
         (
             {"linear": [2, 1]},
-            "linear = [2.0, 1.0]: must be the least and the greatest value, e.g. [0.1, 0.5]",
+            "linear = [2.0, 1.0]: must be the lowest and the highest value, e.g. [0.1, 0.5]",
         ),
-        ({"log": [1, 2, 3]}, "log = [1.0, 2.0, 3.0]: must be the least and the greatest value"),
+        ({"log": [1, 2, 3]}, "log = [1.0, 2.0, 3.0]: must be the lowest and the highest value"),
         ({"log": [0, 1]}, "log = [0.0, 1.0]: must be above 0"),
         ({"log": [1, 8], "step": 1}, "step = 1.0: must be above 1 with log"),
-        ({"choice": []}, "choice = []: must be values of one type, one at least"),
-        ({"choice": ["a", 1]}, "choice = ['a', 1]: must be values of one type"),
-        ({"choice": [1, 2], "step": 1}, "step = 1.0: must be left out with choice"),
+        ({"choice": []}, "choice = []: must be a list of one or more values of one type"),
+        (
+            {"choice": ["a", 1]},
+            "choice = ['a', 1]: must be a list of one or more values of one type",
+        ),
+        ({"choice": [1, 2], "step": 1}, "step = 1.0: must be omitted with choice"),
     ],
 )
 def test_a_range_that_is_none_is_refused(values, says):

@@ -156,7 +156,7 @@ class HistoryArguments(RootArguments):
 
     def __post_init__(self) -> None:
         if self.experiment and not self.mlflow:
-            raise UserError("--experiment: an experiment of --mlflow, which is not given")
+            raise UserError("--experiment: needs --mlflow")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,7 +227,9 @@ class ReportArguments(OneRunArguments):
 
     def __post_init__(self) -> None:
         if self.all and self.run:
-            raise UserError(f"{self.run}: one run, and --all means all of them; leave one out")
+            raise UserError(
+                f"{self.run}: names one run, and --all means all runs; omit one of the two"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

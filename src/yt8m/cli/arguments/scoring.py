@@ -37,7 +37,7 @@ class SegmentArguments(Arguments):
 
     def __post_init__(self) -> None:
         if self.context and self.segments in (None, SegmentScoring.WINDOW):
-            raise UserError("--context: give --segments product or mean too, which need it")
+            raise UserError("--context: needs --segments product or mean")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +113,7 @@ class PredictArguments(SegmentArguments, BeamArguments):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.beam_option and self.beam_runner is None:
-            raise UserError("--beam-option: give --beam-runner too, without which there is no Beam")
+            raise UserError("--beam-option: needs --beam-runner")
 
 
 @dataclass(frozen=True, kw_only=True)

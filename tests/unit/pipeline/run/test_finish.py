@@ -108,5 +108,5 @@ def test_the_outcome_is_what_pusher_and_the_gate_left(
 def test_a_run_without_the_outcome_of_its_push_has_none(tmp_path):
     outputs_of(tmp_path, pushed=True)
     (tmp_path / "pushed.json").unlink()
-    with pytest.raises(Yt8mError, match="no outcome of the push"):
+    with pytest.raises(Yt8mError, match="the Pusher recorded no outcome"):
         read_outcome(RunOutputs({"pushed_model": str(tmp_path)}))
