@@ -1,4 +1,4 @@
-"""What an installation needs of this machine, asked before anything is downloaded.
+"""Check that this machine can run the lock, before anything is downloaded.
 
 Run by install.sh with the Python that it chose (or any, where uv will fetch one), and told which
 version that is: it imports nothing else, and nothing new.

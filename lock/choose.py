@@ -1,4 +1,4 @@
-"""Which Python and which lock an installation takes; prints both, and why on stderr.
+"""Choose the Python and the lock of an installation; print both, and the reason on stderr.
 
 Run with any Python 3 by install.sh. PYTHON names an interpreter; without it the candidates are
 executed one after the other, since a pyenv shim or a broken link exists and still does not run.

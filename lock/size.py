@@ -1,4 +1,4 @@
-"""How many packages of a lock are installed here, and how large they are without bytecode.
+"""Number of the lock's packages that are installed here, and their size without bytecode.
 
 .venv/bin/python lock/size.py                  # of the lock that .venv was made from
 .venv/bin/python lock/size.py lock/tfx-1.21-py313.txt

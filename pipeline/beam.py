@@ -1,4 +1,4 @@
-"""Beam's engine: its arguments for every pipeline of a run, and the check that it is there."""
+"""The Beam runner: its arguments for every pipeline of a run, and a check that it answers."""
 
 from __future__ import annotations
 

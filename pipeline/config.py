@@ -1,4 +1,4 @@
-"""The whole configuration: every component's node, and the few that belong to the runner."""
+"""The whole configuration: a node for each component, and the keys of the runner."""
 
 from __future__ import annotations
 

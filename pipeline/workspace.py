@@ -1,4 +1,4 @@
-"""The workspace of a root: where a run keeps its things, and the lock that lets one run in."""
+"""The workspace of a root: its paths, and the lock that admits one run."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Layer 0: what the data is, what a configuration is, what an error is."""
+"""Layer 0: data, configuration and errors."""

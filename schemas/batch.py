@@ -1,4 +1,4 @@
-"""The keys of a batch, between those who read records and those who compute on them.
+"""The keys of a batch, shared by readers and metrics.
 
 Beside these a batch holds each feature under its name, and `id` and `labels` under the keys that
 they have in a record (`schemas/features.py`).

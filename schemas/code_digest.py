@@ -1,4 +1,4 @@
-"""A digest of code: of what dotted paths name, and of all that it imports from beside itself.
+"""Digest of code: of the modules that dotted paths name, and of their imports from the same folder.
 
 TFX keys its cache on execution properties, and a dotted path such as `run_fn` is hashed as text.
 Each step therefore carries the digest of its own code and of the user's that its configuration

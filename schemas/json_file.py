@@ -1,4 +1,4 @@
-"""JSON files that yt8m keeps: each says its format, and which yt8m wrote it.
+"""JSON files that yt8m keeps: each names its format, and the yt8m that wrote it.
 
 A format's number is raised by a change after which an older yt8m would misread the file. Keys are
 added without: a reader passes over those that it does not know.

@@ -1,4 +1,4 @@
-"""Text from elsewhere (ids, names of classes, messages of libraries), made safe to be shown.
+"""Text from elsewhere (ids, class names, messages of libraries), escaped for display.
 
 Control characters write to a terminal what they like; marks of direction show a text in another
 order than it has; a cell that begins like a formula is one to a spreadsheet.

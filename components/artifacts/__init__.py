@@ -1,1 +1,1 @@
-"""Files that pass between steps or lie on disk: file name, dataclass and parser of each, once."""
+"""Files between steps and on disk: one module has the name, dataclass and parser of each."""

@@ -1,4 +1,4 @@
-"""The gate's decision: each threshold, what was observed, and what follows, as data and text.
+"""The gate's decision: each threshold, the observed value and the result, as data and text.
 
 `decision.json` in the blessing artifact is `Decision` as JSON:
 

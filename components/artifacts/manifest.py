@@ -1,4 +1,4 @@
-"""The manifest of an Examples artifact: every shard, with what verification found in it.
+"""The manifest of an Examples artifact: every shard, with the result of its verification.
 
 ExampleGen writes it as `manifest.json` at the artifact's root. Trainer, Evaluator and report take
 the number of examples, the shards' addresses and the data's digest from here, never by reading.

@@ -1,4 +1,4 @@
-"""Outcome of Pusher: `pushed.json` in its artifact, for readers who see no artifact properties."""
+"""Outcome of Pusher: `pushed.json` in its artifact, for readers without artifact properties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a file that yt8m keeps, and one of an artifact that a run may not have come to."""
+"""Readers of yt8m's files, and of artifacts that an unfinished run may lack."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The command line: its table of commands, what it prints and how it ends."""
+"""Output of commands: results, progress, notices and signals."""

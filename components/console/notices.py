@@ -1,4 +1,4 @@
-"""Notices: what a person who waits for a run should read now, though a component says it."""
+"""Notices: messages of components that the person who waits for a run should read immediately."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first SIGINT, SIGTERM or SIGHUP that came, whichever part of the program has the handler.
+"""The first SIGINT, SIGTERM or SIGHUP, whichever module has installed the handler.
 
 A component may take the signals for itself (Trainer finishes its step), and a library may swallow
 the exception that a handler raises. The signal is noted by Python's own C handler, before

@@ -1,1 +1,1 @@
-"""Beam's engines beyond this process: work is shared there, and cancelled; failures have names."""
+"""Beam runners outside this process: distribution of work, cancellation, named failures."""

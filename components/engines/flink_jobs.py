@@ -1,4 +1,4 @@
-"""Flink's own API, for what Beam's job server does not do: end a job, and say why one failed.
+"""Flink's own API, for operations that Beam's job server lacks: cancel a job, explain a failure.
 
 And what one does: how much has moved, and who is at work. Whether a job manager answers at all is
 found out before a run.

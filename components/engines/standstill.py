@@ -1,4 +1,4 @@
-"""Names a worker that hangs: it holds its job for ever, and no engine says so.
+"""Detection of a hanging worker, which would keep its job running for ever without an error.
 
 One that is dead is noticed by Flink; one that stands still (a stopped process, a disk that does not
 answer) keeps its connections open. From outside it is seen by the records, which no longer move.

@@ -1,4 +1,4 @@
-"""A Python worker of an engine: what PROCESS environments start, and worker pools.
+"""A Python worker of a Beam runner, started by PROCESS environments and by worker pools.
 
 Beam's own boot program is written in Go, comes in its images alone and installs packages by pip.
 This one runs in the environment that it is installed in, which has everything.

@@ -1,4 +1,4 @@
-"""The pass over the data as Beam work: a range of records is scored wherever Beam puts it.
+"""Scoring as Beam work: each worker scores ranges of records.
 
 What a range leaves is written beside the evaluation, complete or absent, and merged by the
 executor piece by piece: Beam's in-process runner would hold it several times over.

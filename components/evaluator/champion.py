@@ -1,4 +1,4 @@
-"""The champion in an evaluation: whether it can still be compared with, and under which name."""
+"""The champion in an evaluation: whether it is comparable, and its name there."""
 
 from __future__ import annotations
 

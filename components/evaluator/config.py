@@ -1,4 +1,4 @@
-"""The evaluator: what is scored, by which slices, with which intervals; and the gate."""
+"""Settings of the evaluator: scored data, slices, intervals and the gate."""
 
 from __future__ import annotations
 

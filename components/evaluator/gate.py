@@ -1,4 +1,4 @@
-"""The gate: limits, what was observed of each, and the decision that follows.
+"""The gate: limits, observed values, and the resulting decision.
 
 The decision is made here and nowhere else. `tfma_output.py` writes it down in TFMA's terms.
 """

@@ -1,4 +1,4 @@
-"""One pass over records: every model scores each batch, and what remains is a few bytes a row."""
+"""One pass over records: every model scores each batch, which leaves a few bytes per row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gate's decision about a model that serves already, on records that it was not judged by."""
+"""The gate's decision about a served model, on records that it was not judged on before."""
 
 from __future__ import annotations
 

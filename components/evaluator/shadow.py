@@ -1,4 +1,4 @@
-"""Two models on the same records, side by side: how often they agree, and where they do not.
+"""Two models on the same records: how often they agree, and where they differ.
 
 Labelled rows are scored besides, as the Evaluator does. Of the others, logged requests say, the
 models' answers alone are compared.

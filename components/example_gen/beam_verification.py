@@ -1,4 +1,4 @@
-"""Verification as Beam work: a shard is read wherever Beam puts it, so all machines have a part.
+"""Verification as Beam work: each worker reads some of the shards.
 
 What a worker finds is written to a scratch directory, and shards without a fault are remembered as
 they are elsewhere, so that a run that is ended goes on from there.

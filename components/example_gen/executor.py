@@ -1,4 +1,4 @@
-"""The action of ExampleGen: resolve, ingest, and tell TFX what was put where."""
+"""The action of ExampleGen: resolve and ingest the sources, and report the outputs to TFX."""
 
 from __future__ import annotations
 

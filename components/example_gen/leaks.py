@@ -1,4 +1,4 @@
-"""Videos that a model learns from and is judged by, which would flatter every model.
+"""Detection of videos in both training and evaluation data, which would flatter every model.
 
 64-bit hashes find them: of ids, or of contents where the records were not parsed. The records
 themselves are read again to be sure. The copy that is learned from is the bad one: the evaluation

@@ -1,4 +1,4 @@
-"""Puts shards into an artifact: by a link, by naming them, as a copy, or without their bad records.
+"""Put shards into an artifact: by link, by reference, as a copy, or without their bad records.
 
 A source is only ever read. Links are to files, never to directories: cleaning up after a failure
 follows a directory link and would empty what it points to.

@@ -1,4 +1,4 @@
-"""Remembers which shards were found good, so that a rolling window reads only its new span.
+"""Cache of verified shards, so that a rolling window reads only its new span.
 
 One file a shard, written atomically: runs that share a pipeline root may work at the same time.
 What was found bad is not remembered, and a shard of another size, time or policy is not known.

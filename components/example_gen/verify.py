@@ -1,4 +1,4 @@
-"""Reads the shards as the policy says, several at a time, and reports on each of them."""
+"""Read the shards as configured, several in parallel, and report on each of them."""
 
 from __future__ import annotations
 

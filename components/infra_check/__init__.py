@@ -1,1 +1,1 @@
-"""Infra check: a fresh process serves the model before anybody is served by it."""
+"""Infra check: a new process serves the model before users get it."""

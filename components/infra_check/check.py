@@ -1,4 +1,4 @@
-"""The check itself: one process asked, its answers compared, its figures held against the limits.
+"""The check: one process answers requests; answers and measurements are compared with the limits.
 
 The Evaluator's scores are those of `LoadedModel.score_records`; what the fresh process serves must
 be the best of them.

@@ -1,4 +1,4 @@
-"""The fresh process: a program that knows TensorFlow alone, and refuses all else.
+"""The server process: a program that imports only TensorFlow, and refuses other modules.
 
     python probe.py ANSWER.json < TASK.json
 

@@ -1,4 +1,4 @@
-"""Batches of like length, cut out of a window of rows so that every step keeps its position.
+"""Batches of similar length, from a window of rows, so that every step keeps its position.
 
 A window holds the rows of N batches, sorts them by length and cuts the sorted rows into N batches
 of about the same number of padded frames: longer videos, fewer of them. N batches for N batches'

@@ -1,4 +1,4 @@
-"""Which frames of a video training takes: chance that only the seed and the row's position decide.
+"""Choice of training frames: random, but a function of the seed and the row's position.
 
 The numbers are those of `tf.random.stateless_uniform` with the seed (seed, position): Philox 4x32
 with a key and counter that TensorFlow makes of its seeds. Made by numpy for all rows together,

@@ -1,4 +1,4 @@
-"""The search: KerasTuner's oracle chooses, processes of the trainer's own try."""
+"""The search: KerasTuner's oracle chooses values, and processes of the trainer try them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The space of a search: held against the trainer's configuration, and as KerasTuner has it."""
+"""The space of a search: checked against the trainer's configuration, converted for KerasTuner."""
 
 from __future__ import annotations
 

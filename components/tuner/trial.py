@@ -1,4 +1,4 @@
-"""One trial: a training of its own, and the score of the weights that it would have shipped."""
+"""One trial: a training, and the score of the weights that it would export."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The curated schema, and the stop that bad data cannot pass."""
+"""The curated schema, and the gate for bad data."""

@@ -1,4 +1,4 @@
-"""Interface between Kubeflow's launcher and a component, and its rules for both sides.
+"""Interface between Kubeflow's launcher and a component.
 
 The driver gives input artifacts without their type, URIs are those of the object store while the
 files are in the launcher's local directories, and the outputs hold artifacts of the launcher's own

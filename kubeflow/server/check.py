@@ -1,4 +1,4 @@
-"""Does the cluster have what a compiled pipeline asks of it? Asked before its first night."""
+"""Check that the cluster has everything that a compiled pipeline needs, before its first run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kubeflow Pipelines as the rest of this layer sees it: plain records, and a client for them."""
+"""Client of Kubeflow Pipelines, with plain records for the rest of this layer."""
 
 from __future__ import annotations
 

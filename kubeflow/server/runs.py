@@ -1,4 +1,4 @@
-"""A run from what a person says (`--param span=3`) to its end, task by task."""
+"""A run from the user's parameters (`--param span=3`) to its end, task by task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models from Python: exported or pushed, loaded, asked, evaluated."""
+"""Models from Python: exported or pushed, loaded, queried, evaluated."""
 
 from __future__ import annotations
 

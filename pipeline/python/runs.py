@@ -1,4 +1,4 @@
-"""Runs from Python: started, listed, looked at, compared."""
+"""Runs from Python: start, list, inspect, compare."""
 
 from __future__ import annotations
 

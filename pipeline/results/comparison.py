@@ -1,4 +1,4 @@
-"""Two runs or versions side by side: what was different, and what came of it."""
+"""Comparison of two runs or versions: their settings and their results."""
 
 from __future__ import annotations
 

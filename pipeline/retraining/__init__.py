@@ -1,1 +1,1 @@
-"""Runs that come again: on a schedule, with new data, with other values."""
+"""Repeated runs: on a schedule, with new data, with other values."""

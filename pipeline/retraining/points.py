@@ -1,4 +1,4 @@
-"""The points of a sweep: every combination of the values that settings are given."""
+"""The points of a sweep: every combination of the given values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retraining: is there new data, with which spans; and the schedule of it."""
+"""Retraining: the choice of spans, and the schedule."""
 
 from __future__ import annotations
 

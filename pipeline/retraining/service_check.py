@@ -1,4 +1,4 @@
-"""Is what is in service still good enough? If not, and where asked to, an older version returns.
+"""Check whether the served model is still good enough, and roll back if configured.
 
 The version in service is held against the gate on the newest labelled records. Below it, the newest
 older version that passes on the same records is put in its place; where none does, nothing changes.

@@ -1,1 +1,1 @@
-"""One run of the pipeline here, from the command to its outcome."""
+"""One local run of the pipeline, from the command to its outcome."""

@@ -1,4 +1,4 @@
-"""OpenLineage events of a run, on request: to a file, or by HTTP to whoever collects them.
+"""OpenLineage events of a run: to a file, or by HTTP to a collector.
 
 The run is a job, and each step a job below it: START, then COMPLETE, FAIL or ABORT, with the
 artifacts it read and wrote. A thread delivers the events, so that no step waits for a server; the

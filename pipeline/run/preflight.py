@@ -1,4 +1,4 @@
-"""Before anything starts: everything that would stop the run later, in one list."""
+"""Preflight: a list of everything that would stop the run later."""
 
 from __future__ import annotations
 

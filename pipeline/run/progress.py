@@ -1,4 +1,4 @@
-"""A run as it is shown: each component's state, time, peak memory and key metric."""
+"""Display of a run: each component's state, time, peak memory and key metric."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`retrain.prom`: what a root's schedule and its newest run say to Prometheus.
+"""`retrain.prom`: a root's schedule and newest run as metrics for Prometheus.
 
 Every series has the labels `pipeline` and `root`. What is not known is left out.
 """

@@ -1,4 +1,4 @@
-"""Follows a run: its record on disk, its table on the terminal, a log for each component."""
+"""Recorder of a run: its record on disk, its table on the terminal, a log per component."""
 
 from __future__ import annotations
 

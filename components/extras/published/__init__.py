@@ -1,1 +1,1 @@
-"""The dataset as Google publishes it: which files there are, and how they come here."""
+"""The published dataset: its files, and their download."""

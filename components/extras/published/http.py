@@ -1,4 +1,4 @@
-"""Reading over HTTP from wherever one stopped: what of an answer's faults is worth another try."""
+"""Resumable reading over HTTP, and the choice of errors to retry."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Models that google/youtube-8m's starter code left, as exports of this project."""
+"""Models of google/youtube-8m's starter code, imported as exports of this project."""

@@ -1,4 +1,4 @@
-"""Training on a cluster's own pods, asked for from one of them.
+"""Training on a cluster's own pods, started from one of them.
 
 The pods share nothing with this process but a directory (`work_dir`): what the job reads is put
 there first, and what it wrote is fetched from there, checked, at the end.

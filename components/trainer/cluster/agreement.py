@@ -1,4 +1,4 @@
-"""Processes in step must begin with the same state: each says its own, and all compare.
+"""Agreement on the initial state: processes in step exchange their states and compare them.
 
 What was restored is each process's own reading of a directory, which need not be the same one.
 """

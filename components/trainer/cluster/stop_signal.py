@@ -1,4 +1,4 @@
-"""A signal, or nobody left to train for: a request that the loop obeys between two steps."""
+"""Requests to stop, by a signal or a lost parent, which the loop obeys between two steps."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Scores of a split while a model is trained, and what follows from them."""
+"""Evaluations during training, and the decisions that follow from them."""

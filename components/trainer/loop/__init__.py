@@ -1,1 +1,1 @@
-"""Steps, checkpoints and what steers them, in one process."""
+"""Steps, checkpoints and hooks in one process."""

@@ -1,4 +1,4 @@
-"""Weights that are no numbers any more: how that is found, and what is said of it."""
+"""Detection of weights that are not finite, and the message about them."""
 
 from __future__ import annotations
 

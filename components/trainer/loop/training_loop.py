@@ -1,4 +1,4 @@
-"""The loop: steps, validations, checkpoints. When, and all that is done beside them, hooks say."""
+"""The loop over steps. Hooks decide about validations, checkpoints and everything else."""
 
 from __future__ import annotations
 

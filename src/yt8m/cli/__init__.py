@@ -1,1 +1,1 @@
-"""The command line: a module a command, over all layers."""
+"""The command line: one module per command, above all layers."""
