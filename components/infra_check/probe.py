@@ -55,15 +55,15 @@ def main(answer_file: str) -> None:
     answer["load_s"] = time.perf_counter() - begin
 
     def ask(signature: str, records: Sequence[bytes]) -> dict[str, Any]:
-        found = model.signatures[signature](examples=tf.constant(records, tf.string))
-        return {name: value.numpy() for name, value in found.items()}
+        outputs = model.signatures[signature](examples=tf.constant(records, tf.string))
+        return {name: value.numpy() for name, value in outputs.items()}
 
     begin = time.perf_counter()
     answers = [ask(*requests[0])]
     answer["first_answer_s"] = time.perf_counter() - begin
     answers += [ask(*request) for request in requests[1:]]
     answer["answers"] = [
-        {name: found[name].tolist() for name in ("class_ids", "scores")} for found in answers
+        {name: answer[name].tolist() for name in ("class_ids", "scores")} for answer in answers
     ]
     signature, records = requests[-1]
     answer["latencies"] = [

@@ -191,7 +191,7 @@ class PackedFrames:
 
     def _taken(self, chosen: np.ndarray) -> np.ndarray:
         rows = self._rows[chosen.reshape(-1)]
-        found = np.ascontiguousarray(rows[:, -_CHECKSUM_BYTES:]).view(_WORD)[:, 0]
-        if (_checksums(rows) != found).any():
+        stored = np.ascontiguousarray(rows[:, -_CHECKSUM_BYTES:]).view(_WORD)[:, 0]
+        if (_checksums(rows) != stored).any():
             raise DamagedPack(f"{self._where}: the checksum of a frame is wrong")
         return rows.reshape(*chosen.shape, -1)

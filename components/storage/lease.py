@@ -119,10 +119,10 @@ class Lease:
     def _written(self) -> bool:
         """Whether the lease is still ours; a write whose answer was lost is found again."""
         wrote = files.write_if(self._uri, self._holder.to_bytes(), tag=self._tag)
-        found = _read(self._uri)
-        if found.holder is None or found.holder.owner != self._holder.owner:
+        entry = _read(self._uri)
+        if entry.holder is None or entry.holder.owner != self._holder.owner:
             return False
-        self._tag = found.tag or ""
+        self._tag = entry.tag or ""
         return wrote or files.write_if(self._uri, self._holder.to_bytes(), tag=self._tag)
 
 
@@ -165,36 +165,36 @@ def _acquire(uri: str, own: _Holder, wait_s: float) -> str:
     """The tag of our own entry."""
     began = since = time.monotonic()
     before = _read(uri)
-    found = before
+    entry = before
     while True:
-        holder, now = found.holder, time.monotonic()
-        if found.tag != before.tag:
-            before, since = found, now
+        holder, now = entry.holder, time.monotonic()
+        if entry.tag != before.tag:
+            before, since = entry, now
             if holder is not None and now - began > wait_s:
                 raise LockedError(holder.said)
         is_free = holder is None or holder.is_dead or now - since > _STANDS_STILL_S
-        if is_free and files.write_if(uri, own.to_bytes(), tag=found.tag):
+        if is_free and files.write_if(uri, own.to_bytes(), tag=entry.tag):
             return _own_tag(uri, own)
         is_here = holder is not None and holder.machine == own.machine
         if holder is not None and is_here and not is_free and now - began > wait_s:
             raise LockedError(holder.said)
         if not is_free:
             time.sleep(_LOOK_S)
-        found = _read(uri)
+        entry = _read(uri)
 
 
 def _own_tag(uri: str, own: _Holder) -> str:
-    found = _read(uri)
-    if found.holder is None or found.holder.owner != own.owner:
+    entry = _read(uri)
+    if entry.holder is None or entry.holder.owner != own.owner:
         raise LeaseLostError(f"{uri}: another process has taken it over")
-    return found.tag or ""
+    return entry.tag or ""
 
 
 def _read(uri: str) -> _Entry:
-    found = files.read_tagged(uri)
-    if found is None:
+    tagged = files.read_tagged(uri)
+    if tagged is None:
         return _Entry(None, None)
-    content, tag = found
+    content, tag = tagged
     try:
         return _Entry(_Holder(**json.loads(content)), tag)
     except (ValueError, TypeError):  # released, or of a newer yt8m

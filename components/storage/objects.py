@@ -114,10 +114,10 @@ class ObjectBackend(ABC):
     def listed(self, path: str) -> dict[str, Stat]:
         """The object itself, or all below it, by address; one listing tells it."""
         key = split(path)[1]
-        root, found = path.removesuffix(key), self._listed(path, key)
+        root, listed = path.removesuffix(key), self._listed(path, key)
         return {
             f"{root}{name}": stat
-            for name, stat in found
+            for name, stat in listed
             if (name == key or name.startswith(folder(key))) and not name.endswith("/")
         }
 

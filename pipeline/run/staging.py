@@ -59,11 +59,11 @@ class Staging:
         return self._with_addresses(result)
 
     def _staged(self, artifacts: Artifacts, place: Callable[[str], str]) -> dict[str, list[Any]]:
-        found = {key: [copy.deepcopy(one) for one in listed] for key, listed in artifacts.items()}
-        for listed in found.values():
+        copies = {key: [copy.deepcopy(one) for one in listed] for key, listed in artifacts.items()}
+        for listed in copies.values():
             for artifact in listed:
                 artifact.uri = place(artifact.uri)
-        return found
+        return copies
 
     def _fetched(self, uri: str) -> str:
         """Where its copy is; the address itself where records are listed there."""
