@@ -17,6 +17,8 @@
     precision_recall   model -> points {score, precision, recall}, by rising recall
     calibration        model -> bins {low, high, count, mean_score, hit_rate}
     thresholds         class id -> points {score, precision, recall} of the most frequent classes
+    operating_points   {asked, predictions, precision, recall, classes}: what thresholds by class
+                       came to, each half of the videos decided by a fit of the other
     worst_videos       {name, loss, labels, predicted, scores} of the highest loss; names of classes
     confusions         {missed, instead, videos}: a label that ranks too low, and what ranks above
     notes              what a reader must know
@@ -30,6 +32,7 @@ from dataclasses import dataclass, field
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.metrics.catalogue import MetricInfo
 from yt8m.components.metrics.curves import CalibrationBin, CurvePoint
+from yt8m.components.metrics.operating_points import OperatingPoint
 from yt8m.schemas.features import Level
 from yt8m.schemas.json_file import JsonFile
 
@@ -105,6 +108,7 @@ class Evaluation(JsonFile):
     precision_recall: dict[str, tuple[CurvePoint, ...]] = field(default_factory=dict)
     calibration: dict[str, tuple[CalibrationBin, ...]] = field(default_factory=dict)
     thresholds: dict[str, tuple[CurvePoint, ...]] = field(default_factory=dict)
+    operating_points: tuple[OperatingPoint, ...] = ()
     worst_videos: tuple[WrongVideo, ...] = ()
     confusions: tuple[ConfusedLabels, ...] = ()
     notes: tuple[str, ...] = ()

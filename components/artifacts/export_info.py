@@ -19,6 +19,7 @@ SCORES = "scores"
 FEATURES = "features"
 HEADS = "heads"  # of models that have several heads: the scores of each by its name
 MEAN_FRAMES = "mean_frames"  # of models that look at a video's mean frame alone
+DECISIONS = "decisions"  # of models of whole videos: which of the best classes to accept
 
 TOP_K = 20  # classes that a model serves, where nobody says how many
 ENTITIES = "entities"  # the head of models that have one and do not name it

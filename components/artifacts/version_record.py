@@ -7,12 +7,13 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
+from yt8m.components.artifacts import operating_points
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.schemas.config_tree import from_dict, known_keys, to_dict
 from yt8m.schemas.errors import ConfigError
-from yt8m.schemas.json_file import JsonFile, fields_of, to_text
+from yt8m.schemas.json_file import FORMAT, JsonFile, fields_of, to_text
 
 RECORD_FILE = "assets.extra/yt8m_record.json"
 STATISTICS_DIR = "assets.extra/statistics"
@@ -22,6 +23,7 @@ SIGNATURE_FILE = "model.sig"  # OpenSSF model-signing's name
 # Nobody pushes these: each push writes its own.
 WRITTEN_FILES = (RECORD_FILE, CARD_FILE, STATEMENT_FILE, SIGNATURE_FILE)
 _CHECKSUM_KEY = "checksum"
+_EMPTY_TABLE = hashlib.sha256(operating_points.EMPTY_TABLE.encode()).hexdigest()
 
 
 class BrokenRecordError(ValueError):
@@ -64,7 +66,12 @@ class FileRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class VersionRecord(JsonFile):
-    """One version. `version` and `files` are filled in by the push."""
+    """One version. `version` and `files` are filled in by the push.
+
+    Format 2 is of versions with operating points, which a yt8m that reads 1 would call damaged.
+    """
+
+    FORMAT: ClassVar[int] = 2
 
     version: int = 0
     created: str = ""  # UTC, ISO 8601
@@ -116,17 +123,21 @@ class VersionRecord(JsonFile):
         return _merged(fields, {**newer, "files": there})
 
     def to_json(self) -> str:
-        return to_text({_CHECKSUM_KEY: self.checksum, **self.fields}, self.FORMAT)
+        table = self.files.get(operating_points.ASSET_FILE)
+        plain = table is None or table.sha256 == _EMPTY_TABLE
+        form = FORMAT if plain else self.FORMAT
+        return to_text({_CHECKSUM_KEY: self.checksum, **self.fields}, form)
 
 
 def tree_digest(sha256_by_name: Mapping[str, str]) -> str:
     """One SHA-256 of all files of a model by their names and contents.
 
     What the push writes, and the statistics, are put beside a model: they are no part of it, so
-    that the digest is the same before the push and after it.
+    that the digest is the same before the push and after it. Operating points count as the empty
+    table that they replace.
     """
     rows = sorted(
-        (name, sha256)
+        (name, _EMPTY_TABLE if name == operating_points.ASSET_FILE else sha256)
         for name, sha256 in sha256_by_name.items()
         if name not in WRITTEN_FILES and not name.startswith(f"{STATISTICS_DIR}/")
     )

@@ -115,6 +115,9 @@ class EvaluatorConfig(ConfigNode):
     # Path of a vocabulary.csv with the names of the classes; required for slices by vertical.
     vocabulary: Annotated[str, SourcePath(Content.FILE)] = ""
     intervals: IntervalsConfig = field(default_factory=IntervalsConfig)
+    # Fit thresholds by class to the evaluated videos: the pushed model's signature `decisions` then
+    # says which classes to accept at a wanted precision.
+    operating_points: bool = False
     # Custom metrics to compute, each a dotted path.
     metrics: Annotated[tuple[str, ...], OwnCode(tuple)] = ()
     # A tfma.EvalConfig as protobuf text, whose metrics TFMA computes and whose thresholds the gate

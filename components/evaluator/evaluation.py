@@ -24,6 +24,7 @@ from yt8m.components.metrics import Metric, MetricAccumulator, values_of
 from yt8m.components.metrics.curves import CurvePoint, calibration, precision_recall
 from yt8m.components.metrics.intervals import Interval, spread_of
 from yt8m.components.metrics.mistakes import class_thresholds, confusions
+from yt8m.components.metrics.operating_points import cross_check
 from yt8m.components.metrics.own import with_own
 from yt8m.schemas.features import Level
 from yt8m.schemas.vocabulary import Vocabulary
@@ -79,12 +80,18 @@ def evaluate(
         precision_recall={n: tuple(precision_recall(m)) for n, m in compared.items()},
         calibration={n: tuple(calibration(m)) for n, m in compared.items()},
         thresholds=_thresholds(scored.candidate),
+        operating_points=cross_check(scored.candidate) if fits_points(config, level) else (),
         worst_videos=_worst_videos(scored, names),
         confusions=tuple(
             ConfusedLabels(missed=names(one.missed), instead=names(one.instead), videos=one.videos)
             for one in confusions(scored.candidate, most=_CONFUSIONS)
         ),
     )
+
+
+def fits_points(config: EvaluatorConfig, level: Level) -> bool:
+    """Whether operating points are fitted: not to segments, whose classes are not all rated."""
+    return config.operating_points and level is not Level.SEGMENT
 
 
 def with_baseline_as_champion(evaluation: Evaluation) -> Evaluation:

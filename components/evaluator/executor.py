@@ -9,6 +9,7 @@ import logging
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from tensorflow_model_analysis.proto import config_pb2
 from tfx.components.evaluator import constants
 from tfx.dsl.components.base import base_beam_executor
@@ -18,7 +19,7 @@ from tfx.utils import path_utils
 from yt8m.components import storage
 from yt8m.components.artifacts import decision as decision_file
 from yt8m.components.artifacts import evaluation as evaluation_file
-from yt8m.components.artifacts import manifest, record_index
+from yt8m.components.artifacts import manifest, operating_points, record_index
 from yt8m.components.artifacts.decision import Decision, GateMode, decision_text
 from yt8m.components.artifacts.evaluation import Evaluation
 from yt8m.components.artifacts.read import read_file
@@ -32,7 +33,11 @@ from yt8m.components.evaluator.champion_scores import (
     with_champion,
 )
 from yt8m.components.evaluator.config import EvaluatorConfig, GateConfig
-from yt8m.components.evaluator.evaluation import evaluate, with_baseline_as_champion
+from yt8m.components.evaluator.evaluation import (
+    evaluate,
+    fits_points,
+    with_baseline_as_champion,
+)
 from yt8m.components.evaluator.gate import GateLimit, decide
 from yt8m.components.evaluator.record_ranges import divide_records
 from yt8m.components.evaluator.score_table import (
@@ -61,6 +66,7 @@ from yt8m.components.evaluator.tfma_user_metrics import (
     with_user_metrics,
 )
 from yt8m.components.evaluator.thresholds import check_gate, limits_of, resolve_gate
+from yt8m.components.metrics.operating_points import MIN_HITS, fit
 from yt8m.components.records.vocabulary import load_vocabulary
 from yt8m.components.registry.baseline_artifact import (
     baseline_model,
@@ -136,6 +142,7 @@ class Executor(base_beam_executor.BaseBeamExecutor):
         )
         metrics_file = storage.join(job.evaluation_uri, evaluation_file.FILE_NAME)
         storage.write_text(metrics_file, evaluation.to_json())
+        _write_operating_points(job, scored)
         _write_blessing(decision, inputs=input_dict, outputs=output_dict)
         for line in decision_text(decision).splitlines():
             _log.info("%s", line)
@@ -288,6 +295,23 @@ def _decide(job: _Job, ours: Evaluation) -> tuple[Evaluation, Decision]:
     write_plots(uri, evaluation, users.plots)
     write_validation(uri, create_validation(evaluation, job.limits, decision, users.validation))
     return evaluation, decision
+
+
+def _write_operating_points(job: _Job, scored: ScoreTable) -> None:
+    """Those of all evaluated videos; nothing where they are too few."""
+    if scored.broken or not fits_points(job.config, job.plan.level):
+        return
+    points = fit(scored.candidate)
+    if points is None:
+        _log.info(
+            "no operating points: %d of the model's predictions are labels, and a fit needs %d; "
+            "the signature `decisions` of a pushed model will refuse requests",
+            np.count_nonzero(scored.candidate.rows.hits),
+            MIN_HITS,
+        )
+        return
+    path = storage.join(job.evaluation_uri, operating_points.FILE_NAME)
+    storage.write_text(path, operating_points.table_text(points))
 
 
 def _read_manifest(examples_uri: str) -> manifest.Manifest:

@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from yt8m.components.artifacts.export_info import (
+    DECISIONS,
     FEATURES,
     HEADS,
     MEAN_FRAMES,
@@ -16,6 +17,7 @@ from yt8m.components.artifacts.export_info import (
     SERVING,
     TOP_K,
 )
+from yt8m.components.export.operating_points import OperatingPointsTable
 from yt8m.components.export.records import ParsedRecords, RecordFormat, finite, parse_records
 from yt8m.components.export.transform_graph import TransformGraph
 from yt8m.components.models.config import DbofConfig
@@ -25,6 +27,8 @@ from yt8m.components.models.trunks import Signal, video_vector
 from yt8m.schemas.features import FeatureConfig, Level
 
 _RECORDS = tf.TensorSpec([None], tf.string, "examples")
+# One for each record, because a server that joins requests joins each input along its rows.
+_PRECISION = tf.TensorSpec([None], tf.float32, "precision")
 
 
 class RecordsModule(tf.Module, abc.ABC):
@@ -84,6 +88,7 @@ class ServingModule(RecordsModule):
         self.weights, self.transform = list(network.weights), transform
         self._signal, self._call_with_signal = network.signal, network.scores
         self._level, self._features = level, features
+        self._points = OperatingPointsTable()
         model = network.model_config
         frames = model.frames if isinstance(model, DbofConfig) else None
         self._form = RecordFormat(
@@ -103,7 +108,17 @@ class ServingModule(RecordsModule):
         if self._form.averaged and self._level is Level.FRAME:
             means = tf.TensorSpec([None, self._form.size], tf.float32, MEAN_FRAMES)
             by_name[MEAN_FRAMES] = concrete(self._score_means, means)
+        if self._level is not Level.SEGMENT:  # of a segment only the rated classes are known
+            serve = by_name[SERVING]
+            decide = lambda examples, precision: self._decide(serve(examples), precision)  # noqa: E731
+            by_name[DECISIONS] = concrete(decide, _RECORDS, _PRECISION)
         return by_name
+
+    def _decide(self, served: dict[str, tf.Tensor], precision: tf.Tensor) -> dict[str, tf.Tensor]:
+        """What is served, and whether each class is to be accepted."""
+        precisions = self._points.precisions(served["class_ids"], served[SCORES])
+        yes = precisions >= precision[:, tf.newaxis] - 1e-6
+        return {**served, "precisions": precisions, "yes": yes}
 
     def score(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
         parsed = parse_records(examples, self._form, transform=self.transform)

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from yt8m.components import storage
 from yt8m.components.artifacts.export_info import FILE_NAME, ExportInfo
+from yt8m.components.artifacts.operating_points import ASSET_FILE, EMPTY_TABLE
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.export.module import ServingModule
 from yt8m.components.export.tf_serving import (
@@ -78,6 +79,9 @@ def save_module(
         # Nobody trains on from an export's graph, and gradients of loops cannot be saved.
         options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
         tf.saved_model.save(module, saved, signatures=signatures, options=options)
+        # A loaded module brings the operating points of what it was before.
+        if storage.exists(storage.join(saved, ASSET_FILE)):
+            storage.write_text(storage.join(saved, ASSET_FILE), EMPTY_TABLE)
         storage.make_dirs(storage.join(saved, FILE_NAME.rpartition("/")[0]))
         storage.write_text(storage.join(saved, FILE_NAME), info.to_json())
         if warm_up:

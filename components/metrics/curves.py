@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,17 @@ class CalibrationBin:
     count: int
     mean_score: float | None
     hit_rate: float | None
+
+
+def calibration_error(bins: Sequence[CalibrationBin]) -> float | None:
+    """Expected calibration error: |mean score - hit rate| of the bins, weighted by predictions."""
+    total = sum(one.count for one in bins)
+    gaps = [
+        one.count * abs(one.mean_score - one.hit_rate)
+        for one in bins
+        if one.mean_score is not None and one.hit_rate is not None
+    ]
+    return sum(gaps) / total if total else None
 
 
 def precision_recall(metrics: MetricAccumulator, *, points: int = 101) -> list[CurvePoint]:

@@ -42,6 +42,7 @@ class Best:
     starts: list[int] | None
     class_ids: np.ndarray  # [R, K] int64
     scores: np.ndarray  # [R, K] float32
+    accepted: np.ndarray  # [R, K] bool: what is written
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,11 +59,14 @@ def best_of(rows: ScoredRows, plan: PredictionPlan) -> Best:
     if allowed is not None:
         scores = scores[:, list(allowed)]
     values, places = top_k(scores, plan.top_k or scores.shape[1])
+    class_ids = places.astype(np.int64) if allowed is None else np.asarray(allowed)[places]
+    lowest = -np.inf if rows.thresholds is None else rows.thresholds[class_ids]
     return Best(
         ids=rows.ids,
         starts=None if rows.starts is None else rows.starts.tolist(),
-        class_ids=places.astype(np.int64) if allowed is None else np.asarray(allowed)[places],
+        class_ids=class_ids,
         scores=values,
+        accepted=values >= lowest,
     )
 
 
@@ -98,8 +102,8 @@ def _video_lines(best: Best) -> Iterator[bytes]:
 
 def _json_lines(best: Best) -> Iterator[bytes]:
     digits = best.scores.astype(np.str_)  # the fewest that name a float32
-    for row, texts in zip(_rows_of(best), digits, strict=True):
-        row[SCORES] = [float(text) for text in texts]
+    for row, texts, accepted in zip(_rows_of(best), digits, best.accepted, strict=True):
+        row[SCORES] = [float(text) for text in texts[accepted]]
         yield (json.dumps(row, ensure_ascii=False) + "\n").encode()
 
 
@@ -114,10 +118,11 @@ def _records(best: Best) -> Iterator[bytes]:
 
 
 def _rows_of(best: Best) -> Iterator[dict[str, Any]]:
-    classes, scores = best.class_ids.tolist(), best.scores.tolist()
-    for number, name in enumerate(best.ids):
+    rows = zip(best.ids, best.class_ids, best.scores, best.accepted, strict=True)
+    for number, (name, classes, scores, accepted) in enumerate(rows):
         start = {} if best.starts is None else {SEGMENT_START: best.starts[number]}
-        yield {VIDEO_ID: name, **start, CLASS_IDS: classes[number], SCORES: scores[number]}
+        kept = {CLASS_IDS: classes[accepted].tolist(), SCORES: scores[accepted].tolist()}
+        yield {VIDEO_ID: name, **start, **kept}
 
 
 def _write_table(plan: PredictionPlan, batches: Iterable[ScoredRows], file: BinaryIO) -> None:
@@ -137,13 +142,12 @@ def _write_table(plan: PredictionPlan, batches: Iterable[ScoredRows], file: Bina
 def _table(best: Best, schema: Any) -> Any:  # pyarrow's
     import pyarrow as pa
 
-    rows, k = best.class_ids.shape
-    ends = np.arange(rows + 1, dtype=np.int32) * k
+    ends = np.cumsum([0, *best.accepted.sum(axis=1)], dtype=np.int32)
     values = {
         VIDEO_ID: pa.array(best.ids, pa.string()),
         SEGMENT_START: pa.array(best.starts or [], pa.int64()),
-        CLASS_IDS: pa.ListArray.from_arrays(ends, pa.array(best.class_ids.ravel())),
-        SCORES: pa.ListArray.from_arrays(ends, pa.array(best.scores.ravel(), pa.float32())),
+        CLASS_IDS: pa.ListArray.from_arrays(ends, pa.array(best.class_ids[best.accepted])),
+        SCORES: pa.ListArray.from_arrays(ends, pa.array(best.scores[best.accepted], pa.float32())),
     }
     return pa.Table.from_arrays([values[name] for name in schema.names], schema=schema)
 

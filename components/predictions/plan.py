@@ -34,6 +34,7 @@ class PredictionPlan:
     segments: SegmentScoring | None = None  # how a model of whole videos scores segments
     context: str = ""  # the model that scores the whole videos; empty: the same
     max_segments: int = MAX_SEGMENTS  # of each class, in a segment submission
+    precision: float | None = None  # of what is written; None: all of the best are
 
     @property
     def records_at_once(self) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from yt8m.components.artifacts.manifest import Shard
+from yt8m.components.artifacts.operating_points import load_operating_points
 from yt8m.components.export.load import LoadedModel, Scores
 from yt8m.components.export.mean_frames import MEANS_AT_ONCE, score_mean_frames
 from yt8m.components.export.segments import for_segments, load_scorer
@@ -32,6 +33,7 @@ class ScoredRows:
     ids: list[str]
     starts: np.ndarray | None  # [R] int64, of segments
     scores: np.ndarray  # [R, C]
+    thresholds: np.ndarray | None = None  # [C]: lower scores are not written; None: all are
 
 
 class Predictor:
@@ -44,6 +46,7 @@ class Predictor:
         )
         said = self.model.level is not None
         self._features = self.model.info.features if said else FeatureConfig()
+        self._thresholds = thresholds_of(plan, self.model)
 
     def batches(self, shards: Sequence[Shard]) -> Iterator[ScoredRows]:
         """All rows of `shards`, in the order of their records."""
@@ -77,7 +80,7 @@ class Predictor:
                 "not a number that can be ranked; it is broken, or was exported from a diverged "
                 "training"
             )
-        return ScoredRows(ids=ids, starts=result.starts, scores=scores)
+        return ScoredRows(ids=ids, starts=result.starts, scores=scores, thresholds=self._thresholds)
 
 
 def level_to_predict(
@@ -115,12 +118,31 @@ def check_plan(plan: PredictionPlan, model: LoadedModel) -> None:
             )
     if rows_are_segments:
         for_segments(model, plan.segments, plan.context)
+    thresholds_of(plan, model)
     known = model.num_classes
     if plan.classes and known is not None and plan.classes[-1] >= known:
         raise UserError(
             f"--segment-classes: class {plan.classes[-1]} is not one of the {known} that "
             f"{model.directory} scores (0 to {known - 1})"
         )
+
+
+def thresholds_of(plan: PredictionPlan, model: LoadedModel) -> np.ndarray | None:
+    """[C]: the scores from which the plan's precision is reached; None where it has none."""
+    if plan.precision is None:
+        return None
+    if plan.level is Level.SEGMENT:
+        raise UserError("--precision: operating points are of whole videos, and rows are segments")
+    points = load_operating_points(model.directory)
+    if points is None or model.num_classes is None:
+        raise UserError(
+            f"--precision: {model.role} {model.directory} has no operating points; a run with "
+            "evaluator.operating_points: true adds them to the version that it pushes, if its "
+            "Evaluator has judged enough videos"
+        )
+    if plan.precision > points.levels[-1]:
+        raise UserError(f"--precision {plan.precision:g}: at most {points.levels[-1]:g}")
+    return points.thresholds(plan.precision, model.num_classes)
 
 
 def _text(name: bytes) -> str:

@@ -12,7 +12,7 @@ from tfx.components.pusher import executor as tfx_pusher
 from tfx.types import artifact_utils
 
 from yt8m.components import storage
-from yt8m.components.artifacts import push_outcome
+from yt8m.components.artifacts import operating_points, push_outcome
 from yt8m.components.artifacts.push_outcome import PushOutcome
 from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.version_record import VersionRecord
@@ -23,7 +23,7 @@ from yt8m.components.pusher.record import create_record
 from yt8m.components.registry.baseline_artifact import read_in_service
 from yt8m.components.registry.config import RegistryConfig
 from yt8m.components.registry.outcomes import StaleBaselineError
-from yt8m.components.registry.push import push, version_of_model
+from yt8m.components.registry.push import Additions, push, version_of_model
 from yt8m.components.registry.signature import signer_of
 from yt8m.schemas.config_tree import from_parameter
 
@@ -73,7 +73,10 @@ class Executor(tfx_pusher.Executor):
                 push_dir,
                 record,
                 keep=config.keep_versions,
-                statistics_dir=uris.get("statistics"),
+                additions=Additions(
+                    statistics_dir=uris.get("statistics", ""),
+                    operating_points=_operating_points(uris.get("evaluation")),
+                ),
                 replaces=read_in_service(uris["baseline"]) if "baseline" in uris else None,
                 signer=signer_of(registry),
             )
@@ -97,6 +100,12 @@ class Executor(tfx_pusher.Executor):
         _write_outcome(pushed, outcome)
         verdict, reason = outcome.verdict.value, record.reason or "the model is not blessed"
         _log.info("not pushed, %s: %s", verdict, reason)
+
+
+def _operating_points(evaluation: str | None) -> str:
+    """The table that the Evaluator left; empty where it fitted none."""
+    path = storage.join(evaluation, operating_points.FILE_NAME) if evaluation else ""
+    return path if path and storage.exists(path) else ""
 
 
 def _write_outcome(pushed: types.Artifact, outcome: PushOutcome) -> None:

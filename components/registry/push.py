@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from yt8m.components import storage
+from yt8m.components.artifacts.operating_points import ASSET_FILE
 from yt8m.components.artifacts.saved_model import MODEL_FILE
 from yt8m.components.artifacts.version_record import (
     STATISTICS_DIR,
@@ -46,13 +47,21 @@ KEEP_VERSIONS = 5
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Additions:
+    """What a run puts beside its model; empty: none."""
+
+    statistics_dir: str = ""
+    operating_points: str = ""  # takes the place of the model's empty table, where it has one
+
+
 def push(
     model_dir: str,
     push_dir: str,
     record: VersionRecord,
     *,
     keep: int = KEEP_VERSIONS,
-    statistics_dir: str | None = None,
+    additions: Additions | None = None,
     replaces: InService | None = None,
     served: bool = True,
     signer: Signer | None = None,
@@ -69,7 +78,7 @@ def push(
     """
     if not storage.exists(storage.join(model_dir, MODEL_FILE)):
         raise UserError(f"{model_dir} holds no {MODEL_FILE}: it is not a SavedModel")
-    contents = _contents(model_dir, statistics_dir)
+    contents = _contents(model_dir, additions or Additions())
     record = dataclasses.replace(
         record, created=_now(), files={name: _file(path) for name, path in contents.items()}
     )
@@ -234,15 +243,17 @@ def find_damaged(push_dir: str) -> dict[int, str]:
     return damaged
 
 
-def _contents(model_dir: str, statistics_dir: str | None) -> dict[str, str]:
+def _contents(model_dir: str, additions: Additions) -> dict[str, str]:
     """Where each file of the version to be comes from."""
     files = {
         name: storage.join(model_dir, name)
         for name in storage.walk_files(model_dir)
         if name not in WRITTEN_FILES
     }
-    for name in storage.walk_files(statistics_dir) if statistics_dir is not None else ():
-        files[f"{STATISTICS_DIR}/{name}"] = storage.join(str(statistics_dir), name)
+    for name in storage.walk_files(additions.statistics_dir) if additions.statistics_dir else ():
+        files[f"{STATISTICS_DIR}/{name}"] = storage.join(additions.statistics_dir, name)
+    if additions.operating_points and ASSET_FILE in files:
+        files[ASSET_FILE] = additions.operating_points
     return files
 
 

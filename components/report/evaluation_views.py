@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from yt8m.components.artifacts.evaluation import ClassMetrics, Evaluation, SliceMetrics
 from yt8m.components.metrics.catalogue import MetricInfo
-from yt8m.components.metrics.curves import CurvePoint
+from yt8m.components.metrics.curves import CalibrationBin, CurvePoint, calibration_error
 from yt8m.components.report import formatting
 from yt8m.components.report.model import Curve, MetricRow, RunReport
 from yt8m.schemas.metric_names import GAP
@@ -120,6 +120,20 @@ def calibration_curves(evaluation: Evaluation | None) -> dict[str, Curve]:
     """Observed hit rate over mean score, by model; empty bins are no points."""
     by_model = evaluation.calibration if evaluation else {}
     return _curves({m: [(b.mean_score, b.hit_rate) for b in by_model.get(m, ())] for m in _MODELS})
+
+
+def calibration_errors(evaluation: Evaluation | None) -> dict[str, float]:
+    """The expected calibration error, by model."""
+    by_model = evaluation.calibration if evaluation else {}
+    errors = {model: calibration_error(by_model[model]) for model in _MODELS if model in by_model}
+    return {model: error for model, error in errors.items() if error is not None}
+
+
+def reliability_rows(evaluation: Evaluation) -> list[tuple[CalibrationBin, CalibrationBin | None]]:
+    """The candidate's bins of scores that have predictions, with the baseline's, highest first."""
+    candidate, baseline = (evaluation.calibration.get(model, ()) for model in _MODELS)
+    rows = [(one, baseline[i] if baseline else None) for i, one in enumerate(candidate)]
+    return [(one, other) for one, other in reversed(rows) if one.count]
 
 
 def _curves(by_model: dict[str, list[tuple[float | None, float | None]]]) -> dict[str, Curve]:

@@ -7,6 +7,7 @@ from typing import Any
 from yt8m.components.report.evaluation_views import (
     best_and_worst,
     calibration_curves,
+    calibration_errors,
     gained_and_lost,
     gap_by_slice,
     metric_rows,
@@ -62,6 +63,8 @@ def _evaluation(report: RunReport) -> dict[str, Any]:
         "classes": len(evaluation.classes) if evaluation else 0,
         "precision_recall": to_dict(precision_recall_curves(evaluation)),
         "calibration": to_dict(calibration_curves(evaluation)),
+        "calibration_error": calibration_errors(evaluation),
+        "operating_points": to_dict(evaluation.operating_points if evaluation else ()),
     }
 
 

@@ -17,6 +17,9 @@ import warm_processes
 from records import edit_record, read_all, set_feature
 from yt8m_runs import COMPONENTS, START, TIMEOUT_S, Place, environment, generate, yt8m
 
+from yt8m.components.artifacts.operating_points import ASSET_FILE, EMPTY_TABLE, parse_table
+from yt8m.components.registry.push import find_damaged
+
 pytestmark = pytest.mark.e2e
 
 JUDGING = {"Evaluator", "Pusher", "Report"}
@@ -25,7 +28,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    return generate(tmp_path_factory.mktemp("data"))
+    return generate(tmp_path_factory.mktemp("data"), evaluate=250)
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +82,7 @@ def test_a_run_pushes_a_version_and_says_where_everything_is(finished):
     assert {path.stem for path in logs.iterdir()} == {*COMPONENTS, "runner"}
     assert "30/30 steps" in (logs / "Trainer.log").read_text()
     figures = {node["name"]: node["figure"] for node in record["nodes"]}
-    assert figures["ExampleGen"] == "400 records"
+    assert figures["ExampleGen"] == "550 records"
     assert figures["Trainer"].startswith("loss ")
     assert figures["Pusher"] == "version 1"
 
@@ -109,6 +112,33 @@ def test_a_stricter_gate_judges_anew_trains_nothing_and_holds_back(place):
     assert place.executed() == JUDGING
     assert place.versions() == [1]
     assert "0.999" in done.stdout
+
+
+def test_operating_points_come_with_the_version_and_train_nothing(place, tmp_path):
+    done = place.run("--set", "evaluator.operating_points=true")
+    assert done.returncode == 0, done.stderr
+    assert place.executed() == JUDGING
+    assert place.versions() == [1, 2]
+    tables = [(place.push / str(n) / ASSET_FILE).read_text() for n in (1, 2)]
+    assert tables[0] == EMPTY_TABLE
+    assert parse_table(tables[1]) is not None
+    assert list(find_damaged(str(place.push))) == []
+    out = tmp_path / "accepted.jsonl"
+    words = (
+        "--data",
+        place.data / "validate*",
+        "--out",
+        out,
+        "--format",
+        "jsonl",
+        "--precision",
+        0.9,
+    )
+    done = yt8m("predict", "--model", place.push, *words)
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line)["class_ids"] for line in out.read_text().splitlines()]
+    assert len(rows) == 250
+    assert 0 < sum(map(len, rows)) < 20 * len(rows)
 
 
 @pytest.mark.slow

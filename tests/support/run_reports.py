@@ -18,6 +18,7 @@ from yt8m.components.artifacts.evaluation import (
     WrongVideo,
 )
 from yt8m.components.metrics.curves import CalibrationBin, CurvePoint
+from yt8m.components.metrics.operating_points import OperatingPoint
 from yt8m.components.report.model import Curve, DataSummary, RunReport, TrainingCurves
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.features import NUM_CLASSES, Level
@@ -143,6 +144,10 @@ def _evaluation() -> Evaluation:
         classes=tuple(
             ClassMetrics(class_id=i, name=name, positives=n, candidate=new, baseline=old)
             for i, name, n, new, old in classes
+        ),
+        operating_points=(
+            OperatingPoint(asked=0.5, predictions=91_234, precision=0.497, recall=0.719, classes=9),
+            OperatingPoint(asked=0.95, predictions=0, precision=None, recall=0.0, classes=0),
         ),
         precision_recall={
             model: tuple(

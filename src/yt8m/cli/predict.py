@@ -37,6 +37,7 @@ def run(args: PredictArguments, console: Console) -> None:
         segments=args.segments,
         context=model_of(storage.absolute(args.context), console) if args.context else "",
         max_segments=args.max_segments,
+        precision=args.precision,
     )
     check_plan(plan, model)
     if args.beam_runner is BeamRunner.DATAFLOW:

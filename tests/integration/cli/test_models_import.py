@@ -70,7 +70,8 @@ def test_a_checkpoint_gives_the_scores_of_its_own_session(name, tmp_path):
         assert found.ids.tolist() == model.ids
         assert export.info.features.size_by_name == SIZES
         of_means = {MEAN_FRAMES} if name == "FrameLevelLogisticModel" else set()
-        assert set(export.loaded.signatures) == {"serving_default", "scores", "features"} | of_means
+        of_all = {"serving_default", "scores", "features", "decisions"}
+        assert set(export.loaded.signatures) == of_all | of_means
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -24,7 +24,7 @@ from yt8m.components.registry.baseline_artifact import (
     baseline_model,
     baseline_statistics,
 )
-from yt8m.components.registry.push import push, rollback
+from yt8m.components.registry.push import Additions, push, rollback
 from yt8m.components.registry.signature import UnsignedVersionError, signature_problems
 from yt8m.components.registry.verify import verify_version
 from yt8m.components.registry.versions import Version, list_versions, load_version, newest
@@ -129,7 +129,7 @@ def test_a_baseline_comes_from_the_store_with_all_its_files(tmp_path: Path, regi
         fake_model(tmp_path / "model"),
         registry,
         blessed_record(),
-        statistics_dir=str(tmp_path / "statistics"),
+        additions=Additions(statistics_dir=str(tmp_path / "statistics")),
     )
     copy_to_artifact(version, str(tmp_path / "artifact"))
     model = baseline_model(str(tmp_path / "artifact"))

@@ -283,7 +283,7 @@ def test_a_version_of_a_newer_yt8m_stops_everything_and_stays_as_it_is(
     push_fake(tmp_path, push)
     push_fake(tmp_path, push)
     record = push / "2" / RECORD_FILE
-    record.write_text(json.dumps({"format": 2, "yt8m": "1.4.0", "of": "that time"}))
+    record.write_text(json.dumps({"format": 3, "yt8m": "1.4.0", "of": "that time"}))
     before = {path: path.read_bytes() for path in push.rglob("*") if path.is_file()}
     for use in (
         lambda: newest(str(push)),

@@ -22,7 +22,7 @@ from yt8m.components.artifacts.version_record import (
     parse_record,
 )
 from yt8m.components.registry.outcomes import NotPushedError
-from yt8m.components.registry.push import push, rollback
+from yt8m.components.registry.push import Additions, push, rollback
 from yt8m.components.registry.registry_digest import digest_version, registry_digest
 from yt8m.components.registry.versions import (
     NO_VERSION,
@@ -60,7 +60,10 @@ def test_a_push_holds_the_models_files_the_statistics_and_a_record(
     (tmp_path / "statistics" / "FeatureStats.pb").write_bytes(b"stats")
 
     pushed = push(
-        str(model), str(registry), blessed_record(), statistics_dir=str(tmp_path / "statistics")
+        str(model),
+        str(registry),
+        blessed_record(),
+        additions=Additions(statistics_dir=str(tmp_path / "statistics")),
     )
 
     assert pushed.number == 1

@@ -13,14 +13,16 @@ from registry_models import blessed_record, fake_model
 
 from yt8m.components.artifacts.export_info import FILE_NAME, ExportInfo
 from yt8m.components.artifacts.manifest import Manifest, Shard
+from yt8m.components.artifacts.operating_points import ASSET_FILE, EMPTY_TABLE
 from yt8m.components.artifacts.version_record import RECORD_FILE, DataRecord
 from yt8m.components.registry.digests import model_digest
-from yt8m.components.registry.push import push
+from yt8m.components.registry.push import Additions, push
 from yt8m.components.registry.verify import verify_version
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.features import FeatureConfig, Level
 
 FEATURES = FeatureConfig(num_classes=7)
+TABLE = "-1\t0.5\n-2\t0.25\n"
 
 
 @pytest.fixture
@@ -111,3 +113,24 @@ def rewrite(version: Path, change: Callable[[dict], None]) -> None:
     checksum = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
     head["checksum"] = checksum
     (version / RECORD_FILE).write_text(json.dumps({**head, **content}))
+
+
+@pytest.mark.parametrize(("table", "form"), [(TABLE, 2), ("", 1)])
+def test_operating_points_are_pushed_beside_the_bytes_that_were_judged(
+    tmp_path: Path, table: str, form: int
+) -> None:
+    model, fitted = Path(fake_model(tmp_path / "model")), tmp_path / "operating_points.tsv"
+    (model / ASSET_FILE).parent.mkdir(parents=True, exist_ok=True)
+    (model / ASSET_FILE).write_text(EMPTY_TABLE)
+    fitted.write_text(table)
+    decision = {"blessed": True, "model_digest": model_digest(str(model))}
+    record = dataclasses.replace(blessed_record(), decision=decision)
+    additions = Additions(operating_points=str(fitted) if table else "")
+    version = push(str(model), str(tmp_path / "push"), record, additions=additions)
+    assert Path(version.path, ASSET_FILE).read_text() == (table or EMPTY_TABLE)
+    assert verify_version(str(tmp_path / "push"), 1).problems == ()
+    # An older yt8m finds nothing new in a version without, and names the newer one of a version
+    # with: its own digest of the model would be another.
+    assert json.loads(Path(version.path, RECORD_FILE).read_text())["format"] == form
+    Path(version.path, ASSET_FILE).write_text("-1\t0.5\n-2\t0.26\n")
+    assert verify_version(str(tmp_path / "push"), 1).problems

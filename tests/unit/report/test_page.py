@@ -194,6 +194,13 @@ def test_undefined_metrics_are_shown_as_such() -> None:
     assert "–" in "".join(outline(page).texts)
 
 
+def test_decisions_are_shown_as_they_were_asked_and_as_they_came_out() -> None:
+    texts = " ".join(" ".join(outline(render_report(full_report())).texts).split())
+    assert "Decisions at a precision" in texts
+    assert "0.50 0.497 0.719 91,234 9" in texts
+    assert "0.95 – 0.000 0 0" in texts
+
+
 def test_what_is_worse_than_the_baseline_is_marked_as_down_and_loss_the_other_way() -> None:
     names = ("gap", "loss")
     decision = Decision(

@@ -22,6 +22,7 @@ from yt8m.cli.arguments.shared import (
 from yt8m.components.predictions.plan import MAX_SEGMENTS, Format
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import SegmentScoring
+from yt8m.schemas.limits import above
 
 EQUAL, FIT = "equal", "fit"
 
@@ -102,6 +103,9 @@ class PredictArguments(SegmentArguments, BeamArguments):
     out: OutputFile  # File to write, local or in an object store
     format: Format  # Format of the predictions
     top_k: Count | None = None  # Number of classes per row (default: 20; all with format segment)
+    # Write only predictions that are expected to be right as often as this, e.g. 0.9. Needs a
+    # version of a run with evaluator.operating_points: true.
+    precision: Annotated[float | None, above(0), Written("P")] = None
     # Classes that may be predicted: a file or URL with one per line (default: with format segment
     # the 1,000 published ones if the model scores all 3,862 classes; else all).
     segment_classes: Annotated[str | None, Written("published|all|CSV|URL")] = None
@@ -114,6 +118,11 @@ class PredictArguments(SegmentArguments, BeamArguments):
         super().__post_init__()
         if self.beam_option and self.beam_runner is None:
             raise UserError("--beam-option: needs --beam-runner")
+        if self.precision is not None and self.format in (Format.VIDEO, Format.SEGMENT):
+            raise UserError(
+                "--precision: for the formats jsonl, tfrecord and parquet; a competition ranks "
+                "all predictions"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
