@@ -224,5 +224,7 @@ def test_the_process_leaves_the_gpus_to_a_training_unless_told_otherwise(
 ):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     with FreshProcess(uses_gpu=uses_gpu) as process:
-        environment = Path(f"/proc/{process._process.pid}/environ").read_bytes().split(b"\0")
-    assert (b"CUDA_VISIBLE_DEVICES=-1" in environment) == is_hidden
+        environ = Path(f"/proc/{process._process.pid}/environ")
+        while not (environment := environ.read_bytes()):  # the kernel has not yet put it there
+            assert process._process.poll() is None
+    assert (b"CUDA_VISIBLE_DEVICES=-1" in environment.split(b"\0")) == is_hidden
