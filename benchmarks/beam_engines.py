@@ -28,7 +28,7 @@ import numpy as np
 
 sys.path.extend(  # as the tests start it
     str(Path(__file__).parents[1] / "tests" / room)
-    for room in ("support", "testbed/engines", "testbed/processes")
+    for room in ("support", "testbed/engines", "testbed/processes", "testbed/servers")
 )
 
 from flink_cluster import Flink, flink_cluster, task_manager, worker_pool

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -163,13 +165,25 @@ def load_model(directory: str, *, role: str = "the model") -> LoadedModel:
     if not storage.exists(storage.join(directory, MODEL_FILE)):
         raise UserError(f"{role} {directory}: holds no {MODEL_FILE}, so it is not a SavedModel")
     try:
-        loaded = tf.saved_model.load(directory)
+        with _on_this_machine(directory) as local:
+            loaded = tf.saved_model.load(local)
     except Exception as error:  # TensorFlow raises whatever it happens to meet in broken files
         raise DataError(
             f"{role} {directory} is damaged, it cannot be loaded: {tf_reason(error)}"
         ) from error
     _check_signature(loaded, f"{role} {directory}")
     return LoadedModel(directory, loaded, role)
+
+
+@contextlib.contextmanager
+def _on_this_machine(directory: str) -> Iterator[str]:
+    """Its files where TensorFlow finds them, which has no `s3://`."""
+    if storage.local_path(directory) is not None:
+        yield directory
+        return
+    with tempfile.TemporaryDirectory(prefix="yt8m-model-") as copy:
+        storage.copy_tree(directory, copy)
+        yield copy
 
 
 def _check_signature(loaded: Any, name: str) -> None:

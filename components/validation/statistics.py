@@ -1,7 +1,7 @@
 """TFDV's statistics of records, by its own generators and without a Beam pipeline around them.
 
 What it takes to put such a pipeline together, to pickle it and to take it apart is more than the
-statistics of a sample themselves. On an engine TFX's own executor shares the work among workers.
+statistics of a sample themselves. On an engine its workers share the work (`beam_statistics`).
 """
 
 from __future__ import annotations

@@ -6,12 +6,14 @@ from typing import Any
 
 import tensorflow_data_validation as tfdv
 from tensorflow_metadata.proto.v0 import statistics_pb2
+from tfx import types
 from tfx.components.statistics_gen import executor as stock
 from tfx.components.util import examples_utils
 from tfx.proto import example_gen_pb2
 from tfx.types import artifact_utils
 from tfx.utils import io_utils
 
+import yt8m.components.storage.tfx_plugin  # noqa: F401  (s3:// for TFX's own file IO)
 from yt8m.components import storage
 from yt8m.components.declaration import Artifacts
 from yt8m.components.engines.parallelism import is_elsewhere
@@ -24,28 +26,37 @@ class StatisticsGenExecutor(stock.Executor):
     def Do(  # noqa: N802  (TFX's name)
         self, input_dict: Artifacts, output_dict: Artifacts, exec_properties: dict[str, Any]
     ) -> None:
+        self._log_startup(input_dict, output_dict, exec_properties)
         examples = artifact_utils.get_single_instance(input_dict["examples"])
         statistics = artifact_utils.get_single_instance(output_dict["statistics"])
+        statistics.split_names, statistics.span = examples.split_names, examples.span
         payload = examples_utils.get_payload_format(examples)
         sequences = payload == example_gen_pb2.FORMAT_TF_SEQUENCE_EXAMPLE
-        elsewhere = is_elsewhere(self._beam_pipeline_args)
-        if elsewhere:
-            super().Do(input_dict, output_dict, exec_properties)
-        else:
-            self._log_startup(input_dict, output_dict, exec_properties)
-            statistics.split_names, statistics.span = examples.split_names, examples.span
         options = tfdv.StatsOptions.from_json(exec_properties["stats_options_json"])
         schema_uri = artifact_utils.get_single_uri(input_dict["schema"])
         options.schema = io_utils.SchemaReader().read(io_utils.get_only_uri_in_dir(schema_uri))
-        for split in artifact_utils.decode_split_names(examples.split_names):
-            (pattern,) = examples_utils.get_split_file_patterns([examples], split)
-            uris = sorted(uri for uri, one in storage.find(pattern).items() if not one.is_dir)
-            uri = artifact_utils.get_split_uri([statistics], split)
-            path = storage.join(uri, stock.DEFAULT_FILE_NAME)
+        files = {
+            split: storage.join(
+                artifact_utils.get_split_uri([statistics], split), stock.DEFAULT_FILE_NAME
+            )
+            for split in artifact_utils.decode_split_names(examples.split_names)
+        }
+        if elsewhere := is_elsewhere(self._beam_pipeline_args):
+            from yt8m.components.validation.beam_statistics import statistics_on_beam
+
+            statistics_on_beam(examples, files, options, make_pipeline=self._make_beam_pipeline)
+        for split, file in files.items():
+            uris = _shards(examples, split)
             if elsewhere:
-                content = storage.read_bytes(path)
-                result = statistics_pb2.DatasetFeatureStatisticsList.FromString(content)
+                result = statistics_pb2.DatasetFeatureStatisticsList.FromString(
+                    storage.read_bytes(file)
+                )
                 add_moments(result, uris, sequences=sequences)
             else:
                 result = compute_statistics(uris, options, sequences=sequences)
-            storage.write_bytes(path, result.SerializeToString(deterministic=True))
+            storage.write_bytes(file, result.SerializeToString(deterministic=True))
+
+
+def _shards(examples: types.Artifact, split: str) -> list[str]:
+    (pattern,) = examples_utils.get_split_file_patterns([examples], split)
+    return sorted(uri for uri, one in storage.find(pattern).items() if not one.is_dir)

@@ -86,10 +86,11 @@ def _root(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
 def _remote_root(config: PipelineConfig) -> Iterator[str]:
     """What a root in an object store cannot do yet."""
     where = f"root {config.root}: in an object store"
-    if config.beam.runner is not BeamRunner.LOCAL:
+    if config.beam.runner is not BeamRunner.LOCAL and config.transform.materialize:
         yield (
-            f"{where}, and beam.runner = {config.beam.runner.value}: an engine's workers write to "
-            "the root's disk; leave --beam-runner out, or use a --root on a disk that they share"
+            f"{where}, and transform.materialize with beam.runner = {config.beam.runner.value}: "
+            "TFX's Transform lets an engine's workers write to the root's disk; leave one of the "
+            "two out, or use a --root on a disk that the workers share"
         )
     if isinstance(config.trainer.backend, KubernetesBackend):
         yield (
@@ -364,12 +365,23 @@ def _cluster(_: PipelineConfig, environ: Mapping[str, str]) -> Iterator[str]:
 
 def _beam(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     yield from check_beam(config.beam)
-    if config.beam.runner is BeamRunner.DATAFLOW and storage.local_path(config.root) is not None:
-        yield (
-            f"beam.runner = dataflow: Google's machines write there too, and {config.root} is on "
-            "this one; a run needs an engine that shares the root's disk, while `yt8m predict` "
-            "works on Dataflow with addresses that its workers can read"
-        )
+    if config.beam.runner is BeamRunner.DATAFLOW:
+        yield from _out_of_dataflows_reach(config)
+
+
+def _out_of_dataflows_reach(config: PipelineConfig) -> Iterator[str]:
+    """Places on this machine that its workers would read or write."""
+    places = [("root", config.root), ("evaluator.context", config.evaluator.context)]
+    if config.bulk_inferrer is not None:
+        places.append(("bulk_inferrer.context", config.bulk_inferrer.context))
+    with contextlib.suppress(UserError):  # _data says what is wrong there
+        places += [("data", shard.uri) for shard in resolve_sources(config.data).shards[:1]]
+    for name, place in places:
+        if place and storage.local_path(place) is not None:
+            yield (
+                f"beam.runner = dataflow: Google's machines read and write there too, and {name} "
+                f"{place} is on this one; put it into a bucket, gs://BUCKET/..."
+            )
 
 
 def _metadata(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:

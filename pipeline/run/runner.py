@@ -34,7 +34,7 @@ from yt8m.pipeline.cache_keys import (
     fingerprint,
     resolve_external_inputs,
 )
-from yt8m.pipeline.config import EngineName, PipelineConfig
+from yt8m.pipeline.config import BeamRunner, EngineName, PipelineConfig
 from yt8m.pipeline.lineage import Lineage
 from yt8m.pipeline.metadata import connection_config, create_lineage, secrets
 from yt8m.pipeline.run.capture import Capture
@@ -219,7 +219,8 @@ class _Run:
         from yt8m.pipeline.run.staging import Staging
 
         with tempfile.TemporaryDirectory(prefix="yt8m-staged-") as directory:
-            yield Staging(self.layout.artifacts, Path(directory), self.check)
+            engine = self.config.beam.runner is not BeamRunner.LOCAL
+            yield Staging(self.layout.artifacts, Path(directory), self.check, engine=engine)
 
 
 @contextlib.contextmanager

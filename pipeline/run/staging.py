@@ -2,7 +2,8 @@
 
 TensorFlow has no `s3://`, and many an executor of TFX opens paths. What a component has written is
 sent when it has ended well, before MLMD calls it complete. Artifacts that list records by address,
-which may be large, are read and written where they are.
+which may be large, are read and written where they are. So is all that an engine's workers read and
+write: they have no disk of this process.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from yt8m.pipeline.workspace import Check
 
 # They read and write with `storage` alone, and what they write names artifacts.
 _BY_ADDRESS = ("ExampleGen", "Baseline", "Pusher", "Report")
+_ON_ENGINE = ("ExampleGen", "StatisticsGen", "Evaluator", "BulkInferrer")  # where there is one
 _TEXTS = (".json", ".pbtxt")  # of those which an executor may write its places into
 _SYSTEM = ".system"
 
@@ -28,15 +30,19 @@ Artifacts = Mapping[str, Sequence[Any]]  # of TFX, which has no types for them
 
 
 class Staging:
-    """Local copies of the artifacts below `root`, in `directory`; `check` before any is sent."""
+    """Local copies of the artifacts below `root`, in `directory`; `check` before any is sent.
 
-    def __init__(self, root: str, directory: Path, check: Check) -> None:
+    `engine`: Beam's workers are elsewhere.
+    """
+
+    def __init__(self, root: str, directory: Path, check: Check, *, engine: bool) -> None:
         self._root, self._directory, self._check = root.rstrip("/"), directory, check
+        self._on_engine = _ON_ENGINE if engine else ()
 
     def run(self, info: Any, execute: Callable[[Any], Any]) -> Any:
         """`execute` a TFX execution on local copies; gives its result, with the true addresses."""
         node, number = info.pipeline_node.node_info.id, str(info.execution_id)
-        is_staged = node not in _BY_ADDRESS
+        is_staged = node not in (*_BY_ADDRESS, *self._on_engine)
         inputs, outputs = (info.input_dict, info.output_dict) if is_staged else ({}, {})
         for uri in _addresses(outputs):
             self._local(uri).mkdir(parents=True, exist_ok=True)
@@ -47,7 +53,7 @@ class Staging:
             output_dict={**info.output_dict, **self._staged(outputs, self._place)},
             execution_output_uri=str(system / "executor_output.pb"),
             stateful_working_dir=_made(system / "stateful"),
-            tmp_dir=f"{_made(system / 'temp')}/",
+            tmp_dir=info.tmp_dir if node in self._on_engine else f"{_made(system / 'temp')}/",
         )
         result = execute(staged)
         self._check()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +27,9 @@ from flink_cluster import (
     worker_pool,
 )
 from tensorflow_metadata.proto.v0 import statistics_pb2
-from yt8m_runs import QUICK, Place, run_in_process, yt8m
+from yt8m_runs import QUICK, Command, Place, environment, run_in_process, yt8m
+
+from yt8m.components import storage
 
 pytestmark = [
     pytest.mark.e2e,
@@ -52,7 +55,8 @@ BALANCED = 0.6  # of a stage's records, for the worker that had most
 
 @pytest.fixture(scope="module")
 def flink(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flink]:
-    with flink_cluster(tmp_path_factory.mktemp("flink"), task_managers=WORKERS) as cluster:
+    folder = tmp_path_factory.mktemp("flink")
+    with flink_cluster(folder, task_managers=WORKERS, store=True) as cluster:
         yield cluster
 
 
@@ -257,3 +261,34 @@ def test_a_program_of_the_engine_that_dies_is_named(
 
 def test_what_was_done_before_a_fault_is_not_done_again(there: Place) -> None:
     assert "ExampleGen" not in there.executed()
+
+
+def test_without_a_common_disk_a_run_is_that_of_this_process(
+    flink: Flink, here: Place, tmp_path: Path
+) -> None:
+    """Interrupted once; records and root are in an object store."""
+    data, root = f"{flink.bucket}/data", f"{flink.bucket}/root"
+    storage.copy_tree(str(here.data), data)
+    places = ["--data", data, "--root", root, "--push", str(tmp_path / "push")]
+    words = ["run", "smoke", *places, *(f"--set={one}" for one in SETTINGS), *on(flink, EXTERNAL)]
+    env = environment(XDG_STATE_HOME=str(tmp_path / "state"))
+    with flink.without_common_disk():
+        assert tmp_path.is_relative_to(tempfile.gettempdir())
+        assert 0 not in flink.run_in_pods("test", "-e", str(tmp_path))
+        first = Command(*words, env=env)
+        first.until("StatisticsGen running")
+        flink.until(lambda: flink.running() != [])
+        assert first.end(signal.SIGTERM) == 143
+        flink.until(lambda: flink.running() == [])
+        done = yt8m(*words, env=env)
+        assert done.returncode == 0, done.stderr
+    names = sorted(storage.list_directories(f"{root}/runs"))
+    ended, newest = (json.loads(storage.read_text(f"{root}/runs/{n}/run.json")) for n in names)
+    assert ended["verdict"] == "terminated"
+    assert "ExampleGen" in {n["name"] for n in newest["nodes"] if n["state"] == "cached"}
+    expected, (alone,) = here.outcome(), here.records()
+    weights = sorted((tmp_path / "push").glob(f"{newest['version']}/variables/variables.data*"))
+    assert newest["metrics"] == expected["metrics"]
+    assert [path.read_bytes() for path in weights] == expected["weights"]
+    for field in ("verdict", "version", "records", "left_out"):
+        assert newest[field] == alone[field]

@@ -1,8 +1,7 @@
 """What Google's machines would be given of our own jobs, translated by Beam's own Dataflow code.
 
 Nothing is sent: Beam ends a dry run when it has the graph. The records are in a store of this
-process. StatisticsGen and Transform are not here: TFX's own code writes to the root, which is not
-in a store yet.
+process. Transform is not here: it uses Beam where it materialises, which a root in a store refuses.
 """
 
 from __future__ import annotations
@@ -22,6 +21,9 @@ from apache_beam.runners.dataflow.dataflow_runner import DataflowRunner
 from google.protobuf.message import DecodeError
 from object_server import object_server
 from records import make_dataset
+from tfx.components.util import examples_utils
+from tfx.proto import example_gen_pb2
+from tfx.types import standard_artifacts
 
 from yt8m.components import storage
 from yt8m.components.evaluator.beam_scoring import add_scoring
@@ -37,6 +39,8 @@ from yt8m.components.predictions.beam_prediction import run_on_beam
 from yt8m.components.predictions.plan import Format, PredictionPlan
 from yt8m.components.predictions.work import WorkDirectory
 from yt8m.components.records.find import find_shards
+from yt8m.components.validation.beam_statistics import statistics_on_beam
+from yt8m.components.validation.statistics import statistics_options
 from yt8m.pipeline.beam import beam_arguments
 from yt8m.pipeline.config import BeamConfig, BeamRunner
 from yt8m.schemas.config_tree import from_dict
@@ -107,6 +111,15 @@ def rewrite(config: DataConfig) -> None:
     )
 
 
+def statistics(config: DataConfig) -> None:
+    examples = standard_artifacts.Examples()
+    examples.uri, examples.split_names = "gs://bucket/sample", '["train", "eval"]'
+    examples_utils.set_payload_format(examples, example_gen_pb2.FORMAT_TF_EXAMPLE)
+    examples_utils.set_file_format(examples, "tfrecords_gzip")
+    files = {split: f"gs://bucket/scratch/{split}.pb" for split in ("train", "eval")}
+    statistics_on_beam(examples, files, statistics_options(), make_pipeline=make_pipeline)
+
+
 def scoring(config: DataConfig) -> None:
     """The Evaluator's."""
     plan = ScoringPlan(model=MODEL, baseline=None, level=config.level, features=FEATURES)
@@ -123,7 +136,7 @@ def predictions(config: DataConfig) -> None:
     run_on_beam(make_pipeline)(plan, groups, work, lambda done: None)
 
 
-@pytest.mark.parametrize("job", [verification, rewrite, scoring, predictions])
+@pytest.mark.parametrize("job", [verification, rewrite, statistics, scoring, predictions])
 def test_workers_get_our_image_and_no_path_of_this_machine(
     job: Callable[[DataConfig], None], data: DataConfig, translated: list[Any], tmp_path: Path
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,19 +13,21 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from batches import MODELS, create_network
+from memory_store import memory_store
 from records import read_all
 from sources import FEATURES, batches, make_source
 from transform_graphs import make_transform_graph
 
+from yt8m.components import storage
 from yt8m.components.artifacts.export_info import load_info
-from yt8m.components.export.load import load_export
+from yt8m.components.export.load import load_export, load_model
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.inputs.config import FrameChoice, FrameSampling, Source
 from yt8m.components.inputs.dataset import dataset_for_scoring
 from yt8m.components.models.config import DbofConfig, ModelConfig
 from yt8m.components.models.heads import create_heads
 from yt8m.components.models.network import Network
-from yt8m.schemas.errors import UserError
+from yt8m.schemas.errors import DataError, UserError
 from yt8m.schemas.features import FeatureConfig, Level
 from yt8m.schemas.vocabulary import Vocabulary
 
@@ -154,6 +157,30 @@ def test_plain_tensorflow_serves_an_export_with_its_transform_graph(
     loaded = load_export(str(tmp_path / "model"))
     expected = loaded.serve(examples=tf.constant(_records(source)))
     assert answer["ids"] == expected["class_ids"].numpy().tolist()
+
+
+@pytest.mark.parametrize("with_graph", [False, True], ids=["arithmetic", "transform graph"])
+def test_an_export_in_a_store_scores_as_on_a_disk(with_graph: bool, tmp_path: Path) -> None:
+    """TensorFlow has no such scheme: it reads a copy, which is gone when the model scores."""
+    level, model = CASES["video"]
+    source = make_source(tmp_path / "data", level, train=5, shards=1)
+    graph = None
+    if with_graph:
+        pattern = str(tmp_path / "data" / "train*")
+        graph = str(make_transform_graph(pattern, tmp_path, level=level, features=FEATURES))
+    spec = ExportSpec(level=level, features=FEATURES, vocabulary=VOCABULARY, transform_graph=graph)
+    export_model(_network(level, model), str(tmp_path / "model"), spec)
+    expected = load_model(str(tmp_path / "model")).score_records(_records(source)).scores
+    with memory_store():
+        storage.copy_tree(str(tmp_path / "model"), "mem://bucket/model")
+        shutil.rmtree(tmp_path / "model")
+        loaded = load_model("mem://bucket/model")
+        assert loaded.directory == "mem://bucket/model"
+        found = loaded.score_records(_records(source)).scores
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+        storage.write_bytes("mem://bucket/model/saved_model.pb", b"damaged")
+        with pytest.raises(DataError, match="mem://bucket/model is damaged"):
+            load_model("mem://bucket/model")
 
 
 def test_what_was_trained_in_bfloat16_serves_in_float32(tmp_path: Path) -> None:

@@ -7,13 +7,18 @@ they are told; none of those leads out here (`pod_network`).
 
 with flink_cluster(directory, task_managers=2) as flink:
     yt8m("run", ..., f"--beam-option=--job_endpoint={flink.job_endpoint}")
+
+Pods have this machine's disk, until `without_common_disk` gives each a temporary directory of its
+own; what they then share is in an S3 server, `flink_cluster(directory, store=True)`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import socket
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
@@ -26,12 +31,14 @@ import yaml
 from pod_network import GATEWAY, address_of, plug_in, pod_network
 from programs import Programs
 from requirements import flink_programs
+from s3_server import s3_server
 
 JOB_SERVER, JOB_MANAGER = "job server", "job manager"
 _JOB_PORT, _ARTIFACT_PORT, _REST_PORT, _POOL_PORT = 8099, 8098, 8081, 50000
 # Java that starts four times on two cores, which others keep busy.
 _PATIENCE_S = 600.0
 _PARTS = Path(__file__).parent
+_OWN_DISK = "/mnt"  # of each pod, for Flink's configuration and what it writes
 # Flink's own start scripts open these of Java 17 to it; its packages for Python bring no scripts.
 _OPENED = (
     *("java.lang", "java.lang.reflect", "java.net", "java.io", "java.nio", "sun.nio.ch"),
@@ -92,15 +99,18 @@ class Flink(Programs):
     job_endpoint, master = f"localhost:{_JOB_PORT}", f"{GATEWAY}:{_REST_PORT}"
     worker_pool = f"localhost:{_POOL_PORT}"  # as every task manager sees its own
 
-    def __init__(self, directory: Path, task_managers: int, *, pinned: bool) -> None:
+    def __init__(
+        self, directory: Path, task_managers: int, *, bucket: str | None, pinned: bool
+    ) -> None:
         super().__init__(directory / "logs", FLINK_CONF_DIR=str(directory))
-        self._pinned = pinned
+        self.bucket, self._pinned = bucket, pinned
         self._directory, self._task_managers = directory, task_managers
         self._pods: dict[int, int] = {}  # the process whose network is a pod's, by its number
 
     def _start(self, name: str, *command: str, pod: int | None = None) -> None:
         if pod is not None:
-            command = ("nsenter", f"--net=/proc/{self._pods[pod]}/ns/net", *command)
+            own = ("env", f"FLINK_CONF_DIR={_OWN_DISK}", f"TMPDIR={_OWN_DISK}")
+            command = (*self._in_pod(pod), *own, *command)
             if self._pinned:
                 command = ("taskset", "--cpu-list", str(pod), *command)
         self.start(name, *command)
@@ -109,13 +119,12 @@ class Flink(Programs):
         """Job manager, task managers and their pools, job server; back when all of them answer."""
         self._write_configuration()
         entry = "org.apache.flink.runtime"
-        configured = ("--configDir", str(self._directory))
         self._java(
             JOB_MANAGER,
             "-Xmx512m",
             *("-cp", _jars("/*")),
             f"{entry}.entrypoint.StandaloneSessionClusterEntrypoint",
-            *(*configured, "--executionMode", "cluster"),
+            *("--configDir", str(self._directory), "--executionMode", "cluster"),
         )
         for number in range(self._task_managers):
             self._start_pod(number)
@@ -124,8 +133,9 @@ class Flink(Programs):
                 *(f"-Xmx{_HEAP}", f"-Xms{_HEAP}", f"-XX:MaxDirectMemorySize={_DIRECT}"),
                 *("-XX:MaxMetaspaceSize=256m", "-cp", _jars("/*")),
                 f"{entry}.taskexecutor.TaskManagerRunner",
-                *(*configured, "-D", f"taskmanager.resource-id=tm-{number}"),
+                *("--configDir", _OWN_DISK, "-D", f"taskmanager.resource-id=tm-{number}"),
                 *("-D", f"taskmanager.host={address_of(number + 1)}"),
+                *("-D", f"io.tmp.dirs={_OWN_DISK}"),
                 pod=number,
             )
             self._start_worker_pool(number)
@@ -147,11 +157,39 @@ class Flink(Programs):
         self.until(lambda: all(_listens(_POOL_PORT, pod) for pod in pods))
 
     def _start_pod(self, number: int) -> None:
-        """The network of a task manager and its worker pool, which stays when they end."""
+        """Network and disks of a task manager and its worker pool, which stay when they end."""
         name = f"pod {number}"
-        self.start(name, "unshare", "--net", "sleep", "infinity")
+        configuration = self._directory / "flink-conf.yaml"
+        disk = f"mount -t tmpfs tmpfs {_OWN_DISK} && cp {configuration} {_OWN_DISK}"
+        self.start(
+            name, "unshare", "--net", "--mount", "sh", "-c", f"{disk} && exec sleep infinity"
+        )
         self._pods[number] = pid = self.processes[name].pid
         plug_in(pid, address_of(number + 1), number=number + 1)
+        there = f"{_OWN_DISK}/{configuration.name}"
+        self.until(lambda: set(self.run_in_pods("test", "-e", there)) == {0})
+
+    def _in_pod(self, number: int) -> tuple[str, ...]:
+        place = f"/proc/{self._pods[number]}/ns"
+        return ("nsenter", f"--net={place}/net", f"--mount={place}/mnt")
+
+    def run_in_pods(self, *command: str) -> list[int]:
+        """The exit codes."""
+        pods = [(*self._in_pod(number), *command) for number in self._pods]
+        return [subprocess.run(words, check=False).returncode for words in pods]
+
+    @contextlib.contextmanager
+    def without_common_disk(self) -> Iterator[None]:
+        """In a pod, the place of temporary files is empty and its own: so no run's files are there.
+
+        The installation stays, as on machines with the same packages.
+        """
+        place = tempfile.gettempdir()
+        assert set(self.run_in_pods("mount", "-t", "tmpfs", "tmpfs", place)) == {0}
+        try:
+            yield
+        finally:
+            self.run_in_pods("umount", "--lazy", place)
 
     def _java(self, name: str, *words: str, pod: int | None = None) -> None:
         opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED]
@@ -264,14 +302,16 @@ def worker_pool(number: int) -> str:
 
 @contextlib.contextmanager
 def flink_cluster(
-    directory: Path, *, task_managers: int = 2, pinned: bool = False
+    directory: Path, *, task_managers: int = 2, pinned: bool = False, store: bool = False
 ) -> Iterator[Flink]:
     """The cluster, in a network that this thread is in until it ends.
 
     `pinned`: each task manager, with the workers that it starts, has a core and no more.
+    `store`: it has an S3 server.
     """
-    with pod_network():
-        flink = Flink(directory, task_managers, pinned=pinned)
+    with pod_network(), contextlib.ExitStack() as stack:
+        bucket = stack.enter_context(s3_server(GATEWAY)) if store else None
+        flink = Flink(directory, task_managers, bucket=bucket, pinned=pinned)
         try:
             flink.start_all()
             yield flink

@@ -78,7 +78,6 @@ def test_one_thing_that_is_wrong_is_named(configured, setting, environ, said):
 
 
 REMOTE = {
-    "engine": ("beam.runner=portable", "an engine's workers write to the root's disk"),
     "pods": (
         "trainer.backend={name: jobset}",
         "its pods write checkpoints to a volume",
@@ -96,6 +95,16 @@ REMOTE = {
 def test_what_a_root_in_an_object_store_cannot_do_is_refused(configured, setting, said):
     with memory_store():
         assert said in problems(configured("root=mem://bucket/root", setting))
+
+
+def test_what_an_engines_transform_writes_needs_a_disk(configured):
+    with memory_store():
+        said = problems(
+            configured(
+                "root=mem://bucket/root", "beam.runner=portable", "transform.materialize=true"
+            )
+        )
+    assert "TFX's Transform lets an engine's workers write to the root's disk" in said
 
 
 def test_a_remote_root_needs_the_metadata_of_its_runs(configured, monkeypatch, tmp_path):
@@ -344,11 +353,13 @@ def test_dataflow_asks_for_project_region_bucket_and_credentials(configured, tmp
         assert part in found
 
 
-def test_a_root_that_dataflows_workers_cannot_reach_is_named(configured):
+def test_what_dataflows_workers_cannot_reach_is_named(configured):
     config = configured("beam.runner=dataflow")
-    assert f"Google's machines write there too, and {config.root} is on this one" in problems(
-        config
-    )
+    found = problems(config)
+    for name in (f"root {config.root}", f"data {config.data.root}/"):
+        assert f"Google's machines read and write there too, and {name}" in found
+    with memory_store():
+        assert "and root" not in problems(configured("beam.runner=dataflow", "root=mem://b/root"))
 
 
 def test_a_file_for_prometheus_is_of_one_root(configured, tmp_path):
