@@ -198,3 +198,16 @@ def test_predict_names_what_is_missing(tmp_path, shard, model, capsys):
     assert "--precision: for the formats jsonl" in capsys.readouterr().err
     assert yt8m(["predict", "--model", str(model), *words, "jsonl", "--precision", "0.95"]) == 2
     assert "--precision 0.95: at most 0.9" in capsys.readouterr().err
+
+
+def test_an_ensemble_has_none_although_its_members_have(tmp_path, model, capsys):
+    """Theirs are of their own scores, and its scores are means."""
+    out, data = tmp_path / "ensemble", tmp_path / "data"
+    make_dataset(data, level="video", train=4, eval=2, shards=1, sizes=SIZES)
+    assert yt8m(["ensemble", "--quiet", "--models", str(model), str(model), "--out", str(out)]) == 0
+    assert load_operating_points(str(out)) is None
+    assert "decisions" not in load_export(str(out)).loaded.signatures
+    capsys.readouterr()
+    words = ["predict", "--model", str(out), "--data", str(data / "train*"), "--precision", "0.5"]
+    assert yt8m([*words, "--format", "jsonl", "--out", str(tmp_path / "out.jsonl")]) == 2
+    assert f"{out} has no operating points" in capsys.readouterr().err
