@@ -383,6 +383,16 @@ def test_a_schedule_is_made_once_replaced_never_doubled_and_switched(client, ser
         assert only["no_catchup"] is timing.no_catchup
 
 
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_schedule_without_a_status_is_judged_by_its_mode(client, server, spec_file, enabled):
+    """The specification requires neither of a server's answer."""
+    launch = _launch(client, spec_file)
+    schedule(client, launch, NIGHTLY, enabled=enabled)
+    (only,) = server.schedules.values()
+    del only["status"]
+    assert schedule(client, launch, NIGHTLY, enabled=enabled).change is Change.NONE
+
+
 def test_two_schedules_of_one_name_are_made_one(client, server, spec_file):
     launch = _launch(client, spec_file)
     for _ in range(3):
