@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 from argo_controller import WORKFLOWS, lose_pod
+from browser import browser as browser  # a fixture
+from kfp_interface import built_interface, interface
+from kfp_interface_look import look_at_run, look_at_runs
 from kfp_programs import CLAIM, compile_smoke
 from kfp_record import steps_that_succeeded, write_record
 from kfp_whole import NAMES, SCHEDULES, Source, whole_kubeflow
@@ -44,33 +47,38 @@ def _source():
     return source
 
 
-@pytest.fixture
-def volume(tmp_path):
-    make_dataset(tmp_path / "volume/data", train=600, eval=200, classes=20)
-    return tmp_path / "volume"
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("kubeflow")
 
 
-@pytest.fixture
-def cluster(tmp_path, volume):
+@pytest.fixture(scope="module")
+def volume(place):
+    make_dataset(place / "volume/data", train=600, eval=200, classes=20)
+    return place / "volume"
+
+
+@pytest.fixture(scope="module")
+def cluster(place, volume):
     """With the programs of Kubeflow where its images would have them."""
-    source, place = _source(), tmp_path / "cluster"
-    with control_plane(place, {CLAIM: volume}, NAMES, source.programs) as running:
+    source = _source()
+    with control_plane(place / "cluster", {CLAIM: volume}, NAMES, source.programs) as running:
         yield running
 
 
-@pytest.fixture
-def host(cluster, tmp_path):
-    (tmp_path / "services").mkdir()
-    with whole_kubeflow(cluster, _source(), tmp_path / "services") as url:
+@pytest.fixture(scope="module")
+def host(cluster, place):
+    (place / "services").mkdir()
+    with whole_kubeflow(cluster, _source(), place / "services") as url:
         yield url
 
 
-@pytest.fixture
-def yt8m(host, tmp_path):
+@pytest.fixture(scope="module")
+def yt8m(host, place):
     """Runs the command; gives its exit code and what it said."""
     # Kubernetes is asked as the test's administrator, and not as whoever runs the test.
-    given = {"YT8M_KUBEFLOW_HOST": host, "HOME": str(tmp_path)}
-    given["KUBECONFIG"] = str(tmp_path / "cluster/kubeconfig")
+    given = {"YT8M_KUBEFLOW_HOST": host, "HOME": str(place)}
+    given["KUBECONFIG"] = str(place / "cluster/kubeconfig")
 
     def call(*words):
         command = [sys.executable, "-c", START, "kubeflow", *words]
@@ -169,3 +177,20 @@ def _check_people(yt8m, file, tmp_path):
         return code, json.loads(out) if out else said
 
     check_two_users(ends, "smoke", (file, other), "--experiment", "people")
+
+
+@pytest.mark.needs("chromium", "chromedriver")
+def test_kubeflows_interface_shows_what_a_run_left(cluster, host, request):
+    built = built_interface(_source().root)
+    if built is None:
+        pytest.skip(
+            "KFP_SOURCE has no built interface (frontend/build, frontend/server/dist; node)"
+        )
+    browser = request.getfixturevalue("browser")  # in the cluster's network, not before it
+    browser.set_window_size(1600, 1100)
+    transport = HttpTransport(load_connection({"host": host}, os.environ))
+    query = {"sort_by": "created_at asc"}
+    first = transport.request("GET", "/runs", "object", query=query)["runs"][0]
+    with interface(cluster, built, host) as url:
+        look_at_runs(browser, url, first["display_name"])
+        look_at_run(browser, url, first["run_id"])
