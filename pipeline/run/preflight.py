@@ -380,7 +380,7 @@ def _out_of_dataflows_reach(config: PipelineConfig) -> Iterator[str]:
         if place and storage.local_path(place) is not None:
             yield (
                 f"beam.runner = dataflow: Google's machines read and write there too, and {name} "
-                f"{place} is on this one; put it into a bucket, gs://BUCKET/..."
+                f"{place} is on this one; put it into a bucket of Google Cloud"
             )
 
 
