@@ -3,6 +3,7 @@
 import json
 import socket
 import subprocess
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib.metadata import version
@@ -305,6 +306,27 @@ def test_a_port_where_no_job_server_is_is_named(silent, web):
     for other in (silent, address):
         (problem,) = portable(LOOPBACK, f"--job_endpoint={other}")
         assert f"--job_endpoint={other}: this is not a Beam job server" in problem
+
+
+_FRESH = """
+import sys
+from yt8m.pipeline.beam import check_beam
+from yt8m.pipeline.config import BeamConfig, BeamRunner
+assert "apache_beam" not in sys.modules
+print(*check_beam(BeamConfig(runner=BeamRunner.FLINK, options=tuple(sys.argv[1:]))), sep="\\n")
+"""
+
+
+def test_the_checks_of_a_process_that_has_not_loaded_beam_do_not_meet_in_its_imports(silent, web):
+    """They are made at the same time, and so would load parts of it that need one another."""
+    address, _ = web
+    pool = ["--environment_type=EXTERNAL", f"--environment_config={silent}"]
+    options = [*pool, f"--job_endpoint={silent}", f"--flink_master={address}"]
+    command = [sys.executable, "-c", _FRESH, *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    for part in ("--environment_config", "--job_endpoint", "the flink master"):
+        assert part in done.stdout
 
 
 def test_a_server_of_something_else_that_speaks_grpc_is_no_job_server():
