@@ -67,6 +67,7 @@ class _EngineJob(portable_runner.PipelineResult):
             started._state_stream,
             started._cleanup_callbacks,
         )
+        started._cleanup_callbacks = ()  # which Beam calls again at exit, and says so
         self._endpoint = options.job_endpoint
         self._flink_master = options.view_as(FlinkRunnerOptions).flink_master or ""
         self._workers = f"{options.environment_type} {options.environment_config or ''}".strip()

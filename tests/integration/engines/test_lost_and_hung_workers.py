@@ -17,6 +17,7 @@ from typing import Any
 import apache_beam as beam
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.runners.portability import portable_runner
 from apache_beam.runners.portability.local_job_service import LocalJobServicer
 from apache_beam.runners.runner import PipelineState
 from http_double import HttpDouble, listening
@@ -83,6 +84,24 @@ def test_a_failure_of_the_work_itself_is_not_repeated(job_server: str, tmp_path:
     with pytest.raises(RuntimeError, match="a record is bad"):
         run(job_server, FailsFirst(tmp_path, 9, "a record is bad"))
     assert names(tmp_path) == ["failed-0"]
+
+
+def test_what_has_ended_leaves_nothing_to_the_end_of_the_process(
+    job_server: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Beam would end its server for workers a second time, in four lines below the result."""
+    at_exit: list[Any] = []
+    monkeypatch.setattr(portable_runner.atexit, "register", at_exit.append)
+    run(job_server, FailsFirst(tmp_path, 0, ""))
+    monkeypatch.undo()
+    assert at_exit
+    caplog.set_level(logging.INFO)
+    for end in at_exit:
+        end()
+    assert "cleanup on exit" not in caplog.text
 
 
 class Waits(beam.DoFn):
