@@ -173,12 +173,11 @@ def _portable(config: BeamConfig) -> Iterator[str]:
 
 def _with_job_server(config: BeamConfig, master: str) -> Iterator[str]:
     """What is asked over the network is asked in parallel: a wrong address costs seconds."""
-    # Loaded before that: of two threads that load parts of Beam, Python can end one.
-    import apache_beam.options.pipeline_options_validator  # noqa: F401
+    if config.options:  # loaded before that: of two threads that load parts of Beam, one may fail
+        import apache_beam.options.pipeline_options_validator  # noqa: F401
 
-    import yt8m.components.engines.job_server_check
-    import yt8m.components.engines.worker_pool_check  # noqa: F401
-
+        import yt8m.components.engines.job_server_check
+        import yt8m.components.engines.worker_pool_check  # noqa: F401
     checks = (
         lambda: _workers(config),
         lambda: _job_server(config),

@@ -30,4 +30,9 @@ def silence_tensorflow(*, but_errors: bool = False) -> None:
     """
     # 3: on a machine without a GPU TensorFlow calls that an error, three times.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2" if but_errors else "3")
+    silence_warnings()
+
+
+def silence_warnings() -> None:
+    """Silence what packages say of their own future, while they are imported."""
     warnings.filterwarnings("ignore", category=FutureWarning)

@@ -332,6 +332,25 @@ def _evaluated_split(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[s
         yield f"evaluator.split = {split}: the data have no such split; known: {others}"
 
 
+def _splits_with_files(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
+    """Steps that would find no records of their split, after others have worked for them."""
+    wanted = {}
+    if config.bulk_inferrer is not None:
+        wanted["bulk_inferrer.split"] = config.bulk_inferrer.split
+    if config.tuner is not None or config.trainer.waits_for_evaluations:
+        wanted["trainer.validation_split"] = config.trainer.validation_split
+    if not wanted or config.data.divide.patterns:
+        return
+    with contextlib.suppress(UserError):  # _data says what is wrong there
+        there = {shard.split for shard in resolve_sources(config.data).shards}
+        for key, split in wanted.items():
+            if split not in there:
+                yield (
+                    f"{key} = {split}: no file of this split is in the data; choose one of "
+                    f"{', '.join(sorted(there))}, or provide the files"
+                )
+
+
 def _evaluated(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     """Too few records to judge by: the gate would say so too, but after the training."""
     gate, split = config.gate, config.evaluator.split
@@ -400,6 +419,7 @@ _CHECKS: tuple[Check, ...] = (
     _memory,
     _gate,
     _evaluated_split,
+    _splits_with_files,
     _evaluated,
     _vocabulary,
     _own_code,

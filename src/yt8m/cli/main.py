@@ -19,7 +19,7 @@ from yt8m.cli.table import COMMANDS, GROUPS, action_module, members, summary
 from yt8m.components.console.console import Console
 from yt8m.components.console.leaving import Exit
 from yt8m.components.console.listener import listen_to
-from yt8m.components.console.quiet import quiet_tensorflow
+from yt8m.components.console.quiet import quiet_tensorflow, silence_warnings
 from yt8m.components.storage.temporary import own_temporary_directory
 from yt8m.schemas.errors import (
     EXIT_DONE,
@@ -71,6 +71,7 @@ def _run(argv: Sequence[str]) -> int | None:
     if isinstance(arguments, HelpArguments):
         return _run([*arguments.command, "--help"])
     arguments.check()
+    silence_warnings()
     with contextlib.ExitStack() as around:
         console = Console(quiet=arguments.quiet, as_json=arguments.json)
         if arguments.LOADS_TENSORFLOW:  # from before it is imported

@@ -54,6 +54,16 @@ WRONG = {
     "root is a pattern": ("root='/tmp/a[1]'", {}, "choose a directory without"),
     "evaluated on train": ("evaluator.split=train", {}, "choose one of eval"),
     "no such split": ("evaluator.split=evla", {}, "the data have no such split; known: eval"),
+    "predicted split has no files": (
+        "bulk_inferrer={split: test}",
+        {},
+        "bulk_inferrer.split = test: no file of this split",
+    ),
+    "split of early stopping has no files": (
+        "trainer={validation_split: test, early_stopping: {name: not_better}}",
+        {},
+        "trainer.validation_split = test: no file of this split",
+    ),
     "push is missing": ("pusher.push_dir=''", {}, "--push DIR"),
     "gate": ("gate.gap_threshold=null", {}, "gate.gap_threshold"),
     "memory": ("trainer.batch_size=2000000000", {}, "lower trainer.batch_size"),
