@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +48,8 @@ def _draw_verdict(text: str) -> tuple[str, Mapping[str, Any]]:
     head, reason = "Blessed" if decision.blessed else "Rejected", decision.reason
     if decision.is_baseline:  # of two scores of one model the gate says nothing new
         head, reason = "Up to date", "the model in service is the same"
-    page = f"# {head}\n\n{reason}\n\n```\n{decision_text(decision)}\n```\n"
+    _, details = decision_text(decision).split("\n", 1)  # the reason is there already
+    page = f"# {head}\n\n{reason}\n\n```\n{textwrap.dedent(details)}\n```\n"
     return page, {"blessed": decision.blessed, "reason": decision.reason}
 
 

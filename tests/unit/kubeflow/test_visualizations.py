@@ -52,7 +52,8 @@ def test_a_held_model_says_why_as_markdown_and_its_metrics_are_numbers(drawn, tm
     (verdict,) = told["ui_verdict"]["artifacts"]
     assert verdict["uri"] == "s3://bucket/ui_verdict"
     page = (tmp_path / "s3" / "bucket" / "ui_verdict").read_text()
-    assert page.startswith("# Rejected\n\ngap 0.6 is below 0.7\n")
+    assert page.startswith("# Rejected\n\ngap 0.6 is below 0.7\n\n```\nevaluated: ")
+    assert page.count("gap 0.6 is below 0.7") == 1
 
 
 @pytest.mark.parametrize("blessed", [True, False])
