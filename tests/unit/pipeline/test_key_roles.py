@@ -199,6 +199,9 @@ def with_value(values: dict[str, Any], path: str, value: Any) -> PipelineConfig:
         if not frames.exists():
             make_dataset(frames, level="frame")
         needed = {**needed, "data": {**needed["data"], "root": str(frames)}}
+    if path.startswith("bulk_inferrer."):
+        there = {"bulk_inferrer": {"split": "eval"}}  # these data have no others to predict
+        needed = overlay(PipelineConfig, needed, there)
     tree = overlay(PipelineConfig, needed, tree)
     return from_dict(PipelineConfig, overlay(PipelineConfig, values, tree))
 
