@@ -41,7 +41,7 @@ SETTINGS = {
     "gate.gap_change_threshold": -0.5,
     "validation.label_skew": None,
 }
-_PARENT = Path(sys.executable).parent
+_PROGRAMS = Path(sys.executable).parent
 _RUNNING = re.compile(r"\b(\w+) +running\b")
 
 
@@ -79,7 +79,7 @@ def prepare(data: Path, args: argparse.Namespace) -> Path:
         return data
     sizes = [f"--{name}={getattr(args, name)}" for name in MADE]
     command: list[str | Path] = [
-        _PARENT / "yt8m",
+        _PROGRAMS / "yt8m",
         "data",
         "generate",
         "--level=video",
@@ -138,7 +138,7 @@ def run(preset: str, data: Path, root: Path, stop: tuple[str, float] | None = No
     """Run to the end, or to a SIGINT so many seconds after a step began."""
     settings = [f"--set={key}={json.dumps(value)}" for key, value in SETTINGS.items()]
     places: list[str | Path] = ["--data", data, "--root", root, "--push", root / "models"]
-    command: list[str | Path] = [_PARENT / "yt8m", "run", preset, *places, *settings]
+    command: list[str | Path] = [_PROGRAMS / "yt8m", "run", preset, *places, *settings]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     for line in process.stderr:

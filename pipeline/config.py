@@ -291,8 +291,6 @@ class PipelineConfig(ConfigNode):
     def _require_predicted_split(self) -> None:
         if self.bulk_inferrer is None:
             return
-        split, data = self.bulk_inferrer.split, self.data
-        named = {name for name, files in data.splits.items() if files}
-        known = set(data.divide.buckets) if data.divide.patterns else named
+        split, known = self.bulk_inferrer.split, self.data.split_names
         allowed = f"a split of the data: {', '.join(sorted(known)) or 'none'}"
         require(split in known, "bulk_inferrer.split", split, allowed)

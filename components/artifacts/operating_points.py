@@ -22,6 +22,10 @@ ASSET_FILE = f"assets/{ASSET}"  # of a SavedModel
 LEVELS_LINE, OTHERS_LINE = -1, -2
 NONE = "none"
 EMPTY_TABLE = f"{LEVELS_LINE}\t{NONE}\n"  # of a model that nobody has judged
+REMEDY = (
+    "a run with evaluator.operating_points: true adds them to the version that it pushes, if its "
+    "Evaluator has judged enough videos"
+)
 
 
 def table_text(points: OperatingPoints) -> str:

@@ -144,6 +144,13 @@ class DataConfig(ConfigNode):
             return _SAMPLE_MB[self.level] << 20
         return self.sample_mb << 20 or None
 
+    @property
+    def split_names(self) -> set[str]:
+        """The splits that these settings make."""
+        if self.divide.patterns:
+            return {*self.divide.buckets}
+        return {name for name, patterns in self.splits.items() if patterns}
+
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("train", "eval"):

@@ -13,12 +13,10 @@ from yt8m.components.artifacts.operating_points import (
     LEVELS_LINE,
     NONE,
     OTHERS_LINE,
+    REMEDY,
 )
 
-_NOT_JUDGED = (
-    "this model has no operating points: a run with evaluator.operating_points: true adds them to "
-    "the version that it pushes, if its Evaluator has judged enough videos"
-)
+_NOT_JUDGED = f"this model has no operating points: {REMEDY}"
 
 
 class _Lines(tf.lookup.TextFileInitializer):

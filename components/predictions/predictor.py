@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from yt8m.components.artifacts.manifest import Shard
-from yt8m.components.artifacts.operating_points import load_operating_points
+from yt8m.components.artifacts.operating_points import REMEDY, load_operating_points
 from yt8m.components.export.load import LoadedModel, Scores
 from yt8m.components.export.mean_frames import MEANS_AT_ONCE, score_mean_frames
 from yt8m.components.export.segments import for_segments, load_scorer
@@ -136,9 +136,7 @@ def thresholds_of(plan: PredictionPlan, model: LoadedModel) -> np.ndarray | None
     points = load_operating_points(model.directory)
     if points is None or model.num_classes is None:
         raise UserError(
-            f"--precision: {model.role} {model.directory} has no operating points; a run with "
-            "evaluator.operating_points: true adds them to the version that it pushes, if its "
-            "Evaluator has judged enough videos"
+            f"--precision: {model.role} {model.directory} has no operating points; {REMEDY}"
         )
     if plan.precision > points.levels[-1]:
         raise UserError(f"--precision {plan.precision:g}: at most {points.levels[-1]:g}")

@@ -318,11 +318,8 @@ def _gate(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
 
 
 def _evaluated_split(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
-    data, split = config.data, config.evaluator.split
-    known = (
-        data.divide.buckets if data.divide.patterns else {n for n, p in data.splits.items() if p}
-    )
-    others = ", ".join(sorted({*known} - {_TRAINED_ON}))
+    split, known = config.evaluator.split, config.data.split_names
+    others = ", ".join(sorted(known - {_TRAINED_ON}))
     if split == _TRAINED_ON:
         yield (
             f"evaluator.split = {split}: models are trained on it, so it says nothing about how "

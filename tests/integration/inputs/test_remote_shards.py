@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import os
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import pytest
-from faulty_proxy import FaultyProxy, faulty_proxy
 from records import flip_byte_in_record
-from s3_server import s3_server
+from s3_server import faulty_s3_server, s3_server
 from sources import assert_same, batches, make_source
 
 from yt8m.components import storage
@@ -28,7 +23,6 @@ from yt8m.components.inputs.dataset import (
 from yt8m.components.inputs.faults import explaining_faults
 from yt8m.components.inputs.record_index import index_of
 from yt8m.components.inputs.step_reader import StepReader
-from yt8m.components.storage import s3
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import Level
 
@@ -40,18 +34,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     directory.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(directory))
     return directory
-
-
-@contextlib.contextmanager
-def counted_bucket() -> Iterator[tuple[str, FaultyProxy]]:
-    """A bucket, and the proxy before it, which counts the bytes that are served."""
-    with (
-        s3_server() as bucket,
-        faulty_proxy(os.environ["AWS_ENDPOINT_URL_S3"]) as proxy,
-        mock.patch.dict(os.environ, {"AWS_ENDPOINT_URL_S3": proxy.url}),
-    ):
-        s3.client.cache_clear()
-        yield bucket, proxy
 
 
 def test_shards_on_s3_are_read_as_local_ones_are(tmp_path: Path) -> None:
@@ -92,7 +74,7 @@ def test_of_an_object_store_each_byte_is_served_to_about_one_worker(
 ) -> None:
     local = make_source(tmp_path / "data", level, train=256, shards=10)
     workers, rows = 16, int(index_of(local).rows_by_shard.sum())
-    with counted_bucket() as (bucket, proxy):
+    with faulty_s3_server() as (bucket, proxy):
         remote = _placed(local, bucket, tmp_path)
         for index in range(workers):
             taken = BatchSlice(global_batch_size=64, num_workers=workers, worker_index=index)
@@ -116,7 +98,7 @@ def test_with_a_frame_cache_an_object_store_serves_each_byte_once(
 ) -> None:
     local = make_source(tmp_path / "data", Level.FRAME)
     taken = BatchSlice(global_batch_size=8)
-    with counted_bucket() as (bucket, proxy):
+    with faulty_s3_server() as (bucket, proxy):
         remote = _placed(local, bucket, tmp_path)
         if not is_indexed:
             remote = dataclasses.replace(remote, index="")
