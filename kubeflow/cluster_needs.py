@@ -165,7 +165,8 @@ def _with_keys(
         for given in (given for name in fields for given in pod.get(name, [])):
             of_name = keys.setdefault(given[f"{what}Name"], set())
             of_name |= {pair[f"{what}Key"] for pair in given.get("keyToEnv", [])}
-    return {name: sorted(of_name) for name, of_name in keys.items()}
+    # By name, because a compiled pipeline lists its executors in any order (protobuf's maps).
+    return {name: sorted(of_name) for name, of_name in sorted(keys.items())}
 
 
 def _gpus(pipeline: Mapping[str, Any], backend: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
@@ -182,4 +183,4 @@ def _most(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
     most: dict[str, int] = {}
     for resource, count in counts:
         most[resource] = max(count, most.get(resource, 0))
-    return most
+    return dict(sorted(most.items()))

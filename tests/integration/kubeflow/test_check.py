@@ -1,5 +1,6 @@
 """What a compiled pipeline needs of a cluster, against a double that has some of it."""
 
+import itertools
 import json
 
 import pytest
@@ -177,3 +178,16 @@ def test_gpus_of_tasks_and_of_the_job_are_asked_for_together(spec):
     roles = {"chief": {"gpus": 2, "gpu_resource": "nvidia.com/gpu"}, "worker": {"gpus": 0}}
     needs = needs_of(spec.pipeline, spec.platform, {**BACKEND, "roles": roles})
     assert needs.gpus == {"nvidia.com/gpu": 2}
+
+
+def test_the_order_of_tasks_does_not_change_what_the_first_pod_is_told():
+    """Protobuf gives its maps in another order to each process."""
+    secrets = {"ExampleGen": "data", "Pusher": "registry", "Trainer": "account"}
+    pods = {name: {"secretAsVolume": [{"secretName": one}]} for name, one in secrets.items()}
+    told = set()
+    for names in itertools.permutations(pods):
+        executors = {name: pods[name] for name in names}
+        platform = {"platforms": {"kubernetes": {"deploymentSpec": {"executors": executors}}}}
+        told.add(needs_of({}, platform, {}).to_json())
+    assert len(told) == 1
+    assert set(json.loads(told.pop())["secrets"]) == set(secrets.values())
