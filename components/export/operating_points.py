@@ -44,13 +44,13 @@ class OperatingPointsTable(tf.Module):
         """The highest precision whose threshold each score reaches; 0 where it reaches none."""
         levels_line = self._table.lookup(tf.constant(LEVELS_LINE, tf.int64))
         judged = tf.debugging.assert_none_equal(levels_line, NONE, message=_NOT_JUDGED)
-        with tf.control_dependencies([judged]):
-            levels = _numbers(levels_line)
         classes, place = tf.unique(tf.reshape(class_ids, [-1]))
         lines = self._table.lookup(classes)
         others = self._table.lookup(tf.constant(OTHERS_LINE, tf.int64))
         lines = tf.where(tf.equal(lines, ""), others, lines)
-        thresholds = tf.reshape(_numbers(lines), [-1, tf.size(levels)])
+        with tf.control_dependencies([judged]):  # before any line is parsed
+            levels = _numbers(levels_line)
+            thresholds = tf.reshape(_numbers(lines), [-1, tf.size(levels)])
         reached = tf.reshape(scores, [-1, 1]) >= tf.gather(thresholds, place)
         best = tf.reduce_max(tf.where(reached, levels, 0.0), axis=-1)
         return tf.reshape(best, tf.shape(scores))
