@@ -16,6 +16,7 @@
                        metrics on these videos and when it was pushed, candidate - champion; null
                        where there is none, or it has retired
     champion_retired   why it has retired; empty where it has not
+    not_compared       what is wrong with each version that should have been compared with
     vocabulary_digest  of the classes' names; empty without a vocabulary
     checks             a list of {metric, slice, needed, threshold, is_maximum, observed,
                        lower, upper, videos, videos_needed, passed, applied, note}; `applied` is
@@ -132,6 +133,7 @@ class Decision(JsonFile):
     differences: dict[str, Estimate] = field(default_factory=dict)
     champion: Champion | None = None
     champion_retired: str = ""
+    not_compared: tuple[str, ...] = ()
     vocabulary_digest: str = ""
     checks: tuple[Check, ...] = ()
     notes: tuple[str, ...] = ()

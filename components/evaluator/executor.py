@@ -126,15 +126,18 @@ class Executor(base_beam_executor.BaseBeamExecutor):
             level=job.plan.level,
             vocabulary=job.vocabulary,
             spans=job.chosen.spans,
-            notes=[*job.chosen.notes, *notes, *_passed_over(input_dict)],
+            notes=[*job.chosen.notes, *notes],
         )
         if job.contender.champion is not None and job.contender.model is None:
             evaluation = with_baseline_as_champion(evaluation)
         if model_digest(job.plan.model) != digest:
             raise DataError(f"{job.plan.model}: its files changed while it was scored; run again")
         evaluation, decision = _decide(job, evaluation)
+        not_compared = _passed_over(input_dict)
         decision = dataclasses.replace(
             decision,
+            reason="; not compared with ".join([decision.reason, *not_compared]),
+            not_compared=not_compared,
             model_digest=digest,
             is_baseline=digest == _digest_in_service(input_dict),
             champion_retired=job.contender.retired,
@@ -340,13 +343,10 @@ def _baseline_path(inputs: Artifacts) -> str | None:
     return baseline_model(uri) if uri else None
 
 
-def _passed_over(inputs: Artifacts) -> list[str]:
-    """A note for each version that the candidate is not compared with, though it is newer."""
+def _passed_over(inputs: Artifacts) -> tuple[str, ...]:
+    """Faults of the versions that the candidate should have been compared with."""
     uri = _uri(inputs, "baseline_model")
-    problems = read_passed_over(uri) if uri else ()
-    return [
-        f"{problem}: it is skipped, and the model is not compared with it" for problem in problems
-    ]
+    return read_passed_over(uri) if uri else ()
 
 
 def _names(job: _Job) -> dict[str, str]:

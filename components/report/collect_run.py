@@ -54,6 +54,7 @@ def run_outcome(
             destination=pushed.destination,
             baseline_version=version,
             is_below_baseline=decision is not None and decision.is_below_baseline,
+            not_compared=len(decision.not_compared) if decision is not None else 0,
         )
     if pushed is not None and pushed.up_to_date:
         return RunOutcome(

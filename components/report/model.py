@@ -43,11 +43,18 @@ class RunOutcome:
     failed_component: str = ""
     baseline_version: int = 0  # 0 is none
     is_below_baseline: bool = False  # pushed though its GAP is the lower one
+    not_compared: int = 0  # damaged versions
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether somebody should look, though a model was pushed."""
+        return self.is_below_baseline or self.not_compared > 0
 
     @property
     def headline(self) -> str:
         """The outcome in a few words."""
         below = ", below its baseline" if self.is_below_baseline else ""
+        below += ", not compared with a damaged version" if self.not_compared else ""
         return {
             Outcome.PUSHED: f"Pushed as version {self.version}{below}",
             Outcome.REJECTED: "Rejected by the gate: nothing was pushed",

@@ -265,9 +265,10 @@ def test_a_damaged_champion_is_named_and_the_one_before_takes_its_place(nights: 
     outcome = nights.run(LEAST)
     assert outcome.decision.champion is not None
     assert outcome.decision.champion.name == "version 1"
-    [note] = [note for note in outcome.decision.notes if "it is skipped" in note]
-    assert note.startswith("version 2 in ")
-    assert "yt8m_export.json has 5 bytes" in note
+    (problem,) = outcome.decision.not_compared
+    assert problem.startswith("version 2 in ")
+    assert "yt8m_export.json has 5 bytes" in problem
+    assert outcome.decision.reason.endswith(f"; not compared with {problem}")
 
 
 def test_a_champion_that_gives_no_numbers_stops_the_run_by_its_name(

@@ -107,6 +107,15 @@ def test_a_push_below_its_baseline_is_amber_and_says_so(
     assert re.search(f'<div class="verdict {tone}">\\s*<h1>{headline}</h1>', page)
 
 
+def test_a_push_that_was_not_compared_with_the_version_in_service_is_amber() -> None:
+    decision = Decision(blessed=True, reason="", not_compared=("version 2 in p: x has 1 byte",))
+    record = VersionRecord(version=3)
+    pushed = run_outcome(None, PushOutcome(pushed=True, record=record), decision, None)
+    page = render_report(RunReport(verdict=pushed, decision=decision))
+    headline = "Pushed as version 3, not compared with a damaged version"
+    assert re.search(f'<div class="verdict warn">\\s*<h1>{headline}</h1>', page)
+
+
 @pytest.mark.parametrize("report", EVERY.values(), ids=EVERY)
 def test_a_page_names_no_address_and_runs_no_script_but_its_own(report: RunReport) -> None:
     page = render_report(report)
