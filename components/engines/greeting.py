@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from queue import Empty, SimpleQueue
+
 import grpc
 
 GREETING_S = 4.0
+_READY = grpc.ChannelConnectivity.READY
+_FAILED = grpc.ChannelConnectivity.TRANSIENT_FAILURE
 
 
 class NoGreetingError(Exception):
@@ -16,7 +20,18 @@ def greet(channel: grpc.Channel) -> None:
 
     The greeting is gRPC's own, which a busy server sends too: what it is asked for may take longer.
     """
+    decided: SimpleQueue[grpc.ChannelConnectivity] = SimpleQueue()
+
+    def see(state: grpc.ChannelConnectivity) -> None:
+        if state in (_READY, _FAILED):
+            decided.put(state)
+
+    channel.subscribe(see, try_to_connect=True)
     try:
-        grpc.channel_ready_future(channel).result(timeout=GREETING_S)
-    except grpc.FutureTimeoutError:
+        state = decided.get(timeout=GREETING_S)
+    except Empty:
         raise NoGreetingError(f"no gRPC server answers there within {GREETING_S:.0f} s") from None
+    finally:
+        channel.unsubscribe(see)
+    if state is _FAILED:  # gRPC would try again for ever
+        raise NoGreetingError("no gRPC server answers there")

@@ -18,6 +18,7 @@ import threading
 import traceback
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import wait
 from typing import Any
 
 from yt8m.components.engines.worker import work
@@ -80,10 +81,15 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 class WorkerPool:
-    """Beam's service of that name: starts and ends workers, each a process of its own."""
+    """Beam's service of that name: starts and ends workers, each a process of its own.
+
+    One that dies by itself is replaced once. Of the first, its engine may not have heard yet, and
+    would wait for it for ever; an engine that has heard of it ends the second one with its job.
+    """
 
     def __init__(self) -> None:
         self._workers: dict[str, Any] = {}
+        self._changes = threading.Lock()
 
     def StartWorker(self, request: Any, context: Any) -> Any:  # noqa: N802  (gRPC's)
         from apache_beam.portability.api import beam_fn_api_pb2
@@ -92,9 +98,9 @@ class WorkerPool:
         try:
             # One of that name whose engine was lost before it could end it.
             self._stop(request.worker_id)
-            self._workers[request.worker_id] = _start(
-                work, request.worker_id, request.provision_endpoint.url
-            )
+            arguments = (request.worker_id, request.provision_endpoint.url)
+            worker = self._workers[request.worker_id] = _start(work, *arguments)
+            threading.Thread(target=self._replace, args=(worker, *arguments), daemon=True).start()
         except Exception:  # the engine's log is where somebody looks
             return beam_fn_api_pb2.StartWorkerResponse(error=traceback.format_exc())
         return beam_fn_api_pb2.StartWorkerResponse()
@@ -110,8 +116,18 @@ class WorkerPool:
         for name in list(self._workers):
             self._stop(name)
 
+    def _replace(self, worker: Any, name: str, engine: str) -> None:
+        """When it has died, and nobody ended it."""
+        wait([worker.sentinel])
+        with self._changes:
+            nobody_ended_it = self._workers.get(name) is worker
+            if nobody_ended_it and worker.exitcode:
+                print(f"worker {name} died ({worker.exitcode}), and is started again", flush=True)
+                self._workers[name] = _start(work, name, engine)
+
     def _stop(self, name: str) -> None:
-        worker = self._workers.pop(name, None)
+        with self._changes:
+            worker = self._workers.pop(name, None)
         if worker is None:
             return
         worker.terminate()

@@ -22,4 +22,4 @@ def test_pools_as_an_engine_and_as_a_run_that_begins_see_them():
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "11 passed" in done.stdout
+    assert "12 passed" in done.stdout

@@ -94,7 +94,7 @@ def test_a_worker_that_does_not_come_is_waited_for_so_long_and_no_longer(pool):
 
 def test_what_is_no_pool_is_said_to_be_none(free_port):
     assert fault_of_pool(f"localhost:{free_port}", wait_s=2) == (
-        "it is no worker pool: no gRPC server answers there within 4 s"
+        "it is no worker pool: no gRPC server answers there"
     )
 
 
@@ -152,6 +152,19 @@ def test_a_worker_ends_when_its_engine_says_so_or_asks_for_another_of_its_name(
     asked.StopWorker(messages.StopWorkerRequest(worker_id="1-1"))
     assert not second.is_running()
     asked.StopWorker(messages.StopWorkerRequest(worker_id="never started"))
+
+
+def test_a_worker_that_dies_before_its_engine_has_it_is_started_again_once(
+    forking, asked, silent_engine
+):
+    """The engine would hear of its death by the connection that it had not made yet."""
+    asked.StartWorker(request("1-3", silent_engine))
+    (first,) = workers(forking)
+    first.kill()
+    while not (second := [one for one in workers(forking) if one != first]):
+        time.sleep(0.05)
+    asked.StopWorker(messages.StopWorkerRequest(worker_id="1-3"))
+    assert not second[0].is_running()
 
 
 def test_what_it_imports_once_is_there():

@@ -303,9 +303,11 @@ def test_options_that_exclude_each_other_are_named_as_beam_does(job_server):
 
 def test_a_port_where_no_job_server_is_is_named(silent, web):
     address, _ = web
-    for other in (silent, address):
+    no_server = "no gRPC server answers there"
+    said = {silent: f"{no_server} within 4 s;", address: f"{no_server};"}
+    for other, why in said.items():
         (problem,) = portable(LOOPBACK, f"--job_endpoint={other}")
-        assert f"--job_endpoint={other}: this is not a Beam job server" in problem
+        assert f"--job_endpoint={other}: this is not a Beam job server: {why}" in problem
 
 
 _FRESH = """
