@@ -16,7 +16,13 @@ from typing import Any, TypeVar
 
 from yt8m.components.storage.backend import Stat
 from yt8m.components.storage.errors import OF_THE_FILE
-from yt8m.components.storage.objects import ObjectBackend, ObjectFile, folder, split
+from yt8m.components.storage.objects import (
+    CONNECTIONS,
+    ObjectBackend,
+    ObjectFile,
+    folder,
+    split,
+)
 from yt8m.components.storage.retry import Backoff
 
 T = TypeVar("T")
@@ -162,9 +168,12 @@ def client() -> Any:
     # them with a lock held: where TensorFlow's reader is collected just then, that never ends.
     os.environ.setdefault(_NO_BUCKET_METADATA, "true")
     try:
-        return storage.Client(project="yt8m")
+        made = storage.Client(project="yt8m")
     except DefaultCredentialsError:
-        return storage.Client.create_anonymous_client()
+        made = storage.Client.create_anonymous_client()
+    for adapter in made._http.adapters.values():  # Google's manual, too, reaches for it
+        adapter.init_poolmanager(CONNECTIONS, CONNECTIONS)
+    return made
 
 
 def _blobs(path: str, prefix: str, **options: Any) -> list[Any]:

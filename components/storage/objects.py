@@ -21,6 +21,7 @@ from typing import Any, BinaryIO, cast
 from yt8m.components.storage.backend import Stat
 from yt8m.schemas.errors import UserError
 
+CONNECTIONS = 64  # a client keeps so many: with fewer than threads, some connect anew each time
 _READ_BYTES = 8 << 20
 _APPENDED_S = 10.0  # a file that grows is sent again so often at most
 _WILDCARD = re.compile(r"[*?\[]")

@@ -16,7 +16,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from yt8m.components.storage.backend import Stat
-from yt8m.components.storage.objects import ObjectBackend, ObjectFile, folder, split
+from yt8m.components.storage.objects import (
+    CONNECTIONS,
+    ObjectBackend,
+    ObjectFile,
+    folder,
+    split,
+)
 from yt8m.components.storage.retry import Backoff
 from yt8m.schemas.errors import UserError
 
@@ -193,6 +199,7 @@ def client() -> Any:
         retries={"mode": "adaptive", "max_attempts": _ATTEMPTS},
         connect_timeout=_CONNECT_S,
         read_timeout=_ANSWER_S,
+        max_pool_connections=CONNECTIONS,
     )
     made = boto3.session.Session().client("s3", config=config)
     made.meta.events.register("after-call.s3", _check_answer)
