@@ -19,6 +19,7 @@ _ENDED = ("CANCELED", "FAILED", "FINISHED")
 _RUNNING = "RUNNING"
 _WAYS = ("read-records", "write-records")
 _ANSWER_S, _ASKED_S = 4.0, 0.5
+_REPEATED_S = 8.0  # `web.refresh-interval` is 3, if nobody has set it
 # Of something that is no job manager, its answer is none of HTTP's, or none of Flink's.
 _NO_ANSWER = (OSError, ValueError, HTTPException, KeyError, TypeError)
 _log = logging.getLogger(__name__)
@@ -50,12 +51,19 @@ def cancel(master: str, name: str, *, wait_s: float) -> None:
 
 
 def failure(master: str, name: str) -> str:
-    """Why the job of that name failed, with all causes: Beam tells the last alone."""
+    """Why the job of that name failed, with all causes: Beam tells the last alone.
+
+    For some seconds Flink repeats its earlier answers on a job, of when it had not failed yet.
+    """
+    deadline, told = time.monotonic() + _REPEATED_S, ""
     try:
-        exceptions = [_ask(master, f"jobs/{job['jid']}/exceptions") for job in _named(master, name)]
-        return "\n".join(one.get("root-exception") or "" for one in exceptions)
-    except _NO_ANSWER:
-        return ""
+        while (jobs := _named(master, name)) and not told and time.monotonic() < deadline:
+            answers = [_ask(master, f"jobs/{job['jid']}/exceptions") for job in jobs]
+            told = "\n".join(filter(None, (one.get("root-exception") for one in answers)))
+            time.sleep(0 if told else _ASKED_S)
+    except _NO_ANSWER as error:
+        _log.info("Flink at %s does not explain the job %s: %s", master, name, error)
+    return told
 
 
 class TaskManager(NamedTuple):

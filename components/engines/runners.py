@@ -33,7 +33,8 @@ from yt8m.schemas.errors import Yt8mError
 
 _log = logging.getLogger(__name__)
 _CANCEL_S = 8.0  # twice, which is less than a run has after a signal
-_REPLACED_S = 30.0  # Kubernetes starts a task manager again in less
+_REPLACED_S = 30.0  # Kubernetes starts a task manager again in less, and a pool has loaded
+_POOL_ASKED_S = 3.0
 _AGAIN = "start it again and repeat the command: it continues"
 # As Flink tells of a task manager that is gone, and Beam of workers that are.
 _TASK_MANAGER = re.compile(
@@ -46,19 +47,22 @@ _ENDED_ITSELF = "The TaskExecutor is shutting down"
 # The task managers' own calls go to pools alone. What gRPC's Java says after the status depends on
 # the moment at which the pool ended: before the two greeted each other, meanwhile, or later.
 _NO_POOL = re.compile(r"StatusRuntimeException: UNAVAILABLE\b")
+_NO_POOL_ANSWERS = "no worker pool answers the engine's workers"
 
 
 class _EngineJob(portable_runner.PipelineResult):
     """A job that ends when its command is told to end, and whose failures have names.
 
-    Where it loses a worker, `start_again` starts another in its place.
+    Where it loses a worker, `start_again` starts another in its place. Of that one `pools_until`
+    says how long worker pools may still be loading.
     """
 
     def __init__(
         self,
         started: portable_runner.PipelineResult,
         options: PortableOptions,
-        start_again: Callable[[], _EngineJob] | None,
+        start_again: Callable[[float], _EngineJob],
+        pools_until: float | None,
     ) -> None:
         super().__init__(
             started._job_service,
@@ -71,7 +75,7 @@ class _EngineJob(portable_runner.PipelineResult):
         self._endpoint = options.job_endpoint
         self._flink_master = options.view_as(FlinkRunnerOptions).flink_master or ""
         self._workers = f"{options.environment_type} {options.environment_config or ''}".strip()
-        self._start_again = start_again
+        self._start_again, self._pools_until = start_again, pools_until
         self._slots = 0
         if self._knows_flink:
             self._slots = flink_jobs.slots(flink_jobs.task_managers(self._flink_master))
@@ -86,20 +90,31 @@ class _EngineJob(portable_runner.PipelineResult):
             message = f"{error}\n{self._failure_told_by_flink()}"
             if (lost := lost_part(message, workers=self._workers)) is None:
                 raise
-            if self._start_again is None:
-                raise Yt8mError(f"{lost}; {_AGAIN}") from error
-            _log.warning("%s; the stage restarts when another one has replaced it", lost)
-            if not self._is_replaced():
+            if (pools_until := self._is_started_again(lost)) is None:
                 raise Yt8mError(f"{lost}; {_AGAIN}") from error
         except BaseException:  # a signal
             self._cancel_and_wait()
             raise
-        return self._start_again().wait_until_finish(duration)
+        return self._start_again(pools_until).wait_until_finish(duration)
 
     def _watched(self) -> AbstractContextManager[None]:
         if not self._knows_flink:
             return nullcontext()
         return standstill_named(self._flink_master, self._name_in_flink)
+
+    def _is_started_again(self, lost: str) -> float | None:
+        """`pools_until` of the job in this one's place; None where there is none.
+
+        A task manager comes back before the pool beside it, which loads for some seconds. A job
+        that finds no pool has done nothing, and is no further attempt.
+        """
+        if self._pools_until is None:
+            _log.warning("%s; the stage restarts when another one has replaced it", lost)
+            return time.monotonic() + _REPLACED_S if self._is_replaced() else None
+        if lost.startswith(_NO_POOL_ANSWERS) and time.monotonic() < self._pools_until:
+            time.sleep(_POOL_ASKED_S)
+            return self._pools_until
+        return None
 
     def _is_replaced(self) -> bool:
         """Whether the engine has as many workers as before, after a while."""
@@ -143,7 +158,7 @@ def lost_part(message: str, *, workers: str) -> str | None:
             "more taskmanager.memory.task.heap.size)"
         )
     if _NO_POOL.search(message):
-        return f"no worker pool answers the engine's workers ({workers})"
+        return f"{_NO_POOL_ANSWERS} ({workers})"
     if _LOST_WORKER.search(message):
         return (
             f"a Python worker of the engine was lost ({workers}); its pool's or its task manager's "
@@ -170,15 +185,15 @@ class _Shared:
         portable = options.view_as(PortableOptions)
         start = super().run_portable_pipeline  # type: ignore[misc]
 
-        def job(start_again: Callable[[], _EngineJob] | None) -> _EngineJob:
+        def job(pools_until: float | None) -> _EngineJob:
             own = beam_runner_api_pb2.Pipeline()  # Beam writes into it where LOOPBACK workers are
             own.CopyFrom(pipeline)
             try:
-                return _EngineJob(start(own, options), portable, start_again)
+                return _EngineJob(start(own, options), portable, job, pools_until)
             except (grpc.RpcError, grpc.FutureTimeoutError) as error:  # while it ran, or before
                 raise Yt8mError(_lost_job_server(portable.job_endpoint)) from error
 
-        return job(lambda: job(None))
+        return job(None)
 
 
 class FlinkRunner(_Shared, flink_runner.FlinkRunner):

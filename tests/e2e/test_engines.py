@@ -7,6 +7,7 @@ pool beside each task manager starts (EXTERNAL: the run), or it itself (PROCESS:
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import tempfile
@@ -14,7 +15,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
+import dying_worker
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -40,11 +43,13 @@ pytestmark = [
     ),
     pytest.mark.needs("flink", "java", "network namespaces", "ip"),
 ]
-WORKERS = 2
+WORKERS, SIGNAL = 2, "signal"
 # Every stage that there is, but Transform: the default ingest uses no Beam.
 # The rewriting ingest leaves one shard of so few videos; workers share it, batch by batch.
 _BATCHES = "evaluator.batch_size=50"
 SETTINGS = (*QUICK, "data.ingest=rewrite", _BATCHES)
+# Of this one, a worker kills itself in ExampleGen.
+LOSES_A_WORKER = (*SETTINGS, "data.rewrite.keep=dying_worker.keep")
 # Which worker writes an example to which file does not repeat, so its training is another one.
 MATERIALISED = (*SETTINGS, "transform.materialize=true")
 POOL = Flink.worker_pool
@@ -56,7 +61,11 @@ BALANCED = 0.6  # of a stage's records, for the worker that had most
 @pytest.fixture(scope="module")
 def flink(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flink]:
     folder = tmp_path_factory.mktemp("flink")
-    with flink_cluster(folder, task_managers=WORKERS, store=True) as cluster:
+    parts = str(Path(dying_worker.__file__).parent)
+    with (
+        mock.patch.dict(os.environ, PYTHONPATH=parts, DIES_ONCE=str(folder / "died")),
+        flink_cluster(folder, task_managers=WORKERS, store=True) as cluster,
+    ):
         yield cluster
 
 
@@ -73,24 +82,26 @@ def interrupted(
 ) -> tuple[Place, dict[str, Ended]]:
     """The same on the cluster, four times ended early by what the names say."""
     folder = tmp_path_factory.mktemp("there")
-    place = replace(here, root=folder / "root", push=folder / "push")
+    root, push = folder / "root", folder / "push"
+    place = replace(here, root=root, push=push, settings=LOSES_A_WORKER)
     said = {}
     # The pool last: its workers outlive it, so this stage ends well and the next one fails.
-    for name in ("signal", task_manager(0), JOB_SERVER, worker_pool(0)):
+    for name in (SIGNAL, task_manager(0), JOB_SERVER, worker_pool(0)):
         command = place.start(*on(flink, EXTERNAL))
         command.until("StatisticsGen running")
         flink.until(lambda: flink.running() != [])
         (job,) = flink.running()
-        if name == "signal":
-            code = command.end(signal.SIGTERM)
-        else:
+        if name != SIGNAL:
             flink.kill(name)
-            code = command.end()
+        if name == worker_pool(0):  # which the stage would wait for
+            flink.until(lambda: restarts(place) != "")
+        code = command.end(None if name in (task_manager(0), JOB_SERVER) else signal.SIGTERM)
+        if name != SIGNAL:
             flink.start_again(name)
         flink.until_ready()
         flink.until(lambda: flink.running() == [])
         state = flink.get(f"jobs/{job}")["state"]
-        said[name] = Ended(code, place.records()[0]["reason"], state)
+        said[name] = Ended(code, place.records()[0]["reason"] + restarts(place), state)
     return place, said
 
 
@@ -118,6 +129,13 @@ class Ended(NamedTuple):
     code: int
     said: str
     job: str
+
+
+def restarts(place: Place, run: int = -1) -> str:
+    """What one of its runs, the newest, logs of stages that it starts again."""
+    logs = sorted(place.root.glob("logs/*"))[run].glob("*.log")
+    lines = [line for log in logs for line in log.read_text(errors="replace").splitlines()]
+    return "\n".join(line for line in lines if "; the stage restarts" in line)
 
 
 def on(flink: Flink, workers: tuple[str, ...]) -> list[str]:
@@ -235,28 +253,34 @@ def test_predictions_are_the_bytes_of_a_run_in_this_process(
 
 
 def test_a_signal_cancels_the_engines_job(interrupted: tuple[Place, dict[str, Ended]]) -> None:
-    ended = interrupted[1]["signal"]
+    ended = interrupted[1][SIGNAL]
     assert (ended.code, ended.job) == (143, "CANCELED"), ended.said
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "code", "said"),
     [
         # Flink gives its address alone where a task was about to begin there.
-        (task_manager(0), r"task manager (tm-0|[\d.]+:\d+) was lost"),
-        (JOB_SERVER, re.escape(f"the job server {Flink.job_endpoint} was lost")),
+        (task_manager(0), 1, r"task manager (tm-0|[\d.]+:\d+) was lost"),
+        (JOB_SERVER, 1, re.escape(f"the job server {Flink.job_endpoint} was lost")),
         (
             worker_pool(0),
+            143,
             re.escape(f"no worker pool answers the engine's workers (EXTERNAL {POOL})"),
         ),
     ],
 )
 def test_a_program_of_the_engine_that_dies_is_named(
-    interrupted: tuple[Place, dict[str, Ended]], name: str, said: str
+    interrupted: tuple[Place, dict[str, Ended]], name: str, code: int, said: str
 ) -> None:
     ended = interrupted[1][name]
-    assert ended.code == 1
+    assert ended.code == code
     assert re.search(said, ended.said)
+
+
+def test_a_stage_whose_worker_is_killed_is_started_once_more(there: Place) -> None:
+    """In ExampleGen of the first run, which went on to StatisticsGen."""
+    assert "a Python worker of the engine was lost" in restarts(there, run=0)
 
 
 def test_what_was_done_before_a_fault_is_not_done_again(there: Place) -> None:

@@ -24,7 +24,7 @@ from http_double import HttpDouble, listening
 from werkzeug import Request
 from werkzeug.routing import Map, Rule
 
-from yt8m.components.engines import flink_jobs
+from yt8m.components.engines import flink_jobs, runners
 from yt8m.components.engines.runners import PortableRunner
 from yt8m.components.engines.standstill import standstill_named
 from yt8m.schemas.errors import Yt8mError
@@ -78,6 +78,21 @@ def test_a_stage_that_loses_a_worker_twice_ends_the_run(job_server: str, tmp_pat
     with pytest.raises(Yt8mError, match=r"worker of the engine was lost .* it continues"):
         run(job_server, FailsFirst(tmp_path, 9, DIED))
     assert names(tmp_path) == ["failed-0", "failed-1"]
+
+
+def test_a_pool_that_loads_while_its_stage_restarts_is_no_second_loss(
+    job_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runners, "_POOL_ASKED_S", 0.1)
+    no_pool = "StatusRuntimeException: UNAVAILABLE: io exception"
+    run(job_server, FailsFirst(tmp_path, 3, no_pool))
+    assert names(tmp_path)[2:] == ["failed-0", "failed-1", "failed-2"]
+    monkeypatch.setattr(runners, "_REPLACED_S", 0.0)
+    never = tmp_path / "never"
+    never.mkdir()
+    with pytest.raises(Yt8mError, match="no worker pool answers the engine's workers"):
+        run(job_server, FailsFirst(never, 9, no_pool))
+    assert names(never) == ["failed-0", "failed-1"]
 
 
 def test_a_failure_of_the_work_itself_is_not_repeated(job_server: str, tmp_path: Path) -> None:
@@ -147,6 +162,7 @@ class FlinkDouble(HttpDouble):
             Rule("/jobs/overview", endpoint="jobs", methods=["GET"]),
             Rule("/jobs/<job>", endpoint="job", methods=["GET"]),
             Rule("/jobs/<job>/vertices/<vertex>", endpoint="vertex", methods=["GET"]),
+            Rule("/jobs/<job>/exceptions", endpoint="exceptions", methods=["GET"]),
         ]
     )
     records, moving = 0, 0
@@ -177,6 +193,11 @@ class FlinkDouble(HttpDouble):
 
         parts = [part("Shards", "FINISHED", 0), part("Verify", "RUNNING", 5)]
         return {"vertices": [*parts, part("Write", "RUNNING", 0)]}
+
+    def exceptions(self, request: Request, job: str) -> Any:
+        """The first answer is an earlier one, as Flink repeats it for three seconds."""
+        asked = self.count(r"GET /jobs/1/exceptions")
+        return {"root-exception": DIED if asked > 1 else None}
 
     def vertex(self, request: Request, job: str, vertex: str) -> Any:
         states = {"tm-0": "RUNNING", "tm-1": "FINISHED"}
@@ -211,6 +232,12 @@ def test_a_job_manager_that_does_not_answer_ends_nothing(caplog: pytest.LogCaptu
     with listening(flink) as url:
         assert (flink_jobs.task_managers(url), flink_jobs.moved_records(url, "job")) == ({}, None)
         assert flink_jobs.at_work(url, "job") == []
+
+
+def test_what_flink_says_of_a_job_before_it_has_failed_is_not_the_last_word() -> None:
+    with listening(FlinkDouble()) as url:
+        assert flink_jobs.failure(url, "job") == DIED
+        assert flink_jobs.failure(url, "another job") == ""
 
 
 def test_a_task_manager_that_is_listed_and_silent_is_not_there() -> None:
