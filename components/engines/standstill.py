@@ -48,7 +48,10 @@ def _watch(master: str, name: str, ended: threading.Event, still_s: float, every
 def _standstill(name: str, still_s: float, at_work: list[str]) -> str:
     what = f"Flink's job {name}: no record has moved for {still_s:.0f} s"
     if not at_work:
-        return f"{what}, and no worker is busy; it may be waiting for task managers"
+        return (
+            f"{what}, and no worker is busy; it may be waiting for task managers, or for a Python "
+            "worker that has not come: the log of its pool says why"
+        )
     return (
         f"{what}; a worker may hang among {'; '.join(at_work)}. End its task manager, or the "
         "Python worker there: the stage then restarts"
