@@ -11,7 +11,7 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import apache_beam as beam
@@ -132,12 +132,23 @@ class Waits(beam.DoFn):
         yield element
 
 
-def test_who_interrupts_a_run_cancels_its_job(job_server: str, tmp_path: Path) -> None:
+def test_who_interrupts_a_run_cancels_its_job(
+    job_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits, wait = Event(), portable_runner.PipelineResult.wait_until_finish
+
+    def waiting(job: portable_runner.PipelineResult, duration: int | None = None) -> Any:
+        waits.set()
+        return wait(job, duration)
+
     def interrupt() -> None:
+        waits.wait()
         while not (tmp_path / "begun").exists():
             time.sleep(0.05)
         os.kill(os.getpid(), signal.SIGINT)
 
+    monkeypatch.setattr(portable_runner.PipelineResult, "wait_until_finish", waiting)
+    monkeypatch.setattr(runners, "_CANCEL_S", 60.0)  # however slow this machine is
     words = [f"--job_endpoint={job_server}", "--environment_type=LOOPBACK"]
     pipeline = beam.Pipeline(runner=PortableRunner(), options=PipelineOptions(words))
     _ = pipeline | beam.Create([1], reshuffle=False) | beam.ParDo(Waits(tmp_path))
@@ -234,13 +245,20 @@ def test_a_job_manager_that_does_not_answer_ends_nothing(caplog: pytest.LogCaptu
         assert flink_jobs.at_work(url, "job") == []
 
 
-def test_what_flink_says_of_a_job_before_it_has_failed_is_not_the_last_word() -> None:
+def test_what_flink_says_of_a_job_before_it_has_failed_is_not_the_last_word(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(flink_jobs, "_ANSWER_S", 60.0)
+    monkeypatch.setattr(flink_jobs, "_REPEATED_S", 60.0)
     with listening(FlinkDouble()) as url:
         assert flink_jobs.failure(url, "job") == DIED
         assert flink_jobs.failure(url, "another job") == ""
 
 
-def test_a_task_manager_that_is_listed_and_silent_is_not_there() -> None:
+def test_a_task_manager_that_is_listed_and_silent_is_not_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(flink_jobs, "_ANSWER_S", 60.0)
     flink = FlinkDouble()
     with listening(flink) as url:
         assert flink_jobs.slots(flink_jobs.task_managers(url)) == 2
