@@ -127,7 +127,7 @@ def record_framing(uri: str, *, keep: int = 0) -> Framing:
     if storage.local_path(uri) is None:
         with storage.open_ranges(uri) as file:
             pieces = _RangedPieces(file)
-            if pieces.read(0, len(GZIP_MAGIC)) != GZIP_MAGIC:
+            if pieces.read(0, len(GZIP_MAGIC), ahead=HEADER_BYTES) != GZIP_MAGIC:
                 return _walk_pieces(pieces, keep)
     with open_shard(uri) as (file, compression):
         size = None
