@@ -133,6 +133,19 @@ def test_a_run_of_any_size_is_measured_whole_and_interrupted_in_each_heavy_step(
         assert whole["steps"][step]["peak_mib"] > 100
 
 
+@pytest.mark.slow
+def test_of_remote_shards_bytes_and_requests_of_each_reader_are_counted():
+    command = [sys.executable, "-W", "ignore", BENCHMARKS / "remote_index.py", "--examples", "300"]
+    done = subprocess.run(command, check=True, timeout=900, capture_output=True, text=True)
+    rows = [line.strip("| ").split(" | ") for line in done.stdout.splitlines()[2:]]
+    assert [row[0] for row in rows] == ["frame"] * 4 + ["video"] * 4
+    off, sample, _, later = rows[:4]
+    assert int(off[4]) == int(sample[4]) == 301 + 2  # of two shards, one with a single record
+    assert int(sample[2].replace(",", "")) == (300 - 256) * 16
+    assert int(later[4]) == 2
+    assert {row[3] for row in rows if row[1] == "full"} == {"100.0000%"}
+
+
 def test_from_which_size_an_engine_pays_follows_from_processor_seconds():
     engines = benchmark("beam_engines")
 
