@@ -38,6 +38,7 @@ HERE = 0  # in place of a number of workers: this process
 
 # In the order of their jobs; the first is ExampleGen's, too.
 _CLIENT = "yt8m run"
+_ENDED = ("FINISHED", "FAILED", "CANCELED")  # as Flink says it
 _STAGES = ("Verification", "ExampleGen", "StatisticsGen", "Transform", "Evaluator")
 _WORKERS = (2, 4, 8, 16)  # of which it is said from which size they pay
 _LEAST_SHARE = 0.05  # of a stage's time, for a part of it to be looked at
@@ -149,7 +150,7 @@ def _measure(work: Path, workers: int) -> list[dict[str, Any]]:
 def _processor_seconds_of_stages(
     flink: Flink, workers: int, run: subprocess.Popen[bytes]
 ) -> list[list[float]]:
-    """Of each task manager, as each job ends."""
+    """Of each task manager, as each job ends, which Flink tells up to three seconds later."""
 
     def now() -> list[float]:
         return [
@@ -159,8 +160,8 @@ def _processor_seconds_of_stages(
         ]
 
     marks = [now()]
-    while run.poll() is None:
-        ended = [job for job in flink.jobs() if flink.get(f"jobs/{job}")["state"] == "FINISHED"]
+    while run.poll() is None or (run.returncode == 0 and len(marks) <= len(flink.jobs())):
+        ended = [job for job in flink.jobs() if flink.get(f"jobs/{job}")["state"] in _ENDED]
         if len(ended) >= len(marks):
             marks.append(now())
         time.sleep(1)
