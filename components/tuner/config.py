@@ -77,7 +77,16 @@ class HyperbandConfig(ConfigNode):
     iterations: PositiveInt = 1  # Number of repetitions of the whole algorithm
 
 
-SearchConfig = RandomSearchConfig | HyperbandConfig
+@dataclass(frozen=True, kw_only=True)
+class BayesianConfig(ConfigNode):
+    """Values that promise most by the trials so far (a Gaussian process)."""
+
+    name: Literal["bayesian"] = "bayesian"
+    max_trials: PositiveInt = 20  # Number of trials; fewer if the space has fewer values
+    num_initial_trials: PositiveInt = 6  # Number of trials with random values, before the others
+
+
+SearchConfig = RandomSearchConfig | HyperbandConfig | BayesianConfig
 
 
 def _searched_code(space: Mapping[str, RangeConfig]) -> tuple[str, ...]:
