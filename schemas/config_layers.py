@@ -48,9 +48,10 @@ def difference(hint: Any, base: Mapping[str, Any], over: Mapping[str, Any]) -> d
     """
     hint = bare(hint)
     members = members_by_tag(hint)
+    another = bool(members) and over[_TAG] != base.get(_TAG)
     if members:
         hint = members[over[_TAG]]
-        if over[_TAG] != base.get(_TAG):
+        if another:
             base = _defaults(hint)
             del base[_TAG]
     elif not base:
@@ -62,7 +63,9 @@ def difference(hint: Any, base: Mapping[str, Any], over: Mapping[str, Any]) -> d
         if key in base and below == value:
             continue
         if isinstance(value, Mapping) and value:
-            below = below if isinstance(below, Mapping) else {}
+            below = dict(below) if isinstance(below, Mapping) else {}
+            if another:  # nothing is there that would say which member it is
+                below.pop(_TAG, None)
             value = difference(hints.get(key), below, value)
         changes[key] = value
     return changes

@@ -8,7 +8,12 @@ import math
 import tensorflow as tf
 import tf_keras
 
-from yt8m.components.models.config import MlpConfig, MoeConfig, TrunkClassifierConfig
+from yt8m.components.models.config import (
+    LogisticConfig,
+    MlpConfig,
+    MoeConfig,
+    TrunkClassifierConfig,
+)
 from yt8m.components.models.layers import ContextGating, Linear, Recipe, fused
 from yt8m.components.models.trunks import ResidualMlp, Signal
 from yt8m.schemas.errors import ConfigError
@@ -16,25 +21,58 @@ from yt8m.schemas.errors import ConfigError
 # A video has about three labels. A sigmoid that starts at that rate, instead of at 1/2, is spared
 # the first hundreds of steps, which would only teach it how rare labels are.
 _LABELS_A_VIDEO = 3.0
+_SAID_DEVIATION = 0.01
 
 
 class Logistic(tf_keras.layers.Layer):
-    """A sigmoid for each class."""
+    """A sigmoid for each class, on request of logits that look at the other classes, too."""
 
-    def __init__(self, num_classes: int, *, l2: float, name: str, recipe: Recipe) -> None:
+    def __init__(
+        self, num_classes: int, *, config: LogisticConfig, name: str, recipe: Recipe
+    ) -> None:
         super().__init__(name=name)
         self._classes = Linear(
             num_classes,
             name=f"{name}_classes",
             recipe=recipe,
-            l2=l2,
+            l2=config.l2,
             bias=_prior_logit(num_classes),
+        )
+        self._co_occurrence = (
+            CoOccurrence(
+                num_classes, config.co_occurrence, name=f"{name}_co_occurrence", recipe=recipe
+            )
+            if config.co_occurrence
+            else None
         )
 
     def call(
         self, vectors: tf.Tensor, training: bool = False, noise: tf.Tensor | None = None
     ) -> tf.Tensor:
-        return tf.sigmoid(self._classes(vectors))
+        logits = self._classes(vectors)
+        if self._co_occurrence is not None:
+            logits += self._co_occurrence(tf.sigmoid(logits))
+        return tf.sigmoid(logits)
+
+
+class CoOccurrence(tf_keras.layers.Layer):
+    """What the probabilities of all classes say of each one: a shift of its logit.
+
+    Through few units: a weight for each pair of classes would be more than videos teach. It begins
+    as no shift at all.
+    """
+
+    def __init__(self, num_classes: int, units: int, *, name: str, recipe: Recipe) -> None:
+        super().__init__(name=name)
+        self._said = Linear(
+            units, name=f"{name}_said", recipe=recipe, use_bias=False, stddev=_SAID_DEVIATION
+        )
+        self._shift = Linear(
+            num_classes, name=f"{name}_shift", recipe=recipe, use_bias=False, stddev=0.0
+        )
+
+    def call(self, probabilities: tf.Tensor) -> tf.Tensor:
+        return self._shift(self._said(probabilities))
 
 
 class MixtureOfExperts(tf_keras.layers.Layer):
@@ -119,4 +157,4 @@ def create_classifier(
         return MlpClassifier(num_classes, config=config, name=name, recipe=recipe)
     if isinstance(config, MoeConfig):
         return MixtureOfExperts(num_classes, config=config, name=name, recipe=recipe)
-    return Logistic(num_classes, l2=config.l2, name=name, recipe=recipe)
+    return Logistic(num_classes, config=config, name=name, recipe=recipe)

@@ -89,6 +89,8 @@ class LogisticConfig(ConfigNode):
 
     name: Literal["logistic"] = "logistic"
     l2: NonNegativeFloat = 1e-8  # Strength of the L2 regularisation of the weights
+    # Units of a second layer, which corrects each class by the probabilities of all; 0: none.
+    co_occurrence: NonNegativeInt = 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -61,7 +61,8 @@ def _model(model: ModelConfig, features: FeatureConfig, frames: int) -> tuple[fl
         return weights, frames * size + outputs
     trunk, activations, width = _trunk(model, size, frames)
     weights, outputs = _classifier(model.classifier, width, classes)
-    return trunk + weights, activations + outputs
+    members = model.members if isinstance(model, MlpConfig) else 1
+    return members * (trunk + weights), members * (activations + outputs)
 
 
 def _classifier(
@@ -72,7 +73,10 @@ def _classifier(
         weights, outputs = _classifier(config.classifier, wide, classes)
         return blocks + weights, activations + outputs
     each = 2 * config.num_mixtures + 1 if isinstance(config, MoeConfig) else 1
-    return width * classes * each, classes * each * 2
+    weights, outputs = width * classes * each, classes * each * 2
+    if isinstance(config, LogisticConfig) and (units := config.co_occurrence):
+        return weights + 2 * classes * units, outputs + units + 2 * classes
+    return weights, outputs
 
 
 def _trunk(model: Any, size: int, frames: int) -> tuple[float, float, int]:

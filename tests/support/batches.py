@@ -43,7 +43,13 @@ MODELS: dict[str, ModelConfig] = {
         width=16, batch_norm=True, context_gating=True, classifier=MoeConfig()
     ),
     "mlp_members": MlpConfig(width=16, dropout=0.2, members=3),
-    "mlp_apart": MlpConfig(width=16, blocks=0, modality_norm=True, input_dropout=0.2),
+    "mlp_apart": MlpConfig(
+        width=16,
+        blocks=0,
+        modality_norm=True,
+        input_dropout=0.2,
+        classifier=LogisticConfig(co_occurrence=8),
+    ),
     "frame_logistic": FrameLogisticConfig(),
     "dbof": DbofConfig(clusters=32, hidden=16, frames=40),
     "dbof_average_gated": DbofConfig(

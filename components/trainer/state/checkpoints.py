@@ -17,6 +17,7 @@ import tensorflow as tf
 from yt8m.components import storage
 from yt8m.components.artifacts.read import read_file, read_if_present
 from yt8m.components.inputs.config import ReadingOrder
+from yt8m.components.trainer.config import TrainerConfig
 from yt8m.components.trainer.state.done_marker import DONE_FILE
 from yt8m.components.trainer.state.training_notes import (
     find_changes,
@@ -252,6 +253,7 @@ def _differences(there: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[st
 
 
 def _check_same_model(there: Mapping[str, Any], wanted: Mapping[str, Any], directory: str) -> None:
+    there = _completed(there)
     if there == wanted:
         return
     rows = _differences(there, wanted)
@@ -262,6 +264,19 @@ def _check_same_model(there: Mapping[str, Any], wanted: Mapping[str, Any], direc
         "Train in another directory, where trainer.warm_start can take over what matches, or wipe "
         "this one with trainer.start_new_model: true."
     )
+
+
+def _completed(there: Mapping[str, Any]) -> dict[str, Any]:
+    """The description of a model, with the keys that an older yt8m did not know at their defaults.
+
+    Its models are what these keys make of them where nobody sets them.
+    """
+    parts = {key: there[key] for key in ("model", "heads") if key in there}
+    try:
+        trainer = from_dict(TrainerConfig, parts)
+    except ConfigError:  # of a yt8m that knew more
+        return dict(there)
+    return {**there, **{key: to_dict(getattr(trainer, key)) for key in parts}}
 
 
 def save_best_evaluated(directory: str, network: Any, step: int) -> None:

@@ -24,7 +24,7 @@ from batches import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yt8m.components.models.config import NextVladConfig, TransformerConfig
+from yt8m.components.models.config import LogisticConfig, NextVladConfig, TransformerConfig
 from yt8m.components.models.dbof import spread
 from yt8m.components.models.heads import create_heads
 from yt8m.components.models.network import Network
@@ -225,6 +225,21 @@ def test_moe_is_a_gated_mixture_that_may_choose_nothing() -> None:
     gate /= gate.sum(1, keepdims=True)
     expert = 1 / (1 + np.exp(-(unit @ experts + bias).reshape(6, 2, CLASSES)))
     np.testing.assert_allclose(_scores(network, batch), (gate[:, :2] * expert).sum(1), atol=1e-5)
+
+
+def test_co_occurrence_begins_as_nothing_and_shifts_each_logit_by_all_probabilities() -> None:
+    heads = create_heads((), features=FEATURES, level=Level.VIDEO)
+    model = LogisticConfig(co_occurrence=4)
+    plain = make_network("logistic")
+    network = create_network(model, features=FEATURES, level=Level.VIDEO, heads=heads)
+    batch = make_batch(Level.VIDEO)
+    np.testing.assert_array_equal(_scores(network, batch), _scores(plain, batch))
+    first = _scores(network, batch).astype(np.float64)
+    said, shift = network.weights[2:]
+    shift.assign(np.random.default_rng(3).normal(0, 30, shift.shape))
+    logits = np.log(first / (1 - first)) + first @ said.numpy() @ shift.numpy()
+    assert np.abs(first @ said.numpy() @ shift.numpy()).max() > 0.01
+    np.testing.assert_allclose(_scores(network, batch), 1 / (1 + np.exp(-logits)), atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["transformer", "transformer_token"])

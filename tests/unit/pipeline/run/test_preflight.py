@@ -333,6 +333,21 @@ def test_every_preset_has_an_estimate_and_larger_batches_need_more(name):
     assert 1e9 < small < large
 
 
+def test_every_member_and_the_second_layer_of_a_classifier_count():
+    settings = ["trainer.batch_size=1", "trainer.retrieval=null"]
+
+    def bytes_of(*more):
+        return training_bytes(load_config("video_mlp", [*settings, *more]))
+
+    one, two, three = (bytes_of(f"trainer.model.members={n}") for n in (1, 2, 3))
+    assert two - one == pytest.approx(three - two)
+    assert two - one > 4 * 4 * (1152 * 1536 + 1536 * 3862)
+    none = bytes_of("trainer.model.classifier={name: logistic, co_occurrence: 0}")
+    some = bytes_of("trainer.model.classifier={name: logistic, co_occurrence: 100}")
+    members = load_config("video_mlp").trainer.model.members
+    assert some - none == pytest.approx(members * 4 * 4 * 2 * 100 * 3862, rel=0.01)
+
+
 def test_a_weight_counts_with_gradient_and_moments():
     # 1152 inputs, 3862 classes: each weight takes 4 floats, and nothing else differs.
     one = training_bytes(load_config("video_logistic", ["trainer.batch_size=1"]))
