@@ -85,7 +85,7 @@ class Kubelet:
             self._changed.clear()
             self._names = _addresses(self._slices.all())
             found = self._pods.all()
-            bound = [p for p in found if "nodeName" in p["spec"] and p["status"]["phase"] in _ALIVE]
+            bound = [p for p in found if self._is_bound(p) and p["status"]["phase"] in _ALIVE]
             self._free_cpus = self.cpus - sum(map(_cpus, bound))
             for uid in set(self._own) - {pod["metadata"]["uid"] for pod in found}:
                 self._own.pop(uid)[0].kill()  # deleted without grace
@@ -111,6 +111,10 @@ class Kubelet:
                 variables = around.variables(container.spec, image_variables(self._path))
                 pod.start(container, around.mounts(container.spec), variables)
             self._report(pod, manifest)
+
+    def _is_bound(self, pod: dict[str, Any]) -> bool:
+        """Also where the watch has not told of the binding yet."""
+        return "nodeName" in pod["spec"] or pod["metadata"]["uid"] in self._bound
 
     def _end(self, manifest: dict[str, Any]) -> None:
         own = self._own.get(manifest["metadata"]["uid"])
