@@ -16,6 +16,7 @@ from yt8m.components.engines import flink_jobs
 
 STILL_S = 300.0  # a large shard is scored in less
 _EVERY_S = 10.0
+_LAST_ANSWER_S = 1.0  # for which a question that is under way is waited for
 _log = logging.getLogger(__name__)
 
 
@@ -25,13 +26,15 @@ def standstill_named(
 ) -> Iterator[None]:
     """In the block, warn of the job `name` whenever none of its records moves for `still_s`."""
     ended = threading.Event()
-    threading.Thread(
+    watch = threading.Thread(
         target=_watch, args=(master, name, ended, still_s, every_s), daemon=True
-    ).start()
+    )
+    watch.start()
     try:
         yield
     finally:
         ended.set()
+        watch.join(_LAST_ANSWER_S)
 
 
 def _watch(master: str, name: str, ended: threading.Event, still_s: float, every_s: float) -> None:
@@ -41,7 +44,9 @@ def _watch(master: str, name: str, ended: threading.Event, still_s: float, every
         if moved is None or moved != before:
             before, since = moved, time.monotonic()
         elif time.monotonic() - since >= still_s:
-            _log.warning("%s", _standstill(name, still_s, flink_jobs.at_work(master, name)))
+            at_work = flink_jobs.at_work(master, name)
+            if not ended.is_set():  # a job that has ended has nobody at work
+                _log.warning("%s", _standstill(name, still_s, at_work))
             since = time.monotonic()
 
 
