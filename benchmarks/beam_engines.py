@@ -34,11 +34,12 @@ sys.path.extend(  # as the tests start it
 from flink_cluster import Flink, flink_cluster, task_manager, worker_pool
 from requirements import flink_programs
 
+from yt8m.components.engines.flink_jobs import ENDED
+
 HERE = 0  # in place of a number of workers: this process
 
 # In the order of their jobs; the first is ExampleGen's, too.
 _CLIENT = "yt8m run"
-_ENDED = ("FINISHED", "FAILED", "CANCELED")  # as Flink says it
 _STAGES = ("Verification", "ExampleGen", "StatisticsGen", "Transform", "Evaluator")
 _WORKERS = (2, 4, 8, 16)  # of which it is said from which size they pay
 _LEAST_SHARE = 0.05  # of a stage's time, for a part of it to be looked at
@@ -161,7 +162,7 @@ def _processor_seconds_of_stages(
 
     marks = [now()]
     while run.poll() is None or (run.returncode == 0 and len(marks) <= len(flink.jobs())):
-        ended = [job for job in flink.jobs() if flink.get(f"jobs/{job}")["state"] in _ENDED]
+        ended = [job for job in flink.jobs() if flink.get(f"jobs/{job}")["state"] in ENDED]
         if len(ended) >= len(marks):
             marks.append(now())
         time.sleep(1)

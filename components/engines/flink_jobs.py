@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-_ENDED = ("CANCELED", "FAILED", "FINISHED")
+ENDED = ("CANCELED", "FAILED", "FINISHED")
 _RUNNING = "RUNNING"
 _WAYS = ("read-records", "write-records")
 _ANSWER_S, _ASKED_S = 4.0, 0.5
@@ -136,7 +136,7 @@ def _parts(master: str, job: str) -> list[dict[str, Any]]:
 
 
 def _active(master: str, name: str) -> list[str]:
-    return [one["jid"] for one in _named(master, name) if one["state"] not in _ENDED]
+    return [one["jid"] for one in _named(master, name) if one["state"] not in ENDED]
 
 
 def _named(master: str, name: str) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ _NEAR_DEVIATION = 0.1
 
 
 class _Durable(keras_tuner.Oracle):
-    """State that both oracles keep on disk and read again."""
+    """State that the oracles keep on disk and read again."""
 
     def save(self: Any) -> None:
         storage.write_text(self._get_oracle_fname(), json.dumps(self.get_state()))
