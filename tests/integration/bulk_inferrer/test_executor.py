@@ -16,7 +16,7 @@ from yt8m.pipeline.cache_keys import ExternalInputs
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.graph import create_pipeline
 from yt8m.schemas.config_tree import from_dict, to_parameter
-from yt8m.schemas.errors import ConfigError, DataError
+from yt8m.schemas.errors import ConfigError, DataError, UserError
 from yt8m.schemas.features import Level
 
 
@@ -82,6 +82,13 @@ def test_a_split_that_is_not_there_is_refused(world, tmp_path):
         infer(world, tmp_path, with_shards=False)
     with pytest.raises(ConfigError, match=r"bulk_inferrer\.split"):
         from_dict(PipelineConfig, {"bulk_inferrer": {"split": "nowhere"}})
+
+
+def test_a_format_that_the_model_cannot_fill_is_refused_before_anything_is_scored(world, tmp_path):
+    form = from_dict(BulkInferrerConfig, {"format": "segment"}).format
+    with pytest.raises(UserError, match="of level video, and this format is for segments"):
+        infer(world, tmp_path, format=form)
+    assert not list((tmp_path / "result").iterdir())
 
 
 def test_it_is_in_the_graph_when_asked_for_and_else_not():

@@ -1,5 +1,6 @@
 """An ensemble is a model: its scores are the mean, and whatever takes a model takes it."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -13,6 +14,7 @@ from sources import FEATURES, SIZES
 from yt8m.cli.main import run as yt8m
 from yt8m.components.export.load import load_export, load_model
 from yt8m.components.export.save import ExportSpec, export_model
+from yt8m.components.extras.ensembles.save import export_ensemble
 from yt8m.components.models.heads import create_heads
 from yt8m.schemas.features import Level
 
@@ -62,6 +64,16 @@ def test_its_scores_are_the_weighted_mean_by_every_signature(members, tmp_path, 
     arrays = [m.loaded.signatures["features"](**batch)["scores"].numpy() for m in (*parts, whole)]
     np.testing.assert_allclose(arrays[2], 0.75 * arrays[0] + 0.25 * arrays[1], rtol=1e-6)
     assert whole.info.config["ensemble"][0]["model"] == str(members[0])
+
+
+def test_one_member_with_a_transform_graph_is_enough_for_the_ensemble_to_have_one(
+    members, tmp_path
+):
+    models = [load_model(str(member)) for member in members]
+    for has_graph in (False, True):
+        models[0].info = dataclasses.replace(models[0].info, has_transform_graph=has_graph)
+        info = export_ensemble(models, [1, 1], str(tmp_path / "out"), level=Level.VIDEO)
+        assert info.has_transform_graph is has_graph
 
 
 def test_segments_keep_their_starts(tmp_path):

@@ -205,9 +205,11 @@ def test_prune_says_what_would_go_and_removes_it_when_told(
     for _ in range(2):
         push_fake(tmp_path, registry)
     (registry / "1" / "saved_model.pb").write_bytes(b"MODEL")  # as many bytes
-    assert said(capsys, "prune", "--push", registry)["damaged"] == [1]
+    told = said(capsys, "prune", "--push", registry)
+    assert (told["damaged"], told["removed"]) == ([1], False)
     assert (registry / "1").is_dir()
-    assert said(capsys, "prune", "--push", registry, "--yes")["damaged"] == [1]
+    done = said(capsys, "prune", "--push", registry, "--yes")
+    assert (done["damaged"], done["removed"]) == ([1], True)
     assert not (registry / "1").exists()
     assert said(capsys, "prune", "--push", registry)["damaged"] == []
 

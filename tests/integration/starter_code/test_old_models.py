@@ -11,6 +11,7 @@ from starter_models import logistic, moe, write_starter_model
 
 from yt8m.cli.main import run as yt8m
 from yt8m.components.export.load import load_export
+from yt8m.components.extras.starter_code.checkpoint import find_checkpoint
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +45,14 @@ def test_it_is_a_baseline_of_the_gate_and_a_member_of_an_ensemble(world, tmp_pat
     members, out = [version["path"] for version in versions], tmp_path / "both"
     assert yt8m(["ensemble", "--quiet", "--models", *members, "--out", str(out)]) == 0
     assert load_export(str(out)).num_classes == CLASSES
+
+
+def test_of_a_directory_the_newest_checkpoint_is_taken(tmp_path):
+    assert find_checkpoint(str(tmp_path)) is None
+    for step in (9, 17, 3):
+        (tmp_path / f"model.ckpt-{step}.index").write_bytes(b"")
+    assert find_checkpoint(str(tmp_path)) == str(tmp_path / "model.ckpt-17")
+    assert find_checkpoint(str(tmp_path / "model.ckpt-3")) == str(tmp_path / "model.ckpt-3")
 
 
 def test_what_is_no_known_model_ends_the_command_with_2(tmp_path, capsys):

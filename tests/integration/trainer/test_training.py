@@ -6,6 +6,7 @@ import json
 import math
 import re
 import shutil
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,6 +17,7 @@ from cluster import newest_step
 from training import CLASSES, make_job, rows, train
 
 from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_curve
+from yt8m.components.console.progress import Progress
 from yt8m.components.export.load import load_export
 from yt8m.components.trainer.backends.in_process import run_job
 from yt8m.components.trainer.state.warm_start import read_weights, weights_digest
@@ -39,7 +41,17 @@ def test_a_training_exports_a_model_and_tells_its_curve(tmp_path, data):
     assert [row["examples"] for row in curve] == [16, 32, 40]
     names = {"loss", "examples_per_s", "learning_rate", "hit_at_1", "perr", "gap", "gradient_norm"}
     assert names <= set(curve[0])
+    speeds = [row["examples_per_s"] * row["seconds"] for row in curve[:1]]
+    assert speeds == pytest.approx([16])  # of the rows since the row before, or the start
     assert list((tmp_path / "logs/train").glob("events*"))
+
+
+def test_on_a_terminal_steps_move_a_bar(tmp_path, data, monkeypatch):
+    opened = []
+    monkeypatch.setattr(Progress, "_open_bar", lambda bar: opened.append(bar._task))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    train(tmp_path, data, max_steps=2)
+    assert opened == ["train"]
 
 
 def test_the_final_weights_are_saved_whatever_the_cadence(tmp_path, data):

@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 from registry_models import best_record, blessed_record, fake_model, push_fake
 
+from yt8m.components.artifacts.saved_model import SERVING_DIR
+from yt8m.components.artifacts.version_record import RECORD_FILE
 from yt8m.components.baseline.config import BaselineChoice, BaselineConfig
 from yt8m.components.baseline.select import (
+    copy_champion,
     copy_to_artifact,
     passed_over,
     replaced_version,
@@ -178,3 +181,21 @@ def test_of_damaged_versions_those_are_named_that_stood_for_something(tmp_path: 
     problems = passed_over(BaselineConfig(), push_dir, baseline, None)
     assert [re.findall(r"version (\d)", problem) for problem in problems] == [["2"], ["5"]]
     assert passed_over(BaselineConfig(version=4), push_dir, baseline, champion) == []
+
+
+def test_a_champion_is_handed_on_with_its_files_unless_the_baseline_has_them(
+    push_dir: str, tmp_path: Path
+) -> None:
+    champion = select_baseline(BaselineConfig(version=1), push_dir, "")
+    other = select_baseline(BaselineConfig(version=3), push_dir, "")
+    assert champion is not None
+    assert other is not None
+    names = {}
+    for case, baseline in (("alone", None), ("the baseline", champion), ("another", other)):
+        copy_champion(champion, str(tmp_path / case), baseline=baseline)
+        found = (p for p in (tmp_path / case).rglob("*") if p.is_file())
+        names[case] = {str(p.relative_to(tmp_path / case / SERVING_DIR)) for p in found}
+    assert names["alone"] == {*champion.record.files, RECORD_FILE}
+    assert names["the baseline"] == {RECORD_FILE}
+    copy_champion(None, str(tmp_path / "none"), baseline=champion)
+    assert not list((tmp_path / "none").iterdir())

@@ -258,6 +258,24 @@ def test_a_wrong_level_is_named_under_every_policy(
         ingest_directory(copied(stored), tmp_path, **values)
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_split_of_which_nothing_is_left_is_no_split(
+    copied: Callable[[str], Path], tmp_path: Path, whole: bool
+) -> None:
+    data = copied("video")
+    for shard in sorted(data.glob("train*" if whole else "train0000*")):
+        replace_record(shard, 0, b"\xff\xff\xff")  # not all for the same reason
+        for record in range(1, 12):
+            edit_record(shard, record, drop_feature("id"))
+    lenient = {"bad_input": "quarantine", "max_quarantined": 1.0}
+    if whole:
+        with pytest.raises(DataError, match="no good record is left in split train"):
+            ingest_directory(data, tmp_path / "out", **lenient)
+    else:
+        done = ingest_directory(data, tmp_path / "out", **lenient)
+        assert done.accounts.quarantined == 12
+
+
 @pytest.mark.parametrize("verify", ["checksum", "off"])
 def test_a_shard_of_another_level_is_quarantined_whole(
     copied: Callable[[str], Path], generated: dict[str, Path], tmp_path: Path, verify: str
@@ -462,3 +480,15 @@ def test_a_shard_of_countless_bad_records_is_given_up(
     assert kept < 4000
     told = json.loads((tmp_path / "examples" / "quarantine.json").read_text())
     assert "the rest of the file was not read" in told[0]["problems"][-1]["reason"]
+
+
+def test_a_feature_that_nobody_reads_is_told_once_with_its_records_and_shards(
+    copied: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = copied("video")
+    for shard in ("train0000.tfrecord", "train0001.tfrecord"):
+        edit_record(data / shard, 0, set_feature("title", [1]))
+    ingest_directory(data, tmp_path / "out")
+    (told,) = (line for line in capsys.readouterr().err.splitlines() if "title" in line)
+    assert "feature title is not in features.names" in told
+    assert f"(24 records in 2 shards, the first of which is {data / SHARD})" in told

@@ -140,6 +140,10 @@ def test_a_job_and_its_pods_carry_what_the_cluster_asks_for(kind):
     assert template["metadata"]["annotations"]["sidecar.istio.io/inject"] == "true"
     pod = template["spec"]
     (container,) = pod["containers"]
+    assert container["securityContext"] == {  # what Pod Security `restricted` demands
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+    }
     assert container["resources"] == {
         "limits": {"cpu": "8", "memory": "16Gi", "nvidia.com/gpu": "1"},
         "requests": {"cpu": "2", "memory": "16Gi", "nvidia.com/gpu": "1"},

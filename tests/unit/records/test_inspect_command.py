@@ -52,6 +52,16 @@ def test_text_names_level_features_and_classes(data, capsys):
     assert out.endswith("no problems\n")
 
 
+def test_text_of_rated_segments_counts_the_ratings(tmp_path, capsys):
+    data = make_dataset(tmp_path / "rated", level="segment", train=8, shards=1)
+    _, answer = inspect(capsys, data)
+    rated = answer["ratings"]
+    assert run(["data", "inspect", str(data), "--quiet"]) == 0
+    expected = f"{rated['sum']} of {rated['classes']} classes, {rated['positive']} of them positive"
+    assert f"ratings   {expected}\n" in capsys.readouterr().out
+    assert 0 < rated["positive"] < rated["sum"]
+
+
 def test_gzipped_shards_are_read_as_they_are(data, capsys):
     _, plain = inspect(capsys, data)
     for path in data.glob("*.tfrecord"):

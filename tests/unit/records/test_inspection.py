@@ -107,6 +107,14 @@ def test_frame_records_among_video_records_are_problems(tmp_path):
     assert "a frame-level record, and the first record says level=video" in str(found.problems[0])
 
 
+def test_a_feature_that_the_first_record_has_not_is_counted_by_records(tmp_path):
+    shard = make_dataset(tmp_path / "data", train=6, shards=1) / "train0000.tfrecord"
+    for record in (2, 3, 5):
+        edit_record(shard, record, set_feature("title", [1]))
+    found = inspect(shard)
+    assert found.warnings == {"feature title is not among those of the first record": 3}
+
+
 def test_an_empty_shard_is_a_problem():
     inspection = Inspection()
     inspection.add_shard("nothing", [])

@@ -103,6 +103,8 @@ def test_nothing_at_all_gives_a_report_that_says_so(tmp_path: Path) -> None:
     assert "Run incomplete" in page.read_text()
     written = json.loads((page.parent / "report.json").read_text())
     assert written["verdict"]["outcome"] == "unfinished"
+    none = written["evaluation"]
+    assert (none["videos"], none["examples"], none["classes"], none["metrics"]) == (0, 0, 0, [])
 
 
 def test_a_pushed_run_is_reported_with_its_decision(tmp_path: Path) -> None:

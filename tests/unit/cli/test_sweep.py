@@ -1,0 +1,53 @@
+"""A sweep's table and exit code, where the runs themselves are not the question."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from yt8m.cli import sweep as command
+from yt8m.cli.main import run as yt8m
+from yt8m.components.artifacts.estimate import Estimate
+from yt8m.components.artifacts.run_record import RunRecord, Verdict
+from yt8m.pipeline.cache_keys import ExternalInputs
+from yt8m.pipeline.config import PipelineConfig
+from yt8m.pipeline.retraining import sweep as trials
+from yt8m.schemas.errors import EXIT_DONE, EXIT_FAILED, Yt8mError
+
+_GAP = {1: 0.6, 2: 0.8, 3: 0.7}  # by the seed
+
+
+@pytest.mark.parametrize(
+    ("broken", "code"), [(set(), EXIT_DONE), ({2}, EXIT_FAILED), ({1, 2, 3}, EXIT_FAILED)]
+)
+def test_the_best_trial_is_first_and_one_that_failed_ends_the_command_with_1(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    broken: set[int],
+    code: int,
+) -> None:
+    def start(config: PipelineConfig, *, quiet: bool) -> Any:
+        seed = config.trainer.seed
+        if seed in broken:
+            raise Yt8mError("it broke")
+        record = RunRecord(run_id=str(seed), started=1.0, verdict=Verdict.PUSHED)
+        return SimpleNamespace(record=record)
+
+    def results(_: Any, record: RunRecord) -> Any:
+        return SimpleNamespace(metrics={"gap": Estimate(value=_GAP[int(record.run_id)])})
+
+    monkeypatch.setattr(command, "run_pipeline", start)
+    monkeypatch.setattr(command, "results_of_run", results)
+    monkeypatch.setattr(trials, "resolve_external_inputs", lambda *_: ExternalInputs())
+    words = ["sweep", "smoke", "--root", str(tmp_path), "--set", "trainer.seed=1,2,3"]
+    assert yt8m([*words, "--quiet", "--json"]) == code
+    told = json.loads(capsys.readouterr().out)["trials"]
+    done = [seed for seed in (2, 3, 1) if seed not in broken]
+    assert [row["run_id"] for row in told if not row["problem"]] == list(map(str, done))
+    failed = [row["settings"]["trainer.seed"] for row in told if row["problem"] == "it broke"]
+    assert failed == sorted(map(str, broken))
