@@ -68,3 +68,8 @@ def test_space_that_files_were_promised_is_not_promised_again(tmp_path: Path) ->
     keep = {"a"}
     assert directory.room_for([free // 4], keep=keep) == 1
     assert directory.room_for([free // 4 * 3], keep=keep) == 0
+
+
+def test_a_directory_that_is_not_there_yet_is_made(tmp_path: Path) -> None:
+    assert not CacheDirectory(tmp_path / "new" / "cache", left_free=1).is_short()
+    assert CacheDirectory(tmp_path / "other" / "cache", left_free=1).room_for([1]) == 1

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from yt8m.components import storage
-from yt8m.components.storage.lock import file_lock
+from yt8m.components.storage import lock
+from yt8m.components.storage.lock import LockedError, file_lock
 from yt8m.schemas.errors import UserError
 
 
@@ -237,3 +238,14 @@ def test_what_was_done_under_a_lock_stands_if_its_file_cannot_be_closed(tmp_path
                 os.close(int(descriptor.name))
     with file_lock(lock, holder="another"):
         assert lock.read_text() == "another"
+
+
+def test_who_waits_for_a_lock_looks_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    with file_lock(tmp_path / "lock", holder="one"):
+        monkeypatch.setattr(lock.time, "sleep", waits.append)
+        monkeypatch.setattr(lock.time, "monotonic", lambda: 0.4 * len(waits))
+        with pytest.raises(LockedError), file_lock(tmp_path / "lock", holder="two", wait_s=60):
+            pass
+    assert len(waits) > 60
+    assert max(waits) <= 1

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from registry_models import push_fake
 
 from yt8m.components.artifacts.decision import Check
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.run_record import RunRecord
-from yt8m.pipeline.run.prometheus import metrics_text
+from yt8m.pipeline.presets import load_config
+from yt8m.pipeline.run.prometheus import ServedModel, metrics_text, write_metrics
 from yt8m.pipeline.run.retrain_status import RetrainOutcome, RetrainStatus
 from yt8m.schemas.errors import EXIT_INTERRUPTED, EXIT_TERMINATED
 
@@ -58,3 +60,16 @@ def test_every_outcome_is_counted_from_the_start_so_that_rates_are_right():
         f'yt8m_retrain_runs_total{{root="/r",outcome="{outcome.value}"}} 0'
         for outcome in RetrainOutcome
     ]
+
+
+def test_the_version_in_service_is_read_from_the_registry_where_nobody_says_it(tmp_path):
+    push_fake(tmp_path, tmp_path / "models")
+    file = tmp_path / "metrics.prom"
+    values = [f"root={tmp_path / 'root'}", f"pusher.push_dir={tmp_path / 'models'}"]
+    config = load_config("smoke", [*values, f"retrain.metrics_file={file}"])
+    series = []
+    for served in (None, ServedModel(version=7)):
+        write_metrics(config, served=served)
+        lines = file.read_text().splitlines()
+        series += [line for line in lines if line.startswith("yt8m_served_version{")]
+    assert [line.rpartition(" ")[2] for line in series] == ["1", "7"]
