@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from driver_records import COMPILED, RECORDS, recorded
@@ -128,6 +129,17 @@ def test_a_threshold_typed_into_kubeflows_form_is_refused_by_the_first_pod(pod, 
     assert (pod / "dev" / "termination-log").read_text() in said
 
 
+@pytest.mark.parametrize("by", ["__cause__", "__context__"])
+def test_our_own_error_is_found_in_what_beam_or_tfx_made_of_it(pod, monkeypatch, capsys, by):
+    given = recorded("SchemaGen")["executor_input"]
+    given["outputs"]["outputFile"] = str(pod) + given["outputs"]["outputFile"]
+    made_of_it = RuntimeError("Beam's own words")
+    setattr(made_of_it, by, UserError("data.root: nothing there"))
+    monkeypatch.setattr(entrypoint, "_run", Mock(side_effect=made_of_it))
+    assert main(_arguments("SchemaGen", given)) == 2
+    assert capsys.readouterr().err.strip() == "error: data.root: nothing there"
+
+
 @pytest.mark.parametrize(
     ("fault", "tries"),
     [
@@ -166,3 +178,20 @@ def test_a_fault_of_the_infrastructure_is_tried_again_within_the_task(
     if tries == 3:
         assert sorted(file.name for file in place.iterdir()) == ["schema.pbtxt"]
         assert "restarts in 30 s" in caplog.text
+
+
+def test_what_a_failed_try_left_is_gone_before_the_next(tmp_path, monkeypatch):
+    places = [tmp_path / name for name in ("directory", "file", "never")]
+    found = []
+
+    def fail_once():
+        found.append([place.exists() for place in places])
+        if len(found) == 1:
+            places[0].mkdir()
+            (places[0] / "half").touch()
+            places[1].touch()
+            raise StorageError("s3://bucket/x: the storage failed")
+
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    entrypoint._run_patiently(fail_once, [str(place) for place in places])
+    assert found == [[False] * 3] * 2

@@ -203,6 +203,7 @@ def test_tfx_file_io_knows_s3(place: str) -> None:
         assert file.read() == "grün"
     with fileio.open(f"{place}/dir/sub/bytes", "wb") as file:
         file.write(b"\x00\xff")
+    assert file.closed
     assert fileio.exists(f"{place}/dir/text")
     assert fileio.isdir(f"{place}/dir")
     assert fileio.listdir(f"{place}/dir") == ["sub", "text"]

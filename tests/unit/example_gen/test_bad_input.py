@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ from records import (
 )
 
 from yt8m.components.example_gen import verify as verification
+from yt8m.components.example_gen.sources import SourceShard
 from yt8m.components.records.tfrecord import BrokenRecord
 from yt8m.schemas.errors import ConfigError, DataError
 
@@ -401,6 +403,19 @@ def test_shards_cut_in_half_count_as_half_of_their_records(
     )
     assert abs(done.accounts.quarantined - 100) <= 10
     assert abs(done.accounts.records_in - 412) <= 10
+
+
+@pytest.mark.parametrize(("compressed", "lost"), [("", 19), ("gzip", 5)])
+def test_shards_stored_alike_tell_by_their_bytes_what_a_rest_held_and_others_by_their_records(
+    compressed: str, lost: int
+) -> None:
+    def report(size: int, records: int, **values: Any) -> verification.ShardReport:
+        source = SourceShard(uri="a", split="train", size=size, mtime=0.0)
+        return verification.ShardReport(source=source, records=records, digest="", **values)
+
+    whole = [report(1000, 10, compression=compressed) for _ in range(3)]
+    broken = report(3000, 11 if not compressed else 5, broken=True)  # the rest counts as one
+    assert verification.estimate_lost(broken, [*whole, broken]).lost == lost
 
 
 def test_where_every_shard_is_cut_off_as_many_are_lost_as_were_found(tmp_path: Path) -> None:

@@ -12,7 +12,14 @@ from typing import Any
 import ingesting
 import pytest
 from ingesting import ingest_directory
-from records import compress, flip_byte_in_record, make_dataset, read_all
+from records import (
+    compress,
+    edit_record,
+    flip_byte_in_record,
+    make_dataset,
+    read_all,
+    set_feature,
+)
 
 from yt8m.components.artifacts.manifest import Manifest
 from yt8m.components.artifacts.record_index import parse_index
@@ -120,6 +127,22 @@ def test_all_ways_in_give_the_same_digest_and_leave_the_source_alone(
     done = ingest_directory(data, tmp_path / "second", ingest=mode)
     assert done.manifest.digest == reference.manifest.digest
     assert _fingerprint(data) == before
+
+
+@pytest.mark.parametrize("verify", ["full", "checksum", "sample", "off"])
+def test_the_digest_is_of_the_records_whatever_is_verified(
+    data: Path, tmp_path: Path, verify: str
+) -> None:
+    def digests(place: str) -> dict[str, str]:
+        done = ingest_directory(changed, tmp_path / place, verify=verify)
+        return {Path(shard.uri).name: shard.digest for shard in done.manifest.shards}
+
+    changed = Path(shutil.copytree(data, tmp_path / "data"))
+    before = digests("before")
+    assert len(set(before.values())) == len(before) == 6
+    edit_record(changed / "train0001.tfrecord", 3, set_feature("labels", [7]))
+    after = digests("after")
+    assert [name for name in before if before[name] != after[name]] == ["train0001.tfrecord"]
 
 
 def test_a_gzipped_shard_has_the_records_and_the_digest_of_the_plain_one(

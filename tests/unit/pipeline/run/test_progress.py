@@ -4,6 +4,7 @@ import io
 import json
 import os
 import select
+import sys
 
 import pytest
 from rich.console import Console
@@ -93,8 +94,10 @@ def test_on_a_terminal_it_is_a_table_with_every_component():
     import pty
 
     master, slave = pty.openpty()
+    streams = sys.stdout, sys.stderr
     with os.fdopen(slave, "w") as terminal:
         with ProgressTable(terminal) as table:
+            assert (sys.stdout, sys.stderr) == streams  # which are others' to redirect
             node = NodeRecord(name="ExampleGen", state=State.DONE, seconds=2.5, figure="9 records")
             table.show(RECORD.with_node(node))
         terminal.flush()
