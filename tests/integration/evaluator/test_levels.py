@@ -111,6 +111,8 @@ def test_the_command_tells_the_level_and_prints_one_object(tmp_path):
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert result["level"] == "segment"
+    assert "evaluate: 1/1 shards in " in done.stderr
+    assert f", {result['examples']} examples" in done.stderr
     assert result["videos"] <= result["examples"]
     assert result["gap_lower"] <= result["gap"] <= result["gap_upper"]
     wrong = evaluate("--model", path, "--data", tmp_path / "none*.tfrecord")

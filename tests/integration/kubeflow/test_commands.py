@@ -77,6 +77,7 @@ def test_from_a_compiled_file_to_a_nightly_run(yt8m, server, spec_file):
     assert listed["schedules"][0]["name"] == "nightly"
     # Another experiment, one that there is not, has no schedule of that name.
     assert yt8m("unschedule", "nightly", "--experiment", "ghost")[1]["removed"] == []
+    assert "ghost" not in str(server.experiments)
     assert len(server.schedules) == 1
     assert yt8m("unschedule", "nightly", "--dry-run")[1]["removed"] == [made["schedule_id"]]
     assert yt8m("unschedule", "nightly")[1]["removed"] == [made["schedule_id"]]
