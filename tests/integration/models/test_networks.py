@@ -24,6 +24,7 @@ from batches import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from yt8m.components.models import vlad
 from yt8m.components.models.config import LogisticConfig, NextVladConfig, TransformerConfig
 from yt8m.components.models.dbof import spread
 from yt8m.components.models.heads import create_heads
@@ -193,6 +194,22 @@ def test_groups_that_do_not_divide_are_refused() -> None:
     apart = NextVladConfig(clusters=7, apart=True)
     with pytest.raises(ConfigError, match=r"model\.clusters = 7: must be even where model\.apart"):
         create_network(apart, features=FEATURES, level=Level.FRAME, heads=heads)
+
+
+def test_residuals_are_those_of_the_definition() -> None:
+    chance = np.random.default_rng(3)
+    weights, vectors = chance.random((2, 7, 3)), chance.normal(size=(2, 7, 5))
+    centres = chance.normal(size=(3, 5))
+    expected = []
+    for shares, frames in zip(weights, vectors, strict=True):
+        sums = [
+            sum(share[k] * (frame - centres[k]) for share, frame in zip(shares, frames, strict=True))
+            for k in range(3)
+        ]
+        flat = np.concatenate([one / np.linalg.norm(one) for one in sums])
+        expected.append(flat / np.linalg.norm(flat) * 3**0.5)
+    given = (tf.constant(values, tf.float32) for values in (weights, vectors, centres))
+    np.testing.assert_allclose(vlad._residuals(*given), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_nextvlad_of_the_preset_has_the_published_size() -> None:

@@ -1,6 +1,7 @@
 """Real searches: KerasTuner's oracle, the trainer's own processes, TFX's own files."""
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -48,7 +49,8 @@ def written(tuner, place):
     return json.loads(file.read_text()), tuner_results.parse_trials(results)
 
 
-def test_the_best_of_the_trials_is_what_the_trainer_gets(tmp_path, data):
+def test_the_best_of_the_trials_is_what_the_trainer_gets(tmp_path, data, caplog):
+    caplog.set_level(logging.INFO)
     space = {RATE: {"choice": [1e-7, 3e-2]}}  # one of them learns nothing
     search = {"space": space, "search": {"name": "random_search", "max_trials": 2}}
     fn_args = make_fn_args(tmp_path, data, {**search, "num_parallel_trials": 2}, max_steps=20)
@@ -57,6 +59,7 @@ def test_the_best_of_the_trials_is_what_the_trainer_gets(tmp_path, data):
     best, trials = written(tuner, tmp_path / "out")
     assert [trial.values for trial in trials] == [{RATE: 3e-2}, {RATE: 1e-7}]
     assert trials[0].score > trials[1].score
+    assert all(f"trial {t.trial_id}: gap {t.score:.4f}" in caplog.text for t in trials)
     evaluated = read_curve(f"{directory_of(tmp_path)}/trial_{trials[0].trial_id}/logs/{EVALUATION}")
     assert trials[0].score == evaluated[-1]["gap"]
     before = job_of(fn_args)
