@@ -83,6 +83,25 @@ def test_field_without_a_comment_means_what_its_type_says():
     assert by_path["dish"].default_text == "name: cake"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Guest:
+    """Somebody who eats."""
+
+    taste: Taste | None = None
+    cake: Cake | None = None
+    numbers: tuple[int, ...] = ()
+    name: str | None = None
+
+
+def test_without_a_comment_only_types_of_our_own_say_what_a_field_means():
+    assert {f.path: f.meaning for f in describe(Guest)[0].fields} == {
+        "taste": "What it tastes of.",
+        "cake": "Something baked.",
+        "numbers": "",
+        "name": "",
+    }
+
+
 def test_a_field_created_in_code_has_its_meaning_in_its_metadata():
     rate = field(default=0.5, metadata={MEANING: "Rate of decay"})
     made = make_dataclass("Made", [("rate", float, rate)], namespace={"__doc__": "Keras's Adam."})
