@@ -108,6 +108,21 @@ def test_a_torn_checkpoint_is_passed_over_for_the_one_before_it(tmp_path, data, 
     assert_bitwise_equal(job.checkpoint_dir, whole.checkpoint_dir)
 
 
+@pytest.mark.parametrize("content", [None, ""])
+def test_without_tensorflows_list_of_checkpoints_training_continues(
+    tmp_path, data, content, caplog
+):
+    train(tmp_path, data, max_steps=4)
+    listed = tmp_path / "checkpoints/checkpoint"
+    listed.unlink()
+    if content is not None:
+        listed.write_text(content)
+    with caplog.at_level("INFO"):
+        train(tmp_path, data, max_steps=6)
+    assert "step 4 of 6" in caplog.text
+    assert "missing or damaged" in caplog.text
+
+
 def test_where_no_checkpoint_can_be_read_training_does_not_silently_begin_anew(tmp_path, data):
     train(tmp_path, data, max_steps=2)
     damage_index(tmp_path / "checkpoints/ckpt-2")
