@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime
+import json
 from pathlib import Path
 
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, Verdict
@@ -73,3 +74,13 @@ def test_a_directory_of_somebody_elses_among_the_runs_disturbs_no_run_id(tmp_pat
     Path(layout.runs, "zzz").mkdir(parents=True)
     now = datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC)
     assert next_run_id(layout, now) == "20260301-000000-000000"
+
+
+def test_a_record_by_a_yt8m_that_knew_fewer_keys_claims_nothing():
+    known = json.loads(RunRecord(run_id="a", started=1.0, verdict=Verdict.PUSHED).to_json())
+    keys = {field.name for field in dataclasses.fields(RunRecord)} - {"run_id", "started"}
+    old = {key: value for key, value in known.items() if key not in keys}
+    record = RunRecord.from_json(json.dumps(old))
+    claimed = {key for key in keys if getattr(record, key)}
+    assert claimed == {"verdict"}
+    assert record.verdict is Verdict.RUNNING
