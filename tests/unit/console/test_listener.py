@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from yt8m.components.console.listener import Listener, is_gone
+
 TALKS = """
 import sys
 from yt8m.components.console.console import Console
@@ -23,6 +25,13 @@ with open(sys.argv[1], "w") as file:
     file.write(f"{is_gone(sys.stdout)} {is_gone(sys.stderr)}")
 sys.exit(3)
 """
+
+
+def test_it_is_a_stream_that_counts_what_it_was_given(tmp_path: Path) -> None:
+    with Listener((tmp_path / "out").open("wb"), encoding="utf-8") as stream:
+        assert stream.write("grün\n") == 5
+        assert not is_gone(stream)
+    assert (tmp_path / "out").read_text(encoding="utf-8") == "grün\n"
 
 
 def command(tmp_path: Path, **streams: int) -> subprocess.Popen[bytes]:

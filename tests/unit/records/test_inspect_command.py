@@ -43,6 +43,13 @@ def test_figures_of_sound_data(data, capsys):
     )
 
 
+def test_of_equally_frequent_classes_the_lower_number_comes_first(data, capsys):
+    _, answer = inspect(capsys, data, "--top", 1000)
+    rows = [(-row["count"], row["class"]) for row in answer["labels"]["top"]]
+    assert len({count for count, _ in rows}) < len(rows) - 1
+    assert rows == sorted(rows)
+
+
 def test_text_names_level_features_and_classes(data, capsys):
     assert run(["data", "inspect", str(data), "--vocabulary", str(data / "vocabulary.csv")]) == 0
     out = capsys.readouterr().out
