@@ -216,4 +216,6 @@ def test_tfx_file_io_knows_s3(place: str) -> None:
     fileio.rmtree(f"{place}/dir")
     assert not fileio.exists(f"{place}/dir")
     with pytest.raises(fileio.NotFoundError):
+        fileio.rmtree(f"{place}/dir")
+    with pytest.raises(fileio.NotFoundError):
         fileio.open(f"{place}/dir/text")

@@ -20,7 +20,7 @@ from yt8m.pipeline.run.recorder import Recorder
 from yt8m.pipeline.run.signals import signals_as_errors
 from yt8m.pipeline.run_record import read_record
 from yt8m.pipeline.workspace import Layout
-from yt8m.schemas.errors import Terminated
+from yt8m.schemas.errors import Terminated, UserError
 
 RUN = RunRecord(run_id="one", started=1.0, nodes=(NodeRecord(name="Trainer"),))
 
@@ -62,6 +62,25 @@ def test_interrupted_while_its_start_is_told_a_component_is_stopped(tmp_path):
         assert read_record(layout, "one").node("Trainer").state is State.RUNNING
         recorder.ended_early(caught.value)
     assert read_record(layout, "one").node("Trainer").state is State.STOPPED
+
+
+@pytest.mark.parametrize(
+    ("error", "state", "traced"),
+    [
+        (UserError("data.root: nothing there"), State.FAILED, False),
+        (Terminated("a signal"), State.STOPPED, False),
+        (KeyError("a mistake of ours"), State.FAILED, True),
+    ],
+)
+def test_only_a_mistake_of_the_code_leaves_a_traceback_in_the_components_log(
+    tmp_path, caplog, error, state, traced
+):
+    layout = Layout(tmp_path)
+    with recorder_of(layout, io.StringIO()) as recorder:
+        recorder.started("Trainer")
+        recorder.failed("Trainer", error)
+    assert read_record(layout, "one").node("Trainer").state is state
+    assert ("Trainer failed" in caplog.text) is traced
 
 
 def test_after_a_signal_that_a_component_kept_to_itself_no_further_one_starts(tmp_path):
