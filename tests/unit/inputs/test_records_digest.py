@@ -1,8 +1,10 @@
 """The digest of the records themselves."""
 
 import dataclasses
+import gzip
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 from records import read_all, write_all
@@ -55,3 +57,16 @@ def test_of_verified_records_the_manifest_knows_the_digest(source):
 def test_the_order_of_the_shards_counts(source):
     turned = dataclasses.replace(source, shards=source.shards[::-1])
     assert records_digest(turned) != records_digest(source)
+
+
+def test_of_compressed_shards_the_records_count_and_not_how_they_were_compressed(source, tmp_path):
+    digests = set()
+    for level in (1, 9):
+        other = moved(source, tmp_path / str(level))
+        shards = []
+        for shard in other.shards:
+            path = Path(shard.uri)
+            path.write_bytes(gzip.compress(path.read_bytes(), compresslevel=level))
+            shards.append(dataclasses.replace(shard, compression="GZIP"))
+        digests.add(records_digest(dataclasses.replace(other, shards=tuple(shards))))
+    assert len(digests) == 1

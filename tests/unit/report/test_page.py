@@ -31,6 +31,7 @@ from yt8m.components.report.collect_run import run_outcome
 from yt8m.components.report.markup import element
 from yt8m.components.report.model import Curve, MetricRow, Outcome, RunOutcome, RunReport
 from yt8m.components.report.page import SECTIONS, render_report
+from yt8m.components.report.plots import labels
 from yt8m.components.report.rendering import TEMPLATES
 from yt8m.components.report.summary import summary_json
 
@@ -268,6 +269,11 @@ def test_a_long_curve_is_thinned_and_keeps_its_spike() -> None:
     assert len(found) <= 400
     top = min(y for _, y in found)
     assert sum(y == top for _, y in found) == 1
+
+
+def test_labels_by_class_are_drawn_by_their_magnitude() -> None:
+    (_, y0), (_, y1), (_, y2) = points_of(labels(Curve(x=(0.0, 1.0, 2.0), y=(1000.0, 10.0, 1.0))))
+    assert y1 - y0 == pytest.approx(2 * (y2 - y1), abs=0.2)  # two decades beside one
 
 
 def test_plots_are_described_for_those_who_do_not_see_them() -> None:
