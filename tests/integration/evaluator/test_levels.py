@@ -14,13 +14,15 @@ from sources import FEATURES, make_source
 from yt8m_runs import yt8m
 
 from yt8m.components.artifacts.manifest import Shard
-from yt8m.components.evaluator.scoring import ScoringPlan, ShardScorer
+from yt8m.components.evaluator.config import EvaluatorConfig
+from yt8m.components.evaluator.scoring import ScoringPlan, ShardScorer, create_plan
 from yt8m.components.export.load import load_export
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.inputs.shards import group_shards
 from yt8m.components.metrics import values_of
 from yt8m.components.models.heads import create_heads
 from yt8m.components.records.decode import decode_record
+from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import Level
 
@@ -174,6 +176,19 @@ def test_scores_of_other_rows_than_the_records_are_refused(tmp_path, rows, count
     plan = ScoringPlan(model=path, baseline=None, level=Level.VIDEO, features=FEATURES)
     with pytest.raises(DataError, match=f"gives {count} rows for records that hold 30, or in an"):
         ShardScorer(plan).score(source.shards)
+
+
+def test_a_plan_has_what_its_slices_and_its_segments_need():
+    def plan(level, **config):
+        settings = from_dict(EvaluatorConfig, config)
+        return create_plan(settings, model="m", baseline=None, level=level, features=FEATURES)
+
+    labels, frames = ({"by": by, "edges": [2]} for by in ("num_labels", "num_frames"))
+    sliced = plan(Level.FRAME, slices=[labels, frames])
+    assert sliced.num_frames
+    assert not plan(Level.FRAME, slices=[labels]).num_frames
+    assert (sliced.level, plan(Level.VIDEO).level) == (Level.FRAME, Level.VIDEO)
+    assert plan(Level.FRAME, segments="product").level is Level.SEGMENT
 
 
 def test_equal_shards_give_every_worker_as_many_groups():

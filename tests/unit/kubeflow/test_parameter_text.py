@@ -57,6 +57,11 @@ def test_a_very_long_text_of_any_format_is_compressed(start):
     assert restored(shortened(text)) == text
 
 
+@pytest.mark.parametrize(("length", "start"), [(600, "x"), (601, "zlib: ")])
+def test_a_text_that_people_still_read_is_not_compressed(length, start):
+    assert shortened("x" * length).startswith(start)
+
+
 def test_what_is_compressed_has_no_character_that_kubernetes_or_argo_replace():
     text = json.dumps([str(number) for number in range(1000)])
     assert re.fullmatch("zlib: [A-Za-z0-9+/=]*", shortened(text))

@@ -20,7 +20,7 @@ from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, V
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.lineage import ArtifactFacts
 from yt8m.pipeline.presets import load_config
-from yt8m.pipeline.run.openlineage import PRODUCER, EventBuilder, RunEvents, events_of
+from yt8m.pipeline.run.openlineage import PRODUCER, EventBuilder, RunEvents, Sender, events_of
 from yt8m.schemas.errors import ConfigError
 
 BEGUN = RunRecord(run_id="one", started=1_000_000.0)
@@ -285,3 +285,15 @@ def test_without_a_place_there_is_no_thread() -> None:
 def test_an_address_with_a_login_is_refused() -> None:
     with pytest.raises(ConfigError, match="without a login"):
         events_to(url="http://me:secret@host/lineage")
+
+
+def test_each_event_that_was_refused_is_counted_once(caplog: pytest.LogCaptureFixture) -> None:
+    def refuse_two(text: str) -> None:
+        if json.loads(text)["number"] in (1, 3):
+            raise OSError("refused")
+
+    sender = Sender(deliver=refuse_two, where="here")
+    for number in range(6):
+        sender.send({"number": number})
+    sender.close(10)
+    assert "2 of 6 OpenLineage events did not reach here: OSError: refused" in caplog.text
