@@ -4,16 +4,19 @@ import json
 import shutil
 
 import pytest
+import tensorflow as tf
 from records import make_dataset
 from training import CLASSES, make_job, rows
 
 from yt8m.cli.main import run as yt8m
 from yt8m.components.trainer.backends.in_process import run_job
+from yt8m.components.trainer.evaluation import split_scorer
 from yt8m.components.trainer.evaluation.split_scorer import SplitScorer
 from yt8m.components.trainer.input import load_data
 from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.network import heads_of, network_of
 from yt8m.schemas.errors import ConfigError, DataError
+from yt8m.schemas.features import ID
 
 TRAINED = {
     "model": {"name": "dbof", "clusters": 32, "hidden": 16, "frames": 12},
@@ -101,3 +104,18 @@ def test_what_has_no_rated_segments_is_refused_before_or_at_the_first_validation
     rated = make_job(tmp_path / "rated", level="segment", data=data / "rated", **TRAINED)
     with pytest.raises(ConfigError, match=r"must be null where data\.level is segment"):
         load_data(TrainingJob.from_json(rated.to_json()))
+
+
+def test_segments_get_their_videos_scores_however_few_come_at_a_time():
+    batches = [{ID: tf.constant([b"a", b"b"])}, {ID: tf.constant([b"c"])}, {ID: tf.constant([b"d"])}]
+    number = {b"a": 1.0, b"b": 2.0, b"c": 3.0, b"d": 4.0}
+
+    def score(batch):
+        values = [[number[name]] for name in batch[ID].numpy().tolist()]
+        return {"entities": tf.constant(values)}
+
+    videos = split_scorer._WholeVideos(score, batches)
+    for names in ([b"a"], [b"a", b"b", b"b"], [b"b"], [b"c", b"d"], [b"d"]):
+        found = videos.of(tf.constant(names))["entities"].numpy()[:, 0].tolist()
+        assert found == [number[name] for name in names]
+        assert len(videos._known) <= 2  # no more than what may still be asked for
