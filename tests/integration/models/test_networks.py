@@ -202,10 +202,8 @@ def test_residuals_are_those_of_the_definition() -> None:
     centres = chance.normal(size=(3, 5))
     expected = []
     for shares, frames in zip(weights, vectors, strict=True):
-        sums = [
-            sum(share[k] * (frame - centres[k]) for share, frame in zip(shares, frames, strict=True))
-            for k in range(3)
-        ]
+        pairs = list(zip(shares, frames, strict=True))
+        sums = [sum(share[k] * (frame - centres[k]) for share, frame in pairs) for k in range(3)]
         flat = np.concatenate([one / np.linalg.norm(one) for one in sums])
         expected.append(flat / np.linalg.norm(flat) * 3**0.5)
     given = (tf.constant(values, tf.float32) for values in (weights, vectors, centres))

@@ -107,7 +107,7 @@ def test_what_has_no_rated_segments_is_refused_before_or_at_the_first_validation
 
 
 def test_segments_get_their_videos_scores_however_few_come_at_a_time():
-    batches = [{ID: tf.constant([b"a", b"b"])}, {ID: tf.constant([b"c"])}, {ID: tf.constant([b"d"])}]
+    batches = [{ID: tf.constant(names)} for names in ([b"a", b"b"], [b"c"], [b"d"])]
     number = {b"a": 1.0, b"b": 2.0, b"c": 3.0, b"d": 4.0}
 
     def score(batch):
