@@ -20,6 +20,7 @@ from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_
 from yt8m.components.console.progress import Progress
 from yt8m.components.export.load import load_export
 from yt8m.components.trainer.backends.in_process import run_job
+from yt8m.components.trainer.state.checkpoints import MODEL_FILE
 from yt8m.components.trainer.state.warm_start import read_weights, weights_digest
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import ConfigError, UserError
@@ -121,6 +122,23 @@ def test_without_tensorflows_list_of_checkpoints_training_continues(
         train(tmp_path, data, max_steps=6)
     assert "step 4 of 6" in caplog.text
     assert "missing or damaged" in caplog.text
+
+
+def test_checkpoints_of_an_older_yt8m_are_continued_where_new_keys_are_at_their_defaults(
+    tmp_path, data, caplog
+):
+    train(tmp_path, data, max_steps=2)
+    file = tmp_path / "checkpoints" / MODEL_FILE
+    known = json.loads(file.read_text())
+    assert known["model"].pop("co_occurrence") == 0  # which it did not know
+    file.write_text(json.dumps(known))
+    with caplog.at_level("INFO"):
+        train(tmp_path, data, max_steps=4)
+    assert "step 2 of 4" in caplog.text
+    file.write_text(json.dumps(known))
+    model = {"name": "logistic", "co_occurrence": 4}
+    with pytest.raises(ConfigError, match=r"checkpoints of another model(.|\n)*co_occurrence"):
+        train(tmp_path, data, max_steps=6, model=model)
 
 
 def test_where_no_checkpoint_can_be_read_training_does_not_silently_begin_anew(tmp_path, data):
