@@ -126,7 +126,7 @@ def test_neighbours_are_refused_where_a_transform_of_ones_own_makes_the_vectors(
 
 
 def test_a_class_that_training_has_not_seen_is_predicted_once_its_videos_are_added(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = make_source(tmp_path / "data", Level.VIDEO, train=60, shards=1, classes=20)
     (rows,) = batches(dataset_for_scoring(source, batch_size=100), 2)
@@ -155,6 +155,8 @@ def test_a_class_that_training_has_not_seen_is_predicted_once_its_videos_are_add
     command = ["models", "extend", "--model", str(tmp_path / "model")]
     command += ["--data", str(tmp_path / "new.tfrecord"), "--out", str(tmp_path / "more")]
     assert run(command) == 0
+    told = f"with {has_it.sum()} more videos in its index, {len(records)} in all"
+    assert told in capsys.readouterr().out
     scores = {
         name: load_export(str(tmp_path / name)).score(examples=tf.constant(records))["scores"]
         for name in ("model", "more")

@@ -460,6 +460,11 @@ def test_run_fn_trains_from_what_tfx_hands_over(tmp_path, data):
     first = job_of(fn_args)
     assert newest_step(tmp_path / "checkpoints" / first.checkpoint_dir.rpartition("/")[2]) == 6
     assert first.base_model == ""
+    fn_args.base_model = fn_args.serving_model_dir  # as a baseline, from now on
+    second = job_of(fn_args)
+    assert second.base_model == fn_args.base_model
+    assert second.content["the baseline"] == weights_digest(fn_args.base_model)
+    assert second.checkpoint_dir != first.checkpoint_dir
 
 
 def test_another_line_of_an_own_network_is_another_training(tmp_path, data, monkeypatch):
