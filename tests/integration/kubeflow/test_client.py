@@ -7,6 +7,7 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
+import kfp_server_api
 import pytest
 import yaml
 from http_double import listening
@@ -636,6 +637,14 @@ def test_a_file_may_have_any_name(client, server, spec_file, tmp_path):
 def test_a_certificate_that_nobody_knows_leads_to_the_flag(server):
     with listening(server, tls="adhoc") as host, pytest.raises(RefusedError, match="--ca-file"):
         _client(host).pipelines()
+
+
+def test_what_the_generated_client_calls_no_status_is_a_certificate_too():
+    error = kfp_server_api.ApiException(status=0, reason="certificate verify failed")
+    transport = HttpTransport(Connection(host="https://there"))
+    explained = transport._explain(error, "GET", "/runs")
+    assert isinstance(explained, RefusedError)
+    assert "--ca-file" in str(explained)
 
 
 def test_of_many_pipelines_the_nearest_are_named(client, spec_file):

@@ -324,7 +324,8 @@ def test_all_checkpoints_stay_where_keep_is_null(data, tmp_path):
     assert steps == [2, 4, 6, 8, 10, 12]
 
 
-def test_a_warm_start_takes_what_patterns_name_from_other_names(data, tmp_path):
+def test_a_warm_start_takes_what_patterns_name_from_other_names(data, tmp_path, caplog):
+    caplog.set_level(logging.INFO)
     model = {"name": "mlp", "width": 8, "dropout": 0.0}
     first = train(tmp_path / "first", data, model=model, max_steps=2)
     source = weights(first)
@@ -334,6 +335,9 @@ def test_a_warm_start_takes_what_patterns_name_from_other_names(data, tmp_path):
     one = [{"weights": kernels[0].replace("/", "."), "source": kernels[0]}]
     taken = weights(train(tmp_path / "second", data, **names, warm_start_weights=one))
     assert np.allclose(taken[kernels[0]], source[kernels[0]], atol=1e-7)
+    (said,) = (r.message for r in caplog.records if r.message.startswith("warm start from"))
+    assert kernels[0] in said
+    assert " as " not in said  # of one that has its own name
     assert not np.allclose(taken[kernels[1]], source[kernels[1]])
     renamed = [{"weights": "(.*)/kernel", "source": "\\1/weights"}]
     with pytest.raises(Exception, match="it has no weight of this model"):

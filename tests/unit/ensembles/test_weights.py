@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from yt8m.components.extras.ensembles.weights import maximise
+from yt8m.components.extras.ensembles.weights import _marked, maximise
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -21,3 +21,8 @@ def test_a_member_that_knows_nothing_gets_nothing_and_equals_share():
     good = np.random.default_rng(0).uniform(0.6, 0.9, 500)
     assert maximise(np.stack([good, np.full(500, 0.1)]))[0] == pytest.approx(1, abs=1e-3)
     assert maximise(np.stack([good, good, good])) == pytest.approx([1 / 3] * 3)
+
+
+def test_every_class_counts_and_what_is_no_class_does_not():
+    marks = _marked(np.array([[0, 2, -1], [1, 7, -1]]), 2, 3)
+    assert marks.tolist() == [[True, False, True], [False, True, False]]

@@ -114,3 +114,12 @@ def test_records_that_nobody_has_counted_are_scored_all_the_same(tmp_path: Path)
     uncounted = dataclasses.replace(source, shards=shards)
     found = [batches(dataset_for_scoring(s, batch_size=8), 99) for s in (uncounted, source)]
     assert len(found[0]) == len(found[1]) > 1
+
+
+@pytest.mark.parametrize(("verify", "known"), [("full", True), ("checksum", False), ("", False)])
+def test_segments_are_known_where_every_record_was_parsed(
+    tmp_path: Path, verify: str, known: bool
+) -> None:
+    shards = make_source(tmp_path, Level.SEGMENT).shards
+    manifest = Manifest(level=Level.SEGMENT, shards=shards, verify=verify)
+    assert source_of(manifest, "train", FEATURES).segments_known is known

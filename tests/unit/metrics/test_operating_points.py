@@ -124,3 +124,11 @@ def test_the_table_as_text_is_the_table():
     assert parse_table(EMPTY_TABLE) is None
     with pytest.raises(ValueError, match="no line -2"):
         parse_table("-1\t0.5,0.9\n3\t0.1,0.2\n")
+
+
+def test_a_table_without_any_class_has_the_levels_all_the_same():
+    text = "-1\t0.5,0.9\n-2\t0.1,0.2\n"
+    points = parse_table(text)
+    assert points is not None
+    assert points.of_class.shape == (0, 2)
+    assert table_text(points) == text

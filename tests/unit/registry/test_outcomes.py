@@ -294,3 +294,10 @@ def test_a_head_that_is_damaged_is_rebuilt_and_said(
     assert in_service(REGISTRY).version == second.number
     assert f"{REGISTRY}/.head is damaged" in caplog.text
     assert f"of which {first.number} is the newest" in caplog.text
+
+
+def test_of_an_unknown_outcome_the_message_says_what_shows_it() -> None:
+    said = str(UnknownPushError("/models", 7, OSError("no answer")))
+    assert said.startswith("version 7 in /models: it is not known whether it is in service")
+    assert "(no answer)" in said
+    assert "yt8m models list --push /models" in said

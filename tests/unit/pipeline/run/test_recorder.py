@@ -133,3 +133,15 @@ def _fail(layout):
             raise RuntimeError("it broke")
         recorder.failed("Trainer", caught.value)
         assert layout.log("one", "Trainer") in recorder.why(caught.value)
+
+
+def test_how_far_a_component_is_is_recorded_no_more_often_than_people_look(tmp_path, monkeypatch):
+    layout, now = Layout(tmp_path), [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    told = []
+    with recorder_of(layout, io.StringIO()) as recorder:
+        recorder.started("Trainer")
+        for now[0] in (110.0, 110.5, 111.9, 112.5):
+            recorder.progressed(f"at {now[0]}")
+            told.append(read_record(layout, "one").node("Trainer").figure)
+    assert told == ["at 110.0"] * 3 + ["at 112.5"]
