@@ -35,7 +35,8 @@ def results(tmp_path, name, *, gap, aps, steps, version=0, decision=None):
     (folder / "metrics.json").write_text(evaluation.to_json())
     if decision is not None:
         (folder / "decision.json").write_text(decision.to_json())
-    rows = [{"kind": "train", "step": s, "loss": 9 / s, "gap": gap} for s in (10, 20)]
+    kinds = ("train", "validation")
+    rows = [{"kind": k, "step": s, "loss": 9 / s, "gap": gap} for k in kinds for s in (10, 20)]
     (folder / "training.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     place = str(folder)
     return ModelResults(
@@ -112,6 +113,14 @@ def test_text_and_page_say_it_all(two):
     assert "gained most" in text
     assert page.count("<polyline") >= 4  # the loss and the GAP of both
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["b"] == "run b"
+
+
+@pytest.mark.parametrize(("kind", "has_dots"), [("training", False), ("validation", True)])
+def test_only_what_was_measured_now_and_then_is_drawn_with_dots(two, kind, has_dots):
+    figures = [part for part in as_page(compare(*two)).split("<figure") if f", {kind}" in part]
+    assert len(figures) == 2
+    for figure in figures:
+        assert ("<circle" in figure.partition("</figure>")[0]) is has_dots
 
 
 @pytest.mark.parametrize(
