@@ -28,4 +28,5 @@ def test_the_line_is_told_also_where_yt8m_lies_below_the_working_directory(
     monkeypatch.setattr(main, "_run", lambda argv: mine.build())
     assert main.run(["version"]) == EXIT_FAILED
     said = capsys.readouterr().err
-    assert f"KeyError: 'width'\nIt happened in {place}, line 2; --debug shows" in said
+    assert "error: KeyError: 'width'" in said
+    assert f"It happened in {place}, line 2; --debug shows" in said
