@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from records import make_dataset, read_all
 
 import yt8m
 from yt8m.components.metrics import Batch, MetricAccumulator, values_of
+from yt8m.components.records.decode import decode_record
 from yt8m.schemas.errors import ConfigError, DataError, UserError
 
 PROBE = """
@@ -88,3 +90,12 @@ def test_a_configuration_takes_settings_and_places(tmp_path):
 def test_a_place_that_is_not_there_is_an_error(ask, tmp_path):
     with pytest.raises(UserError, match="nowhere"):
         ask(tmp_path / "nowhere")
+
+
+def test_a_dataset_has_every_row_once_in_batches_of_128(tmp_path):
+    data = make_dataset(tmp_path / "data", train=130, shards=2)
+    batches = list(yt8m.dataset(str(data / "train*")))
+    assert [len(batch["id"]) for batch in batches] == [128, 2]
+    ids = [name for batch in batches for name in batch["id"].numpy().tolist()]
+    stored = [r for shard in sorted(data.glob("train*")) for r in read_all(shard)]
+    assert ids == [decode_record(record).features["id"][0] for record in stored]
