@@ -1,6 +1,7 @@
 """`yt8m train`: from records to a model, and what it refuses before it starts."""
 
 import json
+import logging
 import re
 from importlib.metadata import version
 
@@ -130,3 +131,12 @@ def test_a_checkpoint_that_comes_too_early_for_an_evaluation_is_logged(tmp_path,
         r"the checkpoint of step (\d) is not evaluated now: .* in 3\d\d\d s", caplog.text
     )
     assert skipped == ["2", "3", "4"]  # at its end, when it is known to be the last, 4 is
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_what_is_logged_is_shown_unless_nobody_wants_it(tmp_path, monkeypatch, quiet):
+    shown = []
+    monkeypatch.setattr(logging, "basicConfig", lambda **values: shown.append(values["level"]))
+    command = ["train", "smoke", "--data", f"{tmp_path}/none*", "--out", str(tmp_path / "out")]
+    assert run([*command, *(["--quiet"] if quiet else [])]) == 2
+    assert shown == ([] if quiet else [logging.INFO])
