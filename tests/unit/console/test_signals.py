@@ -2,6 +2,7 @@
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +13,17 @@ ALL = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @pytest.fixture(params=[False, True], ids=["in a terminal", "under nohup"])
 def under_nohup(request):
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN if request.param else signal.SIG_DFL)
+    # What a handler does not get must not end the tests.
+    before = {number: signal.signal(number, lambda *_: None) for number in ALL}
+    if request.param:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
     yield request.param
-    signal.signal(signal.SIGHUP, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def open_files():
+    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 def test_every_signal_reaches_the_handler_but_what_nohup_keeps_away(under_nohup):
@@ -28,7 +37,7 @@ def test_every_signal_reaches_the_handler_but_what_nohup_keeps_away(under_nohup)
 
 
 def test_the_first_signal_is_recorded_and_the_files_of_a_record_are_closed():
-    files = len(os.listdir("/proc/self/fd"))
+    files = open_files()
     record = SignalRecord()
     with handling_signals(lambda number, _: None), record.recording():
         assert signal_received() is None
@@ -37,4 +46,4 @@ def test_the_first_signal_is_recorded_and_the_files_of_a_record_are_closed():
         assert signal_received() == signal.SIGTERM
     assert record.number == signal.SIGTERM
     assert signal_received() is None
-    assert len(os.listdir("/proc/self/fd")) == files
+    assert open_files() == files
