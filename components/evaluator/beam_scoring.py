@@ -6,6 +6,7 @@ executor piece by piece: Beam's in-process runner would hold it several times ov
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import apache_beam as beam
 
 from yt8m.components import storage
+from yt8m.components.console.progress import Progress
+from yt8m.components.engines.finished_tasks import finished_tasks
 from yt8m.components.evaluator import score_table as pieces
 from yt8m.components.evaluator.record_ranges import RecordRange
 from yt8m.components.evaluator.score_table import ScoreTable
@@ -102,6 +105,20 @@ def add_scoring(
         | "Score" >> beam.ParDo(score).with_outputs(EXAMPLES, main="numbers")
     )
     return outputs[EXAMPLES]
+
+
+@contextlib.contextmanager
+def scoring_followed(ranges: Sequence[RecordRange], evaluation_uri: str) -> Iterator[None]:
+    """In the block, which runs the pipeline, progress is shown range by range."""
+    directory = storage.join(evaluation_uri, _PIECES_DIR)
+    records = [one.records for one in ranges]
+    with (
+        Progress("evaluate", total=sum(records), unit="records") as progress,
+        finished_tasks(
+            directory, progress.advance, units_of=lambda name: records[int(name.partition(".")[0])]
+        ),
+    ):
+        yield
 
 
 def collect(empty: ScoreTable, ranges: Sequence[RecordRange], evaluation_uri: str) -> ScoreTable:

@@ -25,7 +25,7 @@ from yt8m.components.artifacts.evaluation import Evaluation
 from yt8m.components.artifacts.read import read_file
 from yt8m.components.declaration import Artifacts
 from yt8m.components.engines.parallelism import parallelism_of
-from yt8m.components.evaluator.beam_scoring import add_scoring, collect
+from yt8m.components.evaluator.beam_scoring import add_scoring, collect, scoring_followed
 from yt8m.components.evaluator.champion import Contender, find_contender
 from yt8m.components.evaluator.champion_scores import (
     ChampionScores,
@@ -174,7 +174,10 @@ class Executor(base_beam_executor.BaseBeamExecutor):
             workers=parallelism_of(self._beam_pipeline_args),
             batch_size=plan.records_at_once,
         )
-        with self._make_beam_pipeline() as pipeline:
+        with (
+            scoring_followed(ranges, job.evaluation_uri),
+            self._make_beam_pipeline() as pipeline,
+        ):
             examples = add_scoring(
                 pipeline,
                 plan,

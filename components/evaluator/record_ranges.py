@@ -24,6 +24,11 @@ class RecordRange:
     first: int = 0
     end: int | None = None  # None: to the last, and the shards are read as a whole
 
+    @property
+    def records(self) -> int:
+        """How many they are."""
+        return (_records(self.shards) if self.end is None else self.end) - self.first
+
 
 def divide_records(
     shards: Sequence[Shard], *, workers: int, batch_size: int

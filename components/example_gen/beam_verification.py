@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 import apache_beam as beam
 
 from yt8m.components import storage
+from yt8m.components.engines.finished_tasks import finished_tasks
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.example_gen.sources import SourceShard
 from yt8m.components.example_gen.verification_cache import VerifiedCache
@@ -21,6 +22,7 @@ from yt8m.components.example_gen.verify import (
     finished,
     pack_report,
     unpack_report,
+    verification_progress,
 )
 from yt8m.components.records.shared_index import SharedIndex
 from yt8m.schemas.config_tree import from_dict, to_dict
@@ -51,7 +53,11 @@ def verify_on_beam(
         storage.remove_tree(scratch)
         storage.make_dirs(scratch)
         elements = [(number, json.dumps(to_dict(shards[number]))) for number in waiting]
-        with make_pipeline() as pipeline:
+        with (
+            verification_progress(config, total=len(shards), done=len(reports)) as progress,
+            finished_tasks(scratch, progress.advance, units_of=lambda name: 1),
+            make_pipeline() as pipeline,
+        ):
             _ = (
                 pipeline
                 | "Shards" >> beam.Create(elements, reshuffle=False)

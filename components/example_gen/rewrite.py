@@ -26,6 +26,8 @@ import numpy as np
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.artifacts.record_index import ShardIndex
+from yt8m.components.console.progress import Progress
+from yt8m.components.engines.finished_tasks import finished_tasks
 from yt8m.components.example_gen.config import Compression, DataConfig
 from yt8m.components.example_gen.own_records import keep_record, parse_record
 from yt8m.components.example_gen.rewritten import Rewritten
@@ -64,18 +66,13 @@ def rewrite_records(
     tasks = [_task(report) for report in reports]
     read_shard = _Read(config, counts, scratch)
     write_shard = _Write(config, counts, root, scratch)
-    if make_pipeline is None:
-        _rewrite_here(tasks, read_shard, write_shard, scratch)
-    else:
-        with make_pipeline() as pipeline:
-            _ = (
-                pipeline
-                | "Shards" >> beam.Create(tasks)
-                | "Spread" >> beam.Reshuffle()
-                | "Read" >> beam.ParDo(read_shard)
-                | "Group" >> beam.GroupByKey()
-                | "Write" >> beam.ParDo(write_shard)
-            )
+    # Each is read, and each new one written.
+    total = len(tasks) + sum(counts.values())
+    with Progress("rewrite", total=total, unit="shards read or written") as progress:
+        if make_pipeline is None:
+            _rewrite_here(tasks, read_shard, write_shard, scratch, progress)
+        else:
+            _rewrite_on_beam(tasks, read_shard, write_shard, scratch, progress, make_pipeline)
     told = _told(scratch, _WRITTEN)
     shards = [from_dict(Shard, one["shard"]) for one in told]
     written, read = sum(s.records for s in shards), sum(_told(scratch, _READ))
@@ -93,7 +90,11 @@ def rewrite_records(
 
 
 def _rewrite_here(
-    tasks: Sequence[dict[str, Any]], read_shard: _Read, write_shard: _Write, scratch: str
+    tasks: Sequence[dict[str, Any]],
+    read_shard: _Read,
+    write_shard: _Write,
+    scratch: str,
+    progress: Progress,
 ) -> None:
     """As the pipeline does; a file goes when its shard is written, so one copy needs room."""
     with _waiting_directory(scratch) as directory:
@@ -101,8 +102,32 @@ def _rewrite_here(
         for task in tasks:
             for key, pair in read_shard.process(task):
                 waiting.add(key, *pair)
+            progress.advance()
         for key in waiting.shards:
             write_shard.process((key, waiting.take(key)))
+            progress.advance()
+
+
+def _rewrite_on_beam(
+    tasks: Sequence[dict[str, Any]],
+    read_shard: _Read,
+    write_shard: _Write,
+    scratch: str,
+    progress: Progress,
+    make_pipeline: Callable[[], beam.Pipeline],
+) -> None:
+    with (
+        finished_tasks(scratch, progress.advance, units_of=lambda name: 1),
+        make_pipeline() as pipeline,
+    ):
+        _ = (
+            pipeline
+            | "Shards" >> beam.Create(tasks)
+            | "Spread" >> beam.Reshuffle()
+            | "Read" >> beam.ParDo(read_shard)
+            | "Group" >> beam.GroupByKey()
+            | "Write" >> beam.ParDo(write_shard)
+        )
 
 
 @contextmanager

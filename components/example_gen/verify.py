@@ -130,7 +130,7 @@ def _reports(
     workers = config.workers or _threads(shards, config.verify)
     with (
         ThreadPoolExecutor(workers) as pool,
-        Progress(f"verify ({config.verify.value})", total=len(shards), unit="shards") as progress,
+        verification_progress(config, total=len(shards)) as progress,
     ):
         reports, records = [], 0
         for report in pool.map(report_on, shards):
@@ -138,6 +138,11 @@ def _reports(
             records += report.records
             progress.advance(note=f"{records:,} records")
     return reports
+
+
+def verification_progress(config: DataConfig, *, total: int, done: int = 0) -> Progress:
+    """Of verifying so many shards."""
+    return Progress(f"verify ({config.verify.value})", total=total, unit="shards", done=done)
 
 
 def _of_index(shard: SourceShard, index: ShardIndex) -> ShardReport:

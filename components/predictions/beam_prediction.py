@@ -9,6 +9,7 @@ import apache_beam as beam
 
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
+from yt8m.components.engines.finished_tasks import finished_tasks
 from yt8m.components.predictions.plan import PredictionPlan
 from yt8m.components.predictions.predict import Groups, RunGroups, write_part
 from yt8m.components.predictions.predictor import Predictor
@@ -46,7 +47,14 @@ def run_on_beam(make_pipeline: Callable[[], beam.Pipeline]) -> RunGroups:
             (number, json.dumps([to_dict(shard) for shard in group]))
             for number, group in groups.items()
         ]
-        with make_pipeline() as pipeline:
+
+        def shards_of(name: str) -> int:
+            return len(groups.get(int(name.partition(".")[0]), ()))  # 0 of those done before
+
+        with (
+            finished_tasks(work.path, advance, units_of=shards_of),
+            make_pipeline() as pipeline,
+        ):
             _ = (
                 pipeline
                 | "Groups" >> beam.Create(elements, reshuffle=False)
@@ -63,6 +71,5 @@ def run_on_beam(make_pipeline: Callable[[], beam.Pipeline]) -> RunGroups:
                 f"{len(missing)} of {len(elements)} groups of shards were not predicted, the first "
                 f"begins with {groups[missing[0]][0].uri}; run the same command again"
             )
-        advance(sum(map(len, groups.values())))
 
     return run

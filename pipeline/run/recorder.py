@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import logging
 import time
 from pathlib import Path
 from typing import Any
 
+from yt8m.components.allocator import return_freed_memory
 from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
 from yt8m.pipeline.lineage import Lineage
@@ -56,6 +58,9 @@ class Recorder:
     def started(self, node: str) -> None:
         self._signals.refuse_after_signal()  # it was lost on its way out of the last component
         self._capture.to(self._logs / f"{node}.log")
+        # Of a training, which is full of cycles, it may be half a gigabyte.
+        gc.collect()
+        return_freed_memory()
         reset_peak()
         self._component_began, self._cpu_before = time.monotonic(), cpu_seconds()
         record = NodeRecord(name=node, state=State.RUNNING, started=time.time())
@@ -127,7 +132,12 @@ class Recorder:
         return f"the run failed: {_explained(error)}\nits log: {log}"
 
     def progressed(self, said: str) -> None:
-        """The component under way says how far it is; its record tells those who watch."""
+        """The component under way says how far it is; its record tells those who watch.
+
+        From any thread. After a signal the record's last words are others'.
+        """
+        if self._signals.received is not None:
+            return
         for node in self.record.nodes:
             if node.state is State.RUNNING and time.monotonic() - self._told >= _TELL_EVERY_S:
                 self._told = time.monotonic()

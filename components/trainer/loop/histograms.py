@@ -32,12 +32,12 @@ class Histograms(Hook):
     ) -> None:
         self._kinds, self.every_steps = set(config.histograms), config.histograms_every_steps
         self._log, self._rows, self._network = log, rows, network
-        self._before: dict[str, np.ndarray] = {}
+        self._before: list[np.ndarray] = []
 
     def before_steps(self, training: Training, count: int) -> None:
         every = self.every_steps
         if every and Histogram.UPDATES in self._kinds and (training.step + count) % every == 0:
-            self._before = _weights(training.network)
+            self._before = [array for _, array in _weights(training.network)]
 
     def after_steps(self, training: Training, steps: Steps) -> None:
         if not self.is_due(training):
@@ -45,17 +45,19 @@ class Histograms(Hook):
         names = [variable.name for variable in training.network.trainable_variables]
         norms = dict(zip(names, steps.result.losses.gradient_norms.numpy().tolist(), strict=True))
         self._log.scalars(training.step, {f"gradient_norm/{k}": v for k, v in norms.items()})
-        values: dict[str, np.ndarray] = {}
+        self._log.histograms(training.step, self._values(training))
+
+    def _values(self, training: Training) -> Iterator[tuple[str, np.ndarray]]:
+        """One array after the other, so that no copy of all weights is made."""
         if Histogram.WEIGHTS in self._kinds:
-            values |= _weights(training.network)
+            yield from _weights(training.network)
         if Histogram.UPDATES in self._kinds:
-            now = _weights(training.network)
-            values |= {f"update/{k}": now[k] - before for k, before in self._before.items()}
+            pairs = zip(_weights(training.network), self._before, strict=True)
+            yield from ((f"update/{name}", now - before) for (name, now), before in pairs)
         if self._kinds & _OF_ROWS:
             network = self._network()
             network.set_weights(training.network.get_weights())
-            values |= self._of_rows(network, self._rows())
-        self._log.histograms(training.step, values)
+            yield from self._of_rows(network, self._rows()).items()
 
     def _of_rows(self, network: Network, rows: Batch) -> dict[str, np.ndarray]:
         with _recording(network) as outputs, tf.GradientTape() as tape:
@@ -74,8 +76,9 @@ class Histograms(Hook):
         return tensors
 
 
-def _weights(network: Any) -> dict[str, np.ndarray]:
-    return {variable.name: variable.numpy() for variable in network.trainable_variables}
+def _weights(network: Any) -> Iterator[tuple[str, np.ndarray]]:
+    for variable in network.trainable_variables:
+        yield variable.name, variable.numpy()
 
 
 @contextmanager

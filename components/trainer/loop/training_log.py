@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from yt8m.components.trainer.state.curve import CurveWriter
 from yt8m.schemas.metric_names import LOSS
 
 _BUCKETS = 30  # of a histogram, as TensorBoard's own
+_PIECE = 1 << 20  # numbers of which a histogram takes copies at a time
 # Of a batch; its loss is the step's own.
 _SHOWN = tuple(m for m in METRICS if not m.needs_many_videos and m.name != LOSS)
 
@@ -130,10 +131,10 @@ class TrainingLog(Hook):
             step, [scalar_pb(k, v) for k, v in values.items() if isinstance(v, int | float)]
         )
 
-    def histograms(self, step: int, values: Mapping[str, np.ndarray]) -> None:
-        """The distribution of each array."""
+    def histograms(self, step: int, values: Iterable[tuple[str, np.ndarray]]) -> None:
+        """The distribution of each array; one after the other is asked for."""
         if self._board is not None:
-            self._write(step, [histogram_pb(tag, array) for tag, array in values.items()])
+            self._write(step, [histogram_pb(tag, array) for tag, array in values])
 
     def _write(self, step: int, summaries: Sequence[Summary]) -> None:
         if self._board is None:
@@ -148,9 +149,21 @@ class TrainingLog(Hook):
 
 
 def histogram_pb(tag: str, values: np.ndarray) -> Summary:
-    """As `tf.summary.histogram` has it, which takes 240 bytes a number: a gigabyte for a layer."""
-    finite = values[np.isfinite(values)]  # of a diverged training, what can be shown
-    counts, edges = np.histogram(finite.astype(np.float64), bins=_BUCKETS)
+    """As `tf.summary.histogram` has it, which takes 240 bytes a number: a gigabyte for a layer.
+
+    Piece by piece: copies of a large layer would be the most memory that a training takes.
+    """
+    flat = values.reshape(-1)
+    pieces = [flat[start : start + _PIECE] for start in range(0, max(flat.size, 1), _PIECE)]
+    limits = [(float(p.min()), float(p.max())) for p in map(_finite, pieces) if p.size]
+    span = (
+        min((low for low, _ in limits), default=0.0),
+        max((high for _, high in limits), default=1.0),
+    )
+    edges = np.histogram_bin_edges(np.empty(0), bins=_BUCKETS, range=span)
+    counts = np.zeros(_BUCKETS, np.int64)
+    for piece in map(_finite, pieces):
+        counts += np.histogram(piece.astype(np.float64), bins=_BUCKETS, range=span)[0]
     buckets = np.stack([edges[:-1], edges[1:], counts], axis=1)
     summary = Summary()
     summary.value.add(
@@ -159,6 +172,11 @@ def histogram_pb(tag: str, values: np.ndarray) -> Summary:
         metadata=create_summary_metadata(display_name=None, description=None),
     )
     return summary
+
+
+def _finite(values: np.ndarray) -> np.ndarray:
+    """Of a diverged training, what can be shown."""
+    return values[np.isfinite(values)]
 
 
 def shown_metrics(head: Head, result: StepResult) -> dict[str, float | None] | None:

@@ -12,6 +12,7 @@ from tfx.types import standard_artifacts
 from yt8m.cli.main import run as yt8m
 from yt8m.components.bulk_inferrer.config import BulkInferrerConfig
 from yt8m.components.bulk_inferrer.executor import Executor
+from yt8m.components.console.progress import progress_heard_by
 from yt8m.pipeline.cache_keys import ExternalInputs
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.graph import create_pipeline
@@ -56,9 +57,14 @@ def infer(world, place, *, blessed=True, with_shards=True, **config):
     return result
 
 
-def test_its_file_is_the_one_that_predict_writes(world, tmp_path):
+def test_its_file_is_the_one_that_predict_writes(world, tmp_path, monkeypatch):
+    heard = []
+    monkeypatch.setattr("yt8m.components.console.progress._HEARD_EVERY_S", 0.0)
     form = from_dict(BulkInferrerConfig, {"format": "jsonl"}).format
-    result = infer(world, tmp_path, format=form, top_k=3)
+    with progress_heard_by(heard.append):
+        result = infer(world, tmp_path, format=form, top_k=3)
+    shards = len(list((world / "data").glob("validate*")))
+    assert heard[-1].startswith(f"{shards}/{shards} shards")
     assert result.get_int_custom_property("predicted") == 1
     assert result.get_string_custom_property("split") == "eval"
     assert [path.name for path in (tmp_path / "result").iterdir()] == ["predictions.jsonl"]

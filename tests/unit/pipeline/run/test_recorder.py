@@ -145,3 +145,32 @@ def test_how_far_a_component_is_is_recorded_no_more_often_than_people_look(tmp_p
             recorder.progressed(f"at {now[0]}")
             told.append(read_record(layout, "one").node("Trainer").figure)
     assert told == ["at 110.0"] * 3 + ["at 112.5"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc's allocator")
+def test_a_component_begins_without_the_memory_that_the_one_before_has_freed(tmp_path):
+    with recorder_of(Layout(tmp_path), io.StringIO()) as recorder:
+        blocks = [bytearray(b"x" * 60_000) for _ in range(3000)]
+        kept = blocks[::50]  # between the others, so that glibc keeps those when they are freed
+        blocks.clear()
+        before = resident_mib()
+        recorder.started("Trainer")
+        assert before - resident_mib() > 100
+        del kept
+
+
+def resident_mib():
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") >> 20
+
+
+def test_after_a_signal_progress_changes_the_record_no_more(tmp_path):
+    layout = Layout(tmp_path)
+    with recorder_of(layout, io.StringIO()) as recorder:
+        recorder.started("Trainer")
+        recorder.progressed("3/9 steps")
+        with StopSignal():
+            os.kill(os.getpid(), signal.SIGTERM)
+        recorder._told = 0.0  # as if seconds had passed
+        recorder.progressed("4/9 steps")
+        assert recorder.record.node("Trainer").figure == "3/9 steps"
