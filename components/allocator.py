@@ -7,6 +7,7 @@ for each processor. Where another C library is in use these do nothing.
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 
 _ARENA_MAX = -8  # M_ARENA_MAX in malloc.h
@@ -27,3 +28,9 @@ def return_freed_memory() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
+
+
+def collect_garbage() -> None:
+    """Free what only cycles hold, of models and trainings up to half a gigabyte, and return it."""
+    gc.collect()
+    return_freed_memory()

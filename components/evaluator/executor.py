@@ -17,6 +17,7 @@ from tfx.types import artifact_utils
 from tfx.utils import path_utils
 
 from yt8m.components import storage
+from yt8m.components.allocator import collect_garbage
 from yt8m.components.artifacts import decision as decision_file
 from yt8m.components.artifacts import evaluation as evaluation_file
 from yt8m.components.artifacts import manifest, operating_points, record_index
@@ -168,6 +169,7 @@ class Executor(base_beam_executor.BaseBeamExecutor):
 
     def _pass(self, job: _Job, plan: ScoringPlan) -> ScoreTable:
         """Score the models of `plan` in one pass over the records."""
+        collect_garbage()  # the memory of the check of the models
         extracts = Extracts(slices=job.config.slices, vocabulary=job.vocabulary)
         ranges = divide_records(
             job.chosen.shards,
@@ -188,6 +190,7 @@ class Executor(base_beam_executor.BaseBeamExecutor):
             )
             if job.user_config is not None:
                 add_user_metrics(examples, job.user_config, job.evaluation_uri)
+        collect_garbage()  # the models make room for the rows
         scored = collect(empty_table(plan), ranges, job.evaluation_uri)
         return _complete(scored, plan, job.chosen.shards)
 

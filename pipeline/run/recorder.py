@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import gc
 import logging
 import time
 from pathlib import Path
 from typing import Any
 
-from yt8m.components.allocator import return_freed_memory
+from yt8m.components.allocator import collect_garbage
 from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.artifacts.run_record import NodeRecord, RunRecord, State, Verdict
 from yt8m.pipeline.lineage import Lineage
@@ -58,9 +57,7 @@ class Recorder:
     def started(self, node: str) -> None:
         self._signals.refuse_after_signal()  # it was lost on its way out of the last component
         self._capture.to(self._logs / f"{node}.log")
-        # Of a training, which is full of cycles, it may be half a gigabyte.
-        gc.collect()
-        return_freed_memory()
+        collect_garbage()
         reset_peak()
         self._component_began, self._cpu_before = time.monotonic(), cpu_seconds()
         record = NodeRecord(name=node, state=State.RUNNING, started=time.time())
