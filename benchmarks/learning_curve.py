@@ -41,7 +41,8 @@ def main() -> None:
     curves: dict[str, list[tuple[int, float]]] = {name: [] for name in _COLOURS}
     with tempfile.TemporaryDirectory(prefix="yt8m-bench-") as scratch:
         patterns = {"train": args.train, "eval": args.eval}
-        whole = preset_quality.make_manifest(patterns, Path(scratch))
+        splits = {name: preset_quality.files_of(pattern) for name, pattern in patterns.items()}
+        whole = preset_quality.make_manifest(splits, Path(scratch))
         for wanted in map(int, args.videos.split(",")):
             manifest, videos = first_videos(whole, wanted, Path(scratch) / str(wanted))
             found = [gaps(args, manifest, videos, seed) for seed in range(args.seeds)]

@@ -34,7 +34,8 @@ def main() -> None:
     from yt8m.components.trainer.backends.in_process import run_job
 
     with tempfile.TemporaryDirectory(prefix="yt8m-bench-") as scratch:
-        manifest = make_manifest({"train": args.train, "eval": args.eval}, Path(scratch))
+        splits = {"train": files_of(args.train), "eval": files_of(args.eval)}
+        manifest = make_manifest(splits, Path(scratch))
         precisions = args.precision.split(",")
         gaps: dict[str, list[float]] = {precision: [] for precision in precisions}
         seconds: dict[str, list[float]] = {precision: [] for precision in precisions}
@@ -62,16 +63,21 @@ def main() -> None:
         print(f"{precisions[0]} less {precision}, seed by seed: {differences}")
 
 
-def make_manifest(patterns: dict[str, str], scratch: Path, level: str = "video") -> Path:
-    """A manifest of the files that the patterns match, whole as they are."""
+def files_of(pattern: str) -> list[Path]:
+    """The files that a pattern matches, by name."""
+    directory, _, name = pattern.rpartition("/")
+    return sorted(Path(directory).glob(name))
+
+
+def make_manifest(splits: dict[str, list[Path]], scratch: Path, level: str = "video") -> Path:
+    """A manifest of the splits' files, whole as they are."""
     from yt8m.components.artifacts.manifest import Manifest, Shard
     from yt8m.components.records.shard_reader import count_records
     from yt8m.schemas.features import Level
 
     shards = []
-    for split, pattern in patterns.items():
-        directory, _, name = pattern.rpartition("/")
-        for file in sorted(Path(directory).glob(name)):
+    for split, files in splits.items():
+        for file in files:
             records, _, fault = count_records(str(file))
             if fault:
                 raise SystemExit(f"{file}: {fault}")

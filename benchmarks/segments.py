@@ -96,7 +96,7 @@ def map_by_way(
 
 def train(pattern: Path, out: Path, level: str, trainer: dict[str, Any]) -> str:
     """The export of a model that was trained on the records that match."""
-    from preset_quality import make_manifest
+    from preset_quality import files_of, make_manifest
 
     from yt8m.components.trainer.backends.in_process import run_job
     from yt8m.components.trainer.config import TrainerConfig
@@ -106,7 +106,7 @@ def train(pattern: Path, out: Path, level: str, trainer: dict[str, Any]) -> str:
 
     out.mkdir(parents=True)
     job = TrainingJob(
-        manifest=str(make_manifest({"train": str(pattern)}, out, level)),
+        manifest=str(make_manifest({"train": files_of(str(pattern))}, out, level)),
         checkpoint_dir=str(out / "checkpoints"),
         log_dir=str(out / "logs"),
         export_dir=str(out / "export"),

@@ -87,6 +87,7 @@ class ServingModule(RecordsModule):
         # layers for a reload as a Keras model: nine tenths of an export's time, for nobody.
         self.weights, self.transform = list(network.weights), transform
         self._signal, self._call_with_signal = network.signal, network.scores
+        self._call_with_members = network.scores_and_members
         self._level, self._features = level, features
         self._points = OperatingPointsTable()
         model = network.model_config
@@ -127,10 +128,7 @@ class ServingModule(RecordsModule):
     def _score_heads(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
         """The scores of every head, by its name."""
         parsed = parse_records(examples, self._form, transform=self.transform)
-        outputs = self._call_with_signal(parsed.signal, training=False)
-        by_head = {head.name: outputs[head.name] for head in self._heads}
-        by_head[self._head.name] = self._blended(parsed.signal, outputs[self._head.name])
-        return {**by_head, **_names_of_rows(parsed)}
+        return {**self._scores_by_head(parsed.signal), **_names_of_rows(parsed)}
 
     def _score_arrays(self, batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         if self._level is Level.VIDEO:
@@ -141,13 +139,20 @@ class ServingModule(RecordsModule):
         return {SCORES: self._scores(Signal(vectors=mean_frames))}
 
     def _scores(self, signal: Signal) -> tf.Tensor:
-        outputs = self._call_with_signal(signal, training=False)
-        return self._blended(signal, outputs[self._head.name])
+        return self._scores_by_head(signal)[self._head.name]
 
-    def _blended(self, signal: Signal, scores: tf.Tensor) -> tf.Tensor:
-        if self.neighbours is None:
-            return scores
-        return self.neighbours.blend(video_vector(signal), scores)
+    def _scores_by_head(self, signal: Signal) -> dict[str, tf.Tensor]:
+        """The scores of every head, the first's with what the neighbours say."""
+        first, neighbours = self._head.name, self.neighbours
+        if neighbours is not None and neighbours.asks_members:
+            outputs, members = self._call_with_members(signal)
+            best = neighbours.combine(video_vector(signal), members)
+        else:
+            outputs = self._call_with_signal(signal, training=False)
+            best = outputs[first]
+            if neighbours is not None:
+                best = neighbours.blend(video_vector(signal), best)
+        return {**{head.name: outputs[head.name] for head in self._heads}, first: best}
 
 
 def _names_of_rows(parsed: ParsedRecords) -> dict[str, tf.Tensor]:

@@ -18,6 +18,7 @@ from yt8m.components.inputs.record_index import index_of
 from yt8m.components.inputs.record_reader import RecordReader
 from yt8m.components.models.config import RetrievalConfig
 from yt8m.components.models.heads import Head
+from yt8m.components.models.network import Network
 from yt8m.components.models.retrieval import Index, encode, joined, unit_vectors
 from yt8m.components.preprocessing.arithmetic import mean_of_normalized, normalize
 from yt8m.schemas.batch import NO_LABEL, NUM_FRAMES
@@ -28,10 +29,19 @@ _log = logging.getLogger(__name__)
 
 
 def check_retrieval(
-    config: RetrievalConfig | None, heads: Sequence[Head], *, transform: str
+    config: RetrievalConfig | None,
+    heads: Sequence[Head],
+    *,
+    transform: str,
+    network: type[Network] = Network,
 ) -> None:
     """ConfigError where the head that is exported has not the labels of videos."""
     head = heads[0]
+    if config is not None and config.combination and network.scores is not Network.scores:
+        raise ConfigError(
+            "trainer.retrieval.combination: looks at the probabilities of each member, which "
+            "`scores` of trainer.network does not give; set trainer.retrieval.combination=[]"
+        )
     if config is not None and transform:
         raise ConfigError(
             "trainer.retrieval: neighbours are searched by the stored features, which "

@@ -10,6 +10,7 @@ from yt8m.schemas.config_tree import ConfigNode, require
 from yt8m.schemas.limits import (
     Fraction,
     FractionBelowOne,
+    Limit,
     NonNegativeFloat,
     NonNegativeInt,
     PositiveFloat,
@@ -242,6 +243,14 @@ class KeyStorage(enum.Enum):
     FLOAT32 = "float32"
 
 
+# Of a polynomial of degree two in six quantities (`combination.QUANTITIES`).
+COEFFICIENTS = 28
+
+
+def _is_polynomial(coefficients: tuple[float, ...]) -> bool:
+    return len(coefficients) in (0, COEFFICIENTS)
+
+
 @dataclass(frozen=True, kw_only=True)
 class RetrievalConfig(ConfigNode):
     """Nearest-neighbour index of training videos in the export; blends in their labels."""
@@ -249,6 +258,9 @@ class RetrievalConfig(ConfigNode):
     weight: Fraction = 0.2  # Weight of the neighbours' labels; the network has the rest
     # Exponent applied to the network's probabilities before the blend.
     exponent: PositiveFloat = 1.0
+    # The coefficients of a polynomial that is used instead of `weight` and `exponent`
+    # (docs/models.md); empty: none.
+    combination: Annotated[tuple[float, ...], Limit("28 numbers or none", _is_polynomial)] = ()
     count: PositiveInt = 20  # Number of neighbours per query
     # Temperature of the neighbours' weights exp(cosine / temperature).
     temperature: PositiveFloat = 0.07
@@ -256,6 +268,14 @@ class RetrievalConfig(ConfigNode):
     # (docs/models.md).
     max_videos: PositiveInt = 200_000
     storage: KeyStorage = KeyStorage.INT8  # Number format of the vectors in the index
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("weight", "exponent"):
+            value, default = getattr(self, name), getattr(RetrievalConfig, name)
+            unused = value != default and bool(self.combination)
+            allowed = "omitted with combination, which takes its place; combination: [] omits that"
+            require(not unused, name, value, allowed)
 
 
 @dataclass(frozen=True, kw_only=True)

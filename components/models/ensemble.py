@@ -42,16 +42,24 @@ class _Trunks(tf_keras.layers.Layer):
 
 
 class _Classifiers(tf_keras.layers.Layer):
-    """Outputs of each classifier for its own trunk's vector: the mean, and all while training."""
+    """Outputs of each classifier for its own trunk's vector: the mean.
+
+    While training, and with `each`, those of all, one after the other.
+    """
 
     def __init__(self, members: list[tf_keras.layers.Layer], *, name: str) -> None:
         super().__init__(name=name)
         self._members = members
 
     def call(
-        self, vectors: tf.Tensor, training: bool = False, noise: tf.Tensor | None = None
+        self,
+        vectors: tf.Tensor,
+        training: bool = False,
+        noise: tf.Tensor | None = None,
+        each: bool = False,
     ) -> tf.Tensor:
         parts = tf.unstack(vectors, num=len(self._members))
         members = zip(self._members, parts, strict=True)
         scores = [member(part, training=training, noise=noise) for member, part in members]
-        return tf.concat(scores, axis=0) if training else tf.add_n(scores) / len(scores)
+        apart = training or each
+        return tf.concat(scores, axis=0) if apart else tf.add_n(scores) / len(scores)

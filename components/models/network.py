@@ -150,13 +150,27 @@ class Network(tf_keras.Model):
 
     def scores(self, signal: Signal, training: bool = False) -> dict[str, tf.Tensor]:
         """The heads' probabilities for vectors that are normalised already."""
+        return self._of_heads(self._classified(signal, training=training))
+
+    def scores_and_members(self, signal: Signal) -> tuple[dict[str, tf.Tensor], tf.Tensor]:
+        """`scores`, and each member's for the first head: [members, batch, classes]."""
+        outputs = self._classified(signal, **({"each": True} if self.members > 1 else {}))
+        members = [tf.stack(tf.split(output, self.members)) for output in outputs]
+        return self._of_heads([tf.reduce_mean(each, axis=0) for each in members]), members[0]
+
+    def _classified(
+        self, signal: Signal, training: bool = False, **others: bool
+    ) -> list[tf.Tensor]:
+        """The output of each classifier."""
         trunks = [trunk(signal, training=training) for trunk in self._trunks]
         if len(trunks) < len(self._classifiers):
             trunks *= len(self._classifiers)
-        outputs = [
-            classifier(vector, training=training, noise=signal.noise)
+        return [
+            classifier(vector, training=training, noise=signal.noise, **others)
             for classifier, vector in zip(self._classifiers, trunks, strict=True)
         ]
+
+    def _of_heads(self, outputs: Sequence[tf.Tensor]) -> dict[str, tf.Tensor]:
         if self.sharing is Sharing.ALL:
             return {head.name: _of_classes(head, outputs[0]) for head in self.heads}
         return {head.name: out for head, out in zip(self.heads, outputs, strict=True)}

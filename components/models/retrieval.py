@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from yt8m.components.models.combination import Said, combine
 from yt8m.components.models.config import KeyStorage, RetrievalConfig
 from yt8m.components.models.layers import unit_scale
 from yt8m.components.preprocessing.arithmetic import normalize_apart
@@ -75,17 +76,46 @@ class Neighbours(tf.Module):
         self.scales = _variable(index.scales, "scales", [None])
         self.labels = _variable(index.labels, "labels", [None, None])
 
+    @property
+    def asks_members(self) -> bool:
+        """Whether it matters what each member of a network says."""
+        return bool(self._config.combination)
+
     def blend(self, vectors: tf.Tensor, probabilities: tf.Tensor) -> tf.Tensor:
         """`probabilities` [batch, classes] of videos whose normalised vectors are [batch, size]."""
         weight, raised = self._config.weight, probabilities**self._config.exponent
         return (1.0 - weight) * raised + weight * self.probabilities(vectors)
 
+    def combine(self, vectors: tf.Tensor, members: tf.Tensor) -> tf.Tensor:
+        """The same from those of each member, [members, batch, classes], by the polynomial."""
+        return combine(self.said(vectors, members), self._config.combination)
+
+    def said(self, vectors: tf.Tensor, members: tf.Tensor) -> Said:
+        """What the polynomial is computed from."""
+        cosines, rows = self._nearest(unit_vectors(vectors, self._sizes))
+        return Said(
+            members=members,
+            network=tf.reduce_mean(members, axis=0),
+            neighbours=self._shares(cosines, rows),
+            similarity=_mean_of_finite(cosines),
+            frequency=self._frequency(),
+        )
+
     def probabilities(self, vectors: tf.Tensor) -> tf.Tensor:
         """For each class the share of the neighbours that have it, the more similar the more."""
-        cosines, rows = self._nearest(unit_vectors(vectors, self._sizes))
+        return self._shares(*self._nearest(unit_vectors(vectors, self._sizes)))
+
+    def _frequency(self) -> tf.Tensor:
+        """[classes]: the share of the index's videos that have the class."""
+        labels = tf.reshape(self.labels, [-1])
+        ones = tf.ones_like(labels, tf.float32)
+        counts = tf.math.unsorted_segment_sum(ones, labels, self._num_classes)  # no label is -1
+        return counts / tf.cast(tf.maximum(tf.shape(self.labels)[0], 1), tf.float32)
+
+    def _shares(self, cosines: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
         says = tf.nn.softmax(cosines / self._config.temperature)
         labels = tf.cast(tf.gather(self.labels, rows), tf.int64)  # [batch, neighbours, any]
-        batch = tf.shape(vectors, tf.int64)[0]
+        batch = tf.shape(rows, tf.int64)[0]
         first = tf.range(batch)[:, tf.newaxis, tf.newaxis] * self._num_classes
         total = tf.math.unsorted_segment_sum(
             tf.broadcast_to(says[..., tf.newaxis], tf.shape(labels)),
@@ -121,6 +151,14 @@ class Neighbours(tf.Module):
             parallel_iterations=1,
         )
         return cosines, rows
+
+
+def _mean_of_finite(cosines: tf.Tensor) -> tf.Tensor:
+    """[batch]: the mean of the neighbours' cosines; there may be fewer neighbours than asked."""
+    there = tf.math.is_finite(cosines)
+    count = tf.reduce_sum(tf.cast(there, tf.float32), axis=1)
+    total = tf.reduce_sum(tf.where(there, cosines, 0.0), axis=1)
+    return tf.math.divide_no_nan(total, count)
 
 
 def _variable(values: np.ndarray, name: str, shape: list[int | None]) -> tf.Variable:

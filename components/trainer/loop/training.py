@@ -53,8 +53,9 @@ def train(job: TrainingJob, cluster: Cluster) -> None:
     watch.check()
     data = load_data(job)
     heads = heads_of(job)
-    network_type_of(job, heads)  # before anything is wiped or waited for
-    check_retrieval(config.retrieval, heads, transform=job.transform)
+    # Before anything is wiped or waited for.
+    network = network_type_of(job, heads)
+    check_retrieval(config.retrieval, heads, transform=job.transform, network=network)
     metrics_of(config)
     own_hooks = create_hooks(config.hooks)
     for name in ("input", "mixture"):

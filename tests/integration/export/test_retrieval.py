@@ -19,9 +19,19 @@ from yt8m.components.export.retrieval_index import build_index, check_retrieval
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.inputs.config import FrameChoice, FrameSampling, Source
 from yt8m.components.inputs.dataset import dataset_for_scoring
-from yt8m.components.models.config import DbofConfig, KeyStorage, ModelConfig, RetrievalConfig
+from yt8m.components.models.combination import combine
+from yt8m.components.models.config import (
+    COEFFICIENTS,
+    DbofConfig,
+    KeyStorage,
+    MlpConfig,
+    ModelConfig,
+    RetrievalConfig,
+)
 from yt8m.components.models.heads import Head, create_heads
+from yt8m.components.models.network import Network
 from yt8m.components.models.retrieval import Neighbours
+from yt8m.components.models.trunks import Signal
 from yt8m.components.records.tfrecord import write_records
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.errors import ConfigError, DataError
@@ -74,6 +84,66 @@ def test_every_signature_blends_the_neighbours_in(case: str, tmp_path: Path) -> 
     names = [*FEATURES.names, *(["num_frames"] if level.is_sequence else [])]
     by_arrays = loaded.loaded.signatures["features"](**{n: arrays[n] for n in names})["scores"]
     np.testing.assert_allclose(by_arrays.numpy(), scores, atol=2e-5)
+
+
+def test_an_export_asks_each_member_where_a_polynomial_combines_them(tmp_path: Path) -> None:
+    source = make_source(tmp_path / "data", Level.VIDEO, train=40, shards=2)
+    model = MlpConfig(members=3, width=16, blocks=0)
+    groups = tuple((i // 2,) for i in range(FEATURES.num_classes))
+    (entities,) = create_heads((), features=FEATURES, level=Level.VIDEO)
+    verticals = Head(name="verticals", num_classes=10, groups_of_class=groups)
+    heads = (entities, verticals)
+    network = create_network(model, features=FEATURES, level=Level.VIDEO, heads=heads, seed=3)
+    for weight in network.weights:  # as made, all members give what is frequent
+        weight.assign(
+            weight + 0.5 * tf.random.stateless_normal(weight.shape, [7, len(weight.name)])
+        )
+    coefficients = tuple(np.random.default_rng(5).normal(size=COEFFICIENTS).round(2).tolist())
+    config = RetrievalConfig(count=5, combination=coefficients, storage=KeyStorage.FLOAT32)
+    index = build_index(source, config)
+    neighbours = Neighbours(config, index, sizes=FEATURES.sizes, num_classes=FEATURES.num_classes)
+    directory = str(tmp_path / "model")
+    spec = ExportSpec(level=Level.VIDEO, features=FEATURES, neighbours=neighbours)
+    export_model(network, directory, spec)
+    (batch,) = batches(dataset_for_scoring(source, batch_size=1000), 2)
+    signal = network.signal({k: tf.constant(v) for k, v in batch.items()})
+    members = tf.stack(  # each alone: its trunk and its classifier
+        [
+            classifier(trunk(signal))
+            for trunk, classifier in zip(
+                network._trunks[0]._members, network._classifiers[0]._members, strict=True
+            )
+        ]
+    )
+    counts = np.bincount(batch["labels"][batch["labels"] >= 0], minlength=FEATURES.num_classes)
+    said = neighbours.said(signal.vectors, members)
+    np.testing.assert_allclose(said.frequency, counts / 40, rtol=1e-6)
+    np.testing.assert_allclose(said.neighbours, neighbours.probabilities(signal.vectors))
+    wanted = combine(said, coefficients).numpy()
+    loaded = load_export(directory)
+    records = tf.constant([r for shard in source.shards for r in read_all(Path(shard.uri))])
+    scores = loaded.score(examples=records)["scores"].numpy()
+    np.testing.assert_allclose(scores, wanted, rtol=1e-3, atol=2e-5)
+    same = combine(said._replace(members=tf.stack([said.network] * 3)), coefficients).numpy()
+    assert np.abs(wanted - same).max() > 0.01  # that they differ matters
+    by_head = loaded.loaded.signatures["heads"](examples=records)
+    np.testing.assert_allclose(by_head["entities"], scores, atol=2e-5)
+    alone = network({k: tf.constant(v) for k, v in batch.items()})["verticals"]
+    np.testing.assert_allclose(by_head["verticals"], alone, atol=2e-5)
+
+
+def test_a_network_that_does_not_tell_its_members_apart_is_refused_a_polynomial() -> None:
+    heads = create_heads((), features=FEATURES, level=Level.VIDEO)
+    config = RetrievalConfig(combination=(0.0,) * COEFFICIENTS)
+
+    class Own(Network):
+        def scores(self, signal: Signal, training: bool = False) -> dict[str, tf.Tensor]:
+            return super().scores(signal, training=training)
+
+    check_retrieval(config, heads, transform="")
+    check_retrieval(RetrievalConfig(), heads, transform="", network=Own)
+    with pytest.raises(ConfigError, match=r"set trainer\.retrieval\.combination=\[\]"):
+        check_retrieval(config, heads, transform="", network=Own)
 
 
 def _mean_vectors(network, arrays):
