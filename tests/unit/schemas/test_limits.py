@@ -38,7 +38,7 @@ CANDIDATES: dict[type, tuple[Any, ...]] = {
     int: (-(10**9), -1, 0, 1, 10**9),
     float: (-1e9, -1.0, 0.0, 1.0, 2.0, 1e9),
     str: ("", " ", "a/b", "no form at all", "--runner=x"),
-    tuple: ((),),
+    tuple: ((), (0.5,)),
     dict: ({},),
 }
 
