@@ -27,6 +27,7 @@ from yt8m.schemas.roles import Bookkeeping, KeyRole, OfExport, ResultNeutral
 
 # Processes, and frames, that are not here; test_frame_cache.py compares those of frames.
 ELSEWHERE = ("trainer.backend", "trainer.distribution", "trainer.cache")
+INSTEAD = ("trainer.retrieval.combination",)  # of other keys here, which are refused beside it
 LONG: dict[str, Any] = {"max_steps": 400, "checkpoint": {"every_steps": 10}}
 
 
@@ -39,7 +40,7 @@ def changed_values(*roles: type[KeyRole]) -> dict[str, Any]:
     """Of the trainer's keys with one of `roles`, all at once, values that are not the default."""
     changed: dict[str, Any] = {}
     for key in all_keys():
-        if not key.path.startswith("trainer.") or key.path.startswith(ELSEWHERE):
+        if not key.path.startswith("trainer.") or key.path.startswith(ELSEWHERE + INSTEAD):
             continue
         found = pair(key) if isinstance(key.role, roles) else None
         value: Any = to_dict(found[1]) if found else None
