@@ -35,7 +35,7 @@ def check_retrieval(
     transform: str,
     network: type[Network] = Network,
 ) -> None:
-    """ConfigError where the head that is exported has not the labels of videos."""
+    """ConfigError where the head that is exported has not what `config` asks of it."""
     head = heads[0]
     if config is not None and config.combination and network.scores is not Network.scores:
         raise ConfigError(
