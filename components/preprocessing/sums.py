@@ -18,14 +18,14 @@ def sum_in_slices(
     it takes while it makes the numbers. TensorFlow itself is quicker with one slice. `axis` is
     negative, and `term` goes element by element.
     """
-    # A size that is known makes a smaller graph, sooner put together.
-    size = arrays[0].shape[axis] or tf.shape(arrays[0])[axis]
-    width = size // slices
-
-    def cut(begin: tf.Tensor | int, end: tf.Tensor | int) -> tf.Tensor:
-        place = (..., slice(begin, end), *[slice(None)] * (-axis - 1))
-        return term(*(array[place] for array in arrays))
-
-    added = functools.reduce(operator.add, [cut(i * width, (i + 1) * width) for i in range(slices)])
-    total = tf.reduce_sum(added, axis=axis)
-    return total if slices == 1 else total + tf.reduce_sum(cut(slices * width, size), axis=axis)
+    if slices == 1:
+        return tf.reduce_sum(term(*arrays), axis=axis)
+    size = arrays[0].shape[axis]
+    if size is None:
+        size = tf.shape(arrays[0])[axis]
+    widths = [size // slices] * slices + [size % slices]
+    # One split instead of many slices: tracing takes its time for every operation.
+    parts = zip(*(tf.split(array, widths, axis=axis) for array in arrays), strict=True)
+    *equal, rest = [term(*part) for part in parts]
+    added = functools.reduce(operator.add, equal)
+    return tf.reduce_sum(added, axis=axis) + tf.reduce_sum(rest, axis=axis)
