@@ -74,10 +74,10 @@ def test_a_recurrence_from_both_ends_clearly_beats_it_too(
 def _trained_gap(
     preset: str, videos: Path, root: Path, model: Mapping[str, object] | None = None
 ) -> float:
-    """GAP on the other videos after ten epochs with small batches, for there are few videos."""
+    """GAP on the other videos after seven epochs with small batches, for there are few videos."""
     sizes = SMALL[preset] if model is None else model
     settings = [f"trainer.model.{key}={size}" for key, size in sizes.items()]
-    settings += ["trainer.batch_size=32", "trainer.num_epochs=10", "trainer.log.tensorboard=false"]
+    settings += ["trainer.batch_size=32", "trainer.num_epochs=7", "trainer.log.tensorboard=false"]
     settings += ["trainer.evaluation.enabled=false", "trainer.validation.every_steps=100000"]
     trainer = load_config(preset, settings).trainer
     job = make_job(root, level="frame", data=videos)
