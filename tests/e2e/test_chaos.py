@@ -42,12 +42,12 @@ def test_a_run_that_is_killed_and_interrupted_in_turn_ends_as_if_nothing_had_bee
     "some",
     [
         pytest.param(
-            lambda work, chance: registry_writers(work, chance, stride=20),
+            lambda work, chance: registry_writers(work, chance, stride=40),
             id="registry",
             marks=pytest.mark.slow,
         ),
         pytest.param(
-            lambda work, chance: record_writers(work, chance, stride=30),
+            lambda work, chance: record_writers(work, chance, stride=45),
             id="records",
             marks=pytest.mark.slow,
         ),
@@ -66,12 +66,12 @@ def test_a_run_that_is_killed_and_interrupted_in_turn_ends_as_if_nothing_had_bee
             marks=pytest.mark.needs("cc"),
         ),
         pytest.param(
-            lambda work, chance: in_a_store(work, "s3", chance, stride=60),
+            lambda work, chance: in_a_store(work, "s3", chance, stride=120),
             id="outcomes on s3",
             marks=pytest.mark.slow,
         ),
         pytest.param(
-            lambda work, chance: in_a_store(work, "gs", chance, stride=60),
+            lambda work, chance: in_a_store(work, "gs", chance, stride=120),
             id="outcomes on gs",
             marks=pytest.mark.slow,
         ),
