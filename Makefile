@@ -13,7 +13,7 @@ UV := .venv/uv/bin/uv
 WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --max-worker-restart 1 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install install-dev demo test test-unit test-arithmetic test-arithmetic-0 test-arithmetic-1 test-arithmetic-one test-slow test-distributed test-nights test-real chaos planted planted-five mutants lane-b test-lane-b check check-types format \
+.PHONY: help install install-dev demo test test-unit test-arithmetic test-arithmetic-0 test-arithmetic-1 test-arithmetic-half test-slow test-slow-half test-distributed test-nights test-real chaos planted planted-five mutants lane-b test-lane-b check check-types format \
 	bench golden golden-lanes reference measures mlflow mlflow-server mlflow-ui readers sign jupyter notebook notebook-outputs size lock audit sbom image fake-gcs-server control-plane argo \
 	test-control-plane test-kubeflow flink spark prism test-engines clean
 
@@ -45,9 +45,16 @@ test: install-dev  ## run unit, integration, distributed and end-to-end tests (a
 test-unit: install-dev  ## run only the unit tests (1 min)
 	$(PYTEST) --dist load -m "not real and not slow" tests/unit
 
-# These tests wait for a fifth of their time, so there is one worker more.
-test-slow: install-dev  ## run endurance tests: more kill points, longer runs
-	$(PYTEST) --numprocesses $$(($(WORKERS) + 1)) --dist load -m "slow and not real"
+SLOW := $(PYTEST) --dist load -m "slow and not real"
+
+test-slow: install-dev  ## run endurance tests: more kill points, longer runs (30 min)
+	$(SLOW)
+
+# 0 or 1, of the commit's hash.
+HALF = $$(( 0x$$(git rev-parse HEAD | tail -c 2) % 2 ))
+
+test-slow-half: install-dev  ## run the half of test-slow that the commit's hash selects
+	$(SLOW) --half $(HALF)
 
 HAND_OVERS ?= 100
 
@@ -72,8 +79,8 @@ test-arithmetic-0: install-dev
 test-arithmetic-1: install-dev
 	TF_ENABLE_ONEDNN_OPTS=1 $(OLDER_PROCESSOR) $(PYTEST) -q -m "not slow and not real" -k "not bfloat16" $(ARITHMETIC)
 
-test-arithmetic-one: install-dev  ## run one half of test-arithmetic, chosen by the commit's hash
-	$(MAKE) --no-print-directory test-arithmetic-$$(( 0x$$(git rev-parse HEAD | tail -c 2) % 2 ))
+test-arithmetic-half: install-dev  ## run the half of test-arithmetic that the commit's hash selects
+	$(MAKE) --no-print-directory test-arithmetic-$(HALF)
 
 # As pytest finds them: the folders of its `pythonpath`.
 ROOMS := $(filter-out %/chaos %/defects %/__pycache__,$(patsubst %/,%,$(wildcard tests/testbed/*/)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,19 @@ _MINUTES_S, _FILES_SHOWN = 120.0, 40
 _LONGEST_FIRST = ("e2e", "distributed", "integration", "unit")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--half", type=int, choices=[0, 1], help="run only this half of the tests")
+
+
+@pytest.hookimpl(trylast=True)  # after the marks have selected
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The long files first; else the order stays."""
+    if (half := config.getoption("half")) is not None:
+        halves: tuple[list[pytest.Item], list[pytest.Item]] = ([], [])
+        for item in items:
+            halves[zlib.crc32(item.nodeid.encode()) % 2].append(item)
+        items[:] = halves[half]
+        config.hook.pytest_deselected(items=halves[1 - half])
 
     def place(item: pytest.Item) -> int:
         folder = item.path.relative_to(_HERE).parts[0]
