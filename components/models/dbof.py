@@ -8,6 +8,7 @@ from collections.abc import Callable
 import tensorflow as tf
 import tf_keras
 
+from yt8m.components.models.codes import CodePooling
 from yt8m.components.models.config import Activation, DbofConfig, Pooling
 from yt8m.components.models.layers import BatchNorm, ContextGating, Linear, Recipe
 from yt8m.components.models.trunks import Signal
@@ -37,6 +38,13 @@ class Dbof(tf_keras.layers.Layer):
             stddev=1 / math.sqrt(size),
         )
         self._cluster_norm = BatchNorm(name=f"{name}_cluster_norm", enabled=norms)
+        pooling = CodePooling(
+            activate=self._activate,
+            least=self._least if config.pooling is Pooling.MAX else None,
+            epsilon=self._cluster_norm.epsilon,
+        )
+        # Without a normalisation there is little to save.
+        self._compiled = pooling.compiled() if recipe.fuse and norms else None
         self._hidden = Linear(
             config.hidden,
             name=f"{name}_hidden",
@@ -56,21 +64,28 @@ class Dbof(tf_keras.layers.Layer):
         mask = signal.mask
         frames, scale, shift = self._input_norm.apart(signal.vectors, mask, training=training)
         codes = self._clusters(frames, scale=scale, shift=shift)
-        codes = self._cluster_norm(codes, mask=mask, training=training)
-        pooled = self._pool(self._activate(codes), mask, signal)
+        pooled = self._pooled(codes, mask, signal, training=training)
         hidden = self._hidden_norm(self._hidden(pooled), training=training)
         hidden = self._activate(hidden)
         return hidden if self._gating is None else self._gating(hidden, training=training)
 
-    def _pool(self, codes: tf.Tensor, mask: tf.Tensor, signal: Signal) -> tf.Tensor:
+    def _pooled(
+        self, codes: tf.Tensor, mask: tf.Tensor, signal: Signal, *, training: bool
+    ) -> tf.Tensor:
+        if training and self._compiled is not None:
+            return self._cluster_norm.pooled(codes, mask, pool=self._compiled)
+        codes = self._activate(self._cluster_norm(codes, mask=mask, training=training))
         is_there = tf.cast(mask, tf.float32)[..., tf.newaxis]
         if self._config.pooling is Pooling.MAX:
-            least = -1.0 if self._config.activation is Activation.TANH else 0.0
-            # Where there is no frame, the least that a code can be: padding never wins.
-            return tf.reduce_max(codes * is_there + least * (1.0 - is_there), axis=1)
+            return tf.reduce_max(codes * is_there + self._least * (1.0 - is_there), axis=1)
         codes *= is_there
         count = tf.cast(tf.maximum(signal.num_frames, 1), tf.float32)
         return tf.reduce_sum(codes, axis=1) / count[:, tf.newaxis]
+
+    @property
+    def _least(self) -> float:
+        """The least that a code can be: where there is no frame, padding never wins."""
+        return -1.0 if self._config.activation is Activation.TANH else 0.0
 
 
 def sample_frames(signal: Signal, wanted: int) -> Signal:

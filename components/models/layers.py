@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 import tf_keras
 
@@ -62,9 +63,16 @@ class Linear(tf_keras.layers.Layer):
         super().build(shape)
 
     def call(
-        self, inputs: tf.Tensor, scale: tf.Tensor | None = None, shift: tf.Tensor | None = None
+        self,
+        inputs: tf.Tensor,
+        scale: tf.Tensor | np.ndarray | None = None,
+        shift: tf.Tensor | None = None,
     ) -> tf.Tensor:
-        """`scale` and `shift` [size] are those of the inputs, see `BatchNorm.apart`."""
+        """`scale` and `shift` [size] are those of the inputs, see `BatchNorm.apart`.
+
+        No gradient goes through the shift of a layer without a bias: the normalisation that follows
+        takes both out again, and what is zero need not be summed up.
+        """
         dtype = self._recipe.compute_dtype
         rows = tf.reshape(inputs, [-1, inputs.shape[-1]])
         kernel = self.kernel if scale is None else self.kernel * scale[:, tf.newaxis]
@@ -72,7 +80,8 @@ class Linear(tf_keras.layers.Layer):
         product = multiply(tf.cast(rows, dtype), tf.cast(kernel, dtype))
         product = tf.cast(product, tf.float32)
         if shift is not None:
-            product += tf.linalg.matvec(self.kernel, shift, transpose_a=True)
+            added = tf.linalg.matvec(self.kernel, shift, transpose_a=True)
+            product += added if self._use_bias else tf.stop_gradient(added)
         if self._use_bias:
             product = tf.nn.bias_add(product, self.bias)
         if inputs.shape.rank == 2:
@@ -129,21 +138,49 @@ class BatchNorm(tf_keras.layers.Layer):
         For what was not computed of weights: `Linear` takes scale and shift on its own weights, and
         a product the size of the inputs, for nothing but the gradients of these two, is saved.
         """
-        if (norm := self._norm) is None:
+        if self._norm is None:
             return inputs, None, None
-        if not norm.built:
-            with tf.init_scope(), tf.name_scope(self.name), tf.name_scope(norm.name):
-                norm.build(inputs.shape)
+        norm = self._built(inputs.shape)
         mean, variance = norm.moving_mean, norm.moving_variance
         if training:
             weights = tf.cast(mask, tf.float32)[..., tf.newaxis]
             axes = list(range(inputs.shape.rank - 1))
-            moments = tf.nn.weighted_moments(inputs, axes=axes, frequency_weights=weights)
-            for moving, moment in zip((mean, variance), moments, strict=True):
-                moving.assign_sub((moving - moment) * (1.0 - norm.momentum))
-            mean, variance = moments
+            mean, variance = tf.nn.weighted_moments(inputs, axes=axes, frequency_weights=weights)
+            self._move(mean, variance)
         standard = (inputs - mean) * tf.math.rsqrt(variance + norm.epsilon)
         return tf.stop_gradient(standard), norm.gamma, norm.beta
+
+    @property
+    def epsilon(self) -> float:
+        """Added to a variance before its root is taken."""
+        return self._norm.epsilon if self._norm is not None else 0.0
+
+    def pooled(
+        self,
+        codes: tf.Tensor,
+        mask: tf.Tensor,
+        *,
+        pool: Callable[..., tuple[tf.Tensor, tf.Tensor, tf.Tensor]],
+    ) -> tf.Tensor:
+        """`pool` takes codes, their presence, gamma and beta; it gives its result and moments."""
+        norm = self._built(codes.shape)
+        present = tf.cast(mask, tf.float32)[..., tf.newaxis]
+        result, mean, variance = pool(codes, present, norm.gamma, norm.beta)
+        self._move(mean, variance)
+        return result
+
+    def _built(self, shape: tf.TensorShape) -> Any:
+        norm: Any = self._norm
+        if not norm.built:
+            with tf.init_scope(), tf.name_scope(self.name), tf.name_scope(norm.name):
+                norm.build(shape)
+        return norm
+
+    def _move(self, *moments: tf.Tensor) -> None:
+        """The moving averages, towards a batch's mean and variance."""
+        norm: Any = self._norm
+        for moving, moment in zip((norm.moving_mean, norm.moving_variance), moments, strict=True):
+            moving.assign_sub((moving - moment) * (1.0 - norm.momentum))
 
 
 def dropout(values: tf.Tensor, rate: float, *, noise: tf.Tensor | None, salt: int) -> tf.Tensor:
@@ -170,9 +207,38 @@ def fused(function: Callable[..., Any], *, enabled: bool = True) -> Callable[...
     return compiled
 
 
+def recomputed(function: Callable[..., tf.Tensor], *, enabled: bool = True) -> Callable[..., Any]:
+    """`function` of tensors alone, `fused`, with a gradient that computes again what lies between.
+
+    One pass over memory for the gradient, too; a compiled function's own keeps every step of it.
+    """
+    if not enabled:
+        return function
+
+    def gradient(arguments: tuple[tf.Tensor, ...], upstream: tf.Tensor) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(arguments)
+            result = function(*arguments)
+        return tape.gradient(result, arguments, upstream)
+
+    forward, backward = fused(function), fused(gradient)
+
+    @tf.custom_gradient
+    def call(*arguments: tf.Tensor) -> tuple[tf.Tensor, Callable[[tf.Tensor], Any]]:
+        return forward(*arguments), lambda upstream: backward(arguments, upstream)
+
+    compiled: Callable[..., Any] = call
+    return compiled
+
+
 def unit_scale(size: int) -> float:
     """The factor that brings an L2-normalised vector of `size` to numbers of about 1."""
     return math.sqrt(size)
+
+
+def unit_scales(size: int) -> np.ndarray:
+    """The same as a scale for `Linear`, whose kernel has fewer numbers than many frames."""
+    return np.full(size, unit_scale(size), np.float32)
 
 
 def _initializer(stddev: float | None, seed: int) -> tf_keras.initializers.Initializer:

@@ -44,6 +44,7 @@ from yt8m.schemas.own_code import load_named
 
 _SHARED = "shared"
 _FRAMES_MULTIPLE = 20  # divides 300, what most videos have
+_USUAL_MULTIPLE = 10  # who chooses some frames of each video chooses such a number
 
 
 class Network(tf_keras.Model):
@@ -78,11 +79,8 @@ class Network(tf_keras.Model):
         self.heads, self.sharing = tuple(heads), sharing
         self.own_transform = find_transform(transform, features, level)
         names, fuse = features.names, recipe.fuse
-        # Frames come in too many lengths to compile for each, where models look at each of them.
-        compiled = fuse and not level.is_sequence
         self._normalize = fused(
-            functools.partial(normalize, names=names, level=level, compiled=compiled),
-            enabled=compiled,
+            functools.partial(normalize, names=names, level=level, compiled=fuse), enabled=fuse
         )
         self._mean = fused(
             functools.partial(mean_of_normalized, names=names, compiled=fuse), enabled=fuse
@@ -124,7 +122,7 @@ class Network(tf_keras.Model):
         if self.own_transform is not None:
             vectors = self.own_transform(parts, level=self._level, num_frames=num_frames)
         else:
-            vectors = self._normalize(parts, num_frames=num_frames)
+            vectors = self._normalize(self._of_few_lengths(parts), num_frames=num_frames)
         return Signal(vectors=vectors, num_frames=num_frames)
 
     @property
@@ -139,14 +137,20 @@ class Network(tf_keras.Model):
 
     def _mean_frame(self, batch: Mapping[str, tf.Tensor]) -> tf.Tensor:
         """One vector a video, for models that look at no single frame."""
-        parts = {name: batch[name] for name in self._features.names}
-        if self.recipe.fuse:  # which compiles for each number of frames: let there be few
-            frames = tf.shape(parts[self._features.names[0]])[1]
-            missing = tf.where(frames < _FRAMES_MULTIPLE, 0, -frames % _FRAMES_MULTIPLE)
-            # Most batches hold a video of full length, and padding by nothing would copy them.
-            parts = tf.cond(missing > 0, lambda: _padded(parts, missing), lambda: parts)
+        parts = self._of_few_lengths({name: batch[name] for name in self._features.names})
         vectors: tf.Tensor = self._mean(parts, num_frames=batch[NUM_FRAMES])
         return vectors
+
+    def _of_few_lengths(self, parts: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        """Frames, padded where XLA would compile for too many lengths."""
+        first = parts[self._features.names[0]]
+        if not (self.recipe.fuse and self._level.is_sequence) or first.shape[1] is not None:
+            return parts
+        frames = tf.shape(first)[1]
+        is_usual = (frames < _FRAMES_MULTIPLE) | (frames % _USUAL_MULTIPLE == 0)
+        missing = tf.where(is_usual, 0, -frames % _FRAMES_MULTIPLE)
+        # Most batches hold a video of full length, and padding by nothing would copy them.
+        return tf.cond(missing > 0, lambda: _padded(parts, missing), lambda: parts)
 
     def scores(self, signal: Signal, training: bool = False) -> dict[str, tf.Tensor]:
         """The heads' probabilities for vectors that are normalised already."""

@@ -8,7 +8,8 @@ import tensorflow as tf
 import tf_keras
 
 from yt8m.components.models.config import SequencePooling, TransformerConfig
-from yt8m.components.models.layers import Linear, Recipe, dropout, unit_scale
+from yt8m.components.models.layer_norm import LayerNorm
+from yt8m.components.models.layers import Linear, Recipe, dropout, recomputed, unit_scales
 from yt8m.components.models.trunks import Signal, video_vector
 
 _LONGEST = 10000.0  # of the positions' wavelengths, over 2 pi
@@ -21,7 +22,7 @@ class Transformer(tf_keras.layers.Layer):
     def __init__(self, config: TransformerConfig, *, size: int, name: str, recipe: Recipe) -> None:
         super().__init__(name=name)
         self._rate, self._salt = config.dropout, recipe.seed_of(f"{name}_dropout")
-        self._scale, self._width = unit_scale(size), config.width
+        self._scales, self._width = unit_scales(size), config.width
         self._project = Linear(config.width, name=f"{name}_project", recipe=recipe)
         self._token = None
         if config.pooling is SequencePooling.CLS:
@@ -35,11 +36,11 @@ class Transformer(tf_keras.layers.Layer):
             _EncoderLayer(config, name=f"{name}_{number}", recipe=recipe)
             for number in range(config.layers)
         ]
-        self._norm = _layer_norm(f"{name}_norm")
+        self._norm = LayerNorm(name=f"{name}_norm", recipe=recipe)
 
     def call(self, signal: Signal, training: bool = False) -> tf.Tensor:
         mask = signal.mask
-        values = self._project(signal.vectors * self._scale)
+        values = self._project(signal.vectors, scale=self._scales)
         values += positions(tf.shape(values)[1], self._width)
         if self._token is not None:
             rows = tf.shape(values)[0]
@@ -63,17 +64,18 @@ class _EncoderLayer(tf_keras.layers.Layer):
         self._heads, self._width = config.heads, config.width
         self._dtype_of_products = recipe.compute_dtype
         self._rate, self._salt = config.dropout, recipe.seed_of(f"{name}_dropout")
-        self._attention_norm = _layer_norm(f"{name}_attention_norm")
+        self._attention_norm = LayerNorm(name=f"{name}_attention_norm", recipe=recipe)
         self._project = Linear(3 * config.width, name=f"{name}_attention", recipe=recipe)
         self._join = Linear(config.width, name=f"{name}_join", recipe=recipe)
-        self._forward_norm = _layer_norm(f"{name}_forward_norm")
+        self._forward_norm = LayerNorm(name=f"{name}_forward_norm", recipe=recipe)
+        self._activate = recomputed(_gelu, enabled=recipe.fuse)
         self._widen = Linear(config.feed_forward, name=f"{name}_widen", recipe=recipe)
         self._narrow = Linear(config.width, name=f"{name}_narrow", recipe=recipe)
 
     def call(self, values: tf.Tensor, mask: tf.Tensor, noise: tf.Tensor | None) -> tf.Tensor:
         seen = self._join(self._attend(self._attention_norm(values), mask))
         values += dropout(seen, self._rate, noise=noise, salt=self._salt)
-        hidden = tf.nn.gelu(self._widen(self._forward_norm(values)), approximate=True)
+        hidden = self._activate(self._widen(self._forward_norm(values)))
         hidden = self._narrow(hidden)
         return values + dropout(hidden, self._rate, noise=noise, salt=self._salt + 1)
 
@@ -85,7 +87,8 @@ class _EncoderLayer(tf_keras.layers.Layer):
         queries, keys, contents = tf.unstack(
             tf.transpose(tf.cast(parts, dtype), [2, 0, 3, 1, 4])
         )  # [batch, heads, frames, each]
-        logits = tf.cast(tf.matmul(queries, keys, transpose_b=True), tf.float32) / math.sqrt(each)
+        queries /= math.sqrt(each)  # of which there are fewer than of their products
+        logits = tf.cast(tf.matmul(queries, keys, transpose_b=True), tf.float32)
         absent = tf.cast(tf.logical_not(mask), tf.float32)[:, tf.newaxis, tf.newaxis, :]
         shares = tf.nn.softmax(logits + _ABSENT * absent)
         means = tf.cast(tf.matmul(tf.cast(shares, dtype), contents), tf.float32)
@@ -100,5 +103,5 @@ def positions(count: tf.Tensor, width: int) -> tf.Tensor:
     return tf.concat([tf.sin(angles), tf.cos(angles)], axis=1)
 
 
-def _layer_norm(name: str) -> tf_keras.layers.Layer:
-    return tf_keras.layers.LayerNormalization(epsilon=1e-6, name=name)
+def _gelu(values: tf.Tensor) -> tf.Tensor:
+    return tf.nn.gelu(values, approximate=True)

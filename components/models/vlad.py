@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import tensorflow as tf
 import tf_keras
@@ -15,10 +16,11 @@ from yt8m.components.models.layers import (
     Linear,
     Recipe,
     dropout,
-    unit_scale,
+    recomputed,
+    unit_scales,
 )
 from yt8m.components.models.trunks import Signal
-from yt8m.components.preprocessing.arithmetic import l2_normalize
+from yt8m.components.preprocessing.arithmetic import l2_normalize_twice
 from yt8m.schemas.errors import ConfigError
 
 
@@ -27,7 +29,7 @@ class NetVlad(tf_keras.layers.Layer):
 
     def __init__(self, config: NetVladConfig, *, size: int, name: str, recipe: Recipe) -> None:
         super().__init__(name=name)
-        self._scale = unit_scale(size)
+        self._scales = unit_scales(size)
         self._assign = Linear(config.clusters, name=f"{name}_assign", recipe=recipe)
         self._assign_norm = BatchNorm(name=f"{name}_assign_norm", enabled=config.batch_norm)
         self._centres = self.add_weight(
@@ -35,14 +37,15 @@ class NetVlad(tf_keras.layers.Layer):
             shape=(config.clusters, size),
             initializer=_normal(size, name, recipe),
         )
+        self._differences = _differences_of(recipe)
         self._hidden = _Hidden(config, name=f"{name}_hidden", recipe=recipe)
 
     def call(self, signal: Signal, training: bool = False) -> tf.Tensor:
         mask = signal.mask
-        logits = self._assign(signal.vectors * self._scale)
+        logits = self._assign(signal.vectors, scale=self._scales)
         logits = self._assign_norm(logits, mask=mask, training=training)
         weights = tf.nn.softmax(logits) * tf.cast(mask, tf.float32)[..., tf.newaxis]
-        residuals = _residuals(weights, signal.vectors, self._centres)
+        residuals = _residuals(weights, signal.vectors, self._centres, self._differences)
         return self._hidden(residuals, signal.noise, training=training)
 
 
@@ -62,7 +65,8 @@ class GroupedVlad(tf_keras.layers.Layer):
                 f"{size} x {config.expansion} = {expanded}"
             )
         self._part = expanded // self._groups
-        self._scale = unit_scale(size)
+        self._differences = _differences_of(recipe)
+        self._scales = unit_scales(size)
         self._expand = Linear(expanded, name=f"{name}_expand", recipe=recipe)
         self._attend = Linear(self._groups, name=f"{name}_attend", recipe=recipe)
         self._assign = Linear(
@@ -77,7 +81,7 @@ class GroupedVlad(tf_keras.layers.Layer):
 
     def pool(self, vectors: tf.Tensor, mask: tf.Tensor, *, training: bool) -> tf.Tensor:
         """`[batch, frames, size]` to `[batch, clusters x expanded size / groups]`."""
-        expanded = self._expand(vectors * self._scale)
+        expanded = self._expand(vectors, scale=self._scales)
         attention = tf.sigmoid(self._attend(expanded))  # [batch, frames, groups]
         attention *= tf.cast(mask, tf.float32)[..., tf.newaxis]
         logits = self._assign_norm(self._assign(expanded), mask=mask, training=training)
@@ -85,7 +89,7 @@ class GroupedVlad(tf_keras.layers.Layer):
         weights = tf.nn.softmax(tf.reshape(logits, [-1, parts, self._clusters]))
         weights *= tf.reshape(attention, [-1, parts, 1])
         grouped = tf.reshape(expanded, [-1, parts, self._part])
-        return _residuals(weights, grouped, self._centres)
+        return _residuals(weights, grouped, self._centres, self._differences)
 
 
 class NextVlad(GroupedVlad):
@@ -155,16 +159,33 @@ class _Hidden(tf_keras.layers.Layer):
         return self._gating(hidden, training=training)
 
 
-def _residuals(weights: tf.Tensor, vectors: tf.Tensor, centres: tf.Tensor) -> tf.Tensor:
+def _differences(
+    summed: tf.Tensor, mass: tf.Tensor, centres: tf.Tensor, *, compiled: bool = False
+) -> tf.Tensor:
+    """Of each centre, at length 1, and then all of them together: `[batch, clusters, size]`."""
+    differences = l2_normalize_twice(summed - mass * centres, compiled=compiled)
+    return differences * math.sqrt(centres.shape[0])
+
+
+def _differences_of(recipe: Recipe) -> Callable[..., tf.Tensor]:
+    function = functools.partial(_differences, compiled=recipe.fuse)
+    return recomputed(function, enabled=recipe.fuse)
+
+
+def _residuals(
+    weights: tf.Tensor,
+    vectors: tf.Tensor,
+    centres: tf.Tensor,
+    differences: Callable[..., tf.Tensor] = _differences,
+) -> tf.Tensor:
     """Weighted differences to each centre, normalised by centre and then all, flat.
 
     `weights [batch, n, clusters]`, `vectors [batch, n, size]`, `centres [clusters, size]`.
     """
     summed = tf.matmul(weights, vectors, transpose_a=True)  # [batch, clusters, size]
     mass = tf.reduce_sum(weights, axis=1)[..., tf.newaxis]
-    by_cluster = l2_normalize(summed - mass * centres)
-    flat = tf.reshape(by_cluster, [-1, centres.shape[0] * centres.shape[1]])
-    return l2_normalize(flat) * math.sqrt(centres.shape[0])
+    normalised = differences(summed, mass, centres)
+    return tf.reshape(normalised, [-1, centres.shape[0] * centres.shape[1]])
 
 
 def _shared_out(key: str, count: int, share: float) -> int:

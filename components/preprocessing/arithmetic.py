@@ -34,6 +34,19 @@ def l2_normalize(vectors: tf.Tensor) -> tf.Tensor:
     return vectors * _inverse_lengths([vectors], tf.identity, compiled=False)[..., tf.newaxis]
 
 
+def l2_normalize_twice(vectors: tf.Tensor, *, compiled: bool = False) -> tf.Tensor:
+    """Each vector (last axis) at length 1, then all of a row (last two axes) together.
+
+    Zero vectors stay zero. One pass finds both lengths: what the first step makes is never stored.
+    """
+    slices = _VECTOR_SLICES if compiled else 1
+    squared = sum_in_slices(tf.square, vectors, axis=-1, slices=slices)
+    inverse = tf.math.rsqrt(tf.maximum(squared, _EPSILON))
+    together = tf.reduce_sum(squared * tf.square(inverse), axis=-1, keepdims=True)
+    inverse *= tf.math.rsqrt(tf.maximum(together, _EPSILON))
+    return vectors * inverse[..., tf.newaxis]
+
+
 def normalize_apart(vectors: tf.Tensor, sizes: Sequence[int]) -> tf.Tensor:
     """Each feature of concatenated `vectors` by itself at the length that brings its numbers to 1.
 

@@ -1,4 +1,4 @@
-"""Sums by slices against numpy's."""
+"""Sums and maxima by slices against numpy's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yt8m.components.preprocessing.sums import sum_in_slices
+from yt8m.components.preprocessing.sums import max_in_slices, sum_in_slices
 
 
 @settings(deadline=None, max_examples=40)
@@ -17,14 +17,14 @@ from yt8m.components.preprocessing.sums import sum_in_slices
     slices=st.integers(1, 20),
     last=st.booleans(),
 )
-def test_a_sum_by_slices_is_the_sum(rows: int, columns: int, slices: int, last: bool) -> None:
+def test_by_slices_a_sum_is_the_sum_and_a_maximum_the_maximum(
+    rows: int, columns: int, slices: int, last: bool
+) -> None:
     rng = np.random.default_rng(rows * 41 + columns)
     values, weights = rng.normal(size=(2, rows, columns)), rng.normal(size=(2, rows, 1))
-    got = sum_in_slices(
-        lambda v, w: v * w,
-        tf.constant(values),
-        tf.constant(np.broadcast_to(weights, values.shape)),
-        axis=-1 if last else -2,
-        slices=slices,
-    )
-    np.testing.assert_allclose(got, (values * weights).sum(-1 if last else -2), atol=1e-12)
+    arrays = (tf.constant(values), tf.constant(np.broadcast_to(weights, values.shape)))
+    axis = -1 if last else -2
+    total = sum_in_slices(lambda v, w: v * w, *arrays, axis=axis, slices=slices)
+    np.testing.assert_allclose(total, (values * weights).sum(axis), atol=1e-12)
+    greatest = max_in_slices(lambda v, w: v * w, *arrays, axis=axis, slices=slices)
+    np.testing.assert_array_equal(greatest, (values * weights).max(axis))
