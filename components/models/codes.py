@@ -8,6 +8,7 @@ docs/decisions/0035-few-passes-over-memory.md has the measurement.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -88,18 +89,26 @@ class CodePooling:
         made: PooledCodes,
         upstream: tf.Tensor,
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """By codes, gamma and beta, of what was `made`; frames that tie share, as in TensorFlow."""
+        """By codes, gamma and beta, of what was `made`; frames that tie share, as in TensorFlow.
+
+        The frame of the maximum is found by its code, which is read and not computed again: two
+        compiled functions may round differently, and then no frame would equal the maximum.
+        """
         inverse = tf.math.rsqrt(made.variance + self.epsilon)
         scale = gamma * inverse
         shift = beta - made.mean * scale
-        pooled = made.pooled[:, tf.newaxis]
+        direction = tf.sign(scale)  # activations rise
 
         def standard(x: tf.Tensor) -> tf.Tensor:
             return (x - made.mean) * inverse
 
-        def won(x: tf.Tensor, p: tf.Tensor) -> tf.Tensor:
-            return tf.cast(self._activated(x * scale + shift, p) == pooled, tf.float32)
+        def height(x: tf.Tensor, p: tf.Tensor) -> tf.Tensor:
+            return tf.where(p > 0, x * direction, -math.inf)
 
+        def won(x: tf.Tensor, p: tf.Tensor) -> tf.Tensor:
+            return tf.cast(height(x, p) == greatest, tf.float32)
+
+        greatest = max_in_slices(height, codes, present, axis=-2, slices=_SLICES)[:, tf.newaxis]
         if self.least is None:
             shares = upstream / _frames(present)
         else:

@@ -52,6 +52,7 @@ def test_pooled_codes_have_values_gradients_and_averages_of_single_operations(
     chance = np.random.default_rng(1)
     upstream = tf.constant(chance.normal(size=(VIDEOS, SIZE)).astype(np.float32))
     start = [chance.uniform(0.5, 2.0, size=SIZE).astype(np.float32) for _ in range(4)]
+    start[0][1] *= -1.0  # where the least code becomes the greatest
 
     def made(pool: Callable[[BatchNorm, tf.Tensor], tf.Tensor]) -> list[np.ndarray]:
         norm = BatchNorm(name="norm")
