@@ -17,7 +17,6 @@ from tfx.types import artifact_utils
 from tfx.utils import path_utils
 
 from yt8m.components import storage
-from yt8m.components.allocator import collect_garbage
 from yt8m.components.artifacts import decision as decision_file
 from yt8m.components.artifacts import evaluation as evaluation_file
 from yt8m.components.artifacts import manifest, operating_points, record_index
@@ -49,6 +48,7 @@ from yt8m.components.evaluator.score_table import (
 )
 from yt8m.components.evaluator.scoring import ScoringPlan, check_models, create_plan, empty_table
 from yt8m.components.evaluator.shard_selection import ShardSelection, choose_shards
+from yt8m.components.evaluator.tensor_memory import collect_tensors
 from yt8m.components.evaluator.tfma_output import (
     create_eval_config,
     create_validation,
@@ -169,7 +169,7 @@ class Executor(base_beam_executor.BaseBeamExecutor):
 
     def _pass(self, job: _Job, plan: ScoringPlan) -> ScoreTable:
         """Score the models of `plan` in one pass over the records."""
-        collect_garbage()  # the memory of the check of the models
+        collect_tensors()  # of the training and of the check of the models
         extracts = Extracts(slices=job.config.slices, vocabulary=job.vocabulary)
         ranges = divide_records(
             job.chosen.shards,
@@ -190,7 +190,7 @@ class Executor(base_beam_executor.BaseBeamExecutor):
             )
             if job.user_config is not None:
                 add_user_metrics(examples, job.user_config, job.evaluation_uri)
-        collect_garbage()  # the models make room for the rows
+        collect_tensors()  # the models make room for the rows
         scored = collect(empty_table(plan), ranges, job.evaluation_uri)
         return _complete(scored, plan, job.chosen.shards)
 
