@@ -1,20 +1,21 @@
 """What a worker of many reads a CPU-second, against a training's only process, at each level.
 
     python benchmarks/input_workers.py [--workers 16,64]
-        [--cases video,frame,sampled,buckets,segment]
+        [--cases video,frame,sampled,buckets,segment,segment_256]
 
 One worker of n is simulated at a time, four of each n, on 60 shards: fewer than the most workers.
 An efficiency is the rows that a worker of n gets a CPU-second, of all threads together, over those
 of one that is alone: the median of the turns, which alternate, so that what else the machine does
 touches both. The start is what a worker pays once, up to its first batch, the index of
-all records included; it is no part of the rows' time. The bytes are those that all workers of an
-epoch read, over those that there are. `verdicts.py` says when a goal is missed.
+all records included; it is no part of the rows' time. The bytes are those that all workers read in
+whole epochs, over those that there are. `verdicts.py` says when a goal is missed.
 """
 
 from __future__ import annotations
 
 import argparse
 import functools
+import math
 import os
 import statistics
 import sys
@@ -44,6 +45,7 @@ class Case:
     measured_rows: int
     sampled_frames: int = 0
     bucket_batches: int = 1
+    most_bytes: float = math.inf  # the goal
 
 
 CASES = {
@@ -56,6 +58,10 @@ CASES = {
         level="frame", videos=1024, rows_a_worker=4, measured_rows=1024, bucket_batches=4
     ),
     "segment": Case(level="segment", videos=1024, rows_a_worker=16, measured_rows=10_240),
+    # The batch of the preset.
+    "segment_256": Case(
+        level="segment", videos=8192, rows_a_worker=256, measured_rows=40_960, most_bytes=1.05
+    ),
 }
 
 
@@ -72,12 +78,16 @@ def main() -> int:
             source = make_source(case, Path(place))
             for count in counts:
                 row = measured(functools.partial(measure, case, source, count))
+                share = bytes_read(case, source, count)
+                most = "" if math.isinf(case.most_bytes) else f", goal at most {case.most_bytes}"
+                if share > case.most_bytes:
+                    row["verdict"] = Verdict.BELOW.name
                 rows.append(row)
                 print(
-                    f"{name:8} alone {row['alone']:10,.0f} rows a CPU-second; {count:3} workers: "
+                    f"{name:11} alone {row['alone']:10,.0f} rows a CPU-second; {count:3} workers: "
                     f"efficiency {row['ratio']:.2f}, goal {row['goal']:.2f}, "
                     f"{Verdict[row['verdict']].text}; start {row['start_s']:.2f} s; "
-                    f"{bytes_read(case, source, count):.3f} of the bytes read",
+                    f"{share:.3f} of the bytes read{most}",
                     flush=True,
                 )
     return verdict_of(rows)
@@ -150,7 +160,11 @@ def taken_by(case: Case, workers: int, index: int) -> Any:
 
 
 def bytes_read(case: Case, source: Any, workers: int) -> float:
-    """What the workers of an epoch read together, over what there is to read."""
+    """What the workers read together, over what there is to read.
+
+    In as many whole epochs as whole batches take: within an epoch, a worker may read records of
+    which it uses some rows in the next one.
+    """
     from yt8m.components.inputs.dataset import create_step_reader
 
     total, pread = 0, os.pread
@@ -161,7 +175,8 @@ def bytes_read(case: Case, source: Any, workers: int) -> float:
         return pread(file, size, offset)
 
     rows = rows_of(source)
-    steps = rows // (case.rows_a_worker * workers)
+    batch = case.rows_a_worker * workers
+    steps = math.lcm(rows, batch) // batch
     seen = 0
     with mock.patch.object(os, "pread", counted):
         for index in range(0, workers, max(1, workers // 8)):  # one of eight
@@ -173,7 +188,7 @@ def bytes_read(case: Case, source: Any, workers: int) -> float:
 
 
 def make_source(case: Case, place: Path) -> Any:
-    """Generated records, once for each level."""
+    """Generated records, once for each level and number."""
     from yt8m.components.artifacts.manifest import Shard
     from yt8m.components.extras.synthetic.generate import generate
     from yt8m.components.extras.synthetic.spec import DatasetSpec
@@ -181,7 +196,7 @@ def make_source(case: Case, place: Path) -> Any:
     from yt8m.components.records.shard_reader import count_records
     from yt8m.schemas.features import FeatureConfig, Level
 
-    level, out = Level(case.level), place / case.level
+    level, out = Level(case.level), place / f"{case.level}-{case.videos}"
     if not out.exists():
         generate(DatasetSpec(level=level, train=case.videos, eval=8, shards=SHARDS), out)
     shards = tuple(
