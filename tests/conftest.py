@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ settings.load_profile("patient")
 
 _HERE = Path(__file__).parent
 _MISSING = "missing requirement"  # in a report's properties, which xdist hands to its controller
-_MINUTES_S, _FILES_SHOWN = 120.0, 40
+_MINUTES_S, _SHOWN = 120.0, 40
 # A worker that begins a file of minutes when the others are done makes everybody wait for it.
 _LONGEST_FIRST = ("e2e", "distributed", "integration", "unit")
 
@@ -57,19 +58,49 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     pytest.skip(reason)
 
 
+_cpu_before = 0.0  # of this process and the children that it has waited for
+
+
+def pytest_runtest_logstart() -> None:
+    global _cpu_before
+    _cpu_before = sum(os.times()[:4])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Iterator[Any]:
+    global _cpu_before
+    report = yield
+    now = sum(os.times()[:4])
+    report.cpu_seconds, _cpu_before = now - _cpu_before, now
+    return report
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """The files that the time went to, of a run of minutes: what to look at first."""
-    seconds: defaultdict[str, float] = defaultdict(float)
-    for reports in terminalreporter.stats.values():
-        for report in reports:
-            if isinstance(report, pytest.TestReport):
-                seconds[report.nodeid.partition("::")[0]] += report.duration
-    if (total := sum(seconds.values())) < _MINUTES_S:
+    """What the time of a run of minutes went to, by file and by folder: what to look at first."""
+    ended = [
+        report
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if isinstance(report, pytest.TestReport)
+    ]
+    if sum(report.duration for report in ended) < _MINUTES_S:
         return
-    terminalreporter.section(f"{total:.0f} seconds of tests, by file")
-    longest = sorted(seconds.items(), key=lambda file: file[1], reverse=True)
-    for path, taken in longest[:_FILES_SHOWN]:
-        terminalreporter.write_line(f"{taken:7.1f} s {taken / total:6.1%}  {path}")
+    files = [Path(report.nodeid.partition("::")[0]) for report in ended]
+    _write_times(terminalreporter, "file", files, ended)
+    _write_times(terminalreporter, "folder", [file.parent for file in files], ended)
+
+
+def _write_times(reporter: Any, what: str, places: list[Path], ended: list[Any]) -> None:
+    seconds: defaultdict[Path, float] = defaultdict(float)
+    cpu: defaultdict[Path, float] = defaultdict(float)
+    for place, report in zip(places, ended, strict=True):
+        seconds[place] += report.duration
+        cpu[place] += getattr(report, "cpu_seconds", 0.0)  # a crash has none
+    total = sum(seconds.values())
+    reporter.section(f"{total:.0f} seconds of tests, {sum(cpu.values()):.0f} of CPU, by {what}")
+    for place in sorted(seconds, key=lambda place: seconds[place], reverse=True)[:_SHOWN]:
+        share = seconds[place] / total
+        reporter.write_line(f"{seconds[place]:7.1f} s {share:6.1%} {cpu[place]:7.1f}  {place}")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
