@@ -52,7 +52,7 @@ PARTS = (
     Part(
         name="evaluator",
         about="The Evaluator beside TFX's.",
-        quick=("--skip-memory", "--turns", "1"),
+        quick=("--skip-memory", "--skip-share", "--turns", "1"),
     ),
     Part(
         name="ingest",
