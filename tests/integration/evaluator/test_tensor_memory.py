@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -13,7 +14,8 @@ from yt8m.components.evaluator.tensor_memory import collect_tensors
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="pages of Linux")
 
-# What a process has of its own before and after, in KB, with 256 MB that were freed.
+# What a process has of its own before and after, in KB: with 256 MB that were freed, or with gaps
+# that are too small, so that the allocator asks for more memory, of which there is none.
 _PROCESS = """
 import resource, sys
 import tensorflow as tf
@@ -23,11 +25,17 @@ def own():
     lines = open("/proc/self/status").read().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
 
-tensors = [tf.fill([64 << 20], tf.cast(n, tf.uint8)) for n in range(4)]
-tensors.clear()
-before = own()
+def tensors(number, size):
+    return [tf.fill([size << 20], tf.cast(n, tf.uint8)) for n in range(number)]
+
 if sys.argv[1:]:
+    kept = tensors(64, 7)
+    del kept[::2]
+    before = own()
     resource.setrlimit(resource.RLIMIT_AS, (1, resource.RLIM_INFINITY))
+else:
+    tensors(4, 64)
+    before = own()
 collect_tensors()
 print(before, own())
 """
@@ -55,15 +63,14 @@ def test_a_process_that_gets_no_more_memory_goes_on():
     _own_memory("--limited")
 
 
-def test_twice_takes_no_more_memory():
-    collect_tensors()
-    use = tf.config.experimental.get_memory_info("CPU:0")
-    collect_tensors()
-    assert tf.config.experimental.get_memory_info("CPU:0") == use
+def test_without_the_allocator_there_is_nothing_to_give_back():
+    _own_memory(onednn=False)
 
 
-def _own_memory(*arguments: str) -> tuple[int, int]:
+def _own_memory(*arguments: str, onednn: bool = True) -> tuple[int, int]:
+    """Not as this processor has it: TensorFlow uses oneDNN by itself only on newer ones."""
     command = [sys.executable, "-c", _PROCESS, *arguments]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    environment = {**os.environ, "TF_ENABLE_ONEDNN_OPTS": str(int(onednn))}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     before, after = map(int, done.stdout.split())
     return before, after
