@@ -161,21 +161,11 @@ def compare(root: Path, turns: int) -> dict[str, object]:
 def product_share(root: Path) -> dict[str, Any]:
     """Turns of the model's product alone, and of a whole pass over the same videos."""
     import tensorflow as tf
-
-    from yt8m.components.artifacts.manifest import Shard
-    from yt8m.components.records.shard_reader import count_records
+    from records import shard_of
 
     scorer = create_scorer(root)
-    shards = [
-        Shard(
-            uri=str(path),
-            split="eval",
-            records=count_records(str(path))[0],
-            bytes=path.stat().st_size,
-            digest=path.name,
-        )
-        for path in sorted((root / "data").glob("validate*.tfrecord"))
-    ]
+    paths = sorted((root / "data").glob("validate*.tfrecord"))
+    shards = [shard_of(path, "eval") for path in paths]
     inputs, weights = operands(scorer.plan.records_at_once)
     batches = LARGE // len(inputs)
     seconds: list[tuple[float, float]] = []
