@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,10 +87,12 @@ def measure(level: str, paths: list[str]) -> dict[str, Any]:
         cached = dataset_for_training(source, taken, sampling=sampling, cache=True)
         packing = cpu_seconds(functools.partial(drain, cached.take(steps + 1)))
         variants["training, 30 random frames, packed"] = (cached, EPOCHS * steps)
-        variants["training, packed"] = (
-            dataset_for_training(source, taken, cache=True),
-            EPOCHS * steps,
-        )
+        averaged = replace(source, averaged=True)
+        for name, read in {"packed": source, "means": averaged}.items():
+            cached = dataset_for_training(read, taken, cache=True)
+            variants[f"training, {name}"] = (cached, EPOCHS * steps)
+        unpacked = dataset_for_training(averaged, taken)
+        variants["training, means from records"] = (unpacked, EPOCHS * steps)
     turns: dict[str, list[float]] = {name: [] for name in variants}
     for _ in range(TURNS):
         for name, (dataset, batches) in variants.items():

@@ -15,9 +15,10 @@ import numpy as np
 
 from yt8m.components.inputs.frame_choice import FrameChooser
 from yt8m.components.inputs.frame_record import DecodedFrames, FrameRecord
+from yt8m.components.preprocessing.arithmetic import mean_of_normalized_frames
 from yt8m.components.records.decode import Record, decode_record
 from yt8m.components.records.wire import frames_feature_list
-from yt8m.schemas.batch import NO_LABEL, NUM_FRAMES, RATED, VIDEO_LABELS
+from yt8m.schemas.batch import MEAN_FRAMES, NO_LABEL, NUM_FRAMES, RATED, VIDEO_LABELS
 from yt8m.schemas.features import (
     LABELS,
     PRESENT_SCORE,
@@ -30,6 +31,7 @@ from yt8m.schemas.features import (
 
 Row = dict[str, Any]  # frames of each feature, and lists of labels
 
+_MEAN = np.dtype("<f4")
 _ALIGNMENT = 64  # bytes; TensorFlow takes an array over that begins so, and copies others
 
 
@@ -64,6 +66,41 @@ def stack_videos(
         batch = {name: _stack_frames(list(frames[:, :longest])) for name, frames in batch.items()}
     stacked = {name: _stack_labels(rows) for name, rows in lists.items()}
     return {**batch, NUM_FRAMES: counts, **stacked}
+
+
+def stack_means(
+    records: Iterable[bytes | memoryview | FrameRecord],
+    rows: int,
+    features: FeatureConfig,
+    columns: Sequence[str] = (),
+) -> Row:
+    """One batch of the mean frames of so many videos, `[rows, total] float32`.
+
+    What is a `FrameRecord` already has its mean in place of its frames.
+    """
+    means = _aligned((rows, mean_bytes(features))).view(_MEAN)
+    lists: dict[str, list[np.ndarray]] = {name: [] for name in (LABELS, *columns)}
+    for at, record in enumerate(records):
+        video = mean_video(record, features) if isinstance(record, (bytes, memoryview)) else record
+        means[at] = video.frames(slice(None))[MEAN_FRAMES].view(_MEAN)[0]
+        for name, of_rows in lists.items():
+            of_rows.append(_integers(video, name))
+    return {MEAN_FRAMES: means, **{name: _stack_labels(values) for name, values in lists.items()}}
+
+
+def mean_video(data: bytes | memoryview, features: FeatureConfig) -> DecodedFrames:
+    """A serialized record with the mean of its normalised frames in their place: one, of bytes."""
+    record = decode_record(data)
+    frames = frames_of(record, features)
+    mean = mean_of_normalized_frames([frames[name] for name in features.names])
+    in_bytes = np.ascontiguousarray(mean, _MEAN).view(np.uint8)[np.newaxis]
+    whole = Record(record.features, {MEAN_FRAMES: in_bytes}, is_sequence=True)
+    return DecodedFrames(whole, {MEAN_FRAMES: mean_bytes(features)})
+
+
+def mean_bytes(features: FeatureConfig) -> int:
+    """Those of a mean frame."""
+    return sum(features.sizes) * _MEAN.itemsize
 
 
 @functools.cache

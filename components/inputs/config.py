@@ -72,6 +72,7 @@ class Source:
     transformed: bool = False  # whether the records are Transform's, with one vector `features`
     fraction: float = 1.0  # of the rows, which training takes: the first ones of each shard
     columns: tuple[LabelColumn, ...] = ()  # which batches have beside the labels
+    averaged: bool = False  # at frame level: batches have the mean of all frames, and no frames
 
     @property
     def column_names(self) -> tuple[str, ...]:

@@ -1,9 +1,9 @@
 """Packed frames of a source's shards, kept on this machine between epochs and between trainings.
 
-A file is named by its shard's content and by what is packed of it, so that trainings share it and
-a retraining packs new shards alone. Files lie with the copies of remote shards, within one budget.
-A record is packed when the training reads it. What is not packed, or has no room, is read from the
-records: both give the same numbers.
+Or their means, for a source whose videos are averaged. A file is named by its shard's content and
+by what is packed of it, so that trainings share it and a retraining packs new shards alone. Files
+lie with the copies of remote shards, within one budget. A record is packed when the training reads
+it. What is not packed, or has no room, is read from the records: both give the same numbers.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
 from yt8m.components.artifacts.manifest import Shard
+from yt8m.components.inputs.assemble import mean_bytes, mean_video
 from yt8m.components.inputs.config import Source
 from yt8m.components.inputs.frame_record import Chosen, DecodedFrames, FrameRecord
 from yt8m.components.inputs.packed_frames import (
@@ -37,9 +39,12 @@ from yt8m.components.inputs.record_index import RecordIndex
 from yt8m.components.inputs.record_reader import RecordReader
 from yt8m.components.records.decode import Value, context_of, decode_record
 from yt8m.components.storage.cache import CacheDirectory
+from yt8m.schemas.batch import MEAN_FRAMES
+from yt8m.schemas.features import FeatureConfig
 
 _FORMAT = 1  # of the files; another one has other names
 _LOOK_S = 60.0  # between looks at the disk; a file in use stays in the cache for ten minutes
+_CONTEXT_BYTES = 256  # beside each mean: the id and some seventy labels; longer ones are not packed
 _MAPPED = 128  # files at least that are mapped at a time, each with a descriptor
 _log = logging.getLogger(__name__)
 
@@ -52,11 +57,11 @@ class FrameCache:
     ) -> None:
         self._directory = directory or CacheDirectory()
         self._first: list[int] = index.first.tolist()
-        self._sizes = source.features.size_by_name
+        self._packing = _Means(source.features) if source.averaged else _Frames(source.features)
         lengths = np.split(index.lengths, index.first[1:-1])
-        self._layouts = [PackLayout(part, self._sizes) for part in lengths]
+        self._layouts = [self._packing.layout(part) for part in lengths]
         self._paths = [
-            self._directory.path / _file_name(source, shard, part)
+            self._directory.path / _file_name(source, shard, part, self._packing)
             for shard, part in zip(source.shards, lengths, strict=True)
         ]
         self._in_use: set[int] = set()
@@ -89,12 +94,13 @@ class FrameCache:
 
     def put(self, number: int, data: bytes | memoryview) -> FrameRecord:
         """Record `number` from its serialized form, packed if there is room."""
-        video = DecodedFrames(decode_record(data), self._sizes)
+        video = self._packing.video(data)
         shard, within = self._place(number)
         if shard in self._in_use and not self._is_full:
+            path, layout, context = self._paths[shard], self._layouts[shard], context_of(data)
             try:
-                path, layout = self._paths[shard], self._layouts[shard]
-                write_record(path, layout, within, video, context_of(data))
+                if layout.fits(within, video, context):
+                    write_record(path, layout, within, video, context)
             except FileNotFoundError:
                 self._lose(shard)
             except OSError as error:
@@ -183,6 +189,62 @@ class FrameCache:
         return PackedShard(self._paths[shard], self._layouts[shard])
 
 
+class _Packing(Protocol):
+    """What is packed of each record."""
+
+    @property
+    def kind(self) -> str:
+        """How the files' names end."""
+        ...
+
+    @property
+    def known(self) -> list[Any]:
+        """What the packed bytes follow from, beside the records."""
+        ...
+
+    def layout(self, lengths: np.ndarray) -> PackLayout:
+        """The layout of a shard with records of these `lengths`."""
+        ...
+
+    def video(self, data: bytes | memoryview) -> DecodedFrames:
+        """What is packed of a serialized record."""
+        ...
+
+
+class _Frames:
+    """All frames."""
+
+    kind = "frames"
+
+    def __init__(self, features: FeatureConfig) -> None:
+        self._sizes = features.size_by_name
+        self.known: list[Any] = [list(self._sizes.items())]
+
+    def layout(self, lengths: np.ndarray) -> PackLayout:
+        return PackLayout(lengths, self._sizes)
+
+    def video(self, data: bytes | memoryview) -> DecodedFrames:
+        return DecodedFrames(decode_record(data), self._sizes)
+
+
+class _Means:
+    """The mean of the normalised frames: of each record one frame, of its bytes."""
+
+    kind = "means"
+
+    def __init__(self, features: FeatureConfig) -> None:
+        self._features = features
+        self._sizes = {MEAN_FRAMES: mean_bytes(features)}
+        self.known: list[Any] = [list(features.size_by_name.items()), features.max_frames]
+
+    def layout(self, lengths: np.ndarray) -> PackLayout:
+        slot = PackLayout(lengths[:0], self._sizes).row_bytes + _CONTEXT_BYTES
+        return PackLayout(np.full(len(lengths), slot, np.int64), self._sizes)
+
+    def video(self, data: bytes | memoryview) -> DecodedFrames:
+        return mean_video(data, self._features)
+
+
 class CachedReader:
     """A reader of records that takes from the cache what is there, and packs what is not."""
 
@@ -247,18 +309,18 @@ class _Verified:
             return self._video.frames(chosen)
 
 
-def _file_name(source: Source, shard: Shard, lengths: np.ndarray) -> str:
-    """Of the content and the features packed; without digests of records the address counts too."""
+def _file_name(source: Source, shard: Shard, lengths: np.ndarray, packing: _Packing) -> str:
+    """Of the content and of what is packed; without digests of records the address counts too."""
     known = [
         _FORMAT,
         shard.digest,
         shard.bytes,
         "" if source.digests_known else shard.uri,
-        list(source.features.size_by_name.items()),
+        *packing.known,
         hashlib.sha256(lengths.astype("<i8").tobytes()).hexdigest(),
     ]
     digest = hashlib.sha256(json.dumps(known).encode()).hexdigest()[:24]
-    return f"{digest}-{Path(shard.uri).name}.frames"
+    return f"{digest}-{Path(shard.uri).name}.{packing.kind}"
 
 
 def _mapped_at_once() -> int:

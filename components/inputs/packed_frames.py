@@ -51,6 +51,10 @@ class PackLayout:
         """Where the entry of record `number` begins."""
         return self.table + _ENTRY.size * number
 
+    def fits(self, number: int, video: DecodedFrames, context: bytes) -> bool:
+        """Whether record `number` is no longer than its slot."""
+        return video.num_frames * self.row_bytes + len(context) <= int(self.lengths[number])
+
     def slot(self, number: int) -> slice:
         """The bytes that record `number` may take."""
         end = int(self.ends[number])

@@ -18,7 +18,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import tensorflow as tf
 
-from yt8m.components.inputs.assemble import Row, segment_rows, stack_segments, stack_videos
+from yt8m.components.inputs.assemble import (
+    Row,
+    segment_rows,
+    stack_means,
+    stack_segments,
+    stack_videos,
+)
 from yt8m.components.inputs.bucketing import cut_into_batches
 from yt8m.components.inputs.config import BatchSlice, FrameSampling, InputConfig, Source
 from yt8m.components.inputs.frame_cache import CachedReader, FrameCache
@@ -27,7 +33,7 @@ from yt8m.components.inputs.frame_record import FrameRecord
 from yt8m.components.inputs.order import Order, Part, create_order
 from yt8m.components.inputs.record_index import RecordIndex, index_of
 from yt8m.components.inputs.record_reader import RecordReader
-from yt8m.schemas.batch import NUM_FRAMES, POSITION, RATED, VIDEO_LABELS
+from yt8m.schemas.batch import MEAN_FRAMES, NUM_FRAMES, POSITION, RATED, VIDEO_LABELS
 from yt8m.schemas.features import LABELS, Level
 
 Columns = dict[str, tf.TensorSpec]
@@ -40,9 +46,12 @@ def columns_of(source: Source, rows: int | None = None) -> Columns:
     columns = {POSITION: tf.TensorSpec([rows], tf.int64)}
     if source.level is Level.VIDEO:
         return {**columns, RECORDS: tf.TensorSpec([rows], tf.string)}
-    for name, size in source.features.size_by_name.items():
-        columns[name] = tf.TensorSpec([rows, None, size], tf.uint8)
-    columns[NUM_FRAMES] = tf.TensorSpec([rows], tf.int32)
+    if source.averaged:
+        columns[MEAN_FRAMES] = tf.TensorSpec([rows, sum(source.features.sizes)], tf.float32)
+    else:
+        for name, size in source.features.size_by_name.items():
+            columns[name] = tf.TensorSpec([rows, None, size], tf.uint8)
+        columns[NUM_FRAMES] = tf.TensorSpec([rows], tf.int32)
     of_segments = (RATED, VIDEO_LABELS) if source.level is Level.SEGMENT else ()
     lists = (LABELS, *of_segments, *source.column_names)
     return {**columns, **{key: tf.TensorSpec([rows, None], tf.int64) for key in lists}}
@@ -226,6 +235,9 @@ class StepReader:
         match self._source.level:
             case Level.VIDEO:
                 return {**batch, RECORDS: np.array(list(rows), dtype=object)}
+            case Level.FRAME if self._source.averaged:
+                means = stack_means(rows, len(positions), features, columns)
+                return {**batch, **means}
             case Level.FRAME:
                 numbers = np.concatenate(
                     [group.share.rows[chosen] for group, chosen in chosen_rows]

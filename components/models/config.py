@@ -234,6 +234,8 @@ FrameModelConfig = (
     | TransformerConfig
 )
 ModelConfig = VideoModelConfig | FrameModelConfig
+# Models that need the frames; all others look at their mean.
+LOOKS_AT_FRAMES = (DbofConfig, RnnConfig, NetVladConfig, NextVladConfig, TransformerConfig)
 
 
 class KeyStorage(enum.Enum):

@@ -11,6 +11,7 @@ import tf_keras
 
 from yt8m.components.models.classifiers import create_classifier
 from yt8m.components.models.config import (
+    LOOKS_AT_FRAMES,
     DbofConfig,
     FrameLogisticConfig,
     FrameModelConfig,
@@ -37,7 +38,7 @@ from yt8m.components.models.trunks import Mean, ResidualMlp, Signal
 from yt8m.components.models.vlad import NetVlad, NextVlad
 from yt8m.components.preprocessing.arithmetic import mean_of_normalized, normalize
 from yt8m.components.preprocessing.own_transform import find_transform
-from yt8m.schemas.batch import NUM_FRAMES, POSITION
+from yt8m.schemas.batch import MEAN_FRAMES, NUM_FRAMES, POSITION
 from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.features import LABELS, FeatureConfig, Level
 from yt8m.schemas.own_code import load_named
@@ -115,6 +116,8 @@ class Network(tf_keras.Model):
 
     def signal(self, batch: Mapping[str, tf.Tensor]) -> Signal:
         """The input of trunks: the batch's features, normalised."""
+        if MEAN_FRAMES in batch:  # which the reader of a training has made
+            return Signal(vectors=batch[MEAN_FRAMES])
         if self.averages_frames:
             return Signal(vectors=self._mean_frame(batch))
         num_frames = batch.get(NUM_FRAMES)
@@ -132,7 +135,7 @@ class Network(tf_keras.Model):
         Those of a custom transform must be: only our arithmetic is known to have a short cut.
         """
         made = self.looks_at_frames or self.own_transform is not None
-        made = made or isinstance(self.model_config, _LOOKS_AT_FRAMES)
+        made = made or isinstance(self.model_config, LOOKS_AT_FRAMES)
         return self._level.is_sequence and not made
 
     def _mean_frame(self, batch: Mapping[str, tf.Tensor]) -> tf.Tensor:
@@ -330,9 +333,6 @@ def batch_spec(features: FeatureConfig, level: Level) -> dict[str, tf.TensorSpec
         for name, size in features.size_by_name.items()
     }
     return {**frames, NUM_FRAMES: tf.TensorSpec([None], tf.int32, NUM_FRAMES)}
-
-
-_LOOKS_AT_FRAMES = (DbofConfig, RnnConfig, NetVladConfig, NextVladConfig, TransformerConfig)
 
 
 def _create_trunk(

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from yt8m.components.inputs.config import InputConfig
 from yt8m.components.models.config import (
+    LOOKS_AT_FRAMES,
     DbofConfig,
     HeadConfig,
     LogisticConfig,
@@ -107,6 +108,7 @@ class CacheKind(enum.Enum):
     """Part of the training's records that is kept on this machine."""
 
     FRAMES = "frames"
+    MEANS = "means"
     OFF = "off"
 
 
@@ -439,7 +441,8 @@ class TrainerConfig(ConfigNode):
     )
     inputs: InputConfig = field(default_factory=InputConfig)
     # Packed copy of the frames on the machine that trains, made in the first epoch and shared by
-    # later trainings. `frames`: all frames of levels frame and segment. `off`: none.
+    # later trainings. `frames`: all frames of levels frame and segment. `means`: at frame level the
+    # mean of each video's normalised frames, for models that look at nothing else. `off`: none.
     cache: Annotated[CacheKind, Placement()] = CacheKind.OFF
     # Place where training runs.
     backend: Annotated[BackendConfig, Placement()] = field(default_factory=InProcessBackend)
@@ -493,6 +496,8 @@ class TrainerConfig(ConfigNode):
         plain = not self.mixture or self.inputs.bucket_batches == 1
         require(plain, "inputs.bucket_batches", self.inputs.bucket_batches, "1 with mixture")
         self._require_evaluations()
+        if self.cache is CacheKind.MEANS:
+            self._require_means()
         if self.inputs.bucket_batches > 1:
             self._require_buckets()
 
@@ -514,6 +519,20 @@ class TrainerConfig(ConfigNode):
         alone = len(roles) == 1 and isinstance(self.backend, TFJobBackend)
         lacks = bool(roles) and not alone and "evaluator" not in roles
         require(not lacks, "backend.roles", sorted(roles), f"with an evaluator for {waiting}")
+
+    def _require_means(self) -> None:
+        """Refuse what needs frames, of which batches have none."""
+        model, cache = self.model.name, CacheKind.MEANS.value
+        looks = isinstance(self.model, LOOKS_AT_FRAMES)
+        require(not looks, "cache", cache, f"frames or off with model.name = {model}")
+        others = {
+            "teacher": self.teacher,
+            "mixture": self.mixture,
+            "input": self.input,
+            "inputs.bucket_batches": self.inputs.bucket_batches > 1,
+        }
+        for name, value in others.items():
+            require(not value, "cache", cache, f"frames or off with {name}, which needs frames")
 
     def _require_buckets(self) -> None:
         """Refuse settings that exclude buckets; TrainingJob.check_buckets refuses the rest."""

@@ -151,7 +151,7 @@ class TrainingData:
 
     @property
     def _has_cache(self) -> bool:
-        return self.job.trainer.cache is CacheKind.FRAMES
+        return self.job.trainer.cache is not CacheKind.OFF
 
     @_NOT_CONVERTED
     def batches_of_worker(self, taken: BatchSlice, worker: tf.Tensor) -> tf.data.Dataset:
@@ -269,7 +269,11 @@ def load_data(job: TrainingJob) -> TrainingData:
             raise ConfigError(f"trainer.{key}: {job.manifest} has no records of {name!r}")
     return TrainingData(
         job=job,
-        train=replace(read(job.trainer.train_split), fraction=job.trainer.train_fraction),
+        train=replace(
+            read(job.trainer.train_split),
+            fraction=job.trainer.train_fraction,
+            averaged=job.trainer.cache is CacheKind.MEANS,
+        ),
         validation=scored(split) if has_validation else None,
         others={name: scored(name) for name in others},
         mixture={

@@ -121,11 +121,24 @@ class TrainingJob(JsonFile):
             )
 
     def check_cache(self) -> None:
-        """ConfigError where frames are to be kept of records that have none."""
-        if self.trainer.cache is not CacheKind.OFF and not self.level.is_sequence:
+        """ConfigError where what is to be kept is not in the records, or is not what is needed."""
+        cache, level = self.trainer.cache, self.level
+        where = f"trainer.cache = {cache.value!r}: must be"
+        if cache is not CacheKind.OFF and not level.is_sequence:
             raise ConfigError(
-                f"trainer.cache = {self.trainer.cache.value!r}: must be 'off' where data.level is "
-                f"{self.level.value}, whose records have no frames"
+                f"{where} 'off' where data.level is {level.value}, whose records have no frames"
+            )
+        if cache is not CacheKind.MEANS:
+            return
+        if level is not Level.FRAME:
+            raise ConfigError(
+                f"{where} 'frames' or 'off' where data.level is {level.value}, whose rows are few "
+                "frames of a video"
+            )
+        if self.transform:
+            raise ConfigError(
+                f"{where} 'frames' or 'off' with transform.function = {self.transform!r}, which "
+                "needs frames"
             )
 
     def check_buckets(self, *, replicas: int) -> None:

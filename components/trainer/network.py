@@ -8,7 +8,9 @@ from yt8m.components.models.heads import Head, create_heads
 from yt8m.components.models.layers import Recipe
 from yt8m.components.models.network import Network, find_network_type
 from yt8m.components.records.vocabulary import load_vocabulary
+from yt8m.components.trainer.config import CacheKind
 from yt8m.components.trainer.job import TrainingJob
+from yt8m.schemas.errors import ConfigError
 from yt8m.schemas.vocabulary import Vocabulary
 
 
@@ -42,7 +44,7 @@ def network_of(
     if job.trainer.network:
         # Layers of the user's own draw their first weights, and their dropout, from Keras's seed.
         tf_keras.utils.set_random_seed(job.trainer.seed)
-    return network_type_of(job, heads)(
+    network = network_type_of(job, heads)(
         job.trainer.model,
         features=job.features,
         level=job.level,
@@ -51,3 +53,9 @@ def network_of(
         recipe=Recipe(seed=job.trainer.seed, compute_dtype=compute_dtype, fuse=fuse),
         **({"transform": job.transform} if job.transform else {}),
     )
+    if job.trainer.cache is CacheKind.MEANS and not network.averages_frames:
+        raise ConfigError(
+            f"trainer.cache = {job.trainer.cache.value!r}: must be 'frames' or 'off' with "
+            f"trainer.network = {job.trainer.network!r}, which looks at frames"
+        )
+    return network

@@ -24,6 +24,10 @@ class Plain(Network):
         return Trunk(name)
 
 
+class OfFrames(Plain):
+    looks_at_frames = True
+
+
 class Bare(Network):
     def scores(self, signal: Signal, training: bool = False) -> tf.Tensor:
         return signal.vectors

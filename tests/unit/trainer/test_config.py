@@ -141,6 +141,26 @@ BAD = [
         {"inputs": {"bucket_batches": 4}, "model": {"name": "dbof"}},
         "inputs.bucket_batches = 4: must be 1 with model.name = dbof",
     ),
+    (
+        {"cache": "means", "model": {"name": "dbof"}},
+        "trainer.cache = 'means': must be frames or off with model.name = dbof",
+    ),
+    (
+        {"cache": "means", "inputs": {"bucket_batches": 4}},
+        "trainer.cache = 'means': must be frames or off with inputs.bucket_batches",
+    ),
+    (
+        {"cache": "means", "input": "my.input"},
+        "trainer.cache = 'means': must be frames or off with input",
+    ),
+    (
+        {"cache": "means", "mixture": [{"split": "other", "share": 0.5}]},
+        "trainer.cache = 'means': must be frames or off with mixture",
+    ),
+    (
+        {"cache": "means", "teacher": {"saved_model": "m"}},
+        "trainer.cache = 'means': must be frames or off with teacher",
+    ),
 ]
 
 
