@@ -44,7 +44,7 @@ from yt8m.schemas.features import FeatureConfig
 
 _FORMAT = 1  # of the files; another one has other names
 _LOOK_S = 60.0  # between looks at the disk; a file in use stays in the cache for ten minutes
-_CONTEXT_BYTES = 256  # beside each mean: the id and some seventy labels; longer ones are not packed
+_CONTEXT_BYTES = 256  # beside each mean: the id and some hundred labels; longer ones are not packed
 _MAPPED = 128  # files at least that are mapped at a time, each with a descriptor
 _log = logging.getLogger(__name__)
 
