@@ -11,13 +11,13 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import enum
-import functools
 import json
 import math
 import re
 import types
 import typing
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from yt8m.schemas.errors import ConfigError
@@ -25,6 +25,7 @@ from yt8m.schemas.limits import Limit
 
 T = TypeVar("T")
 _TAG = "name"
+_PLAIN = (str, int, float, bool, types.NoneType)  # most values are, and need no look at types
 _UNIONS = (typing.Union, types.UnionType)
 # YAML 1.1 reads 1e-3 as text, because it has no dot; people mean a number.
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
@@ -42,8 +43,8 @@ class ConfigNode:
     def __post_init__(self) -> None:
         problems: list[str] = []
         cls: type = type(self)
-        for name, hint in type_hints(cls).items():
-            _value(hint, getattr(self, name), name, problems)
+        for name, read in _readers(cls).items():
+            read(getattr(self, name), name, problems)
         if problems:
             raise ConfigError(problems)
 
@@ -68,6 +69,8 @@ def known_keys(hint: Any, value: Any) -> Any:
 
     What a person writes has none of these: in a ConfigNode every key stays, and is checked.
     """
+    if type(value) in _PLAIN:
+        return value
     if typing.get_origin(hint) is Annotated:
         return known_keys(typing.get_args(hint)[0], value)
     if is_union(hint):
@@ -87,6 +90,8 @@ def known_keys(hint: Any, value: Any) -> Any:
 
 def to_dict(node: Any) -> Any:
     """The plain JSON form of `node`; `from_dict` of it is equal to `node`."""
+    if type(node) in _PLAIN:
+        return node
     if dataclasses.is_dataclass(node) and not isinstance(node, type):
         return {f.name: to_dict(getattr(node, f.name)) for f in dataclasses.fields(node)}
     if isinstance(node, enum.Enum):
@@ -128,22 +133,18 @@ def _node(cls: type, data: Any, path: str, problems: list[str]) -> Any:
     if not isinstance(data, Mapping):
         problems.append(f"{_at(path)} = {data!r}: must be a mapping of {cls.__name__}'s keys")
         return None
-    fields = {f.name: f for f in dataclasses.fields(cls)}
-    hints = type_hints(cls)
+    fields = _fields(cls)
     before = len(problems)
     for key in data:
         if key not in fields:
             problems.append(f"{_join(path, key)}: unknown key{_hint(cls, str(key), fields)}")
     values = {
-        name: _value(hints[name], data[name], _join(path, name), problems)
-        for name in fields
+        name: read(data[name], _join(path, name), problems)
+        for name, read in _readers(cls).items()
         if name in data
     }
-    for name, field in fields.items():
-        required = (
-            field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-        )
-        if required and name not in data:
+    for name, is_required in fields.items():
+        if is_required and name not in data:
             problems.append(f"{_join(path, name)}: missing, and it has no default")
     if len(problems) > before:
         return None
@@ -154,27 +155,59 @@ def _node(cls: type, data: Any, path: str, problems: list[str]) -> Any:
         return None
 
 
-def _value(hint: Any, value: Any, path: str, problems: list[str]) -> Any:
-    origin = typing.get_origin(hint)
+@cache
+def _fields(cls: type) -> dict[str, bool]:
+    """Whether each field has no default."""
+    missing = dataclasses.MISSING
+    return {
+        field.name: field.default is missing and field.default_factory is missing
+        for field in dataclasses.fields(cls)
+    }
+
+
+# Takes a value, its path, and the problems to add to; gives the converted value.
+_Reader = Callable[[Any, str, list[str]], Any]
+
+
+@cache
+def _readers(cls: type) -> dict[str, _Reader]:
+    """How the fields of a dataclass are read; worked out once, for all values of a type."""
+    return {name: _reader(hint) for name, hint in type_hints(cls).items()}
+
+
+def _reader(hint: Any) -> _Reader:
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
-        return _limited(typing.get_args(hint), value, path, problems)
+        limits = [marker for marker in args[1:] if isinstance(marker, Limit)]
+        return partial(_limited, _reader(args[0]), limits) if limits else _reader(args[0])
+    if by_tag := members_by_tag(hint):
+        return partial(_tagged, by_tag, type(None) in args)
     if is_union(hint):
-        return _union(hint, value, path, problems)
+        options = [None if option is type(None) else _reader(option) for option in args]
+        return partial(_first_that_fits, options)
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
-        return value if isinstance(value, hint) else _node(hint, value, path, problems)
+        return partial(_nested, hint)
     if origin is tuple:
-        return _tuple(typing.get_args(hint), value, path, problems)
+        return partial(_tuple, _reader(args[0]))
     if origin is dict:
-        return _mapping(typing.get_args(hint)[1], value, path, problems)
+        return partial(_mapping, _reader(args[1]))
     if hint is Any:
-        return value
-    allowed, converted = _scalar(hint, value)
+        return lambda value, path, problems: value
+    return partial(_single, _scalar_of(hint))
+
+
+def _single(scalar: _Scalar, value: Any, path: str, problems: list[str]) -> Any:
+    allowed, converted = scalar(value)
     if allowed is not None:
         problems.append(f"{path} = {value!r}: must be {allowed}")
     return converted
 
 
-@functools.cache
+def _nested(cls: type, value: Any, path: str, problems: list[str]) -> Any:
+    return value if isinstance(value, cls) else _node(cls, value, path, problems)
+
+
+@cache
 def type_hints(cls: type) -> dict[str, Any]:
     """The types of a dataclass's fields; computed once, for they stand there as text."""
     hints = typing.get_type_hints(cls, include_extras=True)
@@ -217,24 +250,22 @@ def nodes_of(hint: Any, path: str) -> Iterator[tuple[type, str, str]]:
         yield from nodes_of(part, place)
 
 
-def _limited(args: tuple[Any, ...], value: Any, path: str, problems: list[str]) -> Any:
-    hint, *markers = args
-    limits = [marker for marker in markers if isinstance(marker, Limit)]
+def _limited(
+    read: _Reader, limits: Sequence[Limit], value: Any, path: str, problems: list[str]
+) -> Any:
     before = len(problems)
-    converted = _value(hint, value, path, problems)
+    converted = read(value, path, problems)
     if len(problems) == before and not all(limit.holds(converted) for limit in limits):
         allowed = " and ".join(limit.allowed for limit in limits)
         problems.append(f"{path} = {to_dict(converted)!r}: must be {allowed}")
     return converted
 
 
-def _union(hint: Any, value: Any, path: str, problems: list[str]) -> Any:
-    options = typing.get_args(hint)
-    if value is None and type(None) in options:
+def _tagged(
+    by_tag: Mapping[str, type], takes_none: bool, value: Any, path: str, problems: list[str]
+) -> Any:
+    if value is None and takes_none:
         return None
-    by_tag = members_by_tag(hint)
-    if not by_tag:
-        return _first_that_fits(options, value, path, problems)
     if isinstance(value, tuple(by_tag.values())):
         return value
     if not isinstance(value, Mapping) or _TAG not in value:
@@ -251,15 +282,19 @@ def _union(hint: Any, value: Any, path: str, problems: list[str]) -> Any:
     return _node(by_tag[value[_TAG]], value, path, problems)
 
 
-def _first_that_fits(options: Iterable[Any], value: Any, path: str, problems: list[str]) -> Any:
+def _first_that_fits(
+    options: Iterable[_Reader | None], value: Any, path: str, problems: list[str]
+) -> Any:
     """For `int | float`, `X | None`: the value as the first type that takes it."""
     shown, allowed = f"{path} = {value!r}", []
-    for option in options:
-        if option is type(None):
+    if value is None and None in options:
+        return None
+    for read in options:
+        if read is None:
             allowed.append("null")
             continue
         faults: list[str] = []
-        converted = _value(option, value, path, faults)
+        converted = read(value, path, faults)
         if not faults:
             return converted
         if not faults[0].startswith(f"{path} = "):  # within a node or list: the type is right
@@ -271,38 +306,47 @@ def _first_that_fits(options: Iterable[Any], value: Any, path: str, problems: li
     return None
 
 
-def _tuple(args: tuple[Any, ...], value: Any, path: str, problems: list[str]) -> Any:
+def _tuple(read: _Reader, value: Any, path: str, problems: list[str]) -> Any:
     if isinstance(value, str) or not isinstance(value, list | tuple):
         problems.append(f"{path} = {value!r}: must be a list, e.g. [a, b]")
         return None
-    return tuple(_value(args[0], v, f"{path}[{i}]", problems) for i, v in enumerate(value))
+    return tuple(read(v, f"{path}[{i}]", problems) for i, v in enumerate(value))
 
 
-def _mapping(hint: Any, value: Any, path: str, problems: list[str]) -> Any:
+def _mapping(read: _Reader, value: Any, path: str, problems: list[str]) -> Any:
     if not isinstance(value, Mapping):
         problems.append(f"{path} = {value!r}: must be a mapping")
         return None
-    return {str(k): _value(hint, v, _join(path, str(k)), problems) for k, v in value.items()}
+    return {str(k): read(v, _join(path, str(k)), problems) for k, v in value.items()}
 
 
-def _scalar(hint: Any, value: Any) -> tuple[str | None, Any]:
-    """Return the words for allowed values (None when `value` fits), and the converted value."""
+# The words for allowed values (None when the value fits), and the converted value.
+_Scalar = Callable[[Any], tuple[str | None, Any]]
+
+
+def _scalar_of(hint: Any) -> _Scalar:
     if typing.get_origin(hint) is typing.Literal:
-        return _choice(typing.get_args(hint), value)
+        return partial(_choice, typing.get_args(hint))
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
-        if isinstance(value, hint):
-            return None, value
-        allowed, chosen = _choice(tuple(member.value for member in hint), value)
-        return (allowed, None) if allowed else (None, hint(chosen))
-    if hint is bool:
-        return (None if isinstance(value, bool) else "true or false"), value
-    if hint is int:
-        return _integer(value)
-    if hint is float:
-        return _float(value)
-    if hint is str:
-        return (None if isinstance(value, str) else "a text (quote it in YAML)"), value
+        return partial(_member, hint)
+    if hint in _SCALARS:
+        return _SCALARS[hint]
     raise TypeError(f"config_tree does not understand the type {hint!r}")
+
+
+def _member(cls: type[enum.Enum], value: Any) -> tuple[str | None, Any]:
+    if isinstance(value, cls):
+        return None, value
+    allowed, chosen = _choice(tuple(member.value for member in cls), value)
+    return (allowed, None) if allowed else (None, cls(chosen))
+
+
+def _truth(value: Any) -> tuple[str | None, Any]:
+    return (None if isinstance(value, bool) else "true or false"), value
+
+
+def _text(value: Any) -> tuple[str | None, Any]:
+    return (None if isinstance(value, str) else "a text (quote it in YAML)"), value
 
 
 def _choice(choices: tuple[Any, ...], value: Any) -> tuple[str | None, Any]:
@@ -327,6 +371,9 @@ def _float(value: Any) -> tuple[str | None, Any]:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return "a finite number", None
     return None, float(value)
+
+
+_SCALARS: dict[Any, _Scalar] = {bool: _truth, int: _integer, float: _float, str: _text}
 
 
 def _tag(cls: Any) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -155,12 +156,12 @@ def fields_with(
 
     Below a node with a role of `outside` none is looked for.
     """
-    for name, hint in _hints(node).items():
+    key_roles = _roles(node, KeyRole)
+    for name, marker in _roles(node, role).items():
         value = getattr(node, name)
-        marker = role_of(hint, role)
         if marker is not None:
             yield RoleField(name, value, marker)
-        elif not isinstance(role_of(hint, KeyRole), outside):
+        elif not isinstance(key_roles[name], outside):
             for path, below in _nodes(value, name):
                 for field in fields_with(below, role, outside=outside):
                     yield dataclasses.replace(field, path=f"{path}.{field.path}")
@@ -208,8 +209,8 @@ def without(node: Any, *roles: type[KeyRole], keep_in_step: bool = False) -> dic
 
     return {
         name: to_dict(_changed(getattr(node, name), plain))
-        for name, hint in _hints(node).items()
-        if not isinstance(role := role_of(hint, KeyRole), roles)
+        for name, role in _roles(node, KeyRole).items()
+        if not isinstance(role, roles)
         or (keep_in_step and isinstance(role, ResultNeutral) and role.in_step)
     }
 
@@ -221,8 +222,8 @@ def replaced(node: T, role: type[KeyRole], replacement: Callable[[Any], Any]) ->
         return replaced(value, role, replacement)
 
     changes = {
-        name: replacement(value) if role_of(hint, role) else _changed(value, below)
-        for name, hint in _hints(node).items()
+        name: replacement(value) if marker else _changed(value, below)
+        for name, marker in _roles(node, role).items()
         for value in [getattr(node, name)]
     }
     return typing.cast(T, dataclasses.replace(typing.cast(Any, node), **changes))
@@ -237,11 +238,17 @@ def _masked(command: tuple[str, ...]) -> tuple[str, ...]:
     return (command[0], *("***" for _ in command[1:])) if command else command
 
 
-def _hints(node: Any) -> dict[str, Any]:
-    """The types of the fields; constants of the class are none of them."""
+def _roles(node: Any, role: type[R]) -> dict[str, R | None]:
+    """The role of each field, if it is `role`; constants of the class are no fields."""
     cls: type = type(node)
+    kind: type = role
+    return _roles_of(cls, kind)
+
+
+@functools.cache
+def _roles_of(cls: type, role: type) -> dict[str, Any]:
     hints = type_hints(cls)
-    return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+    return {field.name: role_of(hints[field.name], role) for field in dataclasses.fields(cls)}
 
 
 def _nodes(value: Any, path: str) -> Iterator[tuple[str, Any]]:

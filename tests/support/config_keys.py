@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -30,7 +31,7 @@ FIXED: set[str] = set(_KNOWN["fixed"])
 MAPPINGS = {"roles": ({"chief": {}}, "worker"), "space": ({}, "trainer.batch_size")}
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Key:
     """A key that may be set, and the role that it or a node above it has."""
 
@@ -127,6 +128,7 @@ def beside(path: str) -> dict[str, Any]:
     return BESIDE[found[-1]] if found else {}
 
 
+@functools.cache  # by the key itself
 def pair(key: Key) -> tuple[PipelineConfig, PipelineConfig] | None:
     """Two configurations that differ in `key` alone."""
     made: list[PipelineConfig] = []
