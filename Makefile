@@ -42,7 +42,7 @@ demo: install  ## push a first model, and gate a second one on newer data agains
 test: install-dev  ## run unit, integration, distributed and end-to-end tests (20 to 30 min on two cores)
 	$(PYTEST) -m "not slow and not real and not lane_b and not control_plane and not engines and not many_runs"
 
-test-unit: install-dev  ## run only the unit tests (1 min)
+test-unit: install-dev  ## run only the unit tests (3 min)
 	$(PYTEST) --dist load -m "not real and not slow" tests/unit
 
 SLOW := $(PYTEST) --dist load -m "slow and not real"

@@ -93,7 +93,7 @@ def tasks(config: PipelineConfig) -> list[str]:
 
 def counts(key: Key, *, monkeypatch: pytest.MonkeyPatch) -> dict[str, bool]:
     """For what another value of `key` is another one."""
-    # Code, libraries, and what paths lead to, are the same for all keys here; other tests are about them.
+    # Code, libraries, and what paths lead to are the same for all keys; other tests look at them.
     task_cache = "yt8m.kubeflow.container.task_cache"
     monkeypatch.setattr(f"{task_cache}.content_digest", lambda content, path: "content")
     monkeypatch.setattr(f"{task_cache}.code_digest", lambda *paths: "code")
