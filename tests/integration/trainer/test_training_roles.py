@@ -23,7 +23,7 @@ from yt8m.schemas.config_layers import overlay
 from yt8m.schemas.config_tree import to_dict, type_hints
 from yt8m.schemas.errors import Terminated
 from yt8m.schemas.features import FeatureConfig
-from yt8m.schemas.roles import Bookkeeping, KeyRole, OfExport, ResultNeutral
+from yt8m.schemas.roles import Bookkeeping, KeyRole, OfExport, ResultNeutral, _roles_of
 
 # Processes, and frames, that are not here; test_frame_cache.py compares those of frames.
 ELSEWHERE = ("trainer.backend", "trainer.distribution", "trainer.cache")
@@ -67,6 +67,7 @@ def test_all_that_changes_nothing_of_the_result_changed_at_once_changes_no_bit(
     assert_bitwise_equal(plain.checkpoint_dir, other.checkpoint_dir)
     # A wrong role is noticed.
     monkeypatch.setitem(type_hints(TrainerConfig), "seed", Annotated[int, Bookkeeping()])
+    monkeypatch.setitem(_roles_of(TrainerConfig, KeyRole), "seed", Bookkeeping())
     planted = changed_values(ResultNeutral)
     assert planted["seed"] != 0
     wrong = train(tmp_path / "wrong", data, **planted)
