@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from records import make_dataset, shard_of
+from records import compress, make_dataset, shard_of
 
 from yt8m.components.inputs.config import Source
 from yt8m.schemas.features import FeatureConfig, Level
@@ -29,6 +30,14 @@ def source_of_files(paths: list[Path], level: Level, features: FeatureConfig) ->
     """Shards as a manifest would list them."""
     shards = tuple(shard_of(path, "train") for path in paths)
     return Source(shards=shards, level=level, features=features)
+
+
+def gzipped(source: Source) -> Source:
+    """The same source, whose shards are compressed."""
+    for shard in source.shards:
+        compress(Path(shard.uri))
+    shards = tuple(dataclasses.replace(shard, compression="GZIP") for shard in source.shards)
+    return dataclasses.replace(source, shards=shards)
 
 
 def batches(dataset: tf.data.Dataset, count: int) -> list[Row]:

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from records import compress, read_all
-from sources import SIZES, assert_same, batches, make_source
+from records import read_all
+from sources import SIZES, assert_same, batches, gzipped, make_source
 
 from yt8m.components.inputs import frame_cache, record_reader
 from yt8m.components.inputs.config import (
@@ -154,10 +154,7 @@ def test_batches_are_the_same_while_packing_and_afterwards(
 ) -> None:
     source = make_source(tmp_path / "data", level)
     if kind == "gzip":
-        for shard in source.shards:
-            compress(Path(shard.uri))
-        shards = tuple(dataclasses.replace(s, compression="GZIP") for s in source.shards)
-        source = dataclasses.replace(source, shards=shards)
+        source = gzipped(source)
     config = InputConfig(shuffle_mb=1) if kind == "block by block" else None
     without = read(source, cache=False, sampling=sampling, config=config)
     assert_same(read(source, cache=True, sampling=sampling, config=config), without)

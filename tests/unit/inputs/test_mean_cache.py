@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from records import compress, edit_record, set_feature
-from sources import FEATURES, SIZES, Row, assert_same, batches, make_source
+from records import edit_record, set_feature
+from sources import FEATURES, SIZES, Row, assert_same, batches, gzipped, make_source
 
 from yt8m.components.inputs import frame_cache
 from yt8m.components.inputs.config import BatchSlice, InputConfig, Source
@@ -71,10 +71,7 @@ def test_means_have_the_same_bits_while_packing_and_afterwards(
 ) -> None:
     source = averaged(make_source(tmp_path / "data", Level.FRAME))
     if kind == "gzip":
-        for shard in source.shards:
-            compress(Path(shard.uri))
-        shards = tuple(dataclasses.replace(s, compression="GZIP") for s in source.shards)
-        source = dataclasses.replace(source, shards=shards)
+        source = gzipped(source)
     config = InputConfig(shuffle_mb=1) if kind == "block by block" else None
     without = read(source, cache=False, config=config)
     assert_same(read(source, cache=True, config=config), without)
