@@ -30,6 +30,10 @@ _DATA_ERRORS = (
 class ChangedShard(ValueError):  # noqa: N818  (names what was found)
     """A record is not where the index says, or not what its checksum says."""
 
+    def __init__(self, message: str, uri: str = "") -> None:
+        super().__init__(message)
+        self.uri = uri
+
 
 @contextmanager
 def explaining_faults(source: Source) -> Iterator[None]:

@@ -9,6 +9,7 @@ it. What is not packed, or has no room, is read from the records: both give the 
 from __future__ import annotations
 
 import bisect
+import contextlib
 import functools
 import hashlib
 import json
@@ -23,9 +24,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.inputs.assemble import mean_bytes, mean_video
 from yt8m.components.inputs.config import Source
+from yt8m.components.inputs.faults import ChangedShard
 from yt8m.components.inputs.frame_record import Chosen, DecodedFrames, FrameRecord
 from yt8m.components.inputs.packed_frames import (
     DamagedPack,
@@ -37,6 +38,7 @@ from yt8m.components.inputs.packed_frames import (
 )
 from yt8m.components.inputs.record_index import RecordIndex
 from yt8m.components.inputs.record_reader import RecordReader
+from yt8m.components.inputs.records_digest import glimpse
 from yt8m.components.records.decode import Value, context_of, decode_record
 from yt8m.components.storage.cache import CacheDirectory
 from yt8m.schemas.batch import MEAN_FRAMES
@@ -60,9 +62,11 @@ class FrameCache:
         self._packing = _Means(source.features) if source.averaged else _Frames(source.features)
         lengths = np.split(index.lengths, index.first[1:-1])
         self._layouts = [self._packing.layout(part) for part in lengths]
+        self._uris = [shard.uri for shard in source.shards]
         self._paths = [
-            self._directory.path / _file_name(source, shard, part, self._packing)
-            for shard, part in zip(source.shards, lengths, strict=True)
+            self._directory.path
+            / _file_name(source, n, part, self._packing, glimpse(source.shards[n], index, n))
+            for n, part in enumerate(lengths)
         ]
         self._in_use: set[int] = set()
         self._is_full = False
@@ -71,7 +75,8 @@ class FrameCache:
         self._next_look = time.monotonic() + _LOOK_S
         self._shard = functools.lru_cache(maxsize=_mapped_at_once())(self._map)
         try:
-            self._make_files()
+            with self._directory.alone():
+                self._make_files()
         except OSError as error:
             self._end(f"{self._directory.path} cannot be used: {error}")
 
@@ -115,6 +120,13 @@ class FrameCache:
             self._warned.add(shard)
             _log.warning("frame cache: %s; its shard is read and packed again", error)
 
+    def forget(self, uri: str) -> None:
+        """Remove what is packed of a shard that has changed: it may be of another's records."""
+        for number in [n for n in self._in_use if self._uris[n] == uri]:
+            with contextlib.suppress(OSError):
+                self._paths[number].unlink(missing_ok=True)
+            self._lose(number)
+
     def _make_files(self) -> None:
         """Make the files that are missing, as far as there is room for them."""
         whole = [n for n, layout in enumerate(self._layouts) if len(layout.lengths)]
@@ -125,9 +137,10 @@ class FrameCache:
         keep = {path.name for path in self._paths}
         new = missing[: self._directory.room_for(sizes, keep=keep)]
         for number in sorted(there.union(new)):
-            create_pack(self._paths[number], self._layouts[number])
-            os.utime(self._paths[number])  # its time is that of the last use
-            self._in_use.add(number)
+            with contextlib.suppress(FileNotFoundError):  # somebody removes it at this moment
+                create_pack(self._paths[number], self._layouts[number])
+                os.utime(self._paths[number])  # its time is that of the last use
+                self._in_use.add(number)
         _log.info(
             "frame cache %s: %d of %d shards are there, %d are added while they are read, and "
             "%d do not fit, so their records are read in every epoch",
@@ -146,10 +159,13 @@ class FrameCache:
             self._next_look = time.monotonic() + _LOOK_S
         if not self._in_use:
             return
-        if self._directory.is_short():
-            for number in list(self._in_use):
-                self._paths[number].unlink(missing_ok=True)
-            self._end(f"{self._directory.path} has little space left, which others need")
+        try:
+            if self._directory.is_short():
+                for number in list(self._in_use):
+                    self._paths[number].unlink(missing_ok=True)
+                self._end(f"{self._directory.path} has little space left, which others need")
+        except OSError as error:
+            self._end(f"{self._directory.path} cannot be used any more: {error}")
         for number in list(self._in_use):
             try:
                 os.utime(self._paths[number])  # which makes no file
@@ -268,22 +284,32 @@ class CachedReader:
         self, numbers: np.ndarray, read: Callable[[np.ndarray], Iterable[bytes | memoryview]]
     ) -> Iterator[FrameRecord]:
         is_packed = self._cache.has(numbers)
-        others = iter(read(numbers[~is_packed]))
-        for number, is_there in zip(numbers.tolist(), is_packed.tolist(), strict=True):
-            if not is_there:
-                yield self._cache.put(number, next(others))
-            elif packed := self._cache.record(number):
-                yield _Verified(packed, functools.partial(self._replace, number))
-            else:  # it is gone or damaged
-                yield self._read_again(number)
+        with self._forgetting_what_changed():
+            others = iter(read(numbers[~is_packed]))
+            for number, is_there in zip(numbers.tolist(), is_packed.tolist(), strict=True):
+                if not is_there:
+                    yield self._cache.put(number, next(others))
+                elif packed := self._cache.record(number):
+                    yield _Verified(packed, functools.partial(self._replace, number))
+                else:  # it is gone or damaged
+                    yield self._read_again(number)
 
     def _replace(self, number: int, error: DamagedPack) -> FrameRecord:
         self._cache.warn(number, error)
         return self._read_again(number)
 
     def _read_again(self, number: int) -> FrameRecord:
-        (data,) = self._reader.read(np.array([number]))
+        with self._forgetting_what_changed():
+            (data,) = self._reader.read(np.array([number]))
         return self._cache.put(number, data)
+
+    @contextlib.contextmanager
+    def _forgetting_what_changed(self) -> Iterator[None]:
+        try:
+            yield
+        except ChangedShard as error:
+            self._cache.forget(error.uri)
+            raise
 
 
 class _Verified:
@@ -309,15 +335,21 @@ class _Verified:
             return self._video.frames(chosen)
 
 
-def _file_name(source: Source, shard: Shard, lengths: np.ndarray, packing: _Packing) -> str:
-    """Of the content and of what is packed; without digests of records the address counts too."""
+def _file_name(
+    source: Source, number: int, lengths: np.ndarray, packing: _Packing, seen: bytes
+) -> str:
+    """Of the content and of what is packed; without digests of records the address counts too.
+
+    `seen` is of what lies there now: a shard that has taken this one's place has a file of its own.
+    """
+    shard = source.shards[number]
     known = [
         _FORMAT,
         shard.digest,
         shard.bytes,
         "" if source.digests_known else shard.uri,
         *packing.known,
-        hashlib.sha256(lengths.astype("<i8").tobytes()).hexdigest(),
+        hashlib.sha256(lengths.astype("<i8").tobytes() + seen).hexdigest(),
     ]
     digest = hashlib.sha256(json.dumps(known).encode()).hexdigest()[:24]
     return f"{digest}-{Path(shard.uri).name}.{packing.kind}"

@@ -12,6 +12,7 @@ is all zeros the record has not been written. Whatever is taken from the file is
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import mmap
 import os
@@ -62,12 +63,20 @@ class PackLayout:
 
 
 def create_pack(path: Path, layout: PackLayout) -> None:
-    """Make the file if it is not there; one of another size is emptied."""
+    """Make the file if it is not there; one of another size is replaced.
+
+    It is not emptied, for another process may have mapped it. The table gets its space now: it
+    is read where nothing was written, which a file system in memory that is full answers with
+    a signal.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        if path.stat().st_size not in (0, layout.file_bytes):
+            path.unlink()
     number = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         if os.fstat(number).st_size != layout.file_bytes:
-            os.ftruncate(number, 0)
             os.ftruncate(number, layout.file_bytes)
+        os.posix_fallocate(number, layout.table, layout.file_bytes - layout.table)
     finally:
         os.close(number)
 

@@ -135,13 +135,13 @@ class RecordReader:
         else:
             data = _pread(self._file(_path(shard)), offset, stop)
         if len(data) != length + FRAMING_BYTES:
-            raise ChangedShard(_shorter(shard))
+            raise _shorter(shard)
         if int.from_bytes(data[:8], "little") != length:
-            raise ChangedShard(_changed(shard, "lengths"))
+            raise _changed(shard, "lengths")
         # Neither the checksum nor the caller needs a copy; the checksum takes no memoryview.
         record = np.frombuffer(data, np.uint8, length, HEADER_BYTES)
         if masked_crc32c(record) != int.from_bytes(data[end:], "little"):
-            raise ChangedShard(_changed(shard, "checksums"))
+            raise _changed(shard, "checksums")
         return record.data
 
     def read(self, numbers: np.ndarray) -> list[bytes]:
@@ -179,18 +179,18 @@ class RecordReader:
     def _records(self, stretch: _Stretch) -> list[bytes]:
         data = self._bytes(stretch)
         if len(data) != stretch.end - stretch.start:
-            raise ChangedShard(_shorter(stretch.shard))
+            raise _shorter(stretch.shard)
         starts = stretch.offsets - stretch.start
         view = np.frombuffer(data, np.uint8)
         if (_numbers_at(view, starts, "<u8") != stretch.lengths.astype(np.uint64)).any():
-            raise ChangedShard(_changed(stretch.shard, "lengths"))
+            raise _changed(stretch.shard, "lengths")
         begins = starts + HEADER_BYTES
         ends = begins + stretch.lengths
         records = [data[a:b] for a, b in zip(begins.tolist(), ends.tolist(), strict=True)]
         checksums = np.fromiter(map(google_crc32c.value, records), np.uint32, len(records))
         masked = (checksums >> np.uint32(15) | checksums << np.uint32(17)) + _CHECKSUM_DELTA
         if (masked != _numbers_at(view, ends, "<u4")).any():
-            raise ChangedShard(_changed(stretch.shard, "checksums"))
+            raise _changed(stretch.shard, "checksums")
         return records
 
     def _bytes(self, stretch: _Stretch) -> bytes:
@@ -229,12 +229,13 @@ def _numbers_at(view: np.ndarray, at: np.ndarray, kind: str) -> np.ndarray:
     return np.ascontiguousarray(view[at[:, np.newaxis] + np.arange(size)]).view(kind)[:, 0]
 
 
-def _shorter(shard: Shard) -> str:
-    return f"{shard.uri} is shorter than when it was indexed"
+def _shorter(shard: Shard) -> ChangedShard:
+    return ChangedShard(f"{shard.uri} is shorter than when it was indexed", shard.uri)
 
 
-def _changed(shard: Shard, what: str) -> str:
-    return (
+def _changed(shard: Shard, what: str) -> ChangedShard:
+    message = (
         f"{shard.uri}: {what} of its records are not those of its index; if it has been replaced, "
         "run ExampleGen again"
     )
+    return ChangedShard(message, shard.uri)

@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from records import read_all
+from records import read_all, write_all
 from sources import SIZES, assert_same, batches, gzipped, make_source
 
 from yt8m.components.inputs import frame_cache, record_reader
@@ -28,6 +30,7 @@ from yt8m.components.inputs.config import (
     Source,
 )
 from yt8m.components.inputs.dataset import create_step_reader, dataset_for_training
+from yt8m.components.inputs.faults import ChangedShard
 from yt8m.components.inputs.frame_cache import FrameCache
 from yt8m.components.inputs.frame_record import DecodedFrames
 from yt8m.components.inputs.packed_frames import (
@@ -37,7 +40,7 @@ from yt8m.components.inputs.packed_frames import (
     create_pack,
     write_record,
 )
-from yt8m.components.inputs.record_index import index_of
+from yt8m.components.inputs.record_index import RecordIndex, index_of
 from yt8m.components.inputs.step_reader import columns_of
 from yt8m.components.records.decode import Record, context_of, decode_record
 from yt8m.components.records.wire import (
@@ -46,6 +49,7 @@ from yt8m.components.records.wire import (
     int64_feature,
 )
 from yt8m.components.storage.cache import CacheDirectory
+from yt8m.schemas.batch import MEAN_FRAMES
 from yt8m.schemas.features import Level
 
 RECORDS = 50
@@ -81,7 +85,18 @@ def packed_of(cache: FrameCache) -> list[bool]:
 
 
 def names(directory: Path) -> list[str]:
-    return sorted(path.name for path in directory.iterdir())
+    return sorted(path.name for path in directory.glob("[!.]*"))
+
+
+def with_other_frames(path: Path) -> bytes:
+    """Records of the same lengths take the place of the file's; its bytes are given back."""
+    before, records = path.read_bytes(), [bytearray(record) for record in read_all(path)]
+    for record in records:
+        frame = decode_record(bytes(record)).feature_lists["rgb"][0].tobytes()
+        at = bytes(record).find(frame)
+        record[at : at + len(frame)] = bytes(255 - byte for byte in frame)
+    write_all(path, map(bytes, records))
+    return before
 
 
 def read(source: Source, *, cache: bool, **values: Any) -> list[dict[str, np.ndarray]]:
@@ -218,6 +233,89 @@ def test_a_shard_of_other_content_is_packed_anew(tmp_path: Path) -> None:
     changed = tuple(dataclasses.replace(s, digest=f"{s.digest}x") for s in source.shards[:1])
     other = dataclasses.replace(source, shards=changed + source.shards[1:])
     assert packed_of(cache_of(other, tmp_path / "cache")) == [False] * 10 + [True] * 40
+
+
+@pytest.mark.parametrize("averaged", [False, True], ids=["frames", "means"])
+def test_a_shard_that_takes_anothers_place_has_a_file_of_its_own(
+    tmp_path: Path, directory: Path, averaged: bool
+) -> None:
+    source = make_source(tmp_path / "data", Level.FRAME)
+    source = dataclasses.replace(source, digests_known=True, averaged=averaged)
+    without = read(source, cache=False)
+    shard = Path(source.shards[0].uri)
+    before = with_other_frames(shard)
+    of_the_other = read(source, cache=True)
+    shard.write_bytes(before)
+    record_reader._cached_path.cache_clear()
+    assert_same(read(source, cache=True), without)
+    column = MEAN_FRAMES if averaged else "rgb"
+    assert any((a[column] != b[column]).any() for a, b in zip(of_the_other, without, strict=True))
+
+
+def test_what_was_packed_of_a_shard_until_it_was_found_out_is_forgotten(
+    tmp_path: Path, directory: Path
+) -> None:
+    source = make_source(tmp_path / "data", Level.FRAME)
+    without = read(source, cache=False)
+    shard = Path(source.shards[0].uri)
+    reader = create_step_reader(source, WHOLE, sampling=None, config=InputConfig(), cache=True)
+    before = with_other_frames(shard)
+    for step in range(3):
+        reader.arrays(step)
+    damaged = bytearray(shard.read_bytes())
+    damaged[20::50] = bytes(len(damaged[20::50]))
+    shard.write_bytes(damaged)
+    with pytest.raises(ChangedShard, match="run ExampleGen again"):
+        _ = [reader.arrays(step) for step in range(3, 18)]
+    assert len(names(directory)) == 4
+    shard.write_bytes(before)
+    assert_same(read(source, cache=True), without)
+
+
+def test_a_file_of_another_size_is_replaced_and_not_emptied_under_its_readers(
+    tmp_path: Path,
+) -> None:
+    layout, other = (PackLayout(np.array(n), {"rgb": 4}) for n in ([100, 200], [300, 400, 500]))
+    path = tmp_path / "x"
+    create_pack(path, other)
+    video = DecodedFrames(
+        Record({}, {"rgb": np.ones((3, 4), np.uint8)}, is_sequence=True), {"rgb": 4}
+    )
+    write_record(path, other, 1, video, b"context")
+    mapped = PackedShard(path, other)
+    create_pack(path, layout)
+    assert mapped.has(1)
+    assert path.stat().st_size == layout.file_bytes
+    assert not PackedShard(path, layout).has(1)
+
+
+def test_the_table_has_its_space_from_the_start(tmp_path: Path) -> None:
+    """Reading a hole of a file in memory, where there is none left, ends the process."""
+    layout = PackLayout(np.full(100_000, 100), {"rgb": 4})
+    create_pack(tmp_path / "x", layout)
+    assert (tmp_path / "x").stat().st_blocks * 512 >= layout.file_bytes - layout.table
+
+
+def test_trainings_that_start_together_do_not_take_the_same_room(tmp_path: Path) -> None:
+    sources = [
+        make_source(tmp_path / f"data{seed}", Level.FRAME, train=400, shards=200, seed=seed)
+        for seed in (1, 2)
+    ]
+    indexes = [index_of(source) for source in sources]
+    whole = max(sum(Path(shard.uri).stat().st_size for shard in s.shards) for s in sources)
+    for number in range(4):
+        place, begin = tmp_path / f"cache{number}", threading.Barrier(2)
+
+        def start(
+            source: Source, index: RecordIndex, place: Path, begin: threading.Barrier
+        ) -> None:
+            begin.wait()
+            FrameCache(source, index, CacheDirectory(place, max_bytes=whole))
+
+        with ThreadPoolExecutor(2) as pool:  # a lock of a file is not the process's
+            list(pool.map(start, sources, indexes, [place] * 2, [begin] * 2))
+        taken = sum((place / name).stat().st_size for name in names(place))
+        assert whole // 2 < taken <= whole
 
 
 def test_without_digests_of_records_the_address_counts_too(tmp_path: Path) -> None:
