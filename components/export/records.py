@@ -154,7 +154,10 @@ def _signal(
         frames = _normalized(texts, form)
     else:
         frames = transform({k: _one_text_each(v) for k, v in texts.items()})[TRANSFORMED]
-    vectors = frames.to_tensor(shape=[None, None, form.size])
+    # One frame of zeros where no video has any: models need one to look at.
+    longest = tf.maximum(tf.reduce_max(frames.row_lengths()), 1)
+    vectors = frames.to_tensor(shape=tf.stack([-1, longest, form.size]))
+    vectors.set_shape([None, None, form.size])
     return Signal(vectors=vectors, num_frames=tf.cast(frames.row_lengths(), tf.int32))
 
 

@@ -64,7 +64,7 @@ class CodePooling:
         self, codes: tf.Tensor, present: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor
     ) -> PooledCodes:
         """The result, in as many passes as it has sums that depend on each other."""
-        count = tf.reduce_sum(present)
+        count = _some(present)
         mean = _over_rows(tf.multiply, codes, present) / count
         variance = _over_rows(lambda x, p: p * tf.square(x - mean), codes, present) / count
         scale = gamma * tf.math.rsqrt(variance + self.epsilon)
@@ -125,13 +125,18 @@ class CodePooling:
 
         by_beta = _over_rows(by_normalised, codes, present)
         by_gamma = _over_rows(lambda x, p: by_normalised(x, p) * standard(x), codes, present)
-        through_moments = (by_beta + standard(codes) * by_gamma) / tf.reduce_sum(present)
+        through_moments = (by_beta + standard(codes) * by_gamma) / _some(present)
         by_codes = scale * (by_normalised(codes, present) - present * through_moments)
         return by_codes, by_gamma, by_beta
 
     def _activated(self, normalised: tf.Tensor, present: tf.Tensor) -> tf.Tensor:
         """Where there is no frame, the least that a code can be: padding never wins."""
         return self.activate(normalised) * present + (self.least or 0.0) * (1.0 - present)
+
+
+def _some(present: tf.Tensor) -> tf.Tensor:
+    """How many frames there are, or one: a replica's part of a batch may have none."""
+    return tf.maximum(tf.reduce_sum(present), 1.0)
 
 
 def _over_rows(

@@ -29,7 +29,9 @@ class LayerNorm(tf_keras.layers.LayerNormalization):
         if self._compiled is None:
             return super().call(inputs)
         rows = tf.reshape(inputs, [-1, inputs.shape[-1]])
-        return tf.reshape(self._compiled(rows, self.gamma, self.beta), tf.shape(inputs))
+        # Outside a graph TensorFlow takes no variable of several replicas.
+        weights = map(tf.convert_to_tensor, (self.gamma, self.beta))
+        return tf.reshape(self._compiled(rows, *weights), tf.shape(inputs))
 
 
 class _Moments(NamedTuple):

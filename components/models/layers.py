@@ -165,7 +165,9 @@ class BatchNorm(tf_keras.layers.Layer):
         """`pool` takes codes, their presence, gamma and beta; it gives its result and moments."""
         norm = self._built(codes.shape)
         present = tf.cast(mask, tf.float32)[..., tf.newaxis]
-        result, mean, variance = pool(codes, present, norm.gamma, norm.beta)
+        result, mean, variance = pool(
+            codes, present, tf.convert_to_tensor(norm.gamma), tf.convert_to_tensor(norm.beta)
+        )
         self._move(mean, variance)
         return result
 
@@ -227,8 +229,8 @@ def recomputed(function: Callable[..., tf.Tensor], *, enabled: bool = True) -> C
     def call(*arguments: tf.Tensor) -> tuple[tf.Tensor, Callable[[tf.Tensor], Any]]:
         return forward(*arguments), lambda upstream: backward(arguments, upstream)
 
-    compiled: Callable[..., Any] = call
-    return compiled
+    # Outside a graph TensorFlow takes no variable of several replicas.
+    return lambda *arguments: call(*map(tf.convert_to_tensor, arguments))
 
 
 def unit_scale(size: int) -> float:

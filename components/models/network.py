@@ -126,6 +126,8 @@ class Network(tf_keras.Model):
             vectors = self.own_transform(parts, level=self._level, num_frames=num_frames)
         else:
             vectors = self._normalize(self._of_few_lengths(parts), num_frames=num_frames)
+        if self._level.is_sequence:
+            vectors = _with_a_frame(vectors)
         return Signal(vectors=vectors, num_frames=num_frames)
 
     @property
@@ -288,6 +290,15 @@ class Network(tf_keras.Model):
 
 def _rows(batch: Mapping[str, tf.Tensor]) -> tf.Tensor:
     return tf.cast(tf.shape(batch[LABELS])[0], tf.float32)
+
+
+def _with_a_frame(vectors: tf.Tensor) -> tf.Tensor:
+    """`vectors`; one frame of zeros where no video has any, for models need one to look at."""
+    if vectors.shape[1]:
+        return vectors
+    rows, frames = tf.unstack(tf.shape(vectors)[:2])
+    none = tf.zeros([rows, 1, vectors.shape[-1]], vectors.dtype)
+    return tf.cond(frames > 0, lambda: vectors, lambda: none)
 
 
 def _padded(parts: Mapping[str, tf.Tensor], missing: tf.Tensor) -> dict[str, tf.Tensor]:

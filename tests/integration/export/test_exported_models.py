@@ -14,7 +14,7 @@ import pytest
 import tensorflow as tf
 from batches import MODELS, create_network
 from memory_store import memory_store
-from records import read_all
+from records import edit_record, read_all, set_frames
 from sources import FEATURES, batches, make_source
 from transform_graphs import make_transform_graph
 
@@ -102,6 +102,28 @@ def test_an_export_answers_as_the_network_does(case: str, with_graph: bool, tmp_
     assert best["class_names"][0].tolist() == [NAMES[i].encode() for i in order[0]]
     # What averages frames does so without making them, and needs no graph that does.
     assert loaded.info.has_transform_graph is (with_graph and not network.averages_frames)
+
+
+@pytest.mark.parametrize(
+    "case", [case for case, (level, _) in CASES.items() if level is Level.FRAME]
+)
+def test_videos_without_a_frame_have_rows_too(case: str, tmp_path: Path) -> None:
+    level, model = CASES[case]
+    source = make_source(tmp_path / "data", level, train=4, shards=1)
+    shard = Path(source.shards[0].uri)
+    for name in FEATURES.names:
+        edit_record(shard, 0, set_frames(name, ()))
+    network = _network(level, model)
+    export_model(network, str(tmp_path / "model"), ExportSpec(level=level, features=FEATURES))
+    loaded = load_export(str(tmp_path / "model"))
+    empty, other, *_ = _records(source)
+    one, two = (loaded.score(examples=tf.constant([empty, *more])) for more in ([], [other]))
+    assert one["scores"].shape == (1, FEATURES.num_classes)
+    np.testing.assert_allclose(one["scores"][0], two["scores"][0], atol=2e-6)
+    (read,) = batches(dataset_for_scoring(source, batch_size=1), 5)[:1]
+    assert read["num_frames"].tolist() == [0]
+    scores = network({k: tf.constant(v) for k, v in read.items()})[network.heads[0].name]
+    np.testing.assert_allclose(scores, one["scores"], atol=2e-6)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -125,6 +125,28 @@ def test_a_network_has_the_same_gradients_with_xla(name: str) -> None:
         np.testing.assert_allclose(compiled[key], exact, rtol=1e-3, atol=1e-4 * size, err_msg=key)
 
 
+@pytest.mark.parametrize("name", ["dbof", "dbof_average_gated"])
+def test_videos_without_frames_alone_move_nothing_but_by_numbers(name: str) -> None:
+    """A replica's part of a batch, or a part of `accumulate`, may have no others."""
+    batch = make_batch(Level.FRAME, rows=8, frames=5)
+    batch |= {key: tf.zeros_like(batch[key]) for key in (*FEATURES.names, "num_frames")}
+    plain, compiled = (_gradients(make_network(name, fuse=fuse), batch) for fuse in (False, True))
+    for key, exact in plain.items():
+        assert np.isfinite(exact).all(), key
+        np.testing.assert_allclose(compiled[key], exact, rtol=1e-3, atol=1e-5, err_msg=key)
+
+
+@pytest.mark.parametrize("name", _MODELS)
+def test_hooks_may_call_a_network_of_several_replicas(name: str) -> None:
+    with tf.distribute.MirroredStrategy(["CPU:0"]).scope():
+        network = make_network(name, fuse=True)
+    batch = make_batch(Level.FRAME, frames=10)
+    plain = make_network(name)
+    head = network.heads[0].name
+    found, exact = (n(batch, training=False)[head].numpy() for n in (network, plain))
+    np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-6)
+
+
 def _gradients(network: Network, batch: dict[str, tf.Tensor]) -> dict[str, np.ndarray]:
     """Of the loss by all weights, and what moving averages became; frames of unknown number."""
     head = network.heads[0]
