@@ -17,7 +17,7 @@ import tensorflow as tf
 from yt8m.components import storage
 from yt8m.components.artifacts.read import read_file, read_if_present
 from yt8m.components.inputs.config import ReadingOrder
-from yt8m.components.trainer.config import TrainerConfig
+from yt8m.components.models.config import HeadConfig, LogisticConfig, ModelConfig
 from yt8m.components.trainer.state.done_marker import DONE_FILE
 from yt8m.components.trainer.state.training_notes import (
     find_changes,
@@ -25,7 +25,7 @@ from yt8m.components.trainer.state.training_notes import (
     write_settings,
 )
 from yt8m.components.trainer.state.warm_start import list_checkpoints
-from yt8m.schemas.config_tree import from_dict, to_dict
+from yt8m.schemas.config_tree import ConfigNode, from_dict, to_dict
 from yt8m.schemas.errors import ConfigError, UserError
 from yt8m.schemas.json_file import fields_of, to_text
 
@@ -266,6 +266,14 @@ def _check_same_model(there: Mapping[str, Any], wanted: Mapping[str, Any], direc
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Described(ConfigNode):
+    """What a description has of a TrainerConfig, without the rules for what stands beside it."""
+
+    model: ModelConfig = field(default_factory=LogisticConfig)
+    heads: tuple[HeadConfig, ...] = ()
+
+
 def _completed(there: Mapping[str, Any]) -> dict[str, Any]:
     """The description of a model, with the keys that an older yt8m did not know at their defaults.
 
@@ -273,10 +281,10 @@ def _completed(there: Mapping[str, Any]) -> dict[str, Any]:
     """
     parts = {key: there[key] for key in ("model", "heads") if key in there}
     try:
-        trainer = from_dict(TrainerConfig, parts)
+        described = from_dict(_Described, parts)
     except ConfigError:  # of a yt8m that knew more
         return dict(there)
-    return {**there, **{key: to_dict(getattr(trainer, key)) for key in parts}}
+    return {**there, **{key: to_dict(getattr(described, key)) for key in parts}}
 
 
 def save_best_evaluated(directory: str, network: Any, step: int) -> None:

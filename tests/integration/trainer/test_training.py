@@ -1,5 +1,6 @@
 """Whole trainings in this process: what is written, kept, refused, taken over."""
 
+import copy
 import dataclasses
 import importlib
 import json
@@ -14,15 +15,16 @@ import pytest
 import tensorflow as tf
 from checkpoint_values import assert_bitwise_equal, read_values
 from cluster import newest_step
-from training import CLASSES, make_job, rows, train
+from training import CLASSES, make_job, rows, train, trainer_config
 
 from yt8m.components.artifacts.training_curve import EVALUATION, TRAINING, read_curve
 from yt8m.components.console.progress import Progress
 from yt8m.components.export.load import load_export
 from yt8m.components.trainer.backends.in_process import run_job
+from yt8m.components.trainer.state import checkpoints
 from yt8m.components.trainer.state.checkpoints import MODEL_FILE
 from yt8m.components.trainer.state.warm_start import read_weights, weights_digest
-from yt8m.schemas.config_tree import from_dict
+from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError, UserError
 
 
@@ -146,6 +148,25 @@ def test_checkpoints_of_an_older_yt8m_are_continued_where_new_keys_are_at_their_
     model = {"name": "logistic", "co_occurrence": 4}
     with pytest.raises(ConfigError, match=r"checkpoints of another model(.|\n)*co_occurrence"):
         train(tmp_path, data, max_steps=6, model=model)
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"heads": [{"name": "entities", "loss": {"name": "own"}}], "network": "mine.Network"},
+        {
+            "heads": [{"name": "entities", "splits": ["extra"]}],
+            "mixture": [{"split": "extra", "share": 0.5}],
+        },
+    ],
+    ids=["own loss", "splits"],
+)
+def test_an_older_description_is_completed_though_its_heads_need_keys_that_it_has_not(beside):
+    trainer = trainer_config(**beside)
+    wanted = {"model": to_dict(trainer.model), "heads": to_dict(trainer.heads)}
+    known = copy.deepcopy(wanted)
+    del known["model"]["co_occurrence"]
+    assert checkpoints._completed(known) == wanted
 
 
 def test_where_no_checkpoint_can_be_read_training_does_not_silently_begin_anew(tmp_path, data):
