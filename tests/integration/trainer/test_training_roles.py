@@ -128,6 +128,7 @@ def test_an_interrupted_training_continues_with_other_bookkeeping_and_starts_ane
     assert first.checkpoint_dir in text
 
     heard.clear()
+    caplog.clear()  # of the trainings before, if another test has let them say it
     again = arguments(log={"every_steps": 7}, evaluation={"throttle_s": 1.0})
     again.custom_config["config"]["checkpoint"] = {"every_steps": 25, "keep": 5, "every_s": 7}
     with notices_heard_by(heard.append), caplog.at_level("INFO"):
