@@ -76,7 +76,8 @@ def create_pack(path: Path, layout: PackLayout) -> None:
     try:
         if os.fstat(number).st_size != layout.file_bytes:
             os.ftruncate(number, layout.file_bytes)
-        os.posix_fallocate(number, layout.table, layout.file_bytes - layout.table)
+        if hasattr(os, "posix_fallocate"):  # not on macOS
+            os.posix_fallocate(number, layout.table, layout.file_bytes - layout.table)
     finally:
         os.close(number)
 
