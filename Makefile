@@ -39,10 +39,10 @@ demo: install  ## push a first model, and gate a second one on newer data agains
 	$(BIN)/yt8m history --root demo/run
 	@echo "the report: $$($(BIN)/yt8m report --root demo/run)"
 
-test: install-dev  ## run unit, integration, distributed and end-to-end tests (20 to 30 min on two cores)
+test: install-dev  ## run unit, integration, distributed and end-to-end tests (17 to 30 min on two cores)
 	$(PYTEST) -m "not slow and not real and not lane_b and not control_plane and not engines and not many_runs"
 
-test-unit: install-dev  ## run only the unit tests (3 min)
+test-unit: install-dev  ## run only the unit tests (1 to 3 min)
 	$(PYTEST) --dist load -m "not real and not slow" tests/unit
 
 SLOW := $(PYTEST) --dist load -m "slow and not real"
