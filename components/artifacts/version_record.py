@@ -77,6 +77,7 @@ class VersionRecord(JsonFile):
     created: str = ""  # UTC, ISO 8601
     origin: Origin = Origin.PUSH
     origin_version: int = 0  # of a rollback: whose files these are
+    origin_run_key: str = ""  # and which run made them
     origin_path: str = ""  # of an import: where it came from
     run_key: str = ""
     blessed: bool = False

@@ -49,8 +49,8 @@ def select_baseline(config: BaselineConfig, push_dir: str, registry_digest: str)
 
 def select_champion(config: BaselineConfig, push_dir: str, registry_digest: str) -> Version | None:
     """The best version so far; None where there is none, or no version is to be compared with."""
-    if config.version is BaselineChoice.NONE or not push_dir:
-        return None
+    if config.version is BaselineChoice.NONE or not push_dir or registry_digest == NO_VERSION:
+        return None  # what is there now came since the run began, perhaps from this very run
     return find_champion(push_dir, not_after=digest_version(registry_digest), verify=True)
 
 
@@ -97,7 +97,7 @@ def replaced_version(
     """
     if config.version is BaselineChoice.NONE or not push_dir:
         return None
-    latest = newest(push_dir)
+    latest = newest(push_dir, verify=True)
     number, newest_number = (v.number if v else 0 for v in (baseline, latest))
     if isinstance(config.version, int) or number == newest_number:
         return in_service(push_dir)

@@ -7,7 +7,8 @@ was read: of two pushers one succeeds, and the other looks again at what is in s
 All files of a version but one are uploaded before that. The last one, by which model servers and
 this registry recognise a complete version, waits in `.uploads/`; whoever finds it there under the
 number in `.head` puts it in its place, so a pusher that was killed in between holds nobody up and
-nothing up. Numbers are microseconds, so that two pushers take different ones; they only grow.
+nothing up. Numbers are microseconds, so that two pushers take different ones; they only grow, and
+where the highest is ahead of the clock they grow at random.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from yt8m.schemas.json_file import fields_of, reading, to_text
 HEAD_FILE = ".head"
 _REMOVED_DIR = ".removed"  # marks of versions whose removal has begun
 _STALE_AFTER_S = 24 * 3600.0  # no upload of a model takes that long
+_SPREAD = 1_000_000  # a second
 _KEPT_ASIDE_S = 7 * 24 * 3600.0
 # Refusals: such an answer says that nothing was done.
 _REFUSED = (PermissionError, FileNotFoundError)
@@ -96,7 +98,7 @@ class ObjectStore:
         """
         check()
         while True:
-            number = max(time.time_ns() // 1000, next_number(self._root))
+            number = max(time.time_ns() // 1000, next_number(self._root, spread=_SPREAD))
             numbered, texts = written_files(dataclasses.replace(record, version=number), signer)
             version = Version(number=number, path=self._path(number), record=numbered)
             if not served:
@@ -254,7 +256,9 @@ class ObjectStore:
         uploads = storage.join(self._root, UPLOADS_DIR)
         given_up = read_leftovers(self._root).uploads
         for number in list_versions(uploads):
-            if number == head or not (number in given_up or _is_stale(self._staged(number))):
+            staged = self._staged(number)
+            is_over = number in given_up or self._is_older(staged, than_s=_STALE_AFTER_S)
+            if number == head or not is_over:
                 continue
             if is_there(storage.join(version_path(self._root, number), MODEL_FILE)):
                 self._unmark(number)
@@ -266,8 +270,25 @@ class ObjectStore:
         aside = storage.join(self._root, ASIDE_DIR)
         for number in list_versions(aside):
             path = storage.join(aside, str(number))
-            if storage.stat(path).mtime < time.time() - _KEPT_ASIDE_S:
+            if self._is_older(path, than_s=_KEPT_ASIDE_S):
                 storage.remove_tree(path)
+
+    def _is_older(self, path: str, *, than_s: float) -> bool:
+        """Whether it was written so long ago; by the store's clock too, for ours may be ahead."""
+        try:
+            written = storage.stat(path).mtime
+        except FileNotFoundError:  # somebody finished it just now
+            return False
+        return written < time.time() - than_s and written < self._store_time() - than_s
+
+    def _store_time(self) -> float:
+        """The time by which the store dates what is written."""
+        path = storage.join(self._root, UPLOADS_DIR, f"clock-{uuid.uuid4().hex}")
+        storage.write_text(path, "")
+        try:
+            return storage.stat(path).mtime
+        finally:
+            storage.remove(path)
 
     def _read_head(self) -> _Head:
         """Read `.head`; where that is no JSON, the list of versions."""
@@ -341,10 +362,3 @@ def _missing_is_done() -> Iterator[None]:
     """Somebody else was faster."""
     with contextlib.suppress(FileNotFoundError):
         yield
-
-
-def _is_stale(path: str) -> bool:
-    try:
-        return storage.stat(path).mtime < time.time() - _STALE_AFTER_S
-    except FileNotFoundError:  # somebody finished it just now
-        return False

@@ -93,7 +93,8 @@ def push(
     def check() -> None:
         if replaces is not None:
             _check_replaced(push_dir, replaces, record)
-            _check_champion(push_dir, record)
+            if record.origin is Origin.PUSH:  # a rollback carries the decision of long ago
+                _check_champion(push_dir, record)
 
     store = open_registry(push_dir)
     try:
@@ -174,6 +175,7 @@ def rollback(
         origin_version=version,
         champion_digest="",  # a rollback makes none
         run_key="",  # made by no run, so that every run sees the registry changed
+        origin_run_key=old.record.run_key or old.record.origin_run_key,
         reason=reason or f"version {version} again, by `yt8m models rollback`",
     )
     return push(old.path, push_dir, record, keep=keep, replaces=replaces, signer=signer)
@@ -277,7 +279,7 @@ def _check_champion(push_dir: str, record: VersionRecord) -> None:
     judged = record.decision.get("champion") or {}
     if not judged:
         return
-    champion = find_champion(push_dir, exclude_run_key=record.run_key)
+    champion = find_champion(push_dir, exclude_run_key=record.run_key, verify=True)
     if champion is None or champion.record.model_digest != judged["digest"]:
         raise StaleBaselineError(
             f"{judged['name']} is not the champion of {push_dir} any more, and the model was "

@@ -12,11 +12,12 @@ def registry_digest(push_dir: str, exclude_run_key: str = "") -> str:
     """Changes when the version that `newest` finds does, and begins with its number.
 
     Of all else only what is in service counts, and the champion, where these are others: retention
-    may remove older versions without a rerun.
+    may remove older versions without a rerun. Every byte is read, as Baseline does: a version
+    passed over as damaged counts again once its files are restored.
     """
-    version = newest(push_dir, exclude_run_key=exclude_run_key)
+    version = newest(push_dir, exclude_run_key=exclude_run_key, verify=True)
     served = in_service(push_dir, exclude_run_key=exclude_run_key)
-    champion = find_champion(push_dir, exclude_run_key=exclude_run_key)
+    champion = find_champion(push_dir, exclude_run_key=exclude_run_key, verify=True)
     number = version.number if version else NO_VERSION
     parts = [version.record.checksum] if version else []
     if served and (version is None or served.version != version.number):

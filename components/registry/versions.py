@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import secrets
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
@@ -135,14 +136,17 @@ def list_baselines(push_dir: str) -> tuple[int, ...]:
     return list_versions(storage.join(push_dir, NOT_SERVED_DIR))
 
 
-def next_number(push_dir: str) -> int:
-    """Above every number, served or not, of a directory or not: numbers only grow."""
+def next_number(push_dir: str, *, spread: int = 1) -> int:
+    """Above every number, served or not, of a directory or not: numbers only grow.
+
+    One of the next `spread`, which are enough for pushers that cannot see each other to differ.
+    """
     names = [
         name
         for place in (push_dir, *(storage.join(push_dir, d) for d in (NOT_SERVED_DIR, ASIDE_DIR)))
         for name in _names(place)
     ]
-    number = max(_by_number(names), default=0) + 1
+    number = max(_by_number(names), default=0) + 1 + secrets.randbelow(spread)
     if number > _LARGEST:
         raise UserError(f"{push_dir}: version {_LARGEST} is there, and no number is higher")
     return number

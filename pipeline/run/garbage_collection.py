@@ -123,9 +123,10 @@ def _run_keys(push_dir: str) -> set[str]:
     keys = set()
     for number in list_versions(push_dir):
         try:
-            keys.add(load_record(push_dir, number).run_key)
+            record = load_record(push_dir, number)
         except UnusableVersionError:
             continue
+        keys |= {record.run_key, record.origin_run_key}
     return keys - {""}
 
 

@@ -30,6 +30,7 @@ class MemoryBackend(ObjectBackend):
         self.objects: dict[tuple[str, str], tuple[bytes, Stat]] = {}
         self.requests: list[tuple[str, str]] = []
         self.answer: Callable[[str, str], Exception | None] | None = None
+        self.now = time.time  # by which it dates what is written
         self._tags = itertools.count(1)
 
     def put(self, local_path: str, path: str) -> None:
@@ -120,7 +121,7 @@ class MemoryBackend(ObjectBackend):
 
     def store(self, bucket: str, key: str, data: bytes) -> Stat:
         """Write an object without a request."""
-        stat = Stat(len(data), time.time(), tag=str(next(self._tags)))
+        stat = Stat(len(data), self.now(), tag=str(next(self._tags)))
         self.objects[bucket, key] = (data, stat)
         return stat
 

@@ -199,3 +199,11 @@ def test_a_champion_is_handed_on_with_its_files_unless_the_baseline_has_them(
     assert names["the baseline"] == {RECORD_FILE}
     copy_champion(None, str(tmp_path / "none"), baseline=champion)
     assert not list((tmp_path / "none").iterdir())
+
+
+def test_the_first_run_of_a_registry_has_no_champion_though_it_is_repeated(tmp_path: Path) -> None:
+    registry = tmp_path / "first"
+    push_fake(tmp_path, registry, run_key="mine")  # and then it was killed
+    digest = registry_digest(str(registry), exclude_run_key="mine")
+    assert select_champion(BaselineConfig(), str(registry), digest) is None
+    assert select_champion(BaselineConfig(), str(registry), "") is not None

@@ -10,12 +10,13 @@ import pytest
 from memory_store import memory_store
 from ml_metadata import MetadataStore
 from ml_metadata.proto import metadata_store_pb2 as mlmd
-from registry_models import blessed_record, fake_model
+from registry_models import blessed_record, fake_model, push_fake
 
 from yt8m.cli.main import run
 from yt8m.components import storage
 from yt8m.components.artifacts.run_record import RunRecord, Verdict
-from yt8m.components.registry.push import push
+from yt8m.components.registry.push import push, rollback
+from yt8m.components.registry.versions import list_versions
 from yt8m.components.trainer.state.done_marker import Done, mark_done
 from yt8m.pipeline.config import MetadataConfig, RetentionConfig
 from yt8m.pipeline.metadata import RUN_CONTEXT, MlmdLineage, connection_config
@@ -283,6 +284,20 @@ def test_runs_that_pushed_to_a_registry_that_is_not_there_stay(root, tmp_path):
     waste = root.waste()
     assert waste.runs == ("2",)
     assert registry in waste.notes[0]
+
+
+def test_the_run_of_a_model_that_was_rolled_back_to_stays(root, tmp_path):
+    registry = tmp_path / "models"
+    for key in ("1", "2", "3"):
+        root.run(key, days_old=20, verdict=Verdict.PUSHED, push_dir=str(registry))
+        push_fake(tmp_path, registry, run_key=key)
+    rollback(str(registry), 1)
+    rollback(str(registry), 3)  # and that twice
+    rollback(str(registry), 4)
+    for number in list_versions(str(registry))[:-2]:
+        shutil.rmtree(registry / str(number))
+    root.run("4", days_old=1)
+    assert root.waste().runs == ("2",)
 
 
 def test_a_second_name_of_a_file_takes_no_space(root, tmp_path):

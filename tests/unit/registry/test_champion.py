@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from pathlib import Path
 
 import pytest
 from registry_models import best_record, blessed_record, fake_model, push_fake
 
+from yt8m.components.baseline.config import BaselineConfig
+from yt8m.components.baseline.select import replaced_version
 from yt8m.components.registry.champion import (
     CHOICE_FILE,
     find_champion,
@@ -183,3 +186,53 @@ def test_a_push_that_was_compared_with_another_champion_is_stale(
     set_champion(registry, second.number)
     assert push(model, registry, record, replaces=served).number == 3
     assert number(registry) == 3
+
+
+def test_a_rollback_is_not_held_against_the_champion_of_its_own_decision(
+    tmp_path: Path, registry: str
+) -> None:
+    first = push_fake(tmp_path, Path(registry))
+    model = fake_model(tmp_path / "candidate")
+    record = dataclasses.replace(best_record(model), **judged_against(model, first, is_better=True))
+    second = push(model, registry, record)
+    push_fake(tmp_path, Path(registry))
+    again = rollback(registry, second.number, replaces=in_service(registry))
+    assert (again.number, again.record.origin_version) == (4, 2)
+
+
+def test_a_bit_that_fell_over_in_the_champion_blocks_no_push(tmp_path: Path, registry: str) -> None:
+    first = push_fake(tmp_path, Path(registry))
+    push_fake(tmp_path, Path(registry))
+    before = registry_digest(registry)
+    content = flip_bit(registry, 2)
+    during = registry_digest(registry)
+    champion = find_champion(registry, not_after=digest_version(during), verify=True)
+    assert champion is not None
+    assert champion.number == first.number
+    model = fake_model(tmp_path / "candidate")
+    record = dataclasses.replace(
+        best_record(model), **judged_against(model, champion, is_better=True)
+    )
+    replaces = replaced_version(BaselineConfig(), registry, first)
+    assert push(model, registry, record, replaces=replaces).number == 3
+    shutil.rmtree(Path(registry) / "3")
+    (Path(registry) / "2" / "saved_model.pb").write_bytes(content)
+    assert (before == during, registry_digest(registry)) == (False, before)
+
+
+def flip_bit(registry: str, version: int) -> bytes:
+    """What the file held; its size stays."""
+    file = Path(registry) / str(version) / "saved_model.pb"
+    content = file.read_bytes()
+    file.write_bytes(bytes([content[0] ^ 1]) + content[1:])
+    return content
+
+
+def test_a_choice_that_cannot_be_read_is_named_with_what_to_do(
+    tmp_path: Path, registry: str
+) -> None:
+    push_fake(tmp_path, Path(registry))
+    for text in ("", "{", "[]", "{}"):
+        (Path(registry) / CHOICE_FILE).write_text(text)
+        with pytest.raises(UserError, match=r"champion\.json is damaged .* --set"):
+            find_champion(registry)

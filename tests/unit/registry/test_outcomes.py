@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import random
+import time
 from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 from typing import Any
@@ -301,3 +302,34 @@ def test_of_an_unknown_outcome_the_message_says_what_shows_it() -> None:
     assert said.startswith("version 7 in /models: it is not known whether it is in service")
     assert "(no answer)" in said
     assert "yt8m models list --push /models" in said
+
+
+def test_pushers_that_cannot_see_each_other_take_different_numbers_ahead_of_the_clock(
+    tmp_path: Path, store: MemoryBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "time_ns", lambda: 5000)  # long before what is there
+    push(fake_model(tmp_path / "first"), REGISTRY, blessed_record())
+    taken = []
+    for name in ("a", "b"):
+        before = dict(store.objects)
+        taken.append(push(fake_model(tmp_path / name), REGISTRY, blessed_record()).number)
+        store.objects = before  # as the other one sees it
+    assert min(taken) > max(list_versions(REGISTRY))
+    assert len(set(taken)) == 2
+
+
+def test_an_upload_under_way_survives_a_pusher_whose_clock_is_days_ahead(
+    tmp_path: Path, store: MemoryBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = time.time_ns() // 1000
+    mark = f"{REGISTRY}/.uploads/{number}/saved_model.pb"
+    storage.write_text(mark, "model")
+    now = time.time()
+    monkeypatch.setattr(object_store.time, "time", lambda: now + 3 * 86400)
+    store.now = lambda: now  # the store dates by its own clock
+    push(fake_model(tmp_path / "a"), REGISTRY, blessed_record())
+    assert storage.exists(mark)
+    assert not storage.glob(f"{REGISTRY}/.uploads/clock-*")
+    store.now = lambda: now + 2 * 86400
+    push(fake_model(tmp_path / "b"), REGISTRY, blessed_record())
+    assert not storage.exists(mark)
