@@ -109,7 +109,7 @@ def find_up_to_date_run(
 ) -> RunRecord | None:
     """The newest run, when it was complete, the same, and what it left is still there."""
     newest = next(read_run_records(layout), None)
-    if newest is None or newest.fingerprint != fingerprint or not newest.verdict.is_complete:
+    if newest is None or newest.fingerprint != fingerprint or not newest.is_settled:
         return None
     if config.metadata.mysql is None and not layout.database.is_file():
         return None

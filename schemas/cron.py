@@ -36,6 +36,8 @@ _DESCRIPTORS = {
     "@hourly": "0 0 * * * *",
 }
 _EXAMPLE = "e.g. '0 3 * * *' for every night at three"
+_GAP_TIMES, _MOST_GAP_TIMES = 10, 50_000
+_GAP_DAYS = timedelta(days=35)
 _HORIZON_DAYS = 366 * 8  # a 29th of February comes at least every eighth year
 
 
@@ -75,6 +77,21 @@ class Cron:
     def next_times(self, after: datetime, count: int = 3) -> list[datetime]:
         """The next `count` times that are due, in the schedule's zone."""
         return list(islice(self._times(after), count))
+
+    def longest_gap(self, after: datetime) -> timedelta:
+        """The longest time between two of the next times, of five weeks and ten times at least.
+
+        Of a schedule of every minute on weekdays, the weekend is among them.
+        """
+        times = self._times(after)
+        last = next(times)
+        longest, until, count = timedelta(0), last + _GAP_DAYS, 0
+        for at in times:
+            longest = max(longest, at.astimezone(UTC) - last.astimezone(UTC))
+            last, count = at, count + 1
+            if count >= _GAP_TIMES and (at > until or count >= _MOST_GAP_TIMES):
+                break
+        return longest
 
     def _times(self, after: datetime) -> Iterator[datetime]:
         # Compared in UTC: within one zone Python compares what the clock on the wall shows.

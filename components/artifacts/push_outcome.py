@@ -20,6 +20,7 @@ class PushOutcome(JsonFile):
     # The version's directory: the one pushed, or the one with the same model; else empty.
     destination: str = ""
     up_to_date: bool = False  # the model is in service already, so there was nothing to push
+    stale: bool = False  # what it was compared with was replaced meanwhile: it was never refused
     record: VersionRecord
 
     @property
@@ -32,6 +33,8 @@ class PushOutcome(JsonFile):
     @property
     def headline(self) -> str:
         """The outcome in a few words."""
+        if self.stale:
+            return "Another model was pushed meanwhile: nothing was pushed"
         return {
             Verdict.PUSHED: f"Pushed as version {self.record.version}",
             Verdict.UP_TO_DATE: "Up to date: nothing was pushed",

@@ -90,6 +90,7 @@ class RunRecord(JsonFile):
     verdict: Verdict = Verdict.RUNNING
     reason: str = ""
     given_wrong: bool = False  # it failed by what it was given: the same would fail again
+    stale: bool = False  # not pushed only because another model was meanwhile
     version: int = 0  # pushed; 0 when none was
     push_dir: str = ""
     baseline_version: int = 0
@@ -108,6 +109,11 @@ class RunRecord(JsonFile):
     retraining: bool = False
     nodes: tuple[NodeRecord, ...] = ()
     config: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_settled(self) -> bool:
+        """True where the same run again would have nothing to decide."""
+        return self.verdict.is_complete and not self.stale
 
     @property
     def figures(self) -> dict[str, float]:

@@ -21,13 +21,10 @@ from yt8m.components.example_gen.ingest import Ingested, ingest
 from yt8m.components.example_gen.rewritten import Rewritten
 from yt8m.components.example_gen.sources import Sources, SourceShard, resolve_sources
 from yt8m.components.example_gen.verification_cache import VerifiedCache
-from yt8m.components.example_gen.verify import ShardReport, policy_key, verify_shards
+from yt8m.components.example_gen.verify import ShardReport, open_cache, verify_shards
 from yt8m.components.records.shared_index import SharedIndex
-from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.config_tree import from_parameter
 from yt8m.schemas.features import FeatureConfig, Level
-
-_VERIFYING = "yt8m.components.example_gen.verify"
 
 
 class Executor(base_beam_executor.BaseBeamExecutor):
@@ -47,7 +44,7 @@ class Executor(base_beam_executor.BaseBeamExecutor):
         sources = resolve_sources(
             config, data_root=exec_properties["data_root"], span=exec_properties["span"]
         )
-        cache = _cache(exec_properties["cache_dir"], config, features)
+        cache = open_cache(exec_properties["cache_dir"], config, features)
         index = SharedIndex(_indices(exec_properties["cache_dir"]))
         done = ingest(
             sources,
@@ -103,13 +100,6 @@ class Executor(base_beam_executor.BaseBeamExecutor):
 def _indices(cache_dir: str) -> str:
     """Where an index is kept that may not lie beside its shard."""
     return storage.join(cache_dir, "indices") if cache_dir else ""
-
-
-def _cache(directory: str, config: DataConfig, features: FeatureConfig) -> VerifiedCache | None:
-    if not directory:
-        return None
-    policy = policy_key(config, features)
-    return VerifiedCache(directory, policy=policy, code_version=code_digest(_VERIFYING))
 
 
 def _describe(

@@ -192,7 +192,7 @@ def _index(told: dict[str, Any]) -> ShardIndex:
 
 
 def records_of_split(
-    sources: Iterable[SourceShard], split: str, config: DataConfig
+    sources: Iterable[SourceShard | Shard], split: str, config: DataConfig
 ) -> Iterator[bytes]:
     """Those of the sound records of `sources` that a rewrite would put into `split`."""
     keep, parse = keep_record(config.rewrite.keep), parse_record(config.rewrite.parse)

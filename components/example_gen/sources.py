@@ -32,6 +32,7 @@ class SourceShard:
     size: int
     mtime: float
     span: int | None = None
+    version: int | None = None  # of the span
     tag: str = ""
 
     @contextmanager
@@ -98,6 +99,7 @@ def resolve_sources(config: DataConfig, *, data_root: str = "", span: str = "") 
         for shard in of_split
         if shard.span is None or shard.span in chosen
     ]
+    _check_versions(config, shards)
     if config.divide.patterns and config.ingest is not Ingest.REWRITE:
         shards = _divide(shards, config.divide.buckets, root)
     _check_local(config, shards)
@@ -146,17 +148,23 @@ def _newest_versions(pattern: SpanPattern, split: str) -> list[SourceShard]:
             stats = storage.find(pattern.glob)
     except OF_THE_FILE as error:  # a bucket that is not there, or not for everybody
         raise UserError(f"{pattern.text}: cannot be searched ({error})") from error
-    shards = []
+    shards: list[SourceShard] = []
     newest: dict[int | None, int] = defaultdict(int)
     for uri, stat in stats.items():
         if not stat.is_dir and f"/{FOLDER}/" not in uri:
             span, version = pattern.read(uri)
             newest[span] = max(newest[span], version or 0)
             shard = SourceShard(
-                uri=uri, split=split, span=span, size=stat.size, mtime=stat.mtime, tag=stat.tag
+                uri=uri,
+                split=split,
+                span=span,
+                version=version,
+                size=stat.size,
+                mtime=stat.mtime,
+                tag=stat.tag,
             )
-            shards.append((shard, version or 0))
-    return [shard for shard, version in shards if version == newest[shard.span]]
+            shards.append(shard)
+    return [shard for shard in shards if (shard.version or 0) == newest[shard.span]]
 
 
 def _check_found(
@@ -216,6 +224,22 @@ def _complete_spans(
             "or name an older one with data.span=N"
         )
     return set.intersection(*spans.values())
+
+
+def _check_versions(config: DataConfig, shards: list[SourceShard]) -> None:
+    """As in TFX, one version of a span serves all splits: while one arrives they differ."""
+    versions: dict[int | None, dict[str, int]] = defaultdict(dict)
+    for shard in shards:
+        if shard.version is not None and shard.split not in config.unlabelled:
+            versions[shard.span][shard.split] = shard.version
+    for span, of_split in versions.items():
+        if len(set(of_split.values())) > 1:
+            texts = ", ".join(f"{name} {number}" for name, number in of_split.items())
+            what = "version" if span is None else f"version of span {span}"
+            raise UserError(
+                f"the newest {what} differs between splits ({texts}): wait until it is complete, "
+                "or remove what came of it"
+            )
 
 
 def _divide(shards: list[SourceShard], buckets: dict[str, int], root: str) -> list[SourceShard]:

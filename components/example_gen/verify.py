@@ -203,6 +203,15 @@ def _expected_records(report: ShardReport, unbroken: Sequence[ShardReport]) -> f
     return records / max(sum(alike), 1) * size
 
 
+def open_cache(directory: str, config: DataConfig, features: FeatureConfig) -> VerifiedCache | None:
+    """What earlier verifications of the same kind found; None without a directory."""
+    if not directory:
+        return None
+    return VerifiedCache(
+        directory, policy=policy_key(config, features), code_version=code_digest(__name__)
+    )
+
+
 def policy_key(config: DataConfig, features: FeatureConfig) -> str:
     """Two verifications with the same key look for the same things."""
     decisive = [config.level.value, config.verify.value, features.num_classes]

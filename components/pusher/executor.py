@@ -81,7 +81,7 @@ class Executor(tfx_pusher.Executor):
                 signer=signer_of(registry),
             )
         except StaleBaselineError as error:
-            self._skip_push(pushed, dataclasses.replace(record, reason=str(error)))
+            self._skip_push(pushed, dataclasses.replace(record, reason=str(error)), stale=True)
             return
         self._MarkPushed(
             pushed, pushed_destination=version.path, pushed_version=str(version.number)
@@ -91,11 +91,20 @@ class Executor(tfx_pusher.Executor):
         _log.info("pushed as version %d: %s", version.number, version.path)
 
     def _skip_push(
-        self, pushed: types.Artifact, record: VersionRecord, *, up_to_date: str = ""
+        self,
+        pushed: types.Artifact,
+        record: VersionRecord,
+        *,
+        up_to_date: str = "",
+        stale: bool = False,
     ) -> None:
         self._MarkNotPushed(pushed)
         outcome = PushOutcome(
-            pushed=False, record=record, destination=up_to_date, up_to_date=bool(up_to_date)
+            pushed=False,
+            record=record,
+            destination=up_to_date,
+            up_to_date=bool(up_to_date),
+            stale=stale,
         )
         _write_outcome(pushed, outcome)
         verdict, reason = outcome.verdict.value, record.reason or "the model is not blessed"

@@ -27,6 +27,12 @@ def absolute(uri: str) -> str:
     return backend_of(uri).absolute(_path(uri))
 
 
+def real_name(uri: str) -> str:
+    """One name for a place that has several, by links or by how it is written."""
+    local = local_path(uri)
+    return uri.rstrip("/") if local is None else str(local.resolve())
+
+
 def unwritable(directory: str) -> str:
     """Why nothing can be written there, "" where something can; a missing one is created."""
     return backend_of(directory).unwritable(_path(directory))

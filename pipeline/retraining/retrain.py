@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import itertools
 import subprocess
 import sys
 import time
@@ -23,7 +22,7 @@ from yt8m.pipeline.run.finish import notify, summary
 from yt8m.pipeline.run.prometheus import ServedModel, find_served, write_metrics
 from yt8m.pipeline.run.retrain_status import RetrainStatus, read_status, write_status
 from yt8m.pipeline.run.signals import GRACE_S, Interrupted, signals_as_errors
-from yt8m.pipeline.run_record import read_run_records
+from yt8m.pipeline.run_record import list_runs, read_run_records
 from yt8m.pipeline.workspace import Layout, run_lock
 from yt8m.schemas.cron import Cron
 from yt8m.schemas.errors import (
@@ -43,7 +42,7 @@ _ENDED_BY_SIGNAL = (EXIT_INTERRUPTED, EXIT_TERMINATED)
 _ONE_SCHEDULE = "it retrains on a schedule: a root has one, so stop it first, or use another --root"
 _CLOCK_CHECK_S = 30.0  # the machine may sleep, and its clock may be set
 _HEARTBEAT_S = 120.0
-_TIMES_OF_PERIOD = 10  # of a schedule on weekdays, the weekend is among them
+_CLOCK_CHANGE_S = 7200.0  # by which daylight saving time may lengthen a period, and more
 _CHILD_ENDS_WITHIN_S = GRACE_S + 3
 _DAY_S = 86400.0
 _NEWEST_SPAN = ("", "latest")
@@ -89,16 +88,26 @@ def find_new_data(config: PipelineConfig) -> NewData:
 
 
 def _complete_runs(config: PipelineConfig) -> dict[str, str]:
-    """Digest of the data to the run that was made from them, and what came of it, in words."""
-    database = Layout(config.root).database
-    if config.metadata.mysql is None and not database.exists():
-        return {}
-    lineage = open_lineage(config.metadata, database)
-    return {
+    """Digest of the data to the run that was made from them, and what came of it, in words.
+
+    Metadata outlive the runs' records, and have no note of a run that could not reach them.
+    """
+    layout = Layout(config.root)
+    of_records = {
+        record.source_digest: f"run {record.run_id} ({record.verdict.value})"
+        for record in read_run_records(layout)
+        if record.is_settled
+    }
+    if config.metadata.mysql is None and not layout.database.exists():
+        return of_records
+    lineage = open_lineage(config.metadata, layout.database)
+    of_notes = {
         str(notes.get("source_digest", "")): f"run {run_id} ({notes['verdict']})"
         for run_id, notes in lineage.notes()
         if Verdict(notes.get("verdict", Verdict.FAILED.value)).is_complete
+        and not notes.get("stale")
     }
+    return {**of_records, **of_notes}
 
 
 def _newest_known_span(config: PipelineConfig) -> int | None:
@@ -186,8 +195,7 @@ class RetrainScheduler:
         self._cron, self._console = cron, console
         self._layout = Layout(config.root)
         self._now, self._sleep = now, sleep
-        times = cron.next_times(now(), _TIMES_OF_PERIOD)
-        self._period = max((b - a).total_seconds() for a, b in itertools.pairwise(times))
+        self._period = cron.longest_gap(now()).total_seconds()
         self._status = dataclasses.replace(
             read_status(self._layout) or RetrainStatus(),
             cron=cron.label(),
@@ -209,18 +217,25 @@ class RetrainScheduler:
                 self._update(next_run=None)
 
     def _run_when_due(self) -> None:
-        after = self._now()
+        answered: datetime.datetime | None = None  # all times until then
         while True:
-            due = self._cron.next_times(after, 1)[0]
+            due = self._next_time(answered)
             self._update(next_run=due.timestamp())
             while (left := (due - self._now()).total_seconds()) > 0:
-                if left > 2 * self._period:  # the clock was ahead, and was set right
-                    due = self._cron.next_times(self._now(), 1)[0]
+                if left > self._period + _CLOCK_CHANGE_S:  # a run was when the clock was ahead
+                    answered = None
+                earlier = self._next_time(answered)
+                if earlier < due:  # the clock was set right
+                    due = earlier
                     self._update(next_run=due.timestamp())
+                    continue
                 self._sleep(min(left, _CLOCK_CHECK_S))
                 self._beat()
-            after = max(self._now(), due)  # all times until now are answered by this run
+            answered = max(self._now(), due)
             self.run_once()
+
+    def _next_time(self, answered: datetime.datetime | None) -> datetime.datetime:
+        return self._cron.next_times(answered or self._now(), 1)[0]
 
     def run_once(self) -> None:
         """One retraining, with its retries; a failure that remains is reported."""
@@ -275,7 +290,8 @@ class RetrainScheduler:
             self._notify({"verdict": "alarm", "reason": alarm})
 
     def _newest_run(self) -> RunRecord | None:
-        return next(read_run_records(self._layout), None)
+        # Of one that was killed the record still says that it runs.
+        return next(iter(list_runs(self._layout)), None)
 
     def _notify(self, outcome: Mapping[str, Any]) -> None:
         if problem := notify(self._config.notify, outcome):

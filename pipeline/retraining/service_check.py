@@ -1,7 +1,8 @@
 """Check whether the served model is still good enough, and roll back if configured.
 
-The version in service is held against the gate on the newest labelled records. Below it, the newest
-older version that passes on the same records is put in its place; where none does, nothing changes.
+The version in service is held against the gate on the newest labelled records. Below it, or
+damaged, the newest older version that passes on the same records is put in its place; where none
+does, nothing changes.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.evaluator.shard_selection import choose_shards
 from yt8m.components.example_gen.config import Ingest
+from yt8m.components.example_gen.materialize import materialize_shards
 from yt8m.components.example_gen.sources import UNDIVIDED, resolve_sources
+from yt8m.components.example_gen.verify import open_cache, verify_shards
 from yt8m.components.records.find import find_shards
 from yt8m.components.records.tfrecord import write_records
 from yt8m.components.registry.push import rollback
@@ -29,6 +32,7 @@ from yt8m.components.registry.signature import (
     signer_of,
 )
 from yt8m.components.registry.versions import (
+    DamagedVersionError,
     InService,
     UnusableVersionError,
     Version,
@@ -37,6 +41,7 @@ from yt8m.components.registry.versions import (
     load_version,
 )
 from yt8m.pipeline.config import PipelineConfig
+from yt8m.pipeline.workspace import Layout
 from yt8m.schemas.errors import UserError
 
 if TYPE_CHECKING:
@@ -62,33 +67,46 @@ def check_service(config: PipelineConfig) -> ServiceCheck:
     served = in_service(push_dir)
     if not served or served.foreign:
         return ServiceCheck(version=0, text="no version of yt8m's is in service")
-    current = load_version(push_dir, served.version)
     with _newest_labelled(config) as (shards, where):
-        return _check(config, served, current, shards, where)
+        return _check(config, served, shards, where)
 
 
 def _check(
-    config: PipelineConfig, served: InService, current: Version, shards: list[Shard], where: str
+    config: PipelineConfig, served: InService, shards: list[Shard], where: str
 ) -> ServiceCheck:
-    judged = _decide(config, current, shards)
-    decision = judged.decision
-    if not judged.has_enough_examples:
-        return ServiceCheck(
-            version=current.number,
-            text=f"{served} was not judged: {where} has {decision.examples:,} examples, "
-            f"gate.min_examples is {config.gate.min_examples:,}",
-        )
-    if decision.blessed:
-        return ServiceCheck(version=current.number, text=f"{served} passes its gate on {where}")
-    why = f"version {current.number} fell below its gate on {where}: {decision.reason}"
+    try:
+        current = load_version(config.pusher.push_dir, served.version, verify=True)
+    except DamagedVersionError as error:
+        why = f"{error}, and it is in service"
+    else:
+        judged = _decide(config, current, shards)
+        decision = judged.decision
+        if not judged.has_enough_examples:
+            return ServiceCheck(
+                version=served.version,
+                text=f"{served} was not judged: {where} has {decision.examples:,} examples, "
+                f"gate.min_examples is {config.gate.min_examples:,}",
+            )
+        if decision.blessed:
+            return ServiceCheck(version=served.version, text=f"{served} passes its gate on {where}")
+        why = f"{served} fell below its gate on {where}: {decision.reason}"
     for older in _older(config, served):
-        if _decide(config, older, shards).decision.blessed:
+        if _passes(config, older, shards):
             return _go_back(config, served, older, why)
     return ServiceCheck(
-        version=current.number,
-        text=f"{why}; no older version passes there, so it stays in service",
+        version=served.version,
+        text=f"{why}; no older version passes on {where}, so it stays in service",
         is_below=True,
     )
+
+
+def _passes(config: PipelineConfig, older: Version, shards: list[Shard]) -> bool:
+    try:
+        judged = _decide(config, older, shards)
+    except UserError as error:  # of other classes, say
+        _log.warning("version %d cannot be judged, and is left out: %s", older.number, error)
+        return False
+    return judged.decision.blessed and judged.has_enough_examples
 
 
 def _go_back(config: PipelineConfig, served: InService, older: Version, why: str) -> ServiceCheck:
@@ -119,28 +137,39 @@ def _newest_labelled(config: PipelineConfig) -> Iterator[tuple[list[Shard], str]
     chosen = choose_shards(wanted, resolve_sources(config.data).shards)
     if not chosen.shards:
         raise UserError(
-            f"retrain.rollback: data.splits names no files of split {config.evaluator.split}, on "
+            f"data.splits names no files of split {config.evaluator.split}, on "
             "which the version in service could be judged"
         )
     spans = ", ".join(map(str, chosen.spans))
     where = f"span {spans}" if spans else f"split {config.evaluator.split}"
-    if config.data.ingest is not Ingest.REWRITE:
-        yield [shard for s in chosen.shards for shard in find_shards(storage.escape(s.uri))], where
-        return
-    # A rewrite divides the records and leaves some out: so are those that a version is judged by.
+    reports = verify_shards(
+        chosen.shards,
+        config.data,
+        config.features,
+        cache=open_cache(Layout(config.root).verified, config.data, config.features),
+    )
+    with tempfile.TemporaryDirectory() as directory:
+        # Without the bad records, which ExampleGen leaves out, or reports when it comes to them.
+        placed = materialize_shards(reports, ingest=Ingest.REFERENCE, root=directory)
+        shards = [shard for shard in placed if shard.records]
+        if config.data.ingest is Ingest.REWRITE:
+            shards = _rewritten(shards, config, directory)
+        if not shards:
+            raise UserError(
+                f"{where} has no good record of split {config.evaluator.split}, by which the "
+                "version in service could be judged"
+            )
+        yield shards, where
+
+
+def _rewritten(shards: list[Shard], config: PipelineConfig, directory: str) -> list[Shard]:
+    """The records that a rewrite, which divides them and leaves some out, puts into the split."""
     from yt8m.components.example_gen.rewrite import records_of_split  # Beam takes seconds to import
 
-    with tempfile.TemporaryDirectory() as directory:
-        path = Path(directory) / "records.tfrecord"
-        with path.open("wb") as file:
-            records = records_of_split(chosen.shards, config.evaluator.split, config.data)
-            count = write_records(file, records)
-        if not count:
-            raise UserError(
-                f"retrain.rollback: {where} has no record of split {config.evaluator.split}, by "
-                "which the version in service could be judged"
-            )
-        yield find_shards(storage.escape(str(path))), where
+    path = Path(directory) / "records.tfrecord"
+    with path.open("wb") as file:
+        write_records(file, records_of_split(shards, config.evaluator.split, config.data))
+    return find_shards(storage.escape(str(path))) if path.stat().st_size else []
 
 
 def _decide(config: PipelineConfig, version: Version, shards: list[Shard]) -> ServedModelDecision:

@@ -108,6 +108,7 @@ def read_outcome(outputs: RunOutputs) -> dict[str, Any]:
     return {
         "verdict": push.verdict,
         "reason": push.record.reason,
+        "stale": push.stale,
         "version": push.record.version if push.pushed else 0,
         "baseline_version": push.record.baseline_version,
         "metrics": _defined(push.record.metrics),

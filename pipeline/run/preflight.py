@@ -129,7 +129,7 @@ def _push(config: PipelineConfig, _: Mapping[str, str]) -> Iterator[str]:
     elif problem := storage.unwritable(push_dir):
         yield f"pusher.push_dir {push_dir}: {problem}"
     elif config.root:
-        layout, place = Layout(_same_name(config.root)), _same_name(push_dir)
+        layout, place = Layout(storage.real_name(config.root)), storage.real_name(push_dir)
         within = [owned for owned in layout.owned if f"{place}/".startswith(f"{owned}/")]
         if place == layout.root or within:
             yield (
@@ -183,21 +183,15 @@ def _span_problem(config: PipelineConfig, sources: Sources) -> str:
 
 def _places_of_records(config: PipelineConfig, sources: Sources) -> Iterator[str]:
     """Where records lie nothing else is written: the next run might take it for records."""
-    taken = {_same_name(shard.uri.rpartition("/")[0] or "/") for shard in sources.shards}
+    taken = {storage.real_name(shard.uri.rpartition("/")[0] or "/") for shard in sources.shards}
     if config.data.root:
-        taken.add(_same_name(config.data.root))
+        taken.add(storage.real_name(config.data.root))
     for name, option, place in (
         ("root", "--root", config.root),
         ("pusher.push_dir", "--push", config.pusher.push_dir),
     ):
-        if place and _same_name(place) in taken:
+        if place and storage.real_name(place) in taken:
             yield f"{name} {place}: it holds the records; choose another directory ({option} DIR)"
-
-
-def _same_name(place: str) -> str:
-    """One name for a directory that has several."""
-    local = storage.local_path(place)
-    return place.rstrip("/") if local is None else str(local.resolve())
 
 
 def _other_data(config: PipelineConfig, sources: Sources) -> Iterator[str]:

@@ -39,7 +39,9 @@ def find_served(push_dir: str) -> ServedModel | None:
         return None
     try:
         served = in_service(push_dir)
-        if not served.version or served.foreign:
+        if not served:
+            return ServedModel(version=0)
+        if served.foreign:
             return ServedModel(version=served.version)
         created = load_record(push_dir, served.version).created
         pushed = datetime.datetime.fromisoformat(created).timestamp() if created else None
@@ -71,8 +73,9 @@ def other_root(config: PipelineConfig) -> str:
         text = storage.read_text(config.retrain.metrics_file) if config.retrain.metrics_file else ""
     except FileNotFoundError:
         return ""
-    own = _escaped(_root_of(config))
-    return next((root for root in _ROOT_LABEL.findall(text) if root != own), "")
+    own = storage.real_name(config.root)
+    roots = map(_unescaped, _ROOT_LABEL.findall(text))
+    return next((root for root in roots if storage.real_name(root) != own), "")
 
 
 def _root_of(config: PipelineConfig) -> str:
@@ -199,6 +202,11 @@ def _labels(labels: Mapping[str, str]) -> str:
 
 def _escaped(text: str) -> str:
     return re.sub(r'[\\"\n]', lambda match: _ESCAPED[match[0]], text)
+
+
+def _unescaped(text: str) -> str:
+    meant = {escaped: character for character, escaped in _ESCAPED.items()}
+    return re.sub(r"\\.", lambda match: meant.get(match[0], match[0]), text)
 
 
 def _number(value: float) -> str:

@@ -307,6 +307,7 @@ def _notes(record: RunRecord) -> dict[str, str | int | float | None]:
         **record.figures,
         "verdict": record.verdict.value,
         "reason": record.reason,
+        "stale": int(record.stale),
         "version": record.version,
         "baseline_version": record.baseline_version,
         "spans": ",".join(map(str, record.spans)),

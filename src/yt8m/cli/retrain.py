@@ -40,6 +40,7 @@ from yt8m.schemas.errors import (
     EXIT_INTERRUPTED,
     EXIT_NOTHING_NEW,
     EXIT_REJECTED,
+    Terminated,
     UserError,
     Yt8mError,
 )
@@ -88,7 +89,9 @@ def _run_once(args: RetrainArguments, console: Console) -> int:
     except UserError:
         preflight(config, os.environ)  # whatever else is wrong is listed with it
         raise
-    back = _check_service(config, console, hook=not args.no_notify)
+    # A schedule tells how its runs ended, after the last attempt; of this only its runs know.
+    by_schedule = is_scheduled(Layout(config.root))
+    back = _check_service(config, console, hook=by_schedule or not args.no_notify)
     if not news.is_new:
         console.result({"verdict": "nothing new", "reason": news.text, **back}, news.text)
         alarm = stale_data(config, Layout(config.root), now=time.time())
@@ -101,7 +104,8 @@ def _run_once(args: RetrainArguments, console: Console) -> int:
     options = RunOptions(engine=args.runner, wait_s=args.wait, retraining=True)
     result = run_pipeline(config, options, console)
     finish_run(config, result, console, hook=not args.no_notify)
-    return result.record.exit_code
+    # Else another retraining made it, for which this one waited.
+    return result.record.exit_code if result.is_new else EXIT_NOTHING_NEW
 
 
 def _check_service(config: PipelineConfig, console: Console, *, hook: bool) -> dict[str, Any]:
@@ -109,17 +113,25 @@ def _check_service(config: PipelineConfig, console: Console, *, hook: bool) -> d
     if not config.retrain.rollback or not config.pusher.push_dir:
         return {}
 
-    with quiet_tensorflow():
-        service_check = check_service(config)
-    if not service_check.is_below:
-        console.info(service_check.text)
-        return {}
-    console.warn(service_check.text)
-    outcome = {
-        "verdict": "rolled back" if service_check.rolled_back_to else "alarm",
-        "reason": service_check.text,
-        "version": service_check.new_version or service_check.version,
-    }
+    try:
+        with quiet_tensorflow():
+            checked = check_service(config)
+    except Terminated:
+        raise
+    except Yt8mError as error:  # a new model may be what helps, so the retraining goes on
+        text = f"retrain.rollback: the version in service was not checked: {error}"
+        outcome: dict[str, Any] = {"verdict": "alarm", "reason": text}
+    else:
+        if not checked.is_below:
+            console.info(checked.text)
+            return {}
+        text = checked.text
+        outcome = {
+            "verdict": "rolled back" if checked.rolled_back_to else "alarm",
+            "reason": text,
+            "version": checked.new_version or checked.version,
+        }
+    console.warn(text)
     if hook and (problem := notify(config.notify, outcome)):
         console.warn(problem)
     return {"service": outcome}
@@ -131,6 +143,9 @@ def _run_forever(args: RetrainArguments, expression: str, console: Console) -> i
     zone = config.retrain.timezone
     cron = parse_cron(expression, zone=zone, cluster_zone=zone)  # this process counts in any zone
     preflight(retraining_config(config), os.environ)
+    if args.no_notify:
+        args = replace(args, set=(*args.set, "notify.command=[]"))
+        config = replace(config, notify=replace(config.notify, command=()))
     once = replace(args, cron=None, exit_zero=False, no_notify=True)
     RetrainScheduler(["retrain", *words_of(once)], config, cron, console).run_forever()
     return EXIT_DONE

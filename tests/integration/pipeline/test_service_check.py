@@ -1,9 +1,11 @@
 """A version in service that no longer passes its gate makes room for one that does."""
 
 import json
+import shutil
 import sys
 import time
 
+import numpy as np
 import pytest
 from exported_models import SIZES, fitted_weights, write_model
 from key_pairs import KeyPair
@@ -16,6 +18,7 @@ from yt8m.components.registry.verify import verify_version
 from yt8m.components.registry.versions import list_versions, load_record
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.retraining.service_check import check_service
+from yt8m.pipeline.workspace import Layout, run_lock
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import ConfigError, UserError
 
@@ -106,7 +109,7 @@ def test_what_passes_or_cannot_be_told_stays(tmp_path, data, weights):
         config(data, push_dir, gate={"gap_threshold": 0.999, "min_examples": 50})
     )
     assert strict.is_below
-    assert "no older version passes there, so it stays" in strict.text
+    assert "no older version passes on span 2, so it stays" in strict.text
     assert list_versions(str(push_dir)) == (1, 2)
     assert check_service(config(data, tmp_path / "empty")).version == 0
 
@@ -185,3 +188,51 @@ def test_what_it_needs_is_asked_for(tmp_path, data, weights):
     nodes = {**values(data, push_dir), "data": {"root": str(data), "splits": splits}}
     with pytest.raises(UserError):
         check_service(from_dict(PipelineConfig, nodes))
+
+
+def test_a_damaged_version_makes_room_and_one_that_cannot_be_judged_is_left_out(
+    tmp_path, data, weights, caplog
+):
+    push_dir = registry(tmp_path, weights, (0.0,))
+    wider = np.pad(weights, [(0, 0), (0, 5)])
+    for name, model in (("wide", wider), ("good", weights)):
+        push(str(write_model(tmp_path / name, model)), str(push_dir), VersionRecord(blessed=True))
+    file = push_dir / "3" / "saved_model.pb"
+    file.write_bytes(file.read_bytes()[:-1] + b"?")
+    found = check_service(config(data, push_dir))
+    assert (found.version, found.rolled_back_to) == (3, 1)
+    assert "saved_model.pb is not what was pushed" in found.text
+    assert "version 2 cannot be judged, and is left out: the model" in caplog.text
+
+
+def test_records_that_the_quarantine_leaves_out_do_not_judge(tmp_path, data, weights):
+    place = shutil.copytree(data, tmp_path / "data")
+    for shard in sorted(place.glob("span-2/validate*")):
+        content = bytearray(shard.read_bytes())
+        content[-1] ^= 1  # of the last record's checksum
+        shard.write_bytes(content)
+    push_dir = registry(tmp_path, weights, (0.0, 9.0))
+    nodes = values(place, push_dir)
+    nodes["data"] |= {"bad_input": "quarantine", "max_quarantined": 0.5}
+    assert check_service(from_dict(PipelineConfig, nodes)).rolled_back_to == 1
+
+
+def test_a_check_that_cannot_be_made_is_told_and_the_retraining_goes_on(
+    tmp_path, data, weights, capsys
+):
+    push_dir, told = tmp_path / "push", tmp_path / "told.json"
+    record = VersionRecord(blessed=True, data=seen(2))
+    wider = write_model(tmp_path / "wide", np.pad(weights, [(0, 0), (0, 5)]))
+    push(str(wider), str(push_dir), record)
+    hook = [sys.executable, "-c", f"import sys; open({str(told)!r}, 'w').write(sys.stdin.read())"]
+    file = tmp_path / "nightly.yaml"
+    file.write_text(json.dumps(values(data, push_dir, notify={"command": hook})))
+    words = ["retrain", str(file), "--quiet", "--json"]
+    assert yt8m([*words, "--no-notify"]) == 4  # nothing new: that far it came
+    assert not told.exists()
+    result = json.loads(capsys.readouterr().out)
+    assert "was not checked: the model" in result["service"]["reason"]
+    (tmp_path / "root").mkdir(exist_ok=True)
+    with run_lock(Layout(tmp_path / "root").schedule_lock):  # a run of a schedule, which tells
+        assert yt8m([*words, "--no-notify"]) == 4  # of runs alone
+    assert json.loads(told.read_text())["verdict"] == "alarm"

@@ -39,7 +39,8 @@ def test_a_push_outcome_holds_the_whole_record() -> None:
     record = VersionRecord(version=4, metrics={"gap": Estimate(value=0.7, lower=0.6, upper=0.8)})
     outcome = PushOutcome(pushed=True, destination="/models/4", record=record)
     written = json.loads(outcome.to_json())
-    assert list(written) == ["format", "yt8m", "pushed", "destination", "up_to_date", "record"]
+    stamp, fields = ["format", "yt8m"], ["pushed", "destination", "up_to_date", "stale", "record"]
+    assert list(written) == [*stamp, *fields]
     assert written["record"]["metrics"]["gap"] == {"value": 0.7, "lower": 0.6, "upper": 0.8}
     assert PushOutcome.from_json(outcome.to_json()) == outcome
 

@@ -161,6 +161,18 @@ def test_of_each_span_the_highest_version_counts(tmp_path: Path) -> None:
     assert _names(config, "train") == ["1/v10/train0", "2/v1/train0"]
 
 
+def test_a_version_that_has_arrived_for_one_split_only_is_not_mixed_in(tmp_path: Path) -> None:
+    _touch(tmp_path, "1/v1/train0", "1/v1/validate0", "1/v2/train0")
+    files = {"train": "train", "eval": "validate"}
+    splits = {name: [f"{{SPAN}}/v{{VERSION}}/{file}*"] for name, file in files.items()}
+    config = _config(tmp_path, splits=splits)
+    for span in ("", "1"):
+        with pytest.raises(UserError, match=r"version of span 1 .*\(train 2, eval 1\): wait"):
+            resolve_sources(config, span=span)
+    _touch(tmp_path, "1/v2/validate0")
+    assert _names(config, "eval") == ["1/v2/validate0"]
+
+
 def test_dates_are_spans(tmp_path: Path) -> None:
     for day in ("2026-11-19", "2026-11-20"):
         _touch(tmp_path, f"{day}/train0", f"{day}/validate0")

@@ -33,7 +33,7 @@ def config(tmp_path):
     return load_config("smoke", [*texts, SPLITS])
 
 
-def remember(tmp_path, config, *, verdict="pushed", run_id="one"):
+def remember(tmp_path, config, *, verdict="pushed", run_id="one", stale=0):
     """What the runner notes of a run, in MLMD."""
     database = Layout(tmp_path / "root").database
     store = MetadataStore(connection_config(MetadataConfig(), database))
@@ -41,7 +41,8 @@ def remember(tmp_path, config, *, verdict="pushed", run_id="one"):
     type_id = store.put_context_type(kind, can_add_fields=True)
     store.put_contexts([metadata_store_pb2.Context(type_id=type_id, name=run_id)])
     digest = source_digest(config.data)
-    MlmdLineage(store).note(run_id, {"verdict": verdict, "source_digest": digest})
+    values = {"verdict": verdict, "source_digest": digest, "stale": stale}
+    MlmdLineage(store).note(run_id, values)
 
 
 def spanned(config, span):
@@ -70,6 +71,27 @@ def test_what_a_run_did_not_finish_is_still_new(config, tmp_path, verdict):
 def test_a_model_that_was_rejected_has_been_judged(config, tmp_path):
     remember(tmp_path, windowed(config), verdict="rejected")
     assert not find_new_data(windowed(config)).is_new
+
+
+def test_a_model_that_only_another_push_kept_out_is_made_again(config, tmp_path):
+    remember(tmp_path, windowed(config), verdict="rejected", stale=1)
+    assert find_new_data(windowed(config)).is_new
+
+
+@pytest.mark.parametrize(
+    ("verdict", "stale", "is_new"),
+    [
+        (Verdict.PUSHED, False, False),
+        (Verdict.REJECTED, False, False),
+        (Verdict.REJECTED, True, True),
+        (Verdict.FAILED, False, True),
+    ],
+)
+def test_a_run_that_the_metadata_do_not_know_of_counts(config, verdict, stale, is_new):
+    digest = source_digest(windowed(config).data)
+    record = RunRecord(run_id="a", started=1.0, verdict=verdict, stale=stale, source_digest=digest)
+    write_record(Layout(config.root), record)
+    assert find_new_data(windowed(config)).is_new is is_new
 
 
 def test_a_newer_span_is_new(config, tmp_path):

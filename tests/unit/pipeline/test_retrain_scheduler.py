@@ -327,3 +327,39 @@ def test_retries_wait_longer_each_time_and_end(codes, waits, last):
 def test_backoff_never_passes_its_limit():
     config = RetrainConfig(backoff_s=1, backoff_max_s=100)
     assert [backoff(config, retry) for retry in (0, 1, 6, 7, 60)] == [1, 2, 64, 100, 100]
+
+
+def test_a_run_that_was_killed_is_told_as_that(scheduler_on, ends_with, tmp_path, monkeypatch):
+    told = []
+    monkeypatch.setattr(retrain, "notify", lambda config, outcome: told.append(outcome))
+    begun = RunRecord(run_id="1", started=1.0)
+    monkeypatch.setattr(
+        RetrainScheduler, "_attempt", lambda self: begin_record(self._layout, begun) or -9
+    )
+    scheduler_on("0 3 * * *", Clock(), "retrain.retries=0").run_once()
+    assert [outcome["verdict"] for outcome in told] == ["killed"]
+    assert "kill -9" in told[0]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "hours"),
+    [
+        ("0 3 * * *", 24),
+        ("0 3 * * mon-fri", 72),
+        ("0 6,12,18,22 * * mon-fri", 56),
+        ("*/10 8-17 * * mon-fri", 62 + 1 / 6),
+        ("* * * * *", 1 / 60),
+        ("0 3 1 * *", 31 * 24),
+    ],
+)
+def test_the_period_is_the_longest_that_a_schedule_rests(scheduler_on, expression, hours):
+    scheduler = scheduler_on(expression, Clock())
+    assert scheduler._status.period == pytest.approx(hours * 3600)
+
+
+def test_a_clock_that_was_some_hours_ahead_skips_no_night(scheduler_on):
+    clock = Clock("2026-03-01T06:30+00:00")  # it is 1:30
+    scheduler = scheduler_on("0 3 * * *", clock)
+    jumps = iter([{"hours": -5}])
+    scheduler._sleep = lambda s: clock.advance(**next(jumps, {"seconds": s}))
+    assert starts(scheduler, clock, takes={}, times=1) == ["01 03:00"]

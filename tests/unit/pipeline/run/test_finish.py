@@ -92,6 +92,7 @@ def test_the_outcome_is_what_pusher_and_the_gate_left(
     assert read_outcome(outputs) == {
         "verdict": verdict,
         "reason": reason,
+        "stale": False,
         "version": version,
         "baseline_version": 3,
         "metrics": {"gap": 0.7},

@@ -393,6 +393,8 @@ def test_a_file_for_prometheus_is_of_one_root(configured, tmp_path):
     preflight(config, {})
     write_metrics(config, status=RetrainStatus())
     preflight(config, {})
+    (tmp_path / "link").symlink_to(config.root)
+    preflight(configured(f"retrain.metrics_file={mine}", f"root={tmp_path / 'link'}"), {})
     other = configured(f"retrain.metrics_file={mine}", f"root={tmp_path / 'other'}")
     said = problems(other)
     assert f"retrain.metrics_file {mine}: it is the file of root {tmp_path / 'root'}" in said

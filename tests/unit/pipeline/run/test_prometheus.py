@@ -9,7 +9,7 @@ from yt8m.components.artifacts.decision import Check
 from yt8m.components.artifacts.estimate import Estimate
 from yt8m.components.artifacts.run_record import RunRecord
 from yt8m.pipeline.presets import load_config
-from yt8m.pipeline.run.prometheus import ServedModel, metrics_text, write_metrics
+from yt8m.pipeline.run.prometheus import ServedModel, find_served, metrics_text, write_metrics
 from yt8m.pipeline.run.retrain_status import RetrainOutcome, RetrainStatus
 from yt8m.schemas.errors import EXIT_INTERRUPTED, EXIT_TERMINATED
 
@@ -73,3 +73,9 @@ def test_the_version_in_service_is_read_from_the_registry_where_nobody_says_it(t
         lines = file.read_text().splitlines()
         series += [line for line in lines if line.startswith("yt8m_served_version{")]
     assert [line.rpartition(" ")[2] for line in series] == ["1", "7"]
+
+
+def test_an_empty_registry_serves_version_0(tmp_path):
+    for place in ("absent", "empty"):
+        (tmp_path / "empty").mkdir(exist_ok=True)
+        assert find_served(str(tmp_path / place)) == ServedModel(version=0)
