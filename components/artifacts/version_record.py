@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import hashlib
 import json
 from collections.abc import Mapping
@@ -145,6 +146,7 @@ def tree_digest(sha256_by_name: Mapping[str, str]) -> str:
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 
 
+@functools.lru_cache(maxsize=256)  # a push reads each record of the registry some five times
 def parse_record(text: str) -> VersionRecord:
     """The inverse of `VersionRecord.to_json`; BrokenRecordError says what is wrong.
 
