@@ -22,7 +22,13 @@ from yt8m.components.evaluator.score_table import (
 )
 from yt8m.components.export.load import LoadedModel, Scores
 from yt8m.components.export.segments import load_scorer
-from yt8m.components.inputs.labels import LabelRequest, RecordLabels, parse_labels, rated_weights
+from yt8m.components.inputs.labels import (
+    LabelRequest,
+    RecordLabels,
+    check_classes,
+    parse_labels,
+    rated_weights,
+)
 from yt8m.components.inputs.prefetch import prefetch_one
 from yt8m.components.inputs.shards import read_batches
 from yt8m.components.metrics import Batch, BrokenPredictions, MetricAccumulator, finite_rows
@@ -209,6 +215,7 @@ class ShardScorer:
         if not len(rows):  # records without rated segments
             return None
         classes = self.plan.features.num_classes
+        check_classes(rows, classes)
         scores, losses = {}, {}
         for name, model in self.models.items():
             result = model.score_records(records)

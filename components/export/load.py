@@ -27,7 +27,7 @@ from yt8m.components.artifacts.export_info import (
     load_info,
 )
 from yt8m.components.artifacts.saved_model import MODEL_FILE
-from yt8m.components.inputs.shards import tf_reason
+from yt8m.components.inputs.shards import UNREADABLE, tf_reason, why_unreadable
 from yt8m.schemas.errors import DataError, UserError
 from yt8m.schemas.features import FeatureConfig, Level
 
@@ -93,19 +93,29 @@ class LoadedModel:
 
     def score_records(self, records: tf.Tensor) -> Scores:
         """Scores of serialized `records` [B]; DataError where the model cannot read them."""
-        try:
-            result = self.score(**{_RECORDS: records})
-        except tf.errors.InvalidArgumentError as error:
-            made = f" (it was made for {self.level.value}-level records)" if self.level else ""
-            raise DataError(
-                f"{self.role} {self.directory} cannot read these records{made}: {tf_reason(error)}"
-            ) from error
+        result = self._answer(self.score, records)
         starts = result.get(_START)
         return Scores(
             scores=result[SCORES],
             ids=result[_VIDEO_ID].numpy(),
             starts=None if starts is None else starts.numpy(),
         )
+
+    def serve_records(self, records: tf.Tensor) -> dict[str, tf.Tensor]:
+        """A server's answer to `records` [B]; DataError where the model cannot read them."""
+        return self._answer(self.serve, records)
+
+    def _answer(
+        self, signature: Callable[..., dict[str, tf.Tensor]], records: tf.Tensor
+    ) -> dict[str, tf.Tensor]:
+        try:
+            return signature(**{_RECORDS: records})
+        except UNREADABLE as error:
+            made = f" (it was made for {self.level.value}-level records)" if self.level else ""
+            raise DataError(
+                f"{self.role} {self.directory} cannot read these records{made}: "
+                f"{why_unreadable(records, error)}"
+            ) from error
 
     @property
     def score_means(self) -> Callable[..., dict[str, tf.Tensor]] | None:

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import tensorflow as tf
+from google.protobuf.message import DecodeError
 
 from yt8m.components.inputs.segment import distinct_segments_of_batch, gather_by_row
+from yt8m.components.inputs.shards import UNREADABLE, why_unreadable
 from yt8m.schemas.batch import NO_LABEL
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import (
@@ -69,8 +71,11 @@ class RecordLabels:
 
 
 def parse_labels(records: tf.Tensor, wanted: LabelRequest) -> RecordLabels:
-    """Labels of serialized `records` [B]."""
-    parsed, num_frames = _parse(records, wanted)
+    """Labels of serialized `records` [B]; DataError where they cannot be read."""
+    try:
+        parsed, num_frames = _parse(records, wanted)
+    except (*UNREADABLE, DecodeError) as error:
+        raise DataError(f"the labels cannot be read: {why_unreadable(records, error)}") from error
     ids = parsed[ID].numpy()
     values = {name: _first_values(parsed[name], len(ids)) for name in wanted.values}
     if wanted.level is not Level.SEGMENT:
@@ -85,6 +90,17 @@ def parse_labels(records: tf.Tensor, wanted: LabelRequest) -> RecordLabels:
         num_frames=None if num_frames is None else num_frames[record],
         values={name: column[record] for name, column in values.items()},
     )
+
+
+def check_classes(rows: RecordLabels, num_classes: int) -> None:
+    """DataError that names the first row with a label, or a rated class, that is no class."""
+    for what, classes in (("label", rows.labels), ("rated class", rows.rated)):
+        if classes is not None and classes.size and classes.max() >= num_classes:
+            row = int(np.argmax((classes >= num_classes).any(axis=1)))
+            raise DataError(
+                f"video {rows.names[row]}: {what} {classes[row].max()} is not one of the "
+                f"{num_classes} classes (0 to {num_classes - 1})"
+            )
 
 
 def _parse(

@@ -11,8 +11,10 @@ import tensorflow as tf
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.inputs.prefetch import prefetch_one
+from yt8m.components.records.decode import MalformedRecord, decode_record
 from yt8m.components.records.shard_reader import GZIP_FAULTS, open_shard
 from yt8m.components.records.tfrecord import BrokenRecord, read_records
+from yt8m.components.records.validation import not_a_record
 from yt8m.components.storage.cache import ReadCache
 from yt8m.schemas.errors import DataError
 
@@ -21,6 +23,9 @@ _BUFFER_BYTES = 8 << 20
 # and the published shards hold 300 videos, which are scored in less.
 GROUP_BYTES = 64 << 20
 _WITHIN_A_GRAPH = "Graph execution error:"
+# TensorFlow quotes a record that it cannot read in its message, and then may be unable to decode
+# that message as text.
+UNREADABLE = (tf.errors.InvalidArgumentError, UnicodeDecodeError)
 
 
 def read_shards(shards: Sequence[Shard]) -> tf.data.Dataset:
@@ -86,9 +91,25 @@ def _local_paths(shards: Sequence[Shard]) -> Iterator[tuple[str, Shard]]:
     return prefetch_one((local_path(shard.uri), shard) for shard in shards)
 
 
+def why_unreadable(records: tf.Tensor, error: Exception) -> str:
+    """Which of serialized `records` [B] it is for which TensorFlow raised `error`, and why."""
+    for number, data in enumerate(records.numpy().tolist()):
+        try:
+            decode_record(data)
+        except MalformedRecord as fault:
+            return (
+                f"record {number} of the batch: {not_a_record(fault)}; `yt8m data inspect` lists "
+                "such records"
+            )
+    return tf_reason(error)
+
+
 def tf_reason(error: Exception) -> str:
     """TensorFlow's message, without the place in its graph."""
-    text = str(getattr(error, "message", error)).strip() or type(error).__name__
+    if isinstance(error, UnicodeDecodeError):  # of the message, which ends in a record's bytes
+        text = error.object.decode(errors="replace").partition(", value: ")[0]
+    else:
+        text = str(getattr(error, "message", error)).strip() or type(error).__name__
     if text.startswith(_WITHIN_A_GRAPH):  # the reason is the last line before the node's name
         text = text.partition("\n\t [[{{")[0].rstrip().rpartition("\n")[2]
     return text.rpartition("}} ")[2].partition(" [Op:")[0].partition("\n")[0]

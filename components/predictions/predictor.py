@@ -13,7 +13,12 @@ from yt8m.components.artifacts.operating_points import REMEDY, load_operating_po
 from yt8m.components.export.load import LoadedModel, Scores
 from yt8m.components.export.mean_frames import MEANS_AT_ONCE, score_mean_frames
 from yt8m.components.export.segments import for_segments, load_scorer
-from yt8m.components.inputs.shards import read_batches, read_serialized
+from yt8m.components.inputs.shards import (
+    UNREADABLE,
+    read_batches,
+    read_serialized,
+    why_unreadable,
+)
 from yt8m.components.predictions.plan import Format, PredictionPlan
 from yt8m.components.records.wire import encode_example, int64_feature
 from yt8m.schemas.errors import DataError, UserError
@@ -157,11 +162,14 @@ def _with_windows(records: tf.Tensor, features: FeatureConfig) -> tf.Tensor:
     are one message, so nothing of a record is read but its starts and its length.
     """
     smallest = min(features.size_by_name.items(), key=lambda item: item[1])[0]
-    context, _, lengths = tf.io.parse_sequence_example(
-        records,
-        {SEGMENT_START_TIMES: tf.io.VarLenFeature(tf.int64)},
-        {smallest: tf.io.FixedLenSequenceFeature([], tf.string)},
-    )
+    try:
+        context, _, lengths = tf.io.parse_sequence_example(
+            records,
+            {SEGMENT_START_TIMES: tf.io.VarLenFeature(tf.int64)},
+            {smallest: tf.io.FixedLenSequenceFeature([], tf.string)},
+        )
+    except UNREADABLE as error:
+        raise DataError(f"the segments cannot be read: {why_unreadable(records, error)}") from error
     has_segments = set(context[SEGMENT_START_TIMES].indices.numpy()[:, 0].tolist())
     frames = tf.minimum(lengths[smallest], features.max_frames).numpy().tolist()
     texts = records.numpy().tolist()

@@ -76,7 +76,7 @@ class Model:
         parts = [pd.DataFrame(columns=["id", "rank", "class_id", "score"])]
         for batch in _batches(records):
             arrays = {
-                name: part.numpy() for name, part in self._loaded.serve(examples=batch).items()
+                name: part.numpy() for name, part in self._loaded.serve_records(batch).items()
             }
             ids = _row_names(arrays["video_id"], arrays.get("segment_start"))
             columns = {

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import tensorflow as tf
 
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.extras.scores.label_cache import KnownLabels, labels_of
 from yt8m.components.inputs.labels import LabelRequest, RecordLabels, parse_labels
-from yt8m.components.inputs.shards import read_batches, tf_reason
+from yt8m.components.inputs.shards import read_batches
 from yt8m.components.metrics.average_precision import Pairs, precision_sums
 from yt8m.components.predictions.plan import TOP_K
 from yt8m.components.predictions.submission import SegmentSubmission, VideoSubmission
@@ -129,7 +128,7 @@ def _video_labels(
     rows: dict[str, int] = {}
     keys = [np.empty(0, np.int64)]
     for batch in _labels(shards, level, advance):
-        row = np.array([rows.setdefault(name.decode(), len(rows)) for name in batch.ids.tolist()])
+        row = np.array([rows.setdefault(_text(name), len(rows)) for name in batch.ids.tolist()])
         keys.append(_present(row, batch.labels))
     if not sum(map(len, keys)):
         raise UserError("--data: no record has a label, so nothing can be scored")
@@ -146,7 +145,7 @@ def _ratings(shards: Sequence[Shard], advance: Callable[[int], None]) -> KnownLa
         assert batch.rated is not None
         names = zip(batch.ids.tolist(), batch.starts.tolist(), strict=True)
         row = np.array(
-            [rows.setdefault(f"{name.decode()}:{start}", len(rows)) for name, start in names],
+            [rows.setdefault(f"{_text(name)}:{start}", len(rows)) for name, start in names],
             np.int64,
         )
         rated.append(_present(row, batch.rated))
@@ -172,9 +171,14 @@ def _labels(
         for records in read_batches([shard], _RECORDS_AT_ONCE):
             try:
                 yield parse_labels(records, request)
-            except tf.errors.InvalidArgumentError as error:
-                raise DataError(f"{shard.uri}: {tf_reason(error)}") from error
+            except DataError as error:
+                raise DataError(f"{shard.uri}: {error}") from error
         advance(1)
+
+
+def _text(name: bytes) -> str:
+    # A submission is UTF-8 text: it cannot name such a video, whose labels count as not found.
+    return name.decode(errors="backslashreplace")
 
 
 def _present(row: np.ndarray, classes: np.ndarray) -> np.ndarray:

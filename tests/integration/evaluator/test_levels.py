@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from batches import MODELS, create_network
-from exported_models import LinearModel
-from records import read_all, truncate
+from exported_models import LinearModel, write_model
+from records import edit_record, read_all, replace_record, set_feature, truncate
 from sources import FEATURES, make_source
 from yt8m_runs import yt8m
 
@@ -150,6 +150,21 @@ def test_of_shards_scored_together_the_damaged_one_is_named(tmp_path):
     truncate(shard, shard.stat().st_size - 3)
     with pytest.raises(DataError, match=f"a damaged record in {shard}: "):
         ShardScorer(plan).score(source.shards)
+
+
+def test_labels_that_the_model_does_not_know_and_records_that_are_none_are_named(tmp_path):
+    source = make_source(tmp_path / "data", Level.VIDEO, train=8, shards=1)
+    weights = np.zeros((sum(FEATURES.sizes) + 1, CLASSES), np.float32)
+    path = str(write_model(tmp_path / "model", weights))
+    plan = ScoringPlan(model=path, baseline=None, level=Level.VIDEO, features=FEATURES)
+    scorer, shard = ShardScorer(plan), Path(source.shards[0].uri)
+    edit_record(shard, 5, set_feature("labels", [1, CLASSES]))
+    said = f"label {CLASSES} is not one of the {CLASSES} classes"
+    with pytest.raises(DataError, match=f"^video .*: {said}"):
+        scorer.score(source.shards)
+    replace_record(shard, 5, b"\xff\xfe bytes")
+    with pytest.raises(DataError, match=r"record 5 of the batch: not a tf\.Example"):
+        scorer.score(source.shards)
 
 
 class OfOtherRows(LinearModel):

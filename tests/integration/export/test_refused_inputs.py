@@ -57,8 +57,10 @@ def test_numbers_that_are_not_finite_are_refused_by_every_signature_with_the_fea
         arrays[name][1, 0] = value
         with pytest.raises(tf.errors.InvalidArgumentError, match=said):
             model.loaded.signatures["features"](**{k: tf.constant(v) for k, v in arrays.items()})
-        with pytest.raises(DataError, match=rf"cannot read these records .*{said}"):
-            load_model(model.directory).score_records(batch)
+        loaded = load_model(model.directory)
+        for answer in (loaded.score_records, loaded.serve_records):
+            with pytest.raises(DataError, match=rf"cannot read these records .*{said}"):
+                answer(batch)
 
 
 @pytest.mark.parametrize("level", list(CASES), ids=lambda level: level.value)

@@ -14,7 +14,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from batches import MODELS, create_network
-from records import drop_feature, edit_record, make_dataset, read_all, truncate
+from records import (
+    drop_feature,
+    edit_record,
+    make_dataset,
+    read_all,
+    replace_record,
+    truncate,
+)
 from sources import FEATURES, SIZES
 
 from yt8m.cli.main import run as yt8m
@@ -279,6 +286,17 @@ def test_what_is_wrong_is_said_and_ends_with_2(models, data, tmp_path, capsys):
     assert yt8m(mixed) == 2
     assert "is for frame-level records, and the data are at level video" in capsys.readouterr().err
     assert not out.exists()
+
+
+@pytest.mark.parametrize("level", list(MODEL), ids=lambda level: level.value)
+def test_a_record_that_is_none_behind_the_first_ones_is_named(models, tmp_path, level, capsys):
+    data = make_dataset(tmp_path / level.value, level=level.value, train=60, shards=1, sizes=SIZES)
+    replace_record(data / "train0000.tfrecord", 55, b"\xff\xfe bytes")
+    words = ("--batch-size", "30")
+    assert command(models, tmp_path, tmp_path / "p.jsonl", *words, level=level.value) == 2
+    error = capsys.readouterr().err
+    place = 0 if level is Level.FRAME else 25  # mean frames are made a record at a time
+    assert f"record {place} of the batch: not a tf.Example or tf.SequenceExample" in error
 
 
 def test_the_version_in_service_is_taken_of_a_registry(models, data, tmp_path, capsys):

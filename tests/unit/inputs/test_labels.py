@@ -3,9 +3,22 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from records import edit_record, make_dataset, read_all, set_feature
+from records import (
+    drop_feature,
+    edit_record,
+    make_dataset,
+    read_all,
+    replace_record,
+    set_feature,
+)
 
-from yt8m.components.inputs.labels import LabelRequest, parse_labels, rated_weights
+from yt8m.components.inputs.labels import (
+    LabelRequest,
+    RecordLabels,
+    check_classes,
+    parse_labels,
+    rated_weights,
+)
 from yt8m.components.records.decode import decode_record
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import FeatureConfig, Level
@@ -103,3 +116,34 @@ def test_features_to_slice_by_are_texts_whatever_their_type(tmp_path):
 def test_rated_weights_are_one_where_a_class_was_rated():
     weights = rated_weights(np.array([[1, -1], [0, 3]]), 4)
     assert weights.tolist() == [[0, 1, 0, 0], [1, 0, 0, 1]]
+
+
+@pytest.mark.parametrize("level", list(Level), ids=lambda level: level.value)
+@pytest.mark.parametrize("damage", [b"\xff\xfe bytes", b"bytes"], ids=["no text", "text"])
+def test_of_a_batch_the_record_that_is_none_is_named(tmp_path, level, damage):
+    path = shard(tmp_path, level.value)
+    replace_record(path, 3, damage)
+    with pytest.raises(DataError, match=r"record 3 of the batch: not a tf\.Example .*data inspect"):
+        parsed(path, level)
+    with pytest.raises(DataError, match="record 3 of the batch"):
+        parsed(path, level, values=("no-such",))
+
+
+def test_a_record_without_an_id_has_no_labels_that_could_be_read(tmp_path):
+    path = shard(tmp_path, "video")
+    edit_record(path, 2, drop_feature("id"))
+    with pytest.raises(DataError, match=r"labels cannot be read: .*Feature: id .* required"):
+        parsed(path, Level.VIDEO)
+
+
+def test_labels_and_rated_classes_that_are_no_classes_are_named_with_their_row():
+    none, some = np.full((2, 1), -1), np.array([[-1, -1], [4, 7]])
+    ids, starts = np.array([b"AB", b"CD"], object), np.array([0, 5])
+    rows = RecordLabels(ids=ids, labels=some)
+    check_classes(rows, 8)
+    with pytest.raises(DataError, match=r"video CD: label 7 is not one of the 7 classes \(0 to 6"):
+        check_classes(rows, 7)
+    rows = RecordLabels(ids=ids, labels=none, rated=some, starts=starts)
+    check_classes(rows, 8)
+    with pytest.raises(DataError, match="video CD:5: rated class 7 is not one of the 7 classes"):
+        check_classes(rows, 7)

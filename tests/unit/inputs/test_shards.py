@@ -32,6 +32,13 @@ def test_the_reason_is_found_however_the_error_came(text):
     assert tf_reason(tf.errors.InvalidArgumentError(None, None, text)) == REASON
 
 
+def test_a_message_that_quotes_bytes_that_are_no_text_is_told_without_them():
+    record = tf.constant([b"\xff\xfe"])
+    with pytest.raises(UnicodeDecodeError) as error:
+        tf.io.parse_example(record, {"id": tf.io.VarLenFeature(tf.string)})
+    assert tf_reason(error.value) == "Could not parse example input"
+
+
 def test_an_error_without_words_has_the_name_of_its_type():
     assert tf_reason(ValueError()) == "ValueError"
 

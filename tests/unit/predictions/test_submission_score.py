@@ -8,14 +8,14 @@ from pathlib import Path
 import metric_oracle as oracle
 import numpy as np
 import pytest
-from records import make_dataset, read_all, write_all
+from records import edit_record, make_dataset, read_all, replace_record, set_feature, write_all
 
 from yt8m.components.extras.scores.submission_score import score_segments, score_videos
 from yt8m.components.predictions.submission import read_submission
 from yt8m.components.records.decode import decode_record
 from yt8m.components.records.find import find_level, find_shards
 from yt8m.components.records.wire import bytes_feature, encode_example, int64_feature
-from yt8m.schemas.errors import UserError
+from yt8m.schemas.errors import DataError, UserError
 from yt8m.schemas.features import Level
 
 ROOT = Path(__file__).parents[3]
@@ -108,7 +108,9 @@ def ratings_of(data):
                 f["segment_start_times"], f["segment_labels"], f["segment_scores"], strict=True
             )
             for start, class_id, found in columns:
-                ratings[f"{f['id'][0].decode()}:{start}", int(class_id)] = bool(found >= 0.5)
+                ratings[f"{f['id'][0].decode(errors='replace')}:{start}", int(class_id)] = bool(
+                    found >= 0.5
+                )
     return ratings
 
 
@@ -162,6 +164,31 @@ def test_records_without_what_is_scored_are_refused(tmp_path):
             level=Level.VIDEO,
             advance=ignore,
         )
+
+
+def test_a_record_that_is_none_is_named_with_its_shard(tmp_path):
+    shard = make_dataset(tmp_path / "data", train=60, shards=1) / "train0000.tfrecord"
+    (tmp_path / "s.csv").write_text("ABCD,1 0.5\n")
+    replace_record(shard, 55, b"\xff\xfe bytes")
+    submission = read_submission(str(tmp_path / "s.csv"))
+    with pytest.raises(DataError, match=f"^{shard}: .*record 55 of the batch: not a tf.Example"):
+        score(submission, shard)
+
+
+@pytest.mark.parametrize("level", ["video", "segment"])
+def test_a_video_whose_id_is_no_text_is_one_that_no_submission_names(tmp_path, level):
+    shard = make_dataset(tmp_path / "data", level=level, train=8, shards=1) / "train0000.tfrecord"
+    edit_record(shard, 5, set_feature("id", (b"\xff\xfe",)))
+    path = tmp_path / "s.csv"
+    if level == "video":
+        path.write_text("ABCD,1 0.5\n")
+        found = score(read_submission(str(path)), shard)
+        assert (found.videos, found.missing_videos) == (8, 8)
+    else:
+        path.write_text("1,ABCD:0\n")
+        submission, shards = read_submission(str(path)), find_shards(str(shard))
+        found = score_segments(submission, shards, top_n=5, advance=ignore)
+        assert found.segments == len({name for name, _ in ratings_of(shard)})
 
 
 @pytest.mark.real
