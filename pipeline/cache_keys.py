@@ -75,7 +75,7 @@ def digest_of(config: PipelineConfig, source: RoleField[SourcePath]) -> str:
     """Digest the content of a source path; UserError where it is absent or something else."""
     if source.role.content is Content.RECORDS:  # which are also chosen by patterns and spans
         return source_digest(config.data)
-    return content_digest(source.role.content, source.value)
+    return content_digest(source.role.content, source.value, key=source.path)
 
 
 def fingerprint(config: PipelineConfig, external: ExternalInputs) -> str:

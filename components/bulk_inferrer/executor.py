@@ -22,6 +22,7 @@ from yt8m.components.predictions.plan import Format, PredictionPlan
 from yt8m.components.predictions.predict import predict
 from yt8m.components.predictions.predictor import check_plan, level_to_predict
 from yt8m.components.predictions.segment_classes import allowed_classes
+from yt8m.components.registry.find_model import find_model
 from yt8m.schemas.config_tree import from_parameter
 from yt8m.schemas.errors import DataError
 
@@ -80,7 +81,7 @@ def _plan(
         top_k=None if is_segment_file else config.top_k,
         classes=allowed_classes(config.segment_classes, model.num_classes) if is_named else None,
         segments=config.segments,
-        context=config.context,
+        context=find_model(config.context) if config.context else "",
         max_segments=config.max_segments,
     )
     check_plan(plan, model)

@@ -35,6 +35,7 @@ from yt8m.components.metrics import Batch, BrokenPredictions, MetricAccumulator,
 from yt8m.components.models.config import LossConfig
 from yt8m.components.models.heads import Targets
 from yt8m.components.models.losses import example_losses
+from yt8m.components.registry.find_model import find_model
 from yt8m.schemas.errors import DataError, UserError
 from yt8m.schemas.features import FeatureConfig, Level, SegmentScoring
 
@@ -87,7 +88,7 @@ def create_plan(
         champion=champion,
         level=Level.SEGMENT if is_rated else level,
         segments=config.segments,
-        context=config.context,
+        context=find_model(config.context) if config.context else "",
         features=features,
         top_k=config.top_k,
         batch_size=config.batch_size,

@@ -22,19 +22,21 @@ from yt8m.schemas.features import FeatureConfig, Level
 if TYPE_CHECKING:
     from yt8m.components.trainer.config import TeacherConfig
 
+_KEY = "trainer.teacher.saved_model"
 _WEIGHTS = "variables/variables.index"
 
 Teacher = Callable[[Mapping[str, Any]], Any]  # from a batch to probabilities [rows, classes]
 
 
-def teacher_digest(saved_model: str) -> str:
+def teacher_digest(saved_model: str, *, key: str = _KEY) -> str:
     """Changes when the teacher does, for cache keys, which else see a path; "" without one.
 
-    Of the graph and of the weights' index, which holds a checksum of each weight.
+    `key` is the setting that names the model: others than the teacher are looked at in this way,
+    too. Of the graph and of the weights' index, which holds a checksum of each weight.
     """
     if not saved_model:
         return ""
-    directory = _find(saved_model)
+    directory = _find(saved_model, key)
     digest = hashlib.sha256(storage.read_bytes(storage.join(directory, MODEL_FILE)))
     if storage.exists(index := storage.join(directory, _WEIGHTS)):
         digest.update(storage.read_bytes(index))
@@ -53,7 +55,7 @@ def load_teacher(
     from yt8m.components.export.load import load_model
     from yt8m.components.models.network import batch_spec
 
-    directory = _find(config.saved_model)
+    directory = _find(config.saved_model, _KEY)
     model = load_model(directory, role="the teacher")
     if FEATURES not in model.loaded.signatures:
         raise UserError(
@@ -82,11 +84,11 @@ def load_teacher(
     return probabilities
 
 
-def _find(saved_model: str) -> str:
+def _find(saved_model: str, key: str) -> str:
     directory = find_model(saved_model)
     if not storage.exists(storage.join(directory, MODEL_FILE)):
         raise UserError(
-            f"trainer.teacher.saved_model = {saved_model!r}: neither a SavedModel (it holds "
+            f"{key} = {saved_model!r}: neither a SavedModel (it holds "
             f"no {MODEL_FILE}) nor a push directory with a version in service"
         )
     return directory

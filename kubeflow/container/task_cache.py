@@ -183,7 +183,9 @@ def _content_of(tree: Any) -> Any:
     """`tree` with digests of what source paths lead to, in place of the paths."""
     if isinstance(tree, Mapping):
         return {
-            key: content_digest(_SOURCES[key], below) if key in _SOURCES else _content_of(below)
+            key: content_digest(_SOURCES[key], below, key=key)
+            if key in _SOURCES
+            else _content_of(below)
             for key, below in tree.items()
         }
     return [_content_of(below) for below in tree] if isinstance(tree, list) else tree

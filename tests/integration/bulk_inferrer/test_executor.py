@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 from evaluator_run import CLASSES, IN_PROCESS, write_examples
 from exported_models import SIZES, fitted_weights, write_model
@@ -11,7 +12,7 @@ from tfx.types import standard_artifacts
 
 from yt8m.cli.main import run as yt8m
 from yt8m.components.bulk_inferrer.config import BulkInferrerConfig
-from yt8m.components.bulk_inferrer.executor import Executor
+from yt8m.components.bulk_inferrer.executor import Executor, _plan
 from yt8m.components.console.progress import progress_heard_by
 from yt8m.pipeline.cache_keys import ExternalInputs
 from yt8m.pipeline.config import PipelineConfig
@@ -95,6 +96,16 @@ def test_a_format_that_the_model_cannot_fill_is_refused_before_anything_is_score
     with pytest.raises(UserError, match="of level video, and this format is for segments"):
         infer(world, tmp_path, format=form)
     assert not list((tmp_path / "result").iterdir())
+
+
+def test_a_context_may_be_a_push_directory_whose_version_in_service_is_taken(world, tmp_path):
+    frames = make_dataset(tmp_path / "data", level="frame", classes=CLASSES, sizes=SIZES)
+    weights = np.zeros((sum(SIZES.values()) + 1, CLASSES), np.float32)
+    served = write_model(tmp_path / "push" / "1", weights, frames=True)
+    examples = write_examples(tmp_path / "e", sorted(frames.glob("validate*")), Level.FRAME)
+    values = {"split": "eval", "segments": "product", "context": str(tmp_path / "push")}
+    config = from_dict(BulkInferrerConfig, values)
+    assert _plan(config, examples.uri, str(served))[1].context == str(served)
 
 
 def test_it_is_in_the_graph_when_asked_for_and_else_not():

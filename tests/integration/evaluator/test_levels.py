@@ -10,6 +10,7 @@ import tensorflow as tf
 from batches import MODELS, create_network
 from exported_models import LinearModel, write_model
 from records import edit_record, read_all, replace_record, set_feature, truncate
+from registry_models import fake_model
 from sources import FEATURES, make_source
 from yt8m_runs import yt8m
 
@@ -24,7 +25,7 @@ from yt8m.components.models.heads import create_heads
 from yt8m.components.records.decode import decode_record
 from yt8m.schemas.config_tree import from_dict
 from yt8m.schemas.errors import DataError
-from yt8m.schemas.features import Level
+from yt8m.schemas.features import Level, SegmentScoring
 
 CLASSES = FEATURES.num_classes
 CASES = {Level.VIDEO: "moe", Level.FRAME: "frame_logistic", Level.SEGMENT: "frame_logistic"}
@@ -204,6 +205,13 @@ def test_a_plan_has_what_its_slices_and_its_segments_need():
     assert not plan(Level.FRAME, slices=[labels]).num_frames
     assert (sliced.level, plan(Level.VIDEO).level) == (Level.FRAME, Level.VIDEO)
     assert plan(Level.FRAME, segments="product").level is Level.SEGMENT
+
+
+def test_the_context_of_a_plan_is_the_version_in_service_where_a_push_directory_is_named(tmp_path):
+    served = fake_model(tmp_path / "push" / "7")
+    config = EvaluatorConfig(segments=SegmentScoring.PRODUCT, context=str(tmp_path / "push"))
+    plan = create_plan(config, model="m", baseline=None, level=Level.FRAME, features=FEATURES)
+    assert plan.context == served
 
 
 def test_equal_shards_give_every_worker_as_many_groups():

@@ -95,7 +95,7 @@ def counts(key: Key, *, monkeypatch: pytest.MonkeyPatch) -> dict[str, bool]:
     """For what another value of `key` is another one."""
     # Code, libraries, and what paths lead to are the same for all keys; other tests look at them.
     task_cache = "yt8m.kubeflow.container.task_cache"
-    monkeypatch.setattr(f"{task_cache}.content_digest", lambda content, path: "content")
+    monkeypatch.setattr(f"{task_cache}.content_digest", lambda content, path, key: "content")
     monkeypatch.setattr(f"{task_cache}.code_digest", lambda *paths: "code")
     monkeypatch.setattr(f"{task_cache}.version", lambda library: "version")
     monkeypatch.setattr(cache_keys, "code_digest", lambda *paths: json.dumps(paths))

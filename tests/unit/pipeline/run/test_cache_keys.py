@@ -61,6 +61,18 @@ def test_a_teacher_that_is_not_there_is_found_before_anything_starts(values):
         preflight(from_dict(PipelineConfig, values), {})
 
 
+@pytest.mark.parametrize("node", ["evaluator", "bulk_inferrer"])
+def test_a_context_that_is_not_there_is_named_by_its_own_key(values, tmp_path, node):
+    del values["trainer"]
+    values["data"]["level"] = "frame"
+    nowhere = str(tmp_path / "nowhere")
+    config = from_dict(
+        PipelineConfig, {**values, node: {"segments": "product", "context": nowhere}}
+    )
+    with pytest.raises(UserError, match=rf"^{node}\.context = '{nowhere}': neither a SavedModel"):
+        resolve_external_inputs(config, Layout(tmp_path / "root"))
+
+
 def test_its_path_means_the_same_from_every_directory(values, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     values["trainer"]["teacher"]["saved_model"] = "teacher"
