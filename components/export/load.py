@@ -96,7 +96,7 @@ class LoadedModel:
         result = self._answer(self.score, records)
         starts = result.get(_START)
         return Scores(
-            scores=result[SCORES],
+            scores=_wide(result[SCORES]),
             ids=result[_VIDEO_ID].numpy(),
             starts=None if starts is None else starts.numpy(),
         )
@@ -134,6 +134,11 @@ class LoadedModel:
                     f"{self.directory}: exported for {name} {described[name]}, but the data has "
                     f"{value}"
                 )
+
+
+def _wide(scores: tf.Tensor) -> tf.Tensor:
+    """`scores` in a type of numpy's: models from elsewhere may score in half precision."""
+    return scores if scores.dtype == tf.float64 else tf.cast(scores, tf.float32)
 
 
 def check_self_contained(directory: str) -> None:

@@ -50,7 +50,8 @@ class EnsembleModule(RecordsModule):
 
     def _mean(self, scores: list[tf.Tensor]) -> tf.Tensor:
         pairs = zip(self._mixture, scores, strict=True)
-        return tf.add_n([tf.cast(weight, part.dtype) * part for weight, part in pairs])
+        # Members from elsewhere may score in half precision, each in its own.
+        return tf.add_n([weight * tf.cast(part, tf.float32) for weight, part in pairs])
 
 
 def check_members(models: Sequence[LoadedModel]) -> int:

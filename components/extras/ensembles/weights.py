@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from yt8m.components.artifacts.manifest import Shard
-from yt8m.components.export.load import LoadedModel
+from yt8m.components.export.load import LoadedModel, Scores
 from yt8m.components.inputs.labels import LabelRequest, RecordLabels, parse_labels
 from yt8m.components.inputs.shards import read_batches
+from yt8m.components.metrics import finite_rows
 from yt8m.components.metrics.topk import top_k
 from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import FeatureConfig, Level
@@ -35,18 +36,22 @@ def fit_weights(
 ) -> tuple[list[float], int]:
     """The weights, which add up to 1, and of how many rows they are."""
     parts: list[np.ndarray] = []
-    rows = 0
+    rows = labelled = 0
     for shard in shards:
         for records in read_batches([shard], _RECORDS_AT_ONCE):
             labels = parse_labels(records, LabelRequest(level=level, features=FeatureConfig()))
             if len(labels) and rows < _MAX_ROWS:
                 results = [model.score_records(records) for model in models]
-                for model, result in zip(models, results, strict=True):
-                    _require_rows(model, result.ids, labels)
-                parts.append(_likelihoods([r.scores.numpy() for r in results], labels))
+                scores = [
+                    _checked_scores(model, result, labels)
+                    for model, result in zip(models, results, strict=True)
+                ]
+                _require_same_classes(models, scores)
+                parts.append(_likelihoods(scores, labels))
                 rows += len(labels)
+                labelled += _count_labelled(labels)
         advance(1)
-    if not rows:
+    if not labelled:
         raise DataError("--data: holds no labelled rows, so that no weights can be fitted")
     return maximise(np.concatenate(parts, axis=1)).tolist(), rows
 
@@ -87,9 +92,37 @@ def _marked(ids: np.ndarray, rows: int, classes: int) -> np.ndarray:
     return marks
 
 
-def _require_rows(model: LoadedModel, ids: np.ndarray, labels: RecordLabels) -> None:
+def _require_same_classes(models: Sequence[LoadedModel], scores: Sequence[np.ndarray]) -> None:
+    """Of members whose signatures do not say it, only their scores tell."""
+    first, *others = (part.shape[1] for part in scores)
+    for model, classes in zip(models[1:], others, strict=True):
+        if classes != first:
+            raise DataError(
+                f"{model.directory} scores {classes} classes, and {models[0].directory} {first}; "
+                "the members of an ensemble score the same"
+            )
+
+
+def _count_labelled(labels: RecordLabels) -> int:
+    """Rows that something is known of; of a rated segment it may be what it does not show."""
+    known = labels.labels if labels.rated is None else labels.rated
+    return int(np.count_nonzero((known >= 0).any(axis=1)))
+
+
+def _checked_scores(model: LoadedModel, result: Scores, labels: RecordLabels) -> np.ndarray:
+    """The member's scores [R, C], finite, of the rows of `labels`."""
+    ids, scores = result.ids, result.scores.numpy()
     if len(ids) != len(labels) or (ids != labels.ids).any():
         raise DataError(
             f"{model.directory} gives {len(ids)} rows for records that hold {len(labels)}, or in "
             "another order"
         )
+    finite = finite_rows(scores)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        value = scores[row][~np.isfinite(scores[row])][0]
+        raise DataError(
+            f"video {labels.names[row]}: {model.directory} predicts {value}, no number that "
+            "weights can be fitted to; leave this member out, or export it again"
+        )
+    return scores

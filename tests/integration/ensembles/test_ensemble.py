@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 from batches import MODELS, create_network
 from evaluator_run import create_world, run_evaluator
+from exported_models import LinearModel
 from records import make_dataset, read_all
 from sources import FEATURES, SIZES
 
@@ -33,6 +34,19 @@ def exported(place, model, *, level=Level.VIDEO, seed=1):
 def members(tmp_path_factory):
     place = tmp_path_factory.mktemp("members")
     return [exported(place / name, name, seed=n) for n, name in enumerate(("logistic", "moe"))]
+
+
+class OfPrecision(LinearModel):
+    """Of somebody else, who scores in another type."""
+
+    def __init__(self, weights, precision):
+        super().__init__(weights, frames=False)
+        self._precision = precision
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="examples")])
+    def scores(self, examples):
+        found = super().scores(examples)
+        return {**found, "scores": tf.cast(found["scores"], self._precision)}
 
 
 def ensemble(models, out, *words):
@@ -64,6 +78,25 @@ def test_its_scores_are_the_weighted_mean_by_every_signature(members, tmp_path, 
     arrays = [m.loaded.signatures["features"](**batch)["scores"].numpy() for m in (*parts, whole)]
     np.testing.assert_allclose(arrays[2], 0.75 * arrays[0] + 0.25 * arrays[1], rtol=1e-6)
     assert whole.info.config["ensemble"][0]["model"] == str(members[0])
+
+
+def test_members_in_half_precision_are_averaged_in_the_precision_of_the_others(tmp_path):
+    rng, models = np.random.default_rng(0), []
+    for precision in (tf.float32, tf.float16, tf.bfloat16):
+        shape = (sum(SIZES.values()) + 1, FEATURES.num_classes)
+        model = OfPrecision(rng.normal(size=shape).astype(np.float32), precision)
+        tf.saved_model.save(model, str(tmp_path / precision.name), {"scores": model.scores})
+        models.append(tmp_path / precision.name)
+    data = make_dataset(tmp_path / "data", train=9, shards=1, sizes=SIZES)
+    words = ("--weights", "fit", "--data", str(data / "train*"))
+    assert ensemble(models, tmp_path / "out", *words) == 0
+    records = tf.constant(read_all(data / "train0000.tfrecord"))
+    whole = load_export(str(tmp_path / "out"))
+    weights = [member["weight"] for member in whole.info.config["ensemble"]]
+    parts = [load_model(str(model)).score_records(records).scores.numpy() for model in models]
+    expected = sum(weight * part for weight, part in zip(weights, parts, strict=True))
+    found = whole.score_records(records).scores.numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 def test_one_member_with_a_transform_graph_is_enough_for_the_ensemble_to_have_one(
