@@ -61,12 +61,11 @@ def run_on_beam(make_pipeline: Callable[[], beam.Pipeline]) -> RunGroups:
                 | "Spread" >> beam.Reshuffle()
                 | "Predict" >> beam.ParDo(PredictShards(plan, work))
             )
-        for number in groups:
+        missing = work.missing()
+        for number in missing:
             if storage.exists(work.error(number)):
-                message = storage.read_text(work.error(number))
-                storage.remove(work.error(number))
-                raise DataError(message)
-        if missing := work.missing():
+                raise DataError(storage.read_text(work.error(number)))
+        if missing:
             raise Yt8mError(
                 f"{len(missing)} of {len(elements)} groups of shards were not predicted, the first "
                 f"begins with {groups[missing[0]][0].uri}; run the same command again"

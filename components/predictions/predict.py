@@ -46,7 +46,8 @@ def predict(
 ) -> Predicted:
     """Write what `plan` says of `shards` to `out`: complete, or not at all."""
     groups = group_shards(shards, group_bytes=group_bytes)
-    work = WorkDirectory(out, work_key(plan, groups), len(groups))
+    key = work_key(plan, groups)
+    work = WorkDirectory(out, key, len(groups))
     with _alone(work, out):
         work.open()
         missing = work.missing()
@@ -55,6 +56,12 @@ def predict(
         with console.progress("predict", total=len(shards), unit="shards", done=before) as progress:
             if waiting:
                 run_groups(plan, waiting, work, progress.advance)
+        if work_key(plan, groups) != key:  # workers load the model each at its time
+            storage.remove_tree(work.path)
+            models = " or ".join(filter(None, (plan.model, plan.context)))
+            raise UserError(
+                f"{models}: the model's files changed during the prediction; run the command again"
+            )
         with storage.atomic_write(out) as file:
             WRITINGS[plan.format].join(plan, work.parts, file)
     work.remove()

@@ -68,7 +68,8 @@ class Predictor:
             yield self.model.score_records(records)
 
     def _checked(self, result: Scores) -> ScoredRows:
-        scores = result.scores.numpy()
+        scores = tf.cast(result.scores, tf.float32).numpy()
+        _require_known_classes(self.plan, self.model, scores.shape[1])
         ids = [_text(name) for name in result.ids.tolist()]
         if "" in ids:
             place = ids.index("")
@@ -124,8 +125,12 @@ def check_plan(plan: PredictionPlan, model: LoadedModel) -> None:
     if rows_are_segments:
         for_segments(model, plan.segments, plan.context)
     thresholds_of(plan, model)
-    known = model.num_classes
-    if plan.classes and known is not None and plan.classes[-1] >= known:
+    if model.num_classes is not None:
+        _require_known_classes(plan, model, model.num_classes)
+
+
+def _require_known_classes(plan: PredictionPlan, model: LoadedModel, known: int) -> None:
+    if plan.classes and plan.classes[-1] >= known:
         raise UserError(
             f"--segment-classes: class {plan.classes[-1]} is not one of the {known} that "
             f"{model.directory} scores (0 to {known - 1})"

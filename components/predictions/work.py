@@ -15,6 +15,7 @@ from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.config_tree import to_dict
 
 _WRITER = "yt8m.components.predictions.formats"
+_ERROR = ".error"
 
 
 def work_key(plan: PredictionPlan, groups: Sequence[Sequence[Shard]]) -> str:
@@ -41,12 +42,15 @@ class WorkDirectory:
         self._groups = groups
 
     def open(self) -> None:
-        """Create it; what was left for other data, another model or other options goes."""
+        """Create it; of what was left there only parts of the same output stay."""
         if storage.is_dir(self._root):
             for name in storage.list_dir(self._root):
                 if storage.join(self._root, name) not in (self.path, self.lock):
                     storage.remove_tree(storage.join(self._root, name))
         storage.make_dirs(self.path)
+        for name in storage.list_dir(self.path):
+            if name.endswith(_ERROR):  # of an earlier run, whose cause may be gone
+                storage.remove(storage.join(self.path, name))
 
     @property
     def lock(self) -> str:
@@ -59,7 +63,7 @@ class WorkDirectory:
 
     def error(self, number: int) -> str:
         """Where a worker elsewhere says why the group could not be predicted."""
-        return storage.join(self.path, f"{number:05d}.error")
+        return storage.join(self.path, f"{number:05d}{_ERROR}")
 
     @property
     def parts(self) -> list[str]:

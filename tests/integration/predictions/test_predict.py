@@ -1,8 +1,10 @@
 """Predictions of exported models: what they are, that nothing of how they are made shows in them,
 and how a run goes on."""
 
+import dataclasses
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +16,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from batches import MODELS, create_network
+from exported_models import LinearModel
 from records import (
     drop_feature,
     edit_record,
@@ -167,6 +170,74 @@ def test_neither_workers_nor_groups_nor_beam_change_a_byte(models, data, tmp_pat
         files.append((tmp_path / name).read_bytes())
     assert files[0] == files[1] == files[2]
     assert len(files[0]) > 100
+
+
+def test_what_an_earlier_run_on_beam_could_not_do_is_done_by_the_next(models, data, tmp_path):
+    plan, copy = plan_of(models, Level.VIDEO, Format.JSONL), tmp_path / "data"
+    shutil.copytree(data / "video", copy)
+    paths = sorted(copy.glob("train*"))
+    for path in paths[1:3]:
+        truncate(path, -9)
+    shards, out = find_shards(*map(str, paths)), tmp_path / "p.jsonl"
+    beam_run = run_on_beam(in_process_pipeline)
+
+    def run():
+        return predict(plan, shards, str(out), run_groups=beam_run, console=QUIET, group_bytes=1)
+
+    with pytest.raises(UserError, match="a damaged record"):
+        run()
+    for path in paths[1:3]:
+        shutil.copy(data / "video" / path.name, path)
+    assert run().continued == 2
+    assert len(rows_of(out)) == 20
+
+
+def test_a_model_that_is_replaced_during_a_run_leaves_no_file_of_two_models(models, data, tmp_path):
+    shards = find_shards(str(data / "video" / "train*"))
+    plan, model = plan_of(models, Level.VIDEO, Format.JSONL), tmp_path / "video"
+    shutil.copytree(plan.model, model)
+    plan, out = dataclasses.replace(plan, model=str(model)), tmp_path / "p.jsonl"
+
+    def replaced(*args):
+        run_here(1)(*args)
+        (model / "variables" / "variables.index").write_bytes(b"another")
+
+    with pytest.raises(UserError, match=f"^{model}: the model's files changed"):
+        predict(plan, shards, str(out), run_groups=replaced, console=QUIET, group_bytes=1)
+    assert not out.exists()
+    assert not list(tmp_path.glob(".*/*/*.part"))
+
+
+class InHalfPrecision(LinearModel):
+    """Of somebody else, whose signature does not say how many classes there are."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="examples")])
+    def scores(self, examples):
+        found = super().scores(examples)
+        half = tf.cast(found["scores"], tf.float16)
+        unsaid = tf.compat.v1.placeholder_with_default(half, [None, None])
+        return {**found, "scores": unsaid}
+
+
+def test_scores_in_half_precision_are_written_as_the_numbers_that_they_are(data, tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    weights = rng.normal(size=(sum(SIZES.values()) + 1, FEATURES.num_classes)).astype(np.float32)
+    model = InHalfPrecision(weights, frames=False)
+    tf.saved_model.save(model, str(tmp_path / "video"), signatures={"scores": model.scores})
+    out, classes = tmp_path / "p", tmp_path / "classes.csv"
+    records = [r for path in sorted((data / "video").glob("train*")) for r in read_all(path)]
+    scores = model.scores(tf.constant(records))["scores"].numpy()
+    assert scores.dtype == np.float16
+    assert command(tmp_path, data, out, "--top-k", "3") == 0
+    for row, expected in zip(rows_of(out), scores.astype(np.float32), strict=True):
+        assert row["scores"] == [float(str(s)) for s in np.sort(expected)[::-1][:3]]
+    for form in ("video", "parquet", "tfrecord"):
+        assert command(tmp_path, data, out, form=form) == 0
+    classes.write_text(f"Index\n3\n{FEATURES.num_classes}\n")
+    capsys.readouterr()
+    assert command(tmp_path, data, out, "--segment-classes", str(classes)) == 2
+    said = f"class {FEATURES.num_classes} is not one of the {FEATURES.num_classes} that"
+    assert said in capsys.readouterr().err
 
 
 SLOWLY = """

@@ -30,9 +30,12 @@ def test_parts_are_missing_until_they_are_there_and_those_of_another_key_go(tmp_
     new = WorkDirectory(str(tmp_path / "out"), "new", 3)
     new.open()
     assert new.missing() == [0, 1, 2]
-    with open(new.part(1), "wb"):  # noqa: PTH123
-        pass
+    for path in (new.part(1), new.error(2)):
+        with open(path, "wb"):  # noqa: PTH123
+            pass
     assert new.missing() == [0, 2]
+    new.open()
+    assert [path.name for path in (tmp_path / ".out.parts" / "new").iterdir()] == ["00001.part"]
     assert [path.name for path in (tmp_path / ".out.parts").iterdir()] == ["new"]
     new.remove()
     assert not list(tmp_path.iterdir())
