@@ -211,6 +211,11 @@ def _notes(scored: ScoreTable, intervals: IntervalsConfig) -> list[str]:
             f"{lost.rows + len(scored):,} examples, {lost.first} among them: the models are "
             "judged without these"
         )
+    if not scored.broken and not len(scored.candidate.rows.labels):
+        notes.append(
+            f"no label in all {len(scored):,} examples, so that no metric tells anything; evaluate "
+            "records with labels, segments with ratings"
+        )
     if intervals.enabled and scored.videos > intervals.max_videos:
         notes.append(
             f"intervals come from {intervals.max_videos:,} of {scored.videos:,} videos, drawn at "

@@ -15,7 +15,9 @@ from sources import FEATURES, make_source
 from yt8m_runs import yt8m
 
 from yt8m.components.artifacts.manifest import Shard
+from yt8m.components.console.console import Console
 from yt8m.components.evaluator.config import EvaluatorConfig
+from yt8m.components.evaluator.model_evaluation import evaluate_files
 from yt8m.components.evaluator.scoring import ScoringPlan, ShardScorer, create_plan
 from yt8m.components.export.load import load_export
 from yt8m.components.export.save import ExportSpec, export_model
@@ -151,6 +153,18 @@ def test_of_shards_scored_together_the_damaged_one_is_named(tmp_path):
     truncate(shard, shard.stat().st_size - 3)
     with pytest.raises(DataError, match=f"a damaged record in {shard}: "):
         ShardScorer(plan).score(source.shards)
+
+
+def test_that_no_record_has_a_label_is_noted(tmp_path):
+    make_source(tmp_path / "data", Level.VIDEO, train=8, test=8, shards=1)
+    weights = np.zeros((sum(FEATURES.sizes) + 1, CLASSES), np.float32)
+    path = str(write_model(tmp_path / "model", weights))
+    found = {}
+    for split in ("train", "test"):
+        pattern = str(tmp_path / "data" / f"{split}*")
+        found[split] = evaluate_files(path, [pattern], Console(quiet=True)).notes
+    assert found["train"] == ()
+    assert [note for note in found["test"] if "no label in all 8 examples" in note]
 
 
 def test_labels_that_the_model_does_not_know_and_records_that_are_none_are_named(tmp_path):
