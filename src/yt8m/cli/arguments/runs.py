@@ -82,7 +82,8 @@ class RetrainArguments(ExecutingArguments):
     is compared with it on the newest data.
 
     With retrain.rollback the gate first checks the version in service on the newest labelled
-    records. If it fails, the newest older version that passes replaces it.
+    records. If it fails, the newest older version that passes replaces it. The retraining goes on
+    in either case.
 
     exit codes: 0 pushed or up to date, 3 rejected by the gate, 4 nothing new, 1 failed, 2 user
     error, 130 Ctrl-C, 143 SIGTERM or SIGHUP. With --exit-zero, 3 and 4 become 0.
