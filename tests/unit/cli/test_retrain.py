@@ -7,7 +7,9 @@ import pytest
 from records import make_dataset
 
 from yt8m.cli.main import run
+from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.pipeline.run.retrain_status import RetrainStatus, read_status, write_status
+from yt8m.pipeline.run_record import RunResult
 from yt8m.pipeline.workspace import Layout, run_lock
 from yt8m.schemas.errors import Terminated, UserError
 
@@ -112,3 +114,34 @@ def test_status_tells_the_health_of_a_schedule_before_there_is_any_run(tmp_path,
 def test_without_a_run_and_without_a_schedule_status_says_so(tmp_path, capsys):
     assert run(["status", "--root", str(tmp_path)]) == 2
     assert "no run was started there" in capsys.readouterr().err
+
+
+def test_what_another_retraining_made_meanwhile_is_nothing_new(words, tmp_path, monkeypatch):
+    """This one waited for it, and pushed nothing itself."""
+    theirs = RunRecord(run_id="theirs", started=1.0, verdict=Verdict.PUSHED, version=3)
+    monkeypatch.setattr("yt8m.cli.retrain.run_pipeline", lambda *_: RunResult(theirs, is_new=False))
+    (tmp_path / "root").mkdir()
+    settings = ["--set", "features.num_classes=20", "--set", "gate.mode=none"]
+    assert run([*words, "--wait", "60", *settings]) == 4
+    assert read_status(Layout(tmp_path / "root")).outcomes == {"nothing_new": 1}
+
+
+def test_a_schedule_that_is_to_tell_nobody_has_runs_that_do_not(words, tmp_path, monkeypatch):
+    made = []
+
+    class Scheduler:
+        def __init__(self, command, config, *_):
+            made.append((command, config))
+
+        def run_forever(self):
+            return
+
+    monkeypatch.setattr("yt8m.cli.retrain.RetrainScheduler", Scheduler)
+    settings = ["--set", "features.num_classes=20", "--set", "gate.mode=none"]
+    settings += ["--set", "notify.command=[cat]", "--cron", "0 3 * * *"]
+    for more in ([], ["--no-notify"]):
+        assert run([*words, *settings, *more]) == 0
+    (told, config), (quiet, quiet_config) = made
+    assert (config.notify.command, quiet_config.notify.command) == (("cat",), ())
+    assert "--no-notify" in told  # the schedule itself tells of runs
+    assert set(quiet) - set(told) == {"--set=notify.command=[]"}

@@ -220,6 +220,17 @@ def test_a_bit_that_fell_over_in_the_champion_blocks_no_push(tmp_path: Path, reg
     assert (before == during, registry_digest(registry)) == (False, before)
 
 
+def test_the_digest_changes_where_a_bit_of_the_newest_version_falls_over(
+    tmp_path: Path, registry: str
+) -> None:
+    push_fake(tmp_path, Path(registry))
+    push_worse(tmp_path, registry)  # no champion, which is read for itself
+    before = registry_digest(registry)
+    flip_bit(registry, 2)
+    assert digest_version(before) == 2
+    assert digest_version(registry_digest(registry)) == 1
+
+
 def flip_bit(registry: str, version: int) -> bytes:
     """What the file held; its size stays."""
     file = Path(registry) / str(version) / "saved_model.pb"

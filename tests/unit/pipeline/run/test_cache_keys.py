@@ -111,7 +111,8 @@ def test_a_complete_run_of_the_same_inputs_is_up_to_date(values, tmp_path, compl
 
 
 @pytest.mark.parametrize(
-    "change", [{"fingerprint": "other"}, {"verdict": Verdict.FAILED}, {"version": 7}]
+    "change",
+    [{"fingerprint": "other"}, {"verdict": Verdict.FAILED}, {"version": 7}, {"stale": True}],
 )
 def test_another_run_is_not(values, tmp_path, complete, change):
     assert found(values, tmp_path, replace(complete, **change)) is None

@@ -394,7 +394,11 @@ def test_a_file_for_prometheus_is_of_one_root(configured, tmp_path):
     write_metrics(config, status=RetrainStatus())
     preflight(config, {})
     (tmp_path / "link").symlink_to(config.root)
-    preflight(configured(f"retrain.metrics_file={mine}", f"root={tmp_path / 'link'}"), {})
+    by_link = configured(f"retrain.metrics_file={mine}", f"root={tmp_path / 'link'}")
+    preflight(by_link, {})
+    write_metrics(by_link, status=RetrainStatus())
+    preflight(config, {})
+    write_metrics(config, status=RetrainStatus())
     other = configured(f"retrain.metrics_file={mine}", f"root={tmp_path / 'other'}")
     said = problems(other)
     assert f"retrain.metrics_file {mine}: it is the file of root {tmp_path / 'root'}" in said
