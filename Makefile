@@ -52,6 +52,7 @@ test-slow: install-dev  ## run endurance tests: more kill points, longer runs (3
 
 # 0 or 1, of the commit's hash.
 HALF = $$(( 0x$$(git rev-parse HEAD | tail -c 2) % 2 ))
+OTHER_HALF = $$(( 1 - 0x$$(git rev-parse HEAD | tail -c 2) % 2 ))
 
 test-slow-half: install-dev  ## run the half of test-slow that the commit's hash selects
 	$(SLOW) --half $(HALF)
@@ -81,6 +82,10 @@ test-arithmetic-1: install-dev
 
 test-arithmetic-half: install-dev  ## run the half of test-arithmetic that the commit's hash selects
 	$(MAKE) --no-print-directory test-arithmetic-$(HALF)
+
+test-other-halves: install-dev  ## run what test-arithmetic-half and test-slow-half leave out
+	$(MAKE) --no-print-directory test-arithmetic-$(OTHER_HALF)
+	$(SLOW) --half $(OTHER_HALF)
 
 # As pytest finds them: the folders of its `pythonpath`.
 ROOMS := $(filter-out %/chaos %/defects %/__pycache__,$(patsubst %/,%,$(wildcard tests/testbed/*/)))
