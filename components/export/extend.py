@@ -10,6 +10,7 @@ from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.export.load import load_export
 from yt8m.components.export.retrieval_index import build_index
 from yt8m.components.export.save import save_module
+from yt8m.components.export.target import check_target
 from yt8m.components.inputs.config import Source
 from yt8m.components.models.config import RetrievalConfig
 from yt8m.components.models.retrieval import Index, joined
@@ -31,6 +32,7 @@ def extend_export(directory: str, shards: tuple[Shard, ...], out: str) -> tuple[
             f"{directory}: was exported without an index of videos; train it with "
             f"trainer.retrieval={{}} (a finished training only repeats the export)"
         )
+    check_target(out, models=[directory])
     config = from_dict(RetrievalConfig, described, path="retrieval")
     loaded = load_export(directory).loaded
     neighbours = loaded.neighbours

@@ -16,6 +16,7 @@ from yt8m.components.artifacts.export_info import FEATURES, SCORES, SERVING
 from yt8m.components.export.freeze import FrozenSignature, freeze_signature
 from yt8m.components.export.load import load_export
 from yt8m.components.export.save import save_module
+from yt8m.components.export.target import check_target
 from yt8m.schemas.batch import NUM_FRAMES
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import DEQUANTISE_BIAS, DEQUANTISE_SCALE
@@ -26,7 +27,7 @@ RGB_AND_AUDIO, PREDICTIONS = "rgb_and_audio", "predictions"
 def export_for_mediapipe(model: str, directory: str) -> tuple[int, int]:
     """Write the export `model` to `directory`; the sizes of its input and of its output.
 
-    UserError unless its rows are frames.
+    UserError unless its rows are frames, and `directory` is new or holds another export.
     """
     export = load_export(model)
     if not export.info.level.is_sequence:
@@ -36,6 +37,7 @@ def export_for_mediapipe(model: str, directory: str) -> tuple[int, int]:
         )
     if FEATURES not in export.loaded.signatures:
         raise UserError(f"{model}: has no signature `{FEATURES}`, which takes frames")
+    check_target(directory, models=[model])
     sizes = export.info.features.size_by_name
     module = _MediaPipeModule(freeze_signature(model, FEATURES), sizes)
     classes = export.info.heads[export.info.head]

@@ -92,6 +92,23 @@ def is_dir(uri: str) -> bool:
         return False
 
 
+def is_same(one: str, other: str) -> bool:
+    """Whether two names mean one file or directory that is there; links are followed."""
+    here, there = local_path(one), local_path(other)
+    if here is None or there is None:
+        return absolute(one).rstrip("/") == absolute(other).rstrip("/")
+    return here.exists() and there.exists() and here.samefile(there)
+
+
+def is_within(uri: str, directory: str) -> bool:
+    """Whether `uri`, which need not be there, is the directory or below it."""
+    path = local_path(uri)
+    if path is None:
+        return f"{uri.rstrip('/')}/".startswith(f"{directory.rstrip('/')}/")
+    path = path.resolve()
+    return any(is_same(str(above), directory) for above in (path, *path.parents))
+
+
 def list_dir(uri: str) -> list[str]:
     """Names in the directory, sorted."""
     return backend_of(uri).list_dir(_path(uri))

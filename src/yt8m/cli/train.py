@@ -22,6 +22,7 @@ from yt8m.components.example_gen.materialize import materialize_shards
 from yt8m.components.example_gen.reconcile import enforce_bad_input_policy
 from yt8m.components.example_gen.sources import resolve_sources
 from yt8m.components.example_gen.verify import count_shards
+from yt8m.components.export.target import check_target
 from yt8m.components.metrics.catalogue import METRICS
 from yt8m.components.records.shared_index import SharedIndex
 from yt8m.components.storage.temporary import own_temporary_directory
@@ -53,6 +54,7 @@ def run(args: TrainArguments, console: Console) -> int | None:
     with own_temporary_directory() as temporary, quiet_tensorflow(but_errors=not alone):
         config = _config(args)
         out = Path(args.out).absolute()
+        check_target(str(out / "export"))  # which the export replaces after hours
         # Processes that have not met yet must not write over one another's manifest.
         data = (out if cluster.is_chief else temporary) / "data"
         manifest = _write_manifest(config, data, begin=cluster.position)

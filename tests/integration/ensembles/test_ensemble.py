@@ -141,6 +141,7 @@ def test_fitted_weights_beat_a_bad_member_and_the_gate_takes_the_ensemble(tmp_pa
 def test_members_that_do_not_fit_and_wrong_weights_are_refused(members, tmp_path, capsys):
     frames = exported(tmp_path / "frames", "frame_logistic", level=Level.FRAME)
     out = tmp_path / "out"
+    (tmp_path / "notes" / "1").mkdir(parents=True)
     codes = [
         ensemble(members[:1], out),
         ensemble([members[0], frames], out),
@@ -148,9 +149,11 @@ def test_members_that_do_not_fit_and_wrong_weights_are_refused(members, tmp_path
         ensemble(members, out, "--weights", "0,0"),
         ensemble(members, out, "--weights", "fit"),
         ensemble([*members, tmp_path], out),
+        ensemble(members, tmp_path / "notes"),
+        ensemble(members, members[1]),
     ]
     errors = capsys.readouterr().err.split("error: ")[1:]
-    assert codes == [2] * 6
+    assert codes == [2] * 8
     expected = (
         "two members or more",
         "is of level frame",
@@ -158,7 +161,10 @@ def test_members_that_do_not_fit_and_wrong_weights_are_refused(members, tmp_path
         "2 numbers",
         "needs labelled records",
         "is not a SavedModel",
+        "notes: holds other files (1)",
+        "belongs to the model",
     )
     for why, message in zip(expected, errors, strict=True):
         assert why in message
     assert not out.exists()
+    assert (tmp_path / "notes" / "1").is_dir()

@@ -58,3 +58,13 @@ def test_a_model_of_video_vectors_and_what_is_no_export_are_refused(tmp_path, ca
     assert yt8m(words) == 2
     assert "not a SavedModel" in capsys.readouterr().err
     assert not (tmp_path / "sub").exists()
+
+
+def test_a_directory_of_other_files_and_the_model_itself_are_not_replaced(tmp_path, capsys):
+    _, words = written(tmp_path, "frame_logistic")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a").write_text("precious")
+    for out, why in (("notes", "holds other files (a)"), ("export", "belongs to the model")):
+        assert yt8m([*words, "--out", str(tmp_path / out)]) == 2
+        assert why in capsys.readouterr().err
+    assert (tmp_path / "notes" / "a").read_text() == "precious"

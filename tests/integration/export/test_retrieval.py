@@ -223,7 +223,11 @@ def test_a_class_that_training_has_not_seen_is_predicted_once_its_videos_are_add
     )
     export_model(network, str(tmp_path / "model"), spec)
     command = ["models", "extend", "--model", str(tmp_path / "model")]
-    command += ["--data", str(tmp_path / "new.tfrecord"), "--out", str(tmp_path / "more")]
+    command += ["--data", str(tmp_path / "new.tfrecord"), "--out"]
+    for out, why in ((tmp_path, "holds other files"), (tmp_path / "model", "belongs to the model")):
+        assert run([*command, str(out)]) == 2
+        assert why in capsys.readouterr().err
+    command.append(str(tmp_path / "more"))
     assert run(command) == 0
     told = f"with {has_it.sum()} more videos in its index, {len(records)} in all"
     assert told in capsys.readouterr().out

@@ -86,6 +86,14 @@ def test_a_worker_that_has_met_nobody_has_written_nothing_where_its_chief_writes
     assert not list(out.rglob("*"))
 
 
+def test_another_export_directory_is_named_before_records_are_read(tmp_path, data, capsys):
+    (tmp_path / "export").mkdir()
+    (tmp_path / "export" / "photo").write_text("precious")
+    assert run(["train", "smoke", "--data", str(data), "--out", str(tmp_path), *SMALL]) == 2
+    assert "export: holds other files (photo)" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["export"]
+
+
 def test_missing_records_are_a_users_mistake(tmp_path, capsys):
     out = tmp_path / "out"
     assert run(["train", "smoke", "--data", str(tmp_path / "absent"), "--out", str(out)]) == 2
