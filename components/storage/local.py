@@ -144,9 +144,22 @@ def _status(path: str) -> os.stat_result:
         raise UserError(f"{path}: {what}; repair it, or make the pattern narrower") from error
 
 
+def other_than_file(path: Path) -> str:
+    """The device, pipe or socket at `path`, which no file may replace; "" where there is none."""
+    if os.path.realpath(path.parent) == "/dev":  # /dev/stdout is a link, maybe to a file
+        return "a device"
+    try:
+        return _kind(path.stat())
+    except OSError:  # nothing is there, or writing will say what is wrong
+        return ""
+
+
+def _kind(status: os.stat_result) -> str:
+    return next((name for test, name in _NO_FILES.items() if test(status.st_mode)), "")
+
+
 def _check_kind(path: str, status: os.stat_result) -> None:
-    kind = next((name for test, name in _NO_FILES.items() if test(status.st_mode)), None)
-    if kind:
+    if kind := _kind(status):
         raise UserError(f"{path}: {kind}, not a file; move it away or make the pattern narrower")
 
 
@@ -154,6 +167,8 @@ def _check_kind(path: str, status: os.stat_result) -> None:
 def _replacing(path: str) -> Iterator[BinaryIO]:
     """A file beside `path` that takes its place when the block ends well."""
     target = Path(path)
+    if kind := other_than_file(target):
+        raise UserError(f"{path}: {kind}, not a file; write to another place")
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name[:100]}.{uuid.uuid4().hex[:12]}")
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yt8m.cli.arguments.scoring import ConvertArguments
+from yt8m.cli.output import check_output
 from yt8m.components import storage
 from yt8m.components.console.console import Console
 from yt8m.components.extras.scores.json_predictions import write_video_file
@@ -15,6 +16,7 @@ def run(args: ConvertArguments, console: Console) -> None:
     sources = sorted(dict.fromkeys(files))
     if not sources:
         raise UserError(f"--predictions {' '.join(args.predictions)}: no such file")
+    check_output(args.out, sources)
     videos = write_video_file(sources, storage.absolute(args.out))
     value = {"out": args.out, "videos": videos, "files": sources}
     console.result(value, f"{args.out}: {videos:,} videos of {len(sources)} files")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yt8m.cli.arguments.kubeflow import CompileArguments
+from yt8m.cli.output import check_output
 from yt8m.components.console.console import Console
 from yt8m.kubeflow.config import load_platform
 from yt8m.kubeflow.spec.compile import Target, compile_config, write_spec
@@ -14,6 +15,7 @@ from yt8m.kubeflow.spec_file import Spec
 def run(args: CompileArguments, console: Console) -> None:
     config = args.load()
     platform = load_platform(args.platform)
+    check_output(args.out, [args.config, *args.layers, args.platform])
 
     image = args.image or platform.image
     spec = compile_config(config, Target(image=image, root=args.root, platform=platform))

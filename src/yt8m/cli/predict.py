@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from yt8m.cli.arguments.scoring import PredictArguments
 from yt8m.cli.model_source import model_of
+from yt8m.cli.output import check_output
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.console.console import Console
@@ -26,7 +27,10 @@ def run(args: PredictArguments, console: Console) -> None:
     run_groups = _run_groups(args, console)
 
     shards = find_shards(*map(storage.absolute, args.data))
+    check_output(args.out, [args.model, *(shard.uri for shard in shards)])
     model = load_model(model_of(storage.absolute(args.model), console))
+    if storage.is_within(args.out, model.directory):
+        raise UserError(f"--out {args.out}: belongs to the model; write to another directory")
     plan = PredictionPlan(
         model=model.directory,
         level=level_to_predict(model, find_level(shards), args.format, args.segments),
@@ -99,4 +103,5 @@ def classes_of(args: PredictArguments, num_classes: int | None) -> tuple[int, ..
         return None
     if named.startswith(("http://", "https://")):
         return parse_classes(read_text(named), where=named)
+    check_output(args.out, [named])
     return allowed_classes(named, num_classes)

@@ -103,3 +103,13 @@ def test_one_document_on_request_is_the_same_pipeline_without_what_pods_mount(tm
     assert run([*words, "--one-document"]) == 0
     assert "the file omits pvcMount" in capsys.readouterr().err
     assert yaml.safe_load(out.read_text()) == pipeline
+
+
+def test_the_configuration_is_not_overwritten(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "pipeline.yaml"  # the default of --out
+    file.write_text("base: smoke\n")
+    words = ["kubeflow", "compile", "pipeline.yaml", "--image", "i:1", "--root", "s3://b/r"]
+    assert run(words) == 2
+    assert "--out pipeline.yaml: the command reads this file" in capsys.readouterr().err
+    assert file.read_text() == "base: smoke\n"

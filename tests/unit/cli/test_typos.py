@@ -164,6 +164,8 @@ PATHS = {
     "evaluate --model models --data data --log-dir file.txt": "is a file, not a directory",
     "predict --model models/3/x --data data --out o --format jsonl": "no such file or directory",
     "predict --model models --data data --out data --format jsonl": "is a directory, not a file",
+    "predict --model models --data data --out /dev/null --format jsonl": "is a device, not a file",
+    "export --model models --format tgz --out /dev/stdout": "is a device, not a file",
     "predict --model models --data data --out file.txt/o --format jsonl": "file.txt is a file",
     "predict --model models --data data --out /proc/o --format jsonl": "cannot be written",
     "score --submission sub.csv --data data": "--submission sub.csv: no such file or directory",

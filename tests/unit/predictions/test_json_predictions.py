@@ -51,6 +51,14 @@ def test_what_is_wrong_is_named_with_its_line_and_nothing_is_written(tmp_path, c
     assert not (tmp_path / "out.csv").exists()
 
 
+def test_a_file_that_is_read_is_not_written(tmp_path, capsys):
+    write(tmp_path / "out.csv", {"video_id": "a", "class_ids": [1], "scores": [0.5]})
+    before = (tmp_path / "out.csv").read_bytes()
+    assert convert(tmp_path, "--predictions", str(tmp_path / "out*")) == 2
+    assert "out.csv: the command reads this file" in capsys.readouterr().err
+    assert (tmp_path / "out.csv").read_bytes() == before
+
+
 def test_no_file_is_a_user_error(tmp_path, capsys):
     assert convert(tmp_path, "--predictions", str(tmp_path / "none*")) == 2
     assert "no such file" in capsys.readouterr().err

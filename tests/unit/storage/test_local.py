@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ import pytest
 
 from yt8m.components import storage
 from yt8m.components.storage import lock
+from yt8m.components.storage.local import other_than_file
 from yt8m.components.storage.lock import LockedError, file_lock
 from yt8m.schemas.errors import UserError
 
@@ -207,6 +209,43 @@ def test_a_named_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(UserError, match="a named pipe, not a file"):
         storage.open_file(str(tmp_path / "pipe"))
+
+
+@pytest.mark.parametrize("through_a_link", [False, True])
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [(os.mkfifo, "a named pipe"), (lambda path: path.symlink_to("/dev/null"), "a device")],
+)
+def test_what_is_no_file_is_not_replaced(
+    tmp_path: Path, make: Callable[[Path], None], kind: str, through_a_link: bool
+) -> None:
+    target, source = tmp_path / "out", tmp_path / "source"
+    make(tmp_path / "there" if through_a_link else target)
+    if through_a_link:
+        target.symlink_to("there")
+    source.write_text("new")
+    before = target.lstat()
+    for write in (storage.write_text, lambda out, _: storage.copy(str(source), out)):
+        with pytest.raises(UserError, match=f"out: {kind}, not a file"):
+            write(str(target), "new")
+    assert target.lstat() == before
+
+
+def test_a_link_to_a_file_or_to_nothing_is_replaced_and_its_target_stays(tmp_path: Path) -> None:
+    (tmp_path / "source").write_text("precious")
+    for number, target in enumerate(("source", "nothing")):
+        link = tmp_path / str(number)
+        link.symlink_to(target)
+        storage.write_text(str(link), "new")
+        assert not link.is_symlink()
+    assert (tmp_path / "source").read_text() == "precious"
+
+
+def test_links_among_the_devices_count_as_devices(tmp_path: Path) -> None:
+    (tmp_path / "devices").symlink_to("/dev")
+    for name in ("/dev/stdout", "/dev/none", f"{tmp_path}/devices/stdout"):
+        assert other_than_file(Path(name)) == "a device"
+    assert other_than_file(tmp_path / "stdout") == ""
 
 
 def test_an_escaped_path_matches_itself_alone(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from yt8m.components import storage
+from yt8m.components.storage.local import other_than_file
 
 _WILDCARDS = set("*?[{")
 
@@ -47,7 +48,9 @@ def unwritable_directory(path: str) -> str:
 
 def unwritable(path: str) -> str:
     """Of a file or a directory."""
-    return _of_local(path, lambda local: _unwritable(_nearest_that_exists(local.parent), local))
+    return _of_local(path, _is_no_file) or _of_local(
+        path, lambda local: _unwritable(_nearest_that_exists(local.parent), local)
+    )
 
 
 def unwritable_file(path: str) -> str:
@@ -78,6 +81,11 @@ def _unwritable(above: Path, path: Path) -> str:
 
 def _is_a_directory(path: Path) -> str:
     return "is a directory, not a file" if path.is_dir() else ""
+
+
+def _is_no_file(path: Path) -> str:
+    kind = other_than_file(path)
+    return f"is {kind}, not a file; name another one" if kind else ""
 
 
 def _is_below_a_file(above: Path, path: Path) -> str:
