@@ -16,10 +16,13 @@ _LOOKED_AT = 50  # records, to tell the level
 
 
 def find_files(place: str) -> list[str]:
-    """All TFRecord files below the directory `place`, or the files that match the pattern."""
+    """All TFRecord files below the directory `place`, or the files that match the pattern.
+
+    Hidden ones are the system's or another program's: `._train0.tfrecord`, all in `.Trash`.
+    """
     if storage.is_dir(place):
-        below = (name for name in storage.walk_files(place) if ".tfrecord" in name)
-        names = [storage.join(place, name) for name in below if not name.endswith(".part")]
+        below = [name for name in storage.walk_files(place) if _is_of_records(name)]
+        names = [storage.join(place, name) for name in below]
     else:
         names = [name for name in storage.glob(place) if not storage.is_dir(name)]
     if not names:
@@ -47,6 +50,13 @@ def find_level(shards: Sequence[Shard]) -> Level:
     except MalformedRecord as error:
         raise DataError(f"{shard.uri}: no YouTube-8M records ({error})") from error
     return Level.SEGMENT if Level.SEGMENT in levels else levels[0]
+
+
+def _is_of_records(name: str) -> bool:
+    """Whether the file is named as one of records, below a directory that holds some."""
+    *above, last = name.split("/")
+    is_hidden = any(part.startswith(".") for part in (*above, last))
+    return ".tfrecord" in last and not last.endswith(".part") and not is_hidden
 
 
 def _shard(uri: str, split: str) -> Shard:

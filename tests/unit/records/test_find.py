@@ -3,7 +3,7 @@
 import pytest
 from records import compress, drop_feature, edit_record, make_dataset, write_all
 
-from yt8m.components.records.find import find_level, find_shards
+from yt8m.components.records.find import find_files, find_level, find_shards
 from yt8m.schemas.errors import DataError, UserError
 from yt8m.schemas.features import Level
 
@@ -23,6 +23,17 @@ def test_a_rated_shard_may_begin_with_an_empty_file_and_a_video_without_ratings(
         edit_record(data / "train0000.tfrecord", 0, drop_feature(key))
     write_all(data / "train.tfrecord", [])
     assert find_level(find_shards(str(data / "train*"))) is Level.SEGMENT
+
+
+def test_hidden_files_and_other_files_beside_the_records_are_passed_over(tmp_path):
+    """The directory's own path may have what its files may not."""
+    place = tmp_path / ".cache" / "old.tfrecords"
+    kept = ("train0.tfrecord", "below/train1.tfrecord.gz")
+    others = ("._train0.tfrecord", ".Trash/train2.tfrecord", ".a/b/c.tfrecord", "d.tfrecords/notes")
+    for name in (*kept, *others, "train3.tfrecord.part", "readme.txt"):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).touch()
+    assert sorted(find_files(str(place))) == sorted(str(place / name) for name in kept)
 
 
 def test_what_holds_no_records_is_named(tmp_path):
