@@ -104,7 +104,7 @@ class MemoryBackend(ObjectBackend):
             raise lost
 
     def _starting(self, bucket: str, prefix: str) -> list[tuple[str, Stat]]:
-        known = [(key, stat) for (b, key), (_, stat) in self.objects.items() if b == bucket]
+        known = [(key, stat) for (b, key), (_, stat) in list(self.objects.items()) if b == bucket]
         return sorted((key, stat) for key, stat in known if key.startswith(prefix))
 
     def _below(self, path: str) -> list[tuple[str, Stat]]:
