@@ -245,10 +245,15 @@ def folder(key: str) -> str:
 def _regex(pattern: str) -> re.Pattern[str]:
     wild = {"*": "[^/]*", "?": "[^/]"}
     pieces = re.findall(r"\*|\?|\[!?\]?[^\]]*\]|.", pattern, re.DOTALL)
-    texts = (
+    texts = [
         wild.get(piece) or (re.escape(piece) if len(piece) == 1 else _class(piece))
         for piece in pieces
-    )
+    ]
+    # As in a directory, what begins a name with a wildcard finds no hidden one.
+    starts = [at for at, before in enumerate(["/", *pieces[:-1]]) if before == "/"]
+    for at in starts:
+        if texts and pieces[at] != ".":
+            texts[at] = rf"(?!\.){texts[at]}"
     return re.compile("".join(texts))
 
 

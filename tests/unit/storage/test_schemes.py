@@ -54,6 +54,20 @@ def test_files_are_written_listed_found_walked_and_removed() -> None:
 
 
 @pytest.mark.usefixtures("store")
+def test_a_star_passes_over_hidden_names_as_it_does_in_a_directory(tmp_path: Path) -> None:
+    places = ("mem://bucket/data", str(tmp_path / "data"))
+    for place in places:
+        for name in ("a.x", "._a.x", ".b/a.x", "c/a.x", "c/.x", "d.x"):
+            storage.write_text(f"{place}/{name}", "")
+    for pattern in ("*.x", "*/*.x", ".*", ".?*.x", "[.a]*", "?[!b].x", "c/a.x", "[!a]*/?.x"):
+        found = [
+            [path.removeprefix(place) for path in storage.glob(f"{place}/{pattern}")]
+            for place in places
+        ]
+        assert found[0] == found[1], pattern
+
+
+@pytest.mark.usefixtures("store")
 def test_a_place_says_what_it_can_do(tmp_path: Path) -> None:
     assert storage.local_path("mem://bucket/a") is None
     assert storage.local_path(f"file://{tmp_path}/a") == tmp_path / "a"
