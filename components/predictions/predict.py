@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from pathlib import Path
 
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
@@ -64,8 +65,9 @@ def predict(
             )
         with storage.atomic_write(out) as file:
             WRITINGS[plan.format].join(plan, work.parts, file)
-    work.remove()
-    return Predicted(out=out, bytes=storage.stat(out).size, shards=len(shards), continued=before)
+        size = storage.stat(out).size
+        work.remove()
+    return Predicted(out=out, bytes=size, shards=len(shards), continued=before)
 
 
 def write_part(
@@ -123,12 +125,23 @@ def _alone(work: WorkDirectory, out: str) -> Iterator[None]:
         return
     if storage.is_dir(out):
         raise UserError(f"--out {out}: a directory; name a file in it")
-    try:
+    with contextlib.ExitStack() as stack:
+        try:
+            take_lock(lock, stack)
+        except LockedError as error:
+            raise UserError(
+                f"--out {out}: process {error.holder or 'unknown'} is writing it; wait for its "
+                "end, or name another file"
+            ) from error
+        yield
+    with contextlib.suppress(OSError):  # it holds parts, or the lock of the next process
+        lock.parent.rmdir()
+
+
+def take_lock(lock: Path, stack: contextlib.ExitStack) -> None:
+    """Hold it until the stack ends; its directory may go in between."""
+    while True:
         lock.parent.mkdir(parents=True, exist_ok=True)
-        with file_lock(lock, holder=str(os.getpid())):
-            yield
-    except LockedError as error:
-        raise UserError(
-            f"--out {out}: process {error.holder or 'unknown'} is writing it; wait for its end, or "
-            "name another file"
-        ) from error
+        with contextlib.suppress(FileNotFoundError):  # its last holder has just removed all of it
+            stack.enter_context(file_lock(lock, holder=str(os.getpid())))
+            return

@@ -14,6 +14,7 @@ from yt8m.components.registry.digests import model_digest
 from yt8m.schemas.code_digest import code_digest
 from yt8m.schemas.config_tree import to_dict
 
+_LOCK = "lock"
 _WRITER = "yt8m.components.predictions.formats"
 _ERROR = ".error"
 
@@ -55,7 +56,7 @@ class WorkDirectory:
     @property
     def lock(self) -> str:
         """Held by the process that writes the output."""
-        return storage.join(self._root, "lock")
+        return storage.join(self._root, _LOCK)
 
     def part(self, number: int) -> str:
         """The file of group `number`."""
@@ -76,8 +77,11 @@ class WorkDirectory:
         return [n for n in range(self._groups) if PurePosixPath(self.part(n)).name not in names]
 
     def remove(self) -> None:
-        """With all parts, once they are joined."""
-        storage.remove_tree(self._root)
+        """The parts, once they are joined, and the lock, which the caller holds."""
+        storage.remove_tree(self.path)
+        lock = storage.local_path(self.lock)
+        if lock is not None:
+            lock.unlink(missing_ok=True)
 
 
 def _dir(name: str) -> str:

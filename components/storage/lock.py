@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,9 +44,8 @@ def file_lock(path: Path, *, holder: str, wait_s: float | None = 0.0) -> Iterato
 
     Waits up to `wait_s` for another holder to end, indefinitely where it is None; LockedError then.
     """
-    file = path.open("a+", encoding="utf-8")
+    file = _acquire(path, wait_s)
     try:
-        _acquire(file, path, wait_s)
         try:
             file.truncate(0)
             file.write(holder)
@@ -68,11 +68,30 @@ def is_held(path: Path) -> bool:
         return False
 
 
-def _acquire(file: IO[str], path: Path, wait_s: float | None) -> None:
-    if wait_s is None:
+def _acquire(path: Path, wait_s: float | None) -> IO[str]:
+    """The file, open and locked."""
+    deadline = None if wait_s is None else time.monotonic() + wait_s
+    while True:
+        with contextlib.ExitStack() as stack:
+            file = stack.enter_context(path.open("a+", encoding="utf-8"))
+            _wait_for(file, path, deadline)
+            if _is_at(path, file):
+                stack.pop_all()
+                return file
+        # Its holder has removed it, and others would lock a new file of this name.
+
+
+def _is_at(path: Path, file: IO[str]) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
+
+
+def _wait_for(file: IO[str], path: Path, deadline: float | None) -> None:
+    if deadline is None:
         _flock(file, fcntl.LOCK_EX, path)
         return
-    deadline = time.monotonic() + wait_s
     while not _flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB, path):
         left = deadline - time.monotonic()
         if left <= 0:

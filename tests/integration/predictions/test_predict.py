@@ -2,6 +2,7 @@
 and how a run goes on."""
 
 import dataclasses
+import contextlib
 import json
 import os
 import shutil
@@ -34,9 +35,11 @@ from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.models.heads import create_heads
 from yt8m.components.predictions.beam_prediction import run_on_beam
 from yt8m.components.predictions.plan import Format, PredictionPlan
-from yt8m.components.predictions.predict import predict, run_here
+from yt8m.components.predictions.predict import predict, run_here, take_lock
+from yt8m.components.predictions.work import WorkDirectory
 from yt8m.components.records.decode import decode_record
 from yt8m.components.records.find import find_shards
+from yt8m.components.storage.lock import file_lock, is_held
 from yt8m.pipeline.beam import beam_arguments
 from yt8m.pipeline.config import BeamConfig
 from yt8m.schemas.errors import UserError
@@ -314,6 +317,35 @@ def test_parts_of_other_data_or_options_are_not_taken(models, data, tmp_path):
     found = predict(other, shards, out, run_groups=run_here(1), console=QUIET, group_bytes=1)
     assert found.continued == 0
     assert {len(row["class_ids"]) for row in rows_of(Path(out))} == {2}
+
+
+def test_parts_go_while_nobody_else_may_write_the_same_file(models, data, tmp_path, monkeypatch):
+    remove, held = WorkDirectory.remove, []
+
+    def removing(work):
+        held.append(is_held(Path(work.lock)))
+        remove(work)
+
+    monkeypatch.setattr(WorkDirectory, "remove", removing)
+    assert command(models, data, tmp_path / "p.jsonl") == 0
+    assert held == [True]
+    assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]
+
+
+def test_a_work_directory_that_goes_before_its_lock_is_taken_is_made_again(tmp_path, monkeypatch):
+    lock, made = tmp_path / ".out.parts" / "lock", []
+
+    def file_lock_of(path, **words):
+        made.append(path)
+        if len(made) == 1:
+            path.parent.rmdir()
+        return file_lock(path, **words)
+
+    monkeypatch.setattr("yt8m.components.predictions.predict.file_lock", file_lock_of)
+    with contextlib.ExitStack() as stack:
+        take_lock(lock, stack)
+        assert is_held(lock)
+    assert made == [lock, lock]
 
 
 def test_what_is_wrong_is_said_and_ends_with_2(models, data, tmp_path, capsys):

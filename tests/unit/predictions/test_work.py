@@ -38,7 +38,7 @@ def test_parts_are_missing_until_they_are_there_and_those_of_another_key_go(tmp_
     assert [path.name for path in (tmp_path / ".out.parts" / "new").iterdir()] == ["00001.part"]
     assert [path.name for path in (tmp_path / ".out.parts").iterdir()] == ["new"]
     new.remove()
-    assert not list(tmp_path.iterdir())
+    assert not list((tmp_path / ".out.parts").iterdir())
 
 
 def test_the_key_follows_model_data_and_options(tmp_path):

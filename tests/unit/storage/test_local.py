@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import IO
 
 import pytest
 
@@ -278,6 +280,26 @@ def test_what_was_done_under_a_lock_stands_if_its_file_cannot_be_closed(tmp_path
                 os.close(int(descriptor.name))
     with file_lock(lock, holder="another"):
         assert lock.read_text() == "another"
+
+
+def test_a_lock_that_its_holder_removes_while_another_waits_is_taken_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a third process would lock the new file, and two would hold one lock."""
+    path, flock = tmp_path / "lock", fcntl.flock
+    removals = [lambda: path.rename(tmp_path / "old"), path.unlink]
+
+    def after_removal(file: IO[str], kind: int) -> None:
+        if removals:
+            removals.pop()()
+        flock(file, kind)
+
+    monkeypatch.setattr("fcntl.flock", after_removal)
+    with file_lock(path, holder="me"):
+        assert path.read_text() == "me"
+        with pytest.raises(LockedError), file_lock(path, holder="another"):
+            pass
+    assert not removals
 
 
 def test_who_waits_for_a_lock_looks_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
