@@ -6,12 +6,14 @@ import gzip
 import io
 import tarfile
 import tempfile
+import zlib
 from pathlib import PurePosixPath
 
 from yt8m.components import storage
 from yt8m.schemas.errors import DataError, UserError
 
 ENDINGS = (".tgz", ".tar.gz")
+_READ_AT_ONCE = 1 << 20
 
 
 def is_archive(path: str) -> bool:
@@ -23,6 +25,10 @@ def pack_model(directory: str, out: str) -> int:
     """Write all files below `directory` to the archive `out`; its size in bytes."""
     if not is_archive(out):
         raise UserError(f"--out {out}: name a file that ends with {' or '.join(ENDINGS)}")
+    if storage.is_dir(out):
+        raise UserError(f"--out {out}: is a directory, not a file")
+    if storage.is_within(out, directory):  # it would be packed as well
+        raise UserError(f"--out {out}: belongs to the model; write to another directory")
     with (
         storage.atomic_write(out) as file,
         # No time and no name of a file in the header: the bytes follow from the model's alone.
@@ -45,15 +51,23 @@ def unpack_model(path: str) -> str:
         raise UserError(f"{path}: no such file") from error
     place = tempfile.mkdtemp(prefix="yt8m-model-")
     try:
+        _check_sum(data)
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
             for entry in archive:
                 _write(archive, entry, place)
-    except (tarfile.TarError, EOFError, OSError) as error:
+    except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
         raise DataError(f"{path}: not a readable .tgz archive ({error})") from error
     names = list(storage.walk_files(place))
     folders = {name.partition("/")[0] for name in names}
     shared = len(folders) == 1 and all("/" in name for name in names)
     return storage.join(place, folders.pop()) if shared else place
+
+
+def _check_sum(data: bytes) -> None:
+    """Read to the end, where gzip compares its checksum: tarfile stops before it."""
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+        while packed.read(_READ_AT_ONCE):
+            pass
 
 
 def _write(archive: tarfile.TarFile, entry: tarfile.TarInfo, place: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from yt8m.cli.arguments.scoring import ExportArguments
 from yt8m.cli.model_source import model_of
+from yt8m.cli.output import check_output
 from yt8m.components.console.console import Console
 from yt8m.components.export.load import load_model
 from yt8m.components.export.mediapipe import export_for_mediapipe
@@ -20,6 +21,7 @@ def run(args: ExportArguments, console: Console) -> None:
 
 
 def _write_archive(model: str, args: ExportArguments, console: Console) -> None:
+    check_output(args.out, [args.model])
     load_model(model)  # whatever else is in the directory is not packed
     size = pack_model(model, args.out)
     value = {"out": args.out, "model": model, "format": args.format, "bytes": size}

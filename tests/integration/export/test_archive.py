@@ -5,6 +5,7 @@ import json
 import shutil
 import tarfile
 
+import numpy as np
 import pytest
 from batches import MODELS, create_network
 from records import make_dataset
@@ -13,7 +14,8 @@ from sources import FEATURES, SIZES
 from yt8m.cli.main import run as yt8m
 from yt8m.components.export.save import ExportSpec, export_model
 from yt8m.components.models.heads import create_heads
-from yt8m.components.registry.archive import pack_model
+from yt8m.components.registry.archive import pack_model, unpack_model
+from yt8m.schemas.errors import DataError
 from yt8m.schemas.features import Level
 
 
@@ -63,6 +65,36 @@ def test_what_would_be_written_elsewhere_is_refused(model, tmp_path, capsys, nam
         archive.addfile(entry, io.BytesIO())
     assert yt8m(["evaluate", "--model", str(tmp_path / "bad.tgz"), "--data", "*"]) == 2
     assert f"{name} is not a file of the model" in capsys.readouterr().err
+
+
+def test_an_archive_is_not_written_into_its_model_nor_over_what_is_read(model, tmp_path, capsys):
+    before = sorted(model.rglob("*"))
+    pack_model(str(model), str(tmp_path / "one.tgz"))
+    (tmp_path / "folder.tgz").mkdir()
+    for source, out, why in (
+        (model, model / "model.tgz", "belongs to the model"),
+        (model, model / "assets" / "model.tgz", "belongs to the model"),
+        (model, tmp_path / "folder.tgz", "is a directory, not a file"),
+        (tmp_path / "one.tgz", tmp_path / "one.tgz", "the command reads this file"),
+    ):
+        words = ["--model", str(source), "--format", "tgz", "--out", str(out)]
+        assert yt8m(["export", *words]) == 2
+        assert why in capsys.readouterr().err
+    assert sorted(model.rglob("*")) == before
+
+
+@pytest.mark.parametrize("at", [-8, 0.5])
+def test_a_damaged_archive_is_refused_by_its_checksum(tmp_path, at):
+    """Of the checksum itself, and of a byte that is stored as it is."""
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "weights").write_bytes(np.random.default_rng(0).bytes(50_000))
+    packed = tmp_path / "model.tgz"
+    pack_model(str(tmp_path / "model"), str(packed))
+    data = bytearray(packed.read_bytes())
+    data[at if at < 0 else int(at * len(data))] ^= 1
+    packed.write_bytes(data)
+    with pytest.raises(DataError, match="model.tgz: not a readable .tgz archive"):
+        unpack_model(str(packed))
 
 
 def test_what_is_no_archive_is_named(tmp_path, capsys):
