@@ -200,6 +200,6 @@ def _slices(texts: tf.RaggedTensor, record: tf.Tensor, start: tf.Tensor) -> tf.R
     begin = tf.gather(texts.row_starts(), record)
     length = tf.gather(texts.row_lengths(), record)
     first = tf.minimum(start, length)
-    last = tf.minimum(start + SEGMENT_FRAMES, length)
+    last = tf.minimum(first + SEGMENT_FRAMES, length)
     indices = tf.ragged.range(begin + first, begin + last)
     return tf.gather(texts.flat_values, indices)

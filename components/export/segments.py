@@ -14,10 +14,11 @@ import tensorflow as tf
 from yt8m.components.artifacts.export_info import SCORES
 from yt8m.components.export.load import LoadedModel, Scores, load_model
 from yt8m.components.inputs.assemble import segment_windows
+from yt8m.components.inputs.segment import distinct_segments_of_batch
 from yt8m.components.records.decode import Record, decode_record
 from yt8m.schemas.batch import NUM_FRAMES
 from yt8m.schemas.errors import DataError, UserError
-from yt8m.schemas.features import ID, Level, SegmentScoring
+from yt8m.schemas.features import ID, SEGMENT_START_TIMES, Level, SegmentScoring
 
 
 class SegmentScorer(LoadedModel):
@@ -50,9 +51,25 @@ class SegmentScorer(LoadedModel):
         if self._context is None:
             return scored
         videos = self._context.score_records(records)
-        place = {name: number for number, name in enumerate(videos.ids.tolist())}
-        whole = tf.gather(videos.scores, [place[name] for name in scored.ids.tolist()])
+        whole = tf.gather(videos.scores, self._videos_of(scored, videos.ids.tolist(), records))
         return replace(scored, scores=combine(scored.scores, whole, self._combination))
+
+    def _videos_of(self, scored: Scores, names: list[bytes], records: tf.Tensor) -> list[int]:
+        """The number of each segment's record, of those with the ids `names`."""
+        place = {name: number for number, name in enumerate(names)}
+        if len(place) == len(names):
+            return [place[name] for name in scored.ids.tolist()]
+        # Where several records have one id, the order tells them apart.
+        spec = {SEGMENT_START_TIMES: tf.io.VarLenFeature(tf.int64)}
+        starts = tf.io.parse_sequence_example(records, spec)[0][SEGMENT_START_TIMES]
+        record, _, _ = distinct_segments_of_batch(starts.indices[:, 0], starts.values)
+        numbers: list[int] = record.numpy().tolist()
+        if [names[number] for number in numbers] != scored.ids.tolist():
+            raise DataError(
+                f"{self.role} {self.directory} scores segments in an order of its own, and several "
+                "records have one id; give each record an id of its own"
+            )
+        return numbers
 
     def _score_windows(self, records: tf.Tensor) -> Scores:
         ids: list[bytes] = []

@@ -75,10 +75,12 @@ def distinct_segments_of_batch(
     record: tf.Tensor, start: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """The same of many records: record and start of each row, and each rating's row."""
-    # One number for each (record, start), so that one `unique` serves the whole batch.
-    span = tf.reduce_max(tf.concat([start, [0]], axis=0)) + 1
-    distinct, row_of_rating = tf.unique(record * span + tf.maximum(start, 0))
-    return distinct // span, distinct % span, row_of_rating
+    starts, number = tf.unique(tf.maximum(start, 0), out_idx=tf.int64)
+    # One number for each (record, start), so that one `unique` serves the whole batch. A start's
+    # own number is small, whatever a record says.
+    span = tf.maximum(tf.size(starts, tf.int64), 1)
+    distinct, row_of_rating = tf.unique(record * span + number)
+    return distinct // span, tf.gather(starts, distinct % span), row_of_rating
 
 
 def slice_segments(

@@ -23,16 +23,22 @@ def allowed_classes(named: str, num_classes: int | None) -> tuple[int, ...] | No
     if named in ("", PUBLISHED):
         return parse_classes((files("yt8m.schemas") / RATED_FILE).read_text(), where=PUBLISHED)
     try:
-        return parse_classes(storage.read_text(named), where=named)
+        text = storage.read_text(named)
     except FileNotFoundError as error:
         raise UserError(
             f"segment classes {named}: no such file; `{PUBLISHED}` and `{ALL}` need none"
         ) from error
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"segment classes {named}: is not UTF-8 text ({error}); save it as UTF-8"
+        ) from error
+    return parse_classes(text, where=named)
 
 
 def parse_classes(text: str, *, where: str) -> tuple[int, ...]:
     """The numbers in the first column of `text`; a header is passed over."""
-    fields = [line.partition(",")[0].strip() for line in text.splitlines()]
+    lines = text.removeprefix("\ufeff").splitlines()
+    fields = [line.partition(",")[0].strip() for line in lines]
     numbers = [field for line, field in enumerate(fields) if field and (line or field.isdecimal())]
     wrong = [field for field in numbers if not field.isdecimal()]
     if wrong or not numbers:

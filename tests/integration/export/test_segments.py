@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from batches import MODELS, create_network
-from records import encode_record, make_dataset, read_all, set_frames
+from records import encode_record, make_dataset, read_all, set_feature, set_frames
 from sources import FEATURES, SIZES
 
 from yt8m.cli.main import run as yt8m
@@ -82,6 +82,41 @@ def test_the_score_of_the_whole_video_comes_from_the_model_or_its_context(
     for row, name, own in zip(found.scores.numpy(), found.ids.tolist(), window, strict=True):
         of_both = own * by_id[name] if score is SegmentScoring.PRODUCT else (own + by_id[name]) / 2
         np.testing.assert_allclose(row, of_both, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["dbof", "dbof_segments"])
+def test_records_of_one_id_have_each_its_own_scores(models, rated, name):
+    first, second, third, *_ = map(decode_record, records_of(rated, "validate"))
+    named = [set_feature("id", first.features["id"])(record) for record in (second, third)]
+    scorer = load_scorer(
+        str(models / name),
+        level=Level.SEGMENT,
+        segments=SegmentScoring.MEAN,
+        context=str(models / "dbof"),
+    )
+    texts = [encode_record(record) for record in (first, *named, second)]
+    alone = [scorer.score_records(tf.constant([text])).scores.numpy() for text in texts]
+    together = scorer.score_records(tf.constant(texts)).scores.numpy()
+    np.testing.assert_allclose(together, np.concatenate(alone), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["dbof", "dbof_segments"])
+def test_segments_beyond_every_video_are_scored_as_no_frames_and_change_no_others(
+    models, rated, name
+):
+    texts = records_of(rated, "validate")[:3]
+    edited = set_feature("segment_start_times", [0, 2**63 - 1])(decode_record(texts[1]))
+    scorer = load_scorer(str(models / name), level=Level.SEGMENT)
+    found = scorer.score_records(tf.constant([texts[0], encode_record(edited), texts[2]]))
+    expected = scorer.score_records(tf.constant(texts))
+    assert found.starts is not None
+    place = found.starts.tolist().index(2**63 - 1)
+    of_edited = found.ids == edited.features["id"][0]
+    of_others = expected.ids != edited.features["id"][0]
+    assert of_edited.tolist().index(True) == place - 1
+    assert np.isfinite(found.scores.numpy()[place]).all()
+    others = expected.scores.numpy()[of_others]
+    np.testing.assert_allclose(found.scores.numpy()[~of_edited], others, rtol=1e-4, atol=1e-6)
 
 
 def test_a_fine_tuned_model_needs_a_context_to_be_multiplied_with(models):

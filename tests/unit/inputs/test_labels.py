@@ -95,6 +95,20 @@ def test_starts_that_come_again_add_a_rating_to_their_row(tmp_path):
     assert batch.labels.tolist() == [[3], [-1]]
 
 
+def test_starts_beyond_every_video_are_rows_of_their_own_and_change_no_other(tmp_path):
+    path, beyond = shard(tmp_path, "segment", train=3), 2**63 - 1
+    for number, starts in enumerate(([5, beyond], [2**62, 5, -1, 2**62], [beyond, 0])):
+        edit_record(path, number, set_feature("segment_start_times", starts))
+        edit_record(path, number, set_feature("segment_labels", list(range(len(starts)))))
+        scores = np.ones(len(starts), np.float32)
+        edit_record(path, number, set_feature("segment_scores", scores))
+    batch = parsed(path, Level.SEGMENT)
+    names = [decode_record(record).features["id"][0] for record in read_all(path)]
+    assert batch.ids.tolist() == [names[number] for number in (0, 0, 1, 1, 1, 2, 2)]
+    assert batch.starts.tolist() == [5, beyond, 2**62, 5, 0, beyond, 0]
+    assert batch.rated[:, 0].tolist() == [0, 1, 0, 1, 2, 0, 1]
+
+
 def test_ratings_that_do_not_match_name_the_video(tmp_path):
     path = shard(tmp_path, "segment", train=2)
     edit_record(path, 1, set_feature("segment_labels", [1]))

@@ -43,9 +43,15 @@ def test_the_default_is_the_published_list_for_models_of_the_vocabulary(
 
 def test_a_file_is_read_with_or_without_a_header(tmp_path: Path):
     path = tmp_path / "classes.csv"
-    for text in ("Index\n7\n3\n", "7\n3", "7,Game\n3,Car\n7,Game\n"):
-        path.write_text(text)
+    for text in ("Index\n7\n3\n", "7\n3", "7,Game\n3,Car\n7,Game\n", "\ufeff7\n3\n"):
+        path.write_text(text, encoding="utf-8")
         assert allowed_classes(str(path), 50) == (3, 7)
+
+
+def test_a_file_in_another_encoding_is_named(tmp_path: Path):
+    (tmp_path / "classes.csv").write_bytes("3,Café\n".encode("latin-1"))
+    with pytest.raises(UserError, match=r"classes.csv: is not UTF-8 text"):
+        allowed_classes(str(tmp_path / "classes.csv"), 50)
 
 
 @pytest.mark.parametrize(
