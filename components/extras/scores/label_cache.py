@@ -17,7 +17,11 @@ import numpy as np
 
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
+from yt8m.schemas.errors import UserError
 from yt8m.schemas.json_file import check_stamp, reading, stamp
+
+_ARRAYS = {"source", "names", "rated", "positive"}
+_ZIP_MAGIC = b"PK\x03\x04"
 
 _log = logging.getLogger(__name__)
 
@@ -69,14 +73,21 @@ def _pack(labels: KnownLabels, source: str) -> bytes:
 
 
 def _load(cache: str, source: str) -> KnownLabels | None:
-    """None where there is no such file, or it is of other records, or damaged."""
+    """None where there is no such file, or it is of other records, or damaged.
+
+    UserError where it is another file, which nobody may overwrite.
+    """
     try:
         data = storage.read_bytes(cache)
     except FileNotFoundError:
         return None
+    if not _ZIP_MAGIC.startswith(data[: len(_ZIP_MAGIC)]):
+        raise _no_cache(cache)
     try:
         with reading(cache), np.load(io.BytesIO(data), allow_pickle=False) as stored:
             check_stamp({name: stored[name].item() for name in stamp() if name in stored})
+            if not _ARRAYS <= {*stored}:
+                raise _no_cache(cache)
             if stored["source"].item() != source:
                 _log.warning(
                     "%s belongs to other records: reading the records and replacing it", cache
@@ -90,3 +101,7 @@ def _load(cache: str, source: str) -> KnownLabels | None:
     except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         _log.warning("%s is damaged (%s): reading the records instead", cache, error)
         return None
+
+
+def _no_cache(path: str) -> UserError:
+    return UserError(f"--label-cache {path}: is another file, not a cache of labels; name a new one")

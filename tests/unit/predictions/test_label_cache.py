@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from records import make_dataset
 
@@ -47,6 +48,18 @@ def test_other_records_or_a_damaged_file_are_noticed(rated, tmp_path, caplog):
     assert "is damaged" in caplog.text
     assert len(read) == 12
     assert cache.read_bytes() == whole  # whole again
+
+
+def test_another_file_is_not_overwritten(rated, tmp_path, capsys):
+    submission, shard = tmp_path / "s.csv", rated / "train0000.tfrecord"
+    submission.write_text("Class,Segments\n3,nobody:0\n")
+    np.savez(tmp_path / "predictions.npz", predictions=np.zeros(3))
+    words = ["score", "--submission", str(submission), "--data", str(rated / "train*")]
+    for file in (submission, shard, tmp_path / "predictions.npz"):
+        before = file.read_bytes()
+        assert yt8m([*words, "--label-cache", str(file)]) == 2
+        assert f"{file}: is another file, not a cache of labels" in capsys.readouterr().err
+        assert file.read_bytes() == before
 
 
 def test_labels_of_whole_videos_are_others_than_those_of_segments(rated, tmp_path):
