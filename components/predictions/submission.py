@@ -15,9 +15,14 @@ SEGMENT_HEADER = "Class,Segments"  # 2019
 _SHOWN = 60  # characters of a line that a message quotes
 
 
+def is_plain(name: str) -> bool:
+    """Whether a competition's file can hold the video id."""
+    return name.isprintable() and not {",", " ", '"'} & set(name)
+
+
 def require_plain(name: str) -> None:
     """DataError for a video id that a competition's file cannot hold."""
-    if not name.isprintable() or {",", " ", '"'} & set(name):
+    if not is_plain(name):
         raise DataError(
             f"the video id {name!r} has a comma, a blank or a quotation mark, which a file of a "
             "competition cannot hold; choose --format jsonl, tfrecord or parquet"

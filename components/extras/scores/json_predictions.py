@@ -8,16 +8,19 @@ value may be in a list of one.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from yt8m.components import storage
-from yt8m.components.predictions.submission import VIDEO_HEADER, require_plain
+from yt8m.components.predictions.submission import VIDEO_HEADER, is_plain
 from yt8m.schemas.errors import DataError
 
 _ID = "video_id"
 _CLASSES = ("class_ids", "class_indexes")
 _SCORES = ("scores", "predictions")
+# The last: a number that no float holds, and brackets without end.
+_WRONG = (KeyError, ValueError, TypeError, OverflowError, RecursionError)
 
 
 def write_video_file(sources: Sequence[str], out: str) -> int:
@@ -33,8 +36,8 @@ def write_video_file(sources: Sequence[str], out: str) -> int:
                 seen.add(name)
                 file.write(f"{name},{pairs}\n".encode())
                 count += 1
-    if not count:
-        raise DataError(f"{', '.join(sources)}: no prediction")
+        if not count:
+            raise DataError(f"{', '.join(sources)}: no prediction")
     return count
 
 
@@ -47,19 +50,20 @@ def _rows(source: str) -> Iterator[tuple[str, str, str]]:
             where = f"{source}: line {number}"
             try:
                 data = json.loads(line)
-                name = str(_alone(data[_ID]))
-                classes = _listed(data[_known(data, _CLASSES)])
-                scores = _listed(data[_known(data, _SCORES)])
+                name = _name(data[_ID])
+                classes = [_class_id(value) for value in _listed(data[_known(data, _CLASSES)])]
+                scores = [_score(value) for value in _listed(data[_known(data, _SCORES)])]
                 if len(classes) != len(scores):
                     raise ValueError(f"{len(classes)} classes and {len(scores)} scores")
-                pairs = zip(map(int, classes), map(float, scores), strict=True)
+                if len(set(classes)) < len(classes):
+                    raise ValueError("a class occurs twice")
+                pairs = zip(classes, scores, strict=True)
                 text = " ".join(f"{class_id} {score:g}" for class_id, score in pairs)
-            except (KeyError, ValueError, TypeError) as error:
+            except _WRONG as error:
                 raise DataError(
                     f"{where}: {error}; expected an object with {_ID}, {' or '.join(_CLASSES)}, "
                     f"and as many {' or '.join(_SCORES)}"
                 ) from error
-            require_plain(name)
             yield where, name, text
 
 
@@ -67,8 +71,27 @@ def _known(data: Any, names: Sequence[str]) -> str:
     return next((name for name in names if name in data), names[0])
 
 
-def _alone(value: Any) -> Any:
-    return value[0] if isinstance(value, list) else value
+def _name(value: Any) -> str:
+    name = value[0] if isinstance(value, list) and len(value) == 1 else value
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"{_ID} is {value!r}")
+    if not is_plain(name):
+        raise ValueError(f"{_ID} {name!r} has a comma, a blank or a quotation mark")
+    return name
+
+
+def _class_id(value: Any) -> int:
+    class_id = int(value)
+    if class_id < 0 or class_id != float(value):
+        raise ValueError(f"{value!r} is no class")
+    return class_id
+
+
+def _score(value: Any) -> float:
+    score = float(value)
+    if not math.isfinite(score):
+        raise ValueError(f"the score {value!r} is not finite")
+    return score
 
 
 def _listed(value: Any) -> list[Any]:

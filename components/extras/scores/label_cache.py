@@ -104,4 +104,6 @@ def _load(cache: str, source: str) -> KnownLabels | None:
 
 
 def _no_cache(path: str) -> UserError:
-    return UserError(f"--label-cache {path}: is another file, not a cache of labels; name a new one")
+    return UserError(
+        f"--label-cache {path}: is another file, not a cache of labels; name a new one"
+    )

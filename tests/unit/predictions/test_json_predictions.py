@@ -1,6 +1,7 @@
 """A cloud's answers in JSON become the file of the 2017 and 2018 competitions."""
 
 import json
+import math
 
 import pytest
 
@@ -42,6 +43,19 @@ def test_lines_of_both_kinds_of_export_become_pairs_in_their_order(tmp_path):
         ({"video_id": "a,b", "class_ids": [1], "scores": [0.5]}, "has a comma"),
         ({"video_id": "first", "class_ids": [1], "scores": [0.5]}, "occurs twice"),
         ([1], "line 2: "),
+        ({"video_id": [], "class_ids": [1], "scores": [0.5]}, "line 2: video_id is []"),
+        ({"video_id": "", "class_ids": [1], "scores": [0.5]}, "line 2: video_id is ''"),
+        ({"video_id": None, "class_ids": [1], "scores": [0.5]}, "line 2: video_id is None"),
+        (
+            {"video_id": "a b", "class_ids": [1], "scores": [0.5]},
+            "line 2: video_id 'a b' has a comma",
+        ),
+        ({"video_id": "a", "class_ids": [1], "scores": [math.nan]}, "line 2: the score nan is not"),
+        ({"video_id": "a", "class_ids": [1], "scores": ["1e400"]}, "line 2: the score '1e400'"),
+        ({"video_id": "a", "class_ids": [1], "scores": [10**400]}, "line 2: int too large"),
+        ({"video_id": "a", "class_ids": [1.7], "scores": [0.5]}, "line 2: 1.7 is no class"),
+        ({"video_id": "a", "class_ids": [-1], "scores": [0.5]}, "line 2: -1 is no class"),
+        ({"video_id": "a", "class_ids": [4, 4], "scores": [0.5, 0.4]}, "line 2: a class occurs"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line_and_nothing_is_written(tmp_path, capsys, row, why):
@@ -49,6 +63,14 @@ def test_what_is_wrong_is_named_with_its_line_and_nothing_is_written(tmp_path, c
     assert convert(tmp_path, "--predictions", str(tmp_path / "p.json")) == 2
     assert why in capsys.readouterr().err
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_files_without_a_row_leave_what_was_there(tmp_path, capsys):
+    (tmp_path / "p.json").write_text("\n \n")
+    (tmp_path / "out.csv").write_text("precious")
+    assert convert(tmp_path, "--predictions", str(tmp_path / "p.json")) == 2
+    assert "p.json: no prediction" in capsys.readouterr().err
+    assert (tmp_path / "out.csv").read_text() == "precious"
 
 
 def test_a_file_that_is_read_is_not_written(tmp_path, capsys):
