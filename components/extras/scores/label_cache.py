@@ -86,7 +86,7 @@ def _load(cache: str, source: str) -> KnownLabels | None:
     try:
         with reading(cache), np.load(io.BytesIO(data), allow_pickle=False) as stored:
             check_stamp({name: stored[name].item() for name in stamp() if name in stored})
-            if not _ARRAYS <= {*stored}:
+            if _ARRAYS - {*stored}:
                 raise _no_cache(cache)
             if stored["source"].item() != source:
                 _log.warning(

@@ -93,7 +93,7 @@ def test_a_damaged_archive_is_refused_by_its_checksum(tmp_path, at):
     data = bytearray(packed.read_bytes())
     data[at if at < 0 else int(at * len(data))] ^= 1
     packed.write_bytes(data)
-    with pytest.raises(DataError, match="model.tgz: not a readable .tgz archive"):
+    with pytest.raises(DataError, match=r"model\.tgz: not a readable \.tgz archive"):
         unpack_model(str(packed))
 
 
