@@ -29,8 +29,6 @@ def run(args: PredictArguments, console: Console) -> None:
     shards = find_shards(*map(storage.absolute, args.data))
     check_output(args.out, [args.model, *(shard.uri for shard in shards)])
     model = load_model(model_of(storage.absolute(args.model), console))
-    if storage.is_within(args.out, model.directory):
-        raise UserError(f"--out {args.out}: belongs to the model; write to another directory")
     plan = PredictionPlan(
         model=model.directory,
         level=level_to_predict(model, find_level(shards), args.format, args.segments),
@@ -44,6 +42,11 @@ def run(args: PredictArguments, console: Console) -> None:
         precision=args.precision,
     )
     check_plan(plan, model)
+    for directory in filter(None, (plan.model, plan.context)):
+        if storage.is_within(args.out, directory):
+            raise UserError(
+                f"--out {args.out}: belongs to the model {directory}; write to another directory"
+            )
     if args.beam_runner is BeamRunner.DATAFLOW:
         _check_reach(plan, shards, args.out)
     done = predict(plan, shards, storage.absolute(args.out), run_groups=run_groups, console=console)

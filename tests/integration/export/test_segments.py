@@ -204,7 +204,12 @@ def test_what_cannot_be_scored_is_said_and_ends_with_2(models, rated, tmp_path, 
     out = ["--out", str(tmp_path / "p.csv")]
     tuned, frames = (["--model", str(models / name)] for name in ("dbof_segments", "dbof"))
     data, videos = (["--data", str(place / "validate*")] for place in (rated, video))
+    around = ["--context", str(models / "dbof"), "--out", str(models / "dbof" / "saved_model.pb")]
     cases = [
+        (
+            ["predict", *tuned, *data, *around, "--format", "segment", "--segments", "product"],
+            "belongs to the model",
+        ),
         (["evaluate", *tuned, *data, "--segments", "mean"], "name a frame-level model"),
         (["evaluate", *frames, *videos, "--segments", "mean"], "have no segments"),
         (["evaluate", *frames, *data, "--context", str(models / "dbof")], "needs --segments"),
