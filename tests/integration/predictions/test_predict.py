@@ -1,8 +1,8 @@
 """Predictions of exported models: what they are, that nothing of how they are made shows in them,
 and how a run goes on."""
 
-import dataclasses
 import contextlib
+import dataclasses
 import json
 import os
 import shutil
