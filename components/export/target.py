@@ -15,17 +15,25 @@ _SHOWN = 3  # names that a message quotes
 def check_target(directory: str, *, models: Iterable[str] = ()) -> None:
     """UserError unless `directory` is new, empty, or an export; `models` are those that are read.
 
-    A version of a registry is no such export: its record says what was pushed there.
+    A number in a registry is none of these: model servers would load what is written there.
     """
     if model := next((m for m in models if storage.is_within(directory, m)), None):
         raise UserError(f"{directory}: belongs to the model {model}; write to a new directory")
+    if _is_in_registry(storage.absolute(directory).rstrip("/")):
+        raise UserError(f"{directory}: is a version of a registry; write to a new directory")
     if not storage.exists(directory):
         return
     if not storage.is_dir(directory):
         raise UserError(f"{directory}: is a file; write to a new directory")
     names = storage.list_dir(directory)
-    if storage.exists(storage.join(directory, RECORD_FILE)):
-        raise UserError(f"{directory}: is a version of a registry; write to a new directory")
     if names and MODEL_FILE not in names:
         shown = f"{', '.join(names[:_SHOWN])}{', ...' if names[_SHOWN:] else ''}"
         raise UserError(f"{directory}: holds other files ({shown}); write to a new directory")
+
+
+def _is_in_registry(directory: str) -> bool:
+    parent, _, name = directory.rpartition("/")
+    if not name.isdecimal() or not storage.is_dir(parent):
+        return False
+    numbers = [other for other in storage.list_dir(parent) if other.isdecimal()]
+    return any(storage.exists(storage.join(parent, other, RECORD_FILE)) for other in numbers)

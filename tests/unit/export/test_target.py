@@ -18,7 +18,7 @@ def place(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("name", ["new", "new/below", "empty", "export"])
+@pytest.mark.parametrize("name", ["new", "new/2", "empty", "export"])
 def test_new_and_empty_directories_and_exports_are_taken(place, name):
     check_target(str(place / name), models=[str(place / "registry" / "1")])
 
@@ -30,6 +30,7 @@ def test_new_and_empty_directories_and_exports_are_taken(place, name):
         ("notes", r"holds other files \(a, b, c, ...\)"),
         ("registry", r"holds other files \(1\)"),
         ("registry/1", "is a version of a registry"),
+        ("registry/2", "is a version of a registry"),
     ],
 )
 def test_what_is_no_export_is_named(place, name, why):
