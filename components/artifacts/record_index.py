@@ -7,13 +7,13 @@ of its own records and no others. What it cannot find there, training finds out 
 from __future__ import annotations
 
 import io
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from yt8m.schemas.json_file import check_stamp, stamp
+from yt8m.schemas.npz_faults import NPZ_FAULTS
 
 FILE_NAME = "record_index.npz"
 
@@ -55,7 +55,7 @@ def parse_index(content: bytes) -> dict[str, ShardIndex]:
             names = ("uris", "records", "has_segments", "lengths", "segments")
             uris, records, has_segments, lengths, segments = (stored[name] for name in names)
             packed = stored.get("compressions", [""] * len(uris))
-    except (KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except NPZ_FAULTS as error:
         raise ValueError(f"not an index of records ({error})") from error
     record_ends, counted = np.cumsum(records), np.cumsum(records * has_segments)
     return {

@@ -13,7 +13,6 @@ import hashlib
 import io
 import json
 import logging
-import zipfile
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -27,6 +26,7 @@ from yt8m.components.metrics import MetricAccumulator
 from yt8m.components.registry.digests import model_digest
 from yt8m.schemas.config_tree import to_dict
 from yt8m.schemas.json_file import NewerFormatError, check_stamp, reading, stamp
+from yt8m.schemas.npz_faults import NPZ_FAULTS
 
 if TYPE_CHECKING:  # TensorFlow is not needed to read a file
     from yt8m.components.evaluator.scoring import ScoringPlan
@@ -55,7 +55,7 @@ class ChampionScores:
         except (NewerFormatError, PermissionError) as error:
             _log.warning("the champion is scored again: %s", error)
             return None
-        except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
+        except NPZ_FAULTS as error:
             _log.warning("%s is damaged and will be replaced: %s", self._path, error)
             return None
         _log.info("the champion's scores on these videos come from %s", self._path)

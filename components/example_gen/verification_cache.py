@@ -12,7 +12,6 @@ import io
 import json
 import logging
 import time
-import zipfile
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from yt8m.components import storage
 from yt8m.components.example_gen.sources import SourceShard
 from yt8m.schemas.json_file import NewerFormatError, fields_of, reading, to_text
+from yt8m.schemas.npz_faults import NPZ_FAULTS
 
 _KEPT_S = 90 * 24 * 3600.0
 INDICES, _IDS, _CONTENTS, _NUMBERS = "indices", "ids", "contents", "figures"
@@ -50,7 +50,7 @@ class VerifiedCache:
         except NewerFormatError as error:
             _logger.warning("the shard is read again: %s", error)
             return None
-        except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
+        except NPZ_FAULTS as error:
             _logger.warning("%s is damaged and will be replaced: %s", self._path(shard), error)
             return None
 

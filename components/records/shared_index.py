@@ -7,6 +7,7 @@ that the caller names. A local shard has none: to walk it costs little.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import logging
@@ -14,7 +15,7 @@ from collections.abc import Iterator
 
 from yt8m.components import storage
 from yt8m.components.artifacts.record_index import ShardIndex, pack_index, parse_index
-from yt8m.schemas.json_file import reading
+from yt8m.schemas.json_file import NewerFormatError, reading
 
 FOLDER = ".yt8m-index"
 _log = logging.getLogger(__name__)
@@ -34,8 +35,12 @@ class SharedIndex:
                     return parse_index(storage.read_bytes(place)).get(uri)
             except (FileNotFoundError, PermissionError):
                 continue
-            except (OSError, ValueError) as error:
+            except (NewerFormatError, OSError) as error:
                 _log.warning("%s: %s; the shard is read instead", place, error)
+            except ValueError as error:
+                _log.warning("%s: %s; the shard is read, and it is replaced", place, error)
+                with contextlib.suppress(OSError):
+                    storage.remove(place)
         return None
 
     def keep(self, uri: str, index: ShardIndex, *, known: str) -> None:

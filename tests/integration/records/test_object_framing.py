@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -260,6 +261,28 @@ def test_a_source_that_may_be_read_alone_is_verified_without_an_index(
     shards = resolve_sources(config).shards
     server.choose = lambda method, path: "403" if FOLDER in path else ""
     assert not any(report.problems for report in verify_shards(shards, config, FEATURES))
+
+
+def test_a_shared_index_that_cannot_be_read_counts_as_absent_and_a_damaged_one_is_replaced(
+    server: ObjectServer,
+) -> None:
+    shard, index, kept = "s3://bucket/data/a", ShardIndex(np.array([3], np.uint32)), SharedIndex()
+    kept.keep(shard, index, known="1")
+    (place,) = storage.glob(f"s3://bucket/data/{FOLDER}/*.npz")
+    whole = storage.read_bytes(place)
+    damaged = bytearray(whole)
+    damaged[len(whole) // 3] ^= 0xFF
+    for content in (b"", bytes(damaged)):
+        storage.write_bytes(place, content)
+        assert kept.load(shard, known="1") is None
+        kept.keep(shard, index, known="1")
+        assert storage.read_bytes(place) == whole
+    newer = io.BytesIO()
+    with np.load(io.BytesIO(whole)) as stored:
+        np.savez(newer, **{**stored, "format": 2})
+    storage.write_bytes(place, newer.getvalue())
+    assert kept.load(shard, known="1") is None
+    assert storage.read_bytes(place) == newer.getvalue()
 
 
 def test_an_index_is_kept_elsewhere_where_the_source_may_not_be_written(

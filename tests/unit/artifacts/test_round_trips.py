@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 from importlib.metadata import version
@@ -80,6 +81,15 @@ def test_an_index_of_records_says_its_format() -> None:
     np.savez(newer, **arrays)
     with pytest.raises(NewerFormatError, match=r"yt8m 1.4.0 wrote it, in format 2"):
         parse_index(newer.getvalue())
+
+
+def test_an_index_of_records_says_that_it_is_damaged_whichever_byte_it_is() -> None:
+    content = pack_index({"u": ShardIndex(np.arange(200, dtype=np.uint32))})
+    for at in range(len(content)):
+        with contextlib.suppress(ValueError):
+            parse_index(content[:at])
+        with contextlib.suppress(ValueError):
+            parse_index(content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :])
 
 
 def test_an_estimate_reads_as_a_value_with_its_interval() -> None:
