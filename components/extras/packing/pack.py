@@ -11,6 +11,7 @@ import numpy as np
 from yt8m.components import storage
 from yt8m.components.extras.packing.rows import Row, Table, read_rows
 from yt8m.components.records.tfrecord import frame
+from yt8m.components.records.validation import Expected, check_bytes
 from yt8m.components.records.wire import (
     bytes_feature,
     encode_example,
@@ -20,7 +21,7 @@ from yt8m.components.records.wire import (
     int64_feature,
     segment_ratings,
 )
-from yt8m.schemas.errors import DataError
+from yt8m.schemas.errors import DataError, UserError
 from yt8m.schemas.features import (
     DEQUANTISE_BIAS,
     DEQUANTISE_SCALE,
@@ -71,9 +72,11 @@ def pack(table: Table, packing: Packing, *, advance: Callable[[int], None]) -> P
     done, rows = Packed(), read_rows(table, packing.level)
     if not table.rows:
         raise DataError(f"{table.source}: holds no rows")
-    for number in range(packing.shards):
+    names = [f"{packing.split}{number:04d}.tfrecord" for number in range(packing.shards)]
+    _check_alone(packing, names)
+    for number, name in enumerate(names):
         first, last = (n * table.rows // packing.shards for n in (number, number + 1))
-        path = str(packing.out / f"{packing.split}{number:04d}.tfrecord")
+        path = str(packing.out / name)
         with storage.atomic_write(path) as file:
             for record in _records(rows, last - first, packing, done):
                 file.write(frame(record))
@@ -82,11 +85,23 @@ def pack(table: Table, packing: Packing, *, advance: Callable[[int], None]) -> P
     return done
 
 
+def _check_alone(packing: Packing, names: list[str]) -> None:
+    """Other shards of the split would be read with these, as if they were of one set."""
+    found = (path.name for path in packing.out.glob(f"{packing.split}*.tfrecord*"))
+    if others := sorted(set(found) - set(names)):
+        raise UserError(
+            f"--out {packing.out}: holds other shards of {packing.split} ({', '.join(others[:3])}"
+            f"{', ...' if others[3:] else ''}); remove them, or choose another directory"
+        )
+
+
 def _records(rows: Iterator[Row], count: int, packing: Packing, done: Packed) -> Iterator[bytes]:
     for _ in range(count):
         row = _with_zeros(next(rows), packing)
         _note(row, done)
-        yield _sequence(row, packing, done) if packing.level.is_sequence else _video(row)
+        record = _sequence(row, packing, done) if packing.level.is_sequence else _video(row)
+        _check(record, packing.level, done)
+        yield record
         done.records += 1
 
 
@@ -117,6 +132,14 @@ def _note(row: Row, done: Packed) -> None:
     done.num_classes = max(done.num_classes, *(int(ids.max(initial=-1)) + 1 for ids in known), 0)
 
 
+def _check(record: bytes, level: Level, done: Packed) -> None:
+    """As ExampleGen will, whatever the arrays held."""
+    sizes = {record_key(name, level): size for name, size in done.sizes.items()}
+    findings = check_bytes(record, Expected(level, sizes))
+    if findings.faults:
+        raise DataError(f"row {done.records}: {'; '.join(findings.faults)}")
+
+
 def _context(row: Row) -> dict[str, bytes]:
     features = {ID: bytes_feature(row.id.encode())}
     if row.labels is not None:
@@ -125,10 +148,11 @@ def _context(row: Row) -> dict[str, bytes]:
 
 
 def _video(row: Row) -> bytes:
-    vectors = {
-        record_key(name, Level.VIDEO): float_feature(value.astype(np.float32))
-        for name, value in row.features.items()
-    }
+    with np.errstate(over="ignore"):  # the check names what became infinite
+        vectors = {
+            record_key(name, Level.VIDEO): float_feature(value.astype(np.float32))
+            for name, value in row.features.items()
+        }
     return encode_example({**_context(row), **vectors})
 
 

@@ -20,6 +20,7 @@ from yt8m.schemas.features import (
     Level,
     record_key,
 )
+from yt8m.schemas.npz_faults import NPZ_FAULTS
 
 NUM_FRAMES = "num_frames"
 _ROWS_AT_ONCE = 256
@@ -50,11 +51,12 @@ class Row:
 def open_table(path: Path) -> Table:
     """The table in `path`: FILE.npz, a directory of .npy files, or FILE.parquet."""
     if path.is_dir():
-        arrays = {file.stem: _load(file) for file in sorted(path.glob("*.npy"))}
+        arrays: dict[str, np.ndarray] = {}
+        for file in sorted(path.glob("*.npy")):
+            arrays |= _load(file)
         return _of_arrays(path, arrays)
     if path.suffix == ".npz":
-        loaded = _load(path)
-        return _of_arrays(path, {name: loaded[name] for name in loaded.files})
+        return _of_arrays(path, _load(path))
     if path.suffix in (".parquet", ".pq"):
         return _of_parquet(path)
     raise UserError(f"--input {path}: give a .npz or .parquet file, or a folder of .npy files")
@@ -63,9 +65,12 @@ def open_table(path: Path) -> Table:
 def feature_columns(table: Table, level: Level) -> dict[str, str]:
     """Column by name of feature; `mean_rgb` is the feature rgb at video level."""
     prefix = record_key("", level)
-    columns = {
-        column.removeprefix(prefix): column for column in table.columns if column not in _KNOWN
-    }
+    columns: dict[str, str] = {}
+    for column in table.columns:
+        if column not in _KNOWN:
+            other = columns.setdefault(column.removeprefix(prefix), column)
+            if other != column:
+                raise DataError(f"{table.source}: columns {other} and {column} are one feature")
     if not columns:
         raise DataError(
             f"{table.source}: no features; every column but {', '.join(_KNOWN)} is one, and it has "
@@ -100,9 +105,7 @@ def _row(cells: Mapping[str, Any], number: int, level: Level, features: Mapping[
         _require_vectors(named)
     ratings = {}
     if level is Level.SEGMENT:
-        starts = np.asarray(_plain(cells[SEGMENT_START_TIMES]))
-        kept = starts >= 0
-        ratings = {name: np.asarray(_plain(cells[name]))[kept] for name in _RATINGS}
+        ratings = _segment_ratings(cells)
     return Row(
         id=_text(cells[ID]) if ID in cells else f"{number:08d}",
         labels=_labels(cells[LABELS]) if LABELS in cells else None,
@@ -111,14 +114,24 @@ def _row(cells: Mapping[str, Any], number: int, level: Level, features: Mapping[
     )
 
 
+def _segment_ratings(cells: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    columns = {name: np.atleast_1d(np.asarray(_plain(cells[name]))) for name in _RATINGS}
+    if len({value.shape for value in columns.values()}) > 1:
+        told = ", ".join(f"{name} {value.shape}" for name, value in columns.items())
+        raise ValueError(f"ratings differ in shape ({told})")
+    kept = columns[SEGMENT_START_TIMES] >= 0
+    return {name: value[kept] for name, value in columns.items()}
+
+
 def _frames(features: dict[str, np.ndarray], count: Any) -> dict[str, np.ndarray]:
-    cut = {
-        name: value if count is None else value[: int(count)] for name, value in features.items()
-    }
-    lengths = {name: len(value) for name, value in cut.items()}
-    for name, value in cut.items():
+    cut = {}
+    for name, value in features.items():
         if value.ndim != 2 or not len(value):
             raise ValueError(f"{name} has shape {value.shape}: expected [frames, size], 1 or more")
+        if count is not None and not 0 < count <= len(value):
+            raise ValueError(f"{NUM_FRAMES} is {count}, and {name} has {len(value)} frames")
+        cut[name] = value if count is None else value[: int(count)]
+    lengths = {name: len(value) for name, value in cut.items()}
     if len(set(lengths.values())) > 1:
         told = ", ".join(f"{count} of {name}" for name, count in lengths.items())
         raise ValueError(f"features differ in their number of frames ({told})")
@@ -152,6 +165,11 @@ def _labels(cell: Any) -> np.ndarray:
         raise ValueError(
             f"labels hold {values.dtype}: expected class ids, padded with -1, or one bool per class"
         )
+    outside = values[(values < -1) | (values > np.iinfo(np.int64).max)]
+    if len(outside):
+        raise ValueError(f"label {outside[0]}: class ids are 0 or more, padded with -1")
+    if np.count_nonzero(values == 0) > 1:
+        raise ValueError("class 0 is given twice: pad with -1, or give one bool per class")
     return np.unique(values[values >= 0]).astype(np.int64)
 
 
@@ -166,12 +184,16 @@ def _plain(cell: Any) -> Any:
     return cell
 
 
-def _load(path: Path) -> Any:  # an array, or numpy's file of several
+def _load(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of a file, by name; a single one has the file's."""
     try:
-        return np.load(path, allow_pickle=False, mmap_mode="r" if path.suffix == ".npy" else None)
+        loaded = np.load(path, allow_pickle=False, mmap_mode="r" if path.suffix == ".npy" else None)
+        if isinstance(loaded, np.ndarray):
+            return {path.stem: loaded}
+        return {name: loaded[name] for name in loaded.files}
     except FileNotFoundError as error:
         raise UserError(f"--input {path}: no such file") from error
-    except (OSError, ValueError, EOFError) as error:
+    except NPZ_FAULTS as error:
         raise DataError(f"{path}: not a readable NumPy file ({error})") from error
 
 
@@ -202,9 +224,17 @@ def _of_parquet(path: Path) -> Table:
         raise DataError(f"{path}: not a readable Parquet file ({error})") from error
 
     def batches() -> Iterator[Mapping[str, Any]]:
-        for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE):
-            if batch.num_rows:
-                yield dict(zip(batch.schema.names, map(_cells, batch.columns), strict=True))
+        first = 0
+        try:
+            for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE):
+                if batch.num_rows:
+                    yield {
+                        name: _cells(column, f"{path}: column {name}", first)
+                        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+                    }
+                first += batch.num_rows
+        except (OSError, pa.ArrowException) as error:
+            raise DataError(f"{path}: not a readable Parquet file ({error})") from error
 
     return Table(
         source=str(path),
@@ -214,7 +244,8 @@ def _of_parquet(path: Path) -> Table:
     )
 
 
-def _cells(column: Any) -> Any:  # pyarrow's
+def _cells(column: Any, where: str, first: int) -> Any:  # pyarrow's, from row `first` on
     if column.null_count:
-        raise ValueError("a cell is empty")
+        row = first + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+        raise DataError(f"{where}, row {row}: is empty")
     return column.to_numpy(zero_copy_only=False)

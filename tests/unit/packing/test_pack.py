@@ -161,6 +161,67 @@ def test_what_is_wrong_is_named_and_nothing_is_left(tmp_path, arrays, words, why
     assert not list(tmp_path.glob("out/*"))
 
 
+SEGMENTS = {
+    "look": FRAMES,
+    "segment_start_times": np.zeros((5, 1), int),
+    "segment_labels": np.zeros((5, 1), int),
+    "segment_scores": np.ones((5, 1)),
+}
+
+
+@pytest.mark.parametrize(
+    ("level", "arrays", "why"),
+    [
+        ("video", {"look": np.full((5, 2), 1e300)}, "row 0: feature mean_look holds NaN or inf"),
+        ("video", {"look": LOOK, "mean_look": LOOK}, "columns look and mean_look are one feature"),
+        ("video", {"look": LOOK, "id": np.array(["a", "", "b", "c", "d"])}, "row 1: feature id"),
+        ("video", {"look": LOOK, "labels": LABELS - 4}, "row 0: label -3"),
+        ("video", {"look": LOOK, "labels": np.full((5, 1), 2**63, np.uint64)}, "label 92233"),
+        ("video", {"look": LOOK, "labels": HOT.astype(np.uint8)}, "give one bool per class"),
+        ("frame", {"look": FRAMES, "num_frames": COUNTS - 6}, "num_frames is -1"),
+        ("frame", {"look": FRAMES, "num_frames": COUNTS + 1}, "10, and look has 9 frames"),
+        ("frame", {"look": LOOK[:, 0], "num_frames": COUNTS}, "look has shape ()"),
+        ("segment", SEGMENTS | {"segment_labels": np.zeros((5, 2))}, "ratings differ in shape"),
+        ("segment", SEGMENTS | {"segment_scores": np.full((5, 1), np.nan)}, "segment score nan"),
+        ("segment", SEGMENTS | {"segment_start_times": np.full((5, 1), 9)}, "starts at 9"),
+        ("segment", SEGMENTS | {"segment_labels": np.full((5, 1), -2)}, "segment label -2"),
+    ],
+)
+def test_what_ingest_would_refuse_or_misread_is_refused(tmp_path, level, arrays, why, capsys):
+    source = write_npz(tmp_path / "in.npz", **arrays)
+    assert pack(level, source, tmp_path / "out") == 2
+    assert why in capsys.readouterr().err
+    assert not list(tmp_path.glob("out/*"))
+
+
+def test_an_empty_cell_is_named(tmp_path, capsys):
+    table = pa.table({"look": [[1.0], [2.0]], "labels": [[1], None]})
+    pq.write_table(table, tmp_path / "in.parquet")
+    assert pack("video", tmp_path / "in.parquet", tmp_path / "out") == 2
+    assert "in.parquet: column labels, row 1: is empty" in capsys.readouterr().err
+
+
+def test_shards_of_another_pack_are_not_mixed_in(tmp_path, capsys):
+    source = write_npz(tmp_path / "in.npz", look=LOOK)
+    assert pack("video", source, tmp_path / "out", "--shards", "3") == 0
+    assert pack("video", source, tmp_path / "out", "--shards", "2") == 2
+    assert "holds other shards of train (train0002.tfrecord); remove" in capsys.readouterr().err
+    assert pack("video", source, tmp_path / "out", "--shards", "3") == 0
+    assert pack("video", source, tmp_path / "out", split="test") == 0
+
+
+def test_damaged_numpy_files_are_named(tmp_path, capsys):
+    whole = write_npz(tmp_path / "whole.npz", look=LOOK).read_bytes()
+    objects = write_npz(tmp_path / "objects.npz", look=np.array([[1], [2, 3]], object))
+    contents = [b"", whole[: len(whole) // 2], whole[:200] + b"x" + whole[201:]]
+    files = [tmp_path / f"{number}.npz" for number in range(len(contents))]
+    for path, content in zip(files, contents, strict=True):
+        path.write_bytes(content)
+    files.append(objects)
+    assert [pack("video", path, tmp_path / "out") for path in files] == [2] * 4
+    assert capsys.readouterr().err.count("not a readable NumPy file") == 4
+
+
 def test_files_that_cannot_be_read_are_named(tmp_path, capsys):
     (tmp_path / "in.npz").write_bytes(b"no")
     (tmp_path / "in.parquet").write_bytes(b"no")
