@@ -18,6 +18,7 @@ from yt8m.components.records.validation import (
     not_a_record,
     unasked_features,
 )
+from yt8m.components.storage.errors import OF_THE_FILE
 from yt8m.schemas.features import (
     ID,
     LABELS,
@@ -81,8 +82,12 @@ class Inspection:
         seen: dict[bytes, int] = {}  # ids of this shard alone, so that memory stays flat
         unlabelled: list[int] = []
         before = self.records
-        for number, data in records:
-            self._add_record(shard, number, data, seen, unlabelled)
+        try:
+            for number, data in records:
+                self._add_record(shard, number, data, seen, unlabelled)
+        except OF_THE_FILE as error:
+            self.add_problem(shard, None, f"cannot be read ({error.strerror or error})")
+            return
         if self.records == before:
             self.add_problem(shard, None, "holds no readable record")
         self._judge_unlabelled(shard, unlabelled, self.records - before)

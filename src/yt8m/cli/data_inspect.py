@@ -11,6 +11,7 @@ from yt8m.components.records.find import find_files
 from yt8m.components.records.inspection import Inspection
 from yt8m.components.records.shard_reader import open_shard, scan
 from yt8m.components.records.vocabulary import load_vocabulary
+from yt8m.components.storage.errors import storage_failures_explained
 from yt8m.schemas.errors import EXIT_DONE, EXIT_FAILED
 from yt8m.schemas.vocabulary import Vocabulary
 
@@ -32,7 +33,7 @@ def run(args: InspectArguments, console: Console) -> int:
 
 
 def _records(shard: str, inspection: Inspection) -> Iterator[tuple[int, bytes]]:
-    with open_shard(shard) as (file, _):
+    with storage_failures_explained(shard), open_shard(shard) as (file, _):
         for block in scan(file):
             yield from zip(block.indices, block.records, strict=True)
             for problem in block.problems:

@@ -126,3 +126,13 @@ def test_wrong_vocabulary_is_the_users_mistake(data, capsys):
     assert "dataset.json, line 1: no column Index" in capsys.readouterr().err
     assert run(["data", "inspect", str(data), "--vocabulary", "/nowhere.csv"]) == 2
     assert "/nowhere.csv: no such file" in capsys.readouterr().err
+
+
+def test_a_file_that_cannot_be_read_is_a_problem_and_the_others_are_inspected(data, capsys):
+    (data / "lost.tfrecord").symlink_to(data / "nowhere")
+    code, answer = inspect(capsys, data)
+    assert code == 1
+    assert answer["problems"] == [
+        f"{data}/lost.tfrecord: cannot be read (No such file or directory)"
+    ]
+    assert (answer["shards"], answer["records"]) == (5, 32)

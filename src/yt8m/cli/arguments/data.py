@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from yt8m.cli.arguments.options import Arguments, Written, positional
 from yt8m.cli.arguments.paths import missing, missing_records
-from yt8m.cli.arguments.shared import Count, InputFile, OutputDirectory
+from yt8m.cli.arguments.shared import Count, InputFile, LocalDirectory
 from yt8m.components.extras.published.plan import MIRRORS, SERVER, VERSIONS
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.features import NUM_CLASSES, QUANTISED_MAX, QUANTISED_MIN, Level
@@ -64,7 +64,7 @@ class GenerateArguments(Arguments):
     """
 
     level: Level  # Kind of record
-    out: OutputDirectory  # New directory for the records
+    out: LocalDirectory  # New directory for the records
     train: Number  # Number of training records
     eval: Number  # Number of validate* records
     test: Number = 0  # Number of test* records
@@ -99,7 +99,7 @@ class DownloadArguments(Arguments):
     version: Annotated[int, Written(choices=VERSIONS)] = 2  # Version of the dataset
     level: Literal[Level.VIDEO, Level.FRAME]  # Level of the records
     split: Split  # Split of the dataset
-    out: OutputDirectory  # Local directory for the files
+    out: LocalDirectory  # Local directory for the files
     # Part X of Y of the files (default: 1/1).
     shard: Annotated[tuple[int, int], Written("X/Y", parse=_part)] = (1, 1)
     mirror: Annotated[str, Written(choices=MIRRORS)] = MIRRORS[0]  # Region of the server
@@ -132,7 +132,7 @@ class PackArguments(Arguments):
 
     level: Level  # Kind of record
     input: Annotated[str, Written("FILE|DIR", problem=missing)]  # File or directory of the features
-    out: OutputDirectory  # Directory for the shards
+    out: LocalDirectory  # Directory for the shards
     split: Split  # Split that the shards' names begin with
     shards: Count = 1  # Number of files to write
     # Feature of zeros to add, e.g. audio=128 for a model of rgb and audio; may be repeated.

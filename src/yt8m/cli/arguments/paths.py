@@ -46,6 +46,13 @@ def unwritable_directory(path: str) -> str:
     return _of_local(path, lambda local: _unwritable(_nearest_that_exists(local), local))
 
 
+def unwritable_local_directory(path: str) -> str:
+    """Of one that cannot be in an object store."""
+    if storage.local_path(path) is None:
+        return "is in an object store; choose a local directory, and copy it from there"
+    return unwritable_directory(path)
+
+
 def unwritable(path: str) -> str:
     """Of a file or a directory."""
     return _of_local(path, _is_no_file) or _of_local(
