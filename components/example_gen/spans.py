@@ -19,6 +19,7 @@ _EPOCH = datetime.date(1970, 1, 1)
 _FIELD = re.compile(r"\{(SPAN|VERSION)(?::([^}]*))?\}|\{(YYYY|MM|DD)\}|\{([^}]*)\}")
 _DATE_DIGITS = {"YYYY": 4, "MM": 2, "DD": 2}
 _WILDCARDS = {"*": "[^/]*", "?": "[^/]"}
+_SPECIAL_IN_CLASS = re.compile(r"[\\\[&~|]")  # to a regular expression, and to no glob
 _PIECE = re.compile(r"\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
 
 
@@ -73,7 +74,11 @@ def parse_pattern(text: str, *, below: str = "") -> SpanPattern:
         regex += _to_regex(between) + f"(?P<{name}>" + (rf"\d{{{digits}}}" if digits else r"\d+")
         regex += ")"
         at = match.end()
-    return SpanPattern(below + text, glob + text[at:], re.compile(regex + _to_regex(text[at:])))
+    regex += _to_regex(text[at:])
+    try:
+        return SpanPattern(below + text, glob + text[at:], re.compile(regex))
+    except re.error as error:
+        raise UserError(f"pattern {text}: a wrong character class ({error})") from error
 
 
 def choose_spans(available: Iterable[int], wanted: str) -> tuple[int, ...]:
@@ -132,8 +137,9 @@ def _digits(text: str, name: str, width: str | None) -> int:
 def _to_regex(glob: str) -> str:
     pieces = []
     for piece in _PIECE.findall(glob):
-        if len(piece) > 1:  # a character class; only its negation is written differently
-            pieces.append("[^" + piece[2:] if piece.startswith("[!") else piece)
+        if len(piece) > 1:  # a character class; its negation is written differently
+            inside = _SPECIAL_IN_CLASS.sub(r"\\\g<0>", piece[1:-1])
+            pieces.append(f"[^{inside[1:]}]" if inside.startswith("!") else f"[{inside}]")
         else:
             pieces.append(_WILDCARDS.get(piece) or re.escape(piece))
     return "".join(pieces)

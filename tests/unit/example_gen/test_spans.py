@@ -22,6 +22,8 @@ from yt8m.schemas.errors import UserError
         ("s3://b/{YYYY}{MM}{DD}/t", "s3://b/????????/t", "s3://b/20261120/t", (20777, None)),
         ("/d/validate[5-9]*", "/d/validate[5-9]*", "/d/validate7.tfrecord", (None, None)),
         ("/d/t[!0]*", "/d/t[!0]*", "/d/t1", (None, None)),
+        ("/d/t[[]{SPAN}]", "/d/t[[]*]", "/d/t[4]", (4, None)),
+        (r"/d/t[\d]{SPAN}", r"/d/t[\d]*", "/d/td4", (4, None)),
     ],
 )
 def test_patterns_are_read(
@@ -42,6 +44,7 @@ def test_patterns_are_read(
         ("{DATE}/t", r"\{DATE\} is unknown"),
         ("{SPAN:x}/t", "width"),
         ("{SPAN:0}/t", "width"),
+        ("{SPAN}/t[9-0]", "wrong character class"),
     ],
 )
 def test_wrong_patterns_are_refused_with_the_reason(pattern: str, message: str) -> None:
