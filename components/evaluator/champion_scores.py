@@ -48,7 +48,7 @@ class ChampionScores:
         try:
             with reading(self._path):
                 scores = _unpack(storage.read_bytes(self._path))
-            with contextlib.suppress(PermissionError):  # another user's: its time stays
+            with contextlib.suppress(OSError):  # another user's, or read-only: its time stays
                 storage.touch(self._path)  # its time is that of the last use
         except FileNotFoundError:
             return None

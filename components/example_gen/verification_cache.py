@@ -39,7 +39,7 @@ class VerifiedCache:
         try:
             with reading(path):
                 figures = unpack_figures(storage.read_bytes(path))
-            with contextlib.suppress(PermissionError):  # another user's: its time stays
+            with contextlib.suppress(OSError):  # another user's, or read-only: its time stays
                 storage.touch(path)  # its time is that of the last use
             return figures
         except FileNotFoundError:

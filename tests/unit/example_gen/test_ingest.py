@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import os
@@ -23,6 +24,7 @@ from records import (
 
 from yt8m.components.artifacts.manifest import Manifest
 from yt8m.components.artifacts.record_index import parse_index
+from yt8m.components.example_gen import verification_cache
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.records import shard_reader
 from yt8m.components.records.decode import decode_record
@@ -268,6 +270,19 @@ def test_a_memory_that_cannot_be_written_costs_time_and_nothing_else(
     (tmp_path / "taken").write_text("a file where the directory should be")
     done = ingest_directory(data, tmp_path, cache=tmp_path / "taken" / "verified")
     assert done.manifest.examples("train") == 24
+
+
+def test_a_memory_on_a_read_only_disk_is_used(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest_directory(data, tmp_path / "0", cache=tmp_path / "verified")
+
+    def read_only(path: str) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", path)
+
+    monkeypatch.setattr(verification_cache.storage, "touch", read_only)
+    done = ingest_directory(data, tmp_path / "1", cache=tmp_path / "verified")
+    assert done.accounts.remembered == len(list(data.glob("*.tfrecord")))
 
 
 def test_what_no_run_has_used_for_long_is_forgotten(data: Path, tmp_path: Path) -> None:
