@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
+import os
 import shutil
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import IO, Protocol, TypeVar
 
 from yt8m.components.extras.published.http import (
     RangeError,
@@ -26,6 +29,7 @@ _READ_BYTES = 1 << 20
 _SIZES_ASKED = 32  # of more files the mean of so many, spread over all, is taken
 _MARGIN = 1.05  # of the estimate, and of what a file system needs beside the bytes
 _GB = 1e9
+_POLL_S = 0.2
 
 
 class Hash(Protocol):
@@ -133,7 +137,46 @@ def _size(job: Download, name: str) -> int:
 
 def _fetch(job: Download, name: str, stop: threading.Event) -> int:
     """Bring one file; the number of bytes that came."""
-    partial, url, md5 = _partial(job.out, name), job.url_of(name), job.files[name]
+    partial = _partial(job.out, name)
+    with _alone(partial, stop):
+        if _is_complete(job.out / name, job.files[name]):  # by another process meanwhile
+            partial.unlink()
+            return 0
+        return _fetch_into(partial, job, name, stop)
+
+
+@contextmanager
+def _alone(partial: Path, stop: threading.Event) -> Iterator[None]:
+    """No other process writes `partial` during the block; the file itself is the lock."""
+    while True:
+        with partial.open("ab") as file:
+            _lock(file, stop)
+            if stop.is_set() or _is_at(file, partial):  # else its holder completed it
+                yield
+                return
+
+
+def _lock(file: IO[bytes], stop: threading.Event) -> None:
+    while not stop.is_set():
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            stop.wait(_POLL_S)
+        except OSError:  # a file system where nothing can be locked
+            return
+        else:
+            return
+
+
+def _is_at(file: IO[bytes], path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _fetch_into(partial: Path, job: Download, name: str, stop: threading.Event) -> int:
+    url, md5 = job.url_of(name), job.files[name]
     received = attempt = wrong = 0
     while not stop.is_set():
         try:
@@ -153,13 +196,14 @@ def _fetch(job: Download, name: str, stop: threading.Event) -> int:
         if _hash_of(partial).hexdigest() == md5:
             partial.replace(job.out / name)
             return received
-        partial.unlink()
         wrong += 1
         if wrong > 1:
+            partial.unlink()
             raise DataError(
                 f"{url}: its MD5 differs from the plan's ({md5}) after two attempts; choose "
                 "another --mirror"
             )
+        os.truncate(partial, 0)  # not another file, for this one is the lock
     return received
 
 

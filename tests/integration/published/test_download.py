@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -182,6 +183,16 @@ def test_wrong_content_twice_names_the_file_and_leaves_nothing_under_its_name(se
     with pytest.raises(DataError, match=rf"{NAMES[0]}: its MD5 differs from the plan's"):
         fetch(server, tmp_path, NAMES[:1])
     assert files_in(tmp_path) == {}
+
+
+def test_two_downloads_into_one_directory_disturb_neither_each_other_nor_the_files(
+    server, tmp_path
+):
+    with ThreadPoolExecutor(2) as both:
+        done = [job.result() for job in [both.submit(fetch, server, tmp_path) for _ in range(2)]]
+    assert files_in(tmp_path) == {name: content(name) for name in NAMES}
+    assert [one.files for one in done] == [len(NAMES)] * 2
+    assert server.served == {name: len(content(name)) for name in NAMES}  # nothing came twice
 
 
 def test_too_little_room_is_said_before_anything_comes(server, tmp_path):
