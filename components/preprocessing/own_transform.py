@@ -71,6 +71,8 @@ def _size_of(function: Function, where: str, features: FeatureConfig, level: Lev
             f"{where}: {_KIND}; for features {(*rows, 'size')} it returned {together.dtype} "
             f"{together.shape}"
         )
+    if not np.isfinite(together).all():
+        raise ConfigError(f"{where}: {_KIND}; of finite features it made NaN or infinity")
     size = int(together.shape[-1])
     flat = {name: value.reshape(-1, value.shape[-1]) for name, value in given.items()}
     for number, expected in enumerate(together.reshape(-1, size)):
