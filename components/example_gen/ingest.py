@@ -81,7 +81,7 @@ def ingest(
     else:
         known = {}
         shards = materialize_shards(reports, ingest=config.ingest, root=examples_uri)
-    _check_splits(shards)
+    _check_splits(shards, accounts)
     manifest = Manifest(level=config.level, shards=tuple(shards), verify=config.verify.value)
     if accounts.quarantined:
         storage.write_text(storage.join(examples_uri, QUARANTINE_FILE), quarantine_json(reports))
@@ -145,10 +145,11 @@ def _whole_sample(sources: Sources, config: DataConfig, sample_uri: str) -> Iter
     )
 
 
-def _check_splits(shards: Sequence[Shard]) -> None:
+def _check_splits(shards: Sequence[Shard], accounts: RecordCounts) -> None:
+    left_out = f"; data.rewrite.keep left out {accounts.filtered:,}" if accounts.filtered else ""
     for split in ("train", "eval"):
         if not any(shard.records for shard in shards if shard.split == split):
-            raise UserError(f"no record is assigned to the split {split}")
+            raise UserError(f"no record is assigned to the split {split}{left_out}")
 
 
 def _warnings(reports: Sequence[ShardReport]) -> Iterator[str]:

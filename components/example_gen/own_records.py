@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from yt8m.components.records.decode import MalformedRecord
+from yt8m.schemas.errors import DataError
 from yt8m.schemas.own_code import load_named
 
 
 def keep_record(path: str) -> Callable[[bytes], bool]:
-    """The filter at the dotted `path`; without one every record stays."""
+    """The filter at the dotted `path`; without one every record stays.
+
+    Where it fails it is DataError: nobody knows whether the record should stay.
+    """
     if not path:
         return lambda record: True
-    return cast("Callable[[bytes], bool]", load_named(path, f"data.rewrite.keep = {path}"))
+    where = f"data.rewrite.keep = {path}"
+    wanted: Callable[[bytes], Any] = load_named(path, where)
+
+    def keep(record: bytes) -> bool:
+        try:
+            return bool(wanted(record))
+        except Exception as error:
+            raise DataError(f"{where}: {type(error).__name__}: {error}") from error
+
+    return keep
 
 
 def parse_record(path: str) -> Callable[[bytes], bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
+import re
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -228,6 +229,29 @@ def test_a_filter_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
     data = make_dataset(tmp_path / "data")
     with pytest.raises(Exception, match=r"data\.rewrite\.keep = nowhere\.f: cannot be imported"):
         _rewrite(data, tmp_path, rewrite={"keep": "nowhere.f"})
+
+
+def keep_fails(record: bytes) -> bool:
+    raise KeyError("language")
+
+
+def keep_nothing(record: bytes) -> bool:
+    return False
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("keep_fails", "data.rewrite.keep = test_rewrite.keep_fails: KeyError: 'language'"),
+        ("keep_nothing", "to the split train; data.rewrite.keep left out 40"),
+    ],
+)
+def test_a_filter_that_fails_or_leaves_nothing_is_named(
+    tmp_path: Path, name: str, why: str
+) -> None:
+    data = make_dataset(tmp_path / "data", test=4)
+    with pytest.raises(Yt8mError, match=re.escape(why)):
+        _rewrite(data, tmp_path, rewrite={"keep": f"test_rewrite.{name}"})
 
 
 def test_of_one_split_the_records_that_verification_would_leave_out_are_left_out(
