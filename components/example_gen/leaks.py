@@ -140,7 +140,7 @@ def _located(report: ShardReport, hashes: np.ndarray) -> Iterator[tuple[Record, 
     wanted = set(report.indices[np.isin(known, hashes)].tolist())
     if not wanted:
         return
-    with open_shard(report.source.uri) as (file, _):
+    with report.source.while_unchanged(), open_shard(report.source.uri) as (file, _):
         for block in scan(file):
             for index, offset, data in zip(
                 block.indices, block.offsets, block.records, strict=True

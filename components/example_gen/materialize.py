@@ -31,7 +31,7 @@ def materialize_shards(reports: Sequence[ShardReport], *, ingest: Ingest, root: 
         if len(report.problems) == report.records:
             continue
         target = storage.join(target, name)
-        if not report.problems and ingest is not Ingest.COPY:
+        if not report.problems and ingest is Ingest.REFERENCE:  # to ask is a request each
             shards.append(_shard(report, _place(report.source.uri, target, ingest)))
             continue
         with report.source.while_unchanged():  # what is written now is what was verified before

@@ -44,11 +44,12 @@ class SourceShard:
         try:
             yield
         except Exception:
-            self._check_unchanged()
+            self.check_unchanged()
             raise
-        self._check_unchanged()
+        self.check_unchanged()
 
-    def _check_unchanged(self) -> None:
+    def check_unchanged(self) -> None:
+        """DataError where the file is another one than when it was listed."""
         try:
             now = storage.stat(self.uri)
         except FileNotFoundError:

@@ -283,11 +283,15 @@ class ShardVerifier:
         try:
             with storage_failures_explained(shard.uri):
                 if self._policy in (Verify.FULL, Verify.CHECKSUM):
-                    return self._all(shard)
-                return self._lengths(shard, sampled=self._policy is Verify.SAMPLE)
+                    report = self._all(shard)
+                else:
+                    report = self._lengths(shard, sampled=self._policy is Verify.SAMPLE)
         except OSError as error:  # of the file itself: gone, or not allowed
             problem = RecordProblem(0, 0, f"cannot be read ({error})")
             return ShardReport(source=shard, records=1, digest="", problems=(problem,))
+        if storage.local_path(shard.uri) is not None:  # else it is a request each
+            shard.check_unchanged()
+        return report
 
     def _all(self, shard: SourceShard) -> ShardReport:
         total, digest = _Totals(), hashlib.sha256()

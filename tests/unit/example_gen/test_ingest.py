@@ -300,8 +300,8 @@ def test_what_no_run_has_used_for_long_is_forgotten(data: Path, tmp_path: Path) 
     assert set(cache.rglob("*.npz")) == kept
 
 
-@pytest.mark.parametrize("policy", ["copy", "quarantine"])
-def test_a_shard_that_changes_between_its_verification_and_its_copy_stops_the_run(
+@pytest.mark.parametrize("policy", ["link", "copy", "quarantine"])
+def test_a_shard_that_changes_after_its_verification_stops_the_run(
     data: Path, tmp_path: Path, policy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = shutil.copytree(data, tmp_path / "data")
@@ -310,7 +310,7 @@ def test_a_shard_that_changes_between_its_verification_and_its_copy_stops_the_ru
         flip_byte_in_record(shard, 1)
         values: dict[str, Any] = {"bad_input": "quarantine", "max_quarantined": 0.5}
     else:
-        values = {"ingest": "copy"}
+        values = {"ingest": policy}
     other = (place / "train0001.tfrecord").read_bytes()
     verify = ingesting.verify_shards
 
@@ -325,3 +325,43 @@ def test_a_shard_that_changes_between_its_verification_and_its_copy_stops_the_ru
     monkeypatch.setattr(ingesting, "verify_shards", verify)
     done = ingest_directory(place, tmp_path / "again", ingest="copy")
     assert done.manifest.examples("train") > 0
+
+
+def test_a_shard_that_changes_before_its_verification_stops_the_run_and_is_not_remembered(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = shutil.copytree(data, tmp_path / "data")
+    shard = place / "train0000.tfrecord"
+    verify = ingesting.verify_shards
+
+    def change_and_verify(*args: Any, **kwargs: Any) -> Any:
+        shard.write_bytes((place / "train0001.tfrecord").read_bytes())
+        return verify(*args, **kwargs)
+
+    monkeypatch.setattr(ingesting, "verify_shards", change_and_verify)
+    with pytest.raises(DataError, match=r"train0000\.tfrecord changed while it was ingested"):
+        ingest_directory(place, tmp_path, cache=tmp_path / "verified")
+    assert len(list((tmp_path / "verified").rglob("*.npz"))) < len(list(data.glob("*.tfrecord")))
+
+
+@pytest.mark.parametrize("then", ["replaced", "gone"])
+def test_a_leaking_shard_that_changes_before_it_is_looked_at_again_stops_the_run(
+    data: Path, tmp_path: Path, then: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = shutil.copytree(data, tmp_path / "data")
+    shard = place / "train0000.tfrecord"
+    sound = shard.read_bytes()
+    shutil.copy(place / "validate0000.tfrecord", shard)
+    verify = ingesting.verify_shards
+
+    def verify_and_change(*args: Any, **kwargs: Any) -> Any:
+        reports = verify(*args, **kwargs)
+        if then == "gone":
+            shard.unlink()
+        else:
+            shard.write_bytes(sound)
+        return reports
+
+    monkeypatch.setattr(ingesting, "verify_shards", verify_and_change)
+    with pytest.raises(DataError, match=r"train0000\.tfrecord changed while it was ingested"):
+        ingest_directory(place, tmp_path, bad_input="quarantine", max_quarantined=0.9)

@@ -97,7 +97,8 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def _ingested(shard: Path, level: str) -> tuple[list[tuple[int, str]], dict[str, int]]:
     config = DataConfig(level=Level(level), verify=Verify.FULL)
-    source = SourceShard(uri=str(shard), split="train", size=shard.stat().st_size, mtime=0)
+    is_now = shard.stat()
+    source = SourceShard(uri=str(shard), split="train", size=is_now.st_size, mtime=is_now.st_mtime)
     (report,) = verify_shards([source], config, FEATURES)
     return [(p.record, p.reason) for p in report.problems], report.warnings
 
