@@ -288,7 +288,7 @@ class ShardVerifier:
                     report = self._lengths(shard, sampled=self._policy is Verify.SAMPLE)
         except OSError as error:  # of the file itself: gone, or not allowed
             problem = RecordProblem(0, 0, f"cannot be read ({error})")
-            return ShardReport(source=shard, records=1, digest="", problems=(problem,))
+            return ShardReport(source=shard, records=1, digest="", problems=(problem,), broken=True)
         if storage.local_path(shard.uri) is not None:  # else it is a request each
             shard.check_unchanged()
         return report

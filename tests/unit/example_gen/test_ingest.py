@@ -25,6 +25,7 @@ from records import (
 from yt8m.components.artifacts.manifest import Manifest
 from yt8m.components.artifacts.record_index import parse_index
 from yt8m.components.example_gen import verification_cache
+from yt8m.components.example_gen import verify as verify_module
 from yt8m.components.example_gen.config import DataConfig
 from yt8m.components.records import shard_reader
 from yt8m.components.records.decode import decode_record
@@ -365,3 +366,18 @@ def test_a_leaking_shard_that_changes_before_it_is_looked_at_again_stops_the_run
     monkeypatch.setattr(ingesting, "verify_shards", verify_and_change)
     with pytest.raises(DataError, match=r"train0000\.tfrecord changed while it was ingested"):
         ingest_directory(place, tmp_path, bad_input="quarantine", max_quarantined=0.9)
+
+
+def test_of_a_shard_that_nobody_may_read_all_records_are_lost(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_shard = verify_module.open_shard
+
+    def refused(uri: str) -> Any:
+        if "train0000" in uri:
+            raise PermissionError(errno.EACCES, "Permission denied", uri)
+        return open_shard(uri)
+
+    monkeypatch.setattr(verify_module, "open_shard", refused)
+    with pytest.raises(DataError, match=r"about 12 of 40 records(.|\n)*about 12 records are lost"):
+        ingest_directory(data, tmp_path, bad_input="quarantine", max_quarantined=0.1)
