@@ -9,7 +9,6 @@ import hashlib
 import io
 import json
 import logging
-import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +18,7 @@ from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.json_file import check_stamp, reading, stamp
+from yt8m.schemas.npz_faults import NPZ_FAULTS
 
 _ARRAYS = {"source", "names", "rated", "positive"}
 _ZIP_MAGIC = b"PK\x03\x04"
@@ -98,7 +98,7 @@ def _load(cache: str, source: str) -> KnownLabels | None:
                 rated=stored["rated"],
                 positive=stored["positive"],
             )
-    except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except NPZ_FAULTS as error:
         _log.warning("%s is damaged (%s): reading the records instead", cache, error)
         return None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from yt8m.components.console.console import Console
 from yt8m.components.metrics import Batch, MetricAccumulator, accumulate, values_of
 from yt8m.schemas.errors import DataError, UserError
 from yt8m.schemas.metric_names import LOSS
+from yt8m.schemas.npz_faults import NPZ_FAULTS
 
 _NEEDED = ("predictions", "labels")
 
@@ -54,7 +54,7 @@ def _load(path: Path) -> dict[str, np.ndarray]:
             arrays: dict[str, Any] = {name: file[name] for name in file.files}
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such file") from error
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except NPZ_FAULTS as error:
         raise DataError(f"{path}: not a readable .npz file ({error})") from error
     missing = [name for name in _NEEDED if name not in arrays]
     if missing:

@@ -50,6 +50,23 @@ def test_other_records_or_a_damaged_file_are_noticed(rated, tmp_path, caplog):
     assert cache.read_bytes() == whole  # whole again
 
 
+@pytest.mark.parametrize("place", [0x06, 0x08, -1])  # of an entry: its flags, its method, its bytes
+def test_a_damaged_byte_costs_a_reading_and_no_more(rated, tmp_path, caplog, place):
+    cache, read = tmp_path / "labels.npz", []
+    first = score(rated, cache, read.append)
+    whole = cache.read_bytes()
+    data = bytearray(whole)
+    for entry in (at for at in range(len(data)) if data.startswith(b"PK\x01\x02", at)):
+        if place >= 0:
+            data[entry + place + 2] ^= 0xFF  # the directory's copy is what is read
+    if place < 0:
+        data[data.index(b"names.npy") + 60] ^= 0xFF
+    cache.write_bytes(data)
+    assert score(rated, cache, read.append) == first
+    assert "is damaged" in caplog.text
+    assert cache.read_bytes() == whole
+
+
 def test_another_file_is_not_overwritten(rated, tmp_path, capsys):
     submission, shard = tmp_path / "s.csv", rated / "train0000.tfrecord"
     submission.write_text("Class,Segments\n3,nobody:0\n")
