@@ -11,7 +11,7 @@ UV := .venv/uv/bin/uv
 # One worker runs a whole file, because its tests share pipelines that take half a minute to create;
 # tests/conftest.py sets the order.
 WORKERS ?= 2
-PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --max-worker-restart 1 --dist loadfile --no-loadscope-reorder
+PYTEST := TMPDIR=$$($(BIN)/python tests/support/memory_disk.py) $(BIN)/pytest --numprocesses $(WORKERS) --max-worker-restart 1 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help install install-dev demo test test-unit test-arithmetic test-arithmetic-0 test-arithmetic-1 test-arithmetic-half test-slow test-slow-half test-distributed test-nights test-real chaos planted planted-five mutants lane-b test-lane-b check check-types format \
 	bench golden golden-lanes reference measures mlflow mlflow-server mlflow-ui readers sign jupyter notebook notebook-outputs size lock audit sbom image fake-gcs-server control-plane argo \
