@@ -34,7 +34,15 @@ from yt8m.pipeline.run_record import display_status, list_runs, read_record
 from yt8m.pipeline.workspace import Layout, layout_of
 from yt8m.schemas.config_layers import overrides_of
 from yt8m.schemas.config_tree import from_dict, to_dict
-from yt8m.schemas.errors import EXIT_DONE, EXIT_REJECTED, EXIT_USER, UserError, Yt8mError
+from yt8m.schemas.errors import (
+    EXIT_DONE,
+    EXIT_REJECTED,
+    EXIT_TERMINATED,
+    EXIT_USER,
+    Terminated,
+    UserError,
+    Yt8mError,
+)
 from yt8m.schemas.metric_names import GAP
 
 
@@ -75,8 +83,8 @@ def run(config: PipelineConfig, *, quiet: bool = False) -> Run:
         answer = {"error": f"the run ended with exit code {code}"}
     if code in (EXIT_DONE, EXIT_REJECTED):
         return runs(config.root)[str(answer["run_id"])]
-    kind = UserError if code == EXIT_USER else Yt8mError
-    raise kind(str(answer.get("error") or answer.get("reason")))
+    kinds: dict[int, type[Yt8mError]] = {EXIT_USER: UserError, EXIT_TERMINATED: Terminated}
+    raise kinds.get(code, Yt8mError)(str(answer.get("error") or answer.get("reason")))
 
 
 def _follow(command: Sequence[str]) -> tuple[str, int]:
@@ -89,7 +97,7 @@ def _follow(command: Sequence[str]) -> tuple[str, int]:
         try:
             for line in process.stderr:
                 sys.stderr.write(line)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Terminated):
             with contextlib.suppress(ProcessLookupError):
                 process.terminate()  # a terminal's Ctrl-C has reached it, a notebook's has not
             for line in process.stderr:  # it ends in order, and holds its root until then

@@ -7,6 +7,7 @@ into a registry of the sweep's own. What has run is found again by its run key.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +19,7 @@ from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.retraining.points import Point
 from yt8m.pipeline.run_record import read_run_records
 from yt8m.pipeline.workspace import Layout
-from yt8m.schemas.errors import Yt8mError
+from yt8m.schemas.errors import Terminated, UserError, Yt8mError
 
 MODELS = "models"  # below the root
 
@@ -48,17 +49,43 @@ def sweep(
 ) -> Iterator[Trial]:
     """Run what has not run; one combination that fails does not end the others."""
     for number, (point, config) in enumerate(configs, start=1):
-        name = ", ".join(f"{path}={value}" for path, value in point.items())
-        known = _known(config)
-        if known is not None:
-            say(f"{number} of {len(configs)}: {name}: run {known.run_id} is there")
-            yield Trial(point=point, record=known)
-            continue
-        say(f"{number} of {len(configs)}: {name}")
+        where = f"{number} of {len(configs)}: {_text(point)}"
         try:
-            yield Trial(point=point, record=start(config))
+            record = _known(config)
+            if record is not None:
+                say(f"{where}: run {record.run_id} is there")
+            else:
+                say(where)
+                record = start(config)
+        except Terminated:  # somebody ends the sweep, not this combination
+            raise
         except Yt8mError as error:
             yield Trial(point=point, problem=str(error))
+        else:
+            yield Trial(point=point, record=record)
+
+
+def check_points(configs: Sequence[tuple[Point, PipelineConfig]]) -> None:
+    """UserError where combinations are one and the same run, or are of several roots.
+
+    An option beside --set, or what every run of a sweep has, is stronger than a swept value.
+    """
+    for (point, config), (other, same) in itertools.combinations(configs, 2):
+        if config == same:
+            raise UserError(
+                f"{_text(point)} and {_text(other)} are the same run: give each value once, and "
+                "none that an option sets (--data, --root) or that is the same in every run of a "
+                "sweep (baseline.version, pusher.push_dir)"
+            )
+        if config.root != same.root:
+            raise UserError(
+                f"{_text(point)} and {_text(other)} have several roots, {config.root} and "
+                f"{same.root}: the runs of a sweep share one; give it with --root"
+            )
+
+
+def _text(point: Point) -> str:
+    return ", ".join(f"{path}={value}" for path, value in point.items())
 
 
 def _known(config: PipelineConfig) -> RunRecord | None:

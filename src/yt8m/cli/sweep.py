@@ -2,37 +2,50 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Mapping, Sequence
+from types import FrameType
 from typing import Any
 
 from yt8m.cli.arguments.runs import SweepArguments
 from yt8m.components.artifacts.estimate import Estimate, estimate_columns
 from yt8m.components.console.console import Console
+from yt8m.components.console.signals import handling_signals
 from yt8m.pipeline.python.runs import run as run_pipeline
 from yt8m.pipeline.results.model_results import results_of_run
-from yt8m.pipeline.retraining.sweep import Trial, prepared, sweep
+from yt8m.pipeline.retraining.sweep import Trial, check_points, prepared, sweep
 from yt8m.pipeline.run.runner import with_absolute_paths
 from yt8m.pipeline.workspace import Layout
-from yt8m.schemas.errors import EXIT_DONE, EXIT_FAILED
+from yt8m.schemas.errors import EXIT_DONE, EXIT_FAILED, Terminated
 from yt8m.schemas.metric_names import GAP
 
 
 def run(args: SweepArguments, console: Console) -> int:
     configs = [(point, with_absolute_paths(prepared(config))) for point, config in args.configs()]
+    check_points(configs)
     layout = Layout(configs[0][1].root)
     results: list[tuple[Trial, Mapping[str, Estimate]]] = []
-    for trial in sweep(
-        configs, lambda config: run_pipeline(config, quiet=console.quiet).record, console.info
-    ):
-        if trial.problem:
-            console.warn(trial.problem)
-        metrics = results_of_run(layout, trial.record).metrics if trial.record else {}
-        results.append((trial, metrics))
+    with handling_signals(_end):
+        for trial in sweep(
+            configs, lambda config: run_pipeline(config, quiet=console.quiet).record, console.info
+        ):
+            if trial.problem:
+                console.warn(trial.problem)
+            metrics = results_of_run(layout, trial.record).metrics if trial.record else {}
+            results.append((trial, metrics))
     names = list(dict.fromkeys([GAP, *(name for _, metrics in results for name in metrics)]))
     trials = [_row(trial, metrics, names) for trial, metrics in results]
     trials.sort(key=lambda row: -1.0 if row[GAP] is None else row[GAP], reverse=True)
     console.result({"root": layout.root, "trials": trials}, _text(trials, names, console))
     return EXIT_FAILED if any(row["problem"] for row in trials) else EXIT_DONE
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """The run under way, a process of its own, ends with the sweep, and not after it."""
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    name = signal.Signals(number).name
+    raise Terminated(f"ended by {name}; the same command continues")
 
 
 def _row(trial: Trial, metrics: Mapping[str, Estimate], names: Sequence[str]) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +18,7 @@ from yt8m.components.artifacts.run_record import RunRecord, Verdict
 from yt8m.pipeline.cache_keys import ExternalInputs
 from yt8m.pipeline.config import PipelineConfig
 from yt8m.pipeline.retraining import sweep as trials
-from yt8m.schemas.errors import EXIT_DONE, EXIT_FAILED, Yt8mError
+from yt8m.schemas.errors import EXIT_DONE, EXIT_FAILED, EXIT_TERMINATED, EXIT_USER, Yt8mError
 
 _GAP = {1: 0.6, 2: 0.8, 3: 0.7}  # by the seed
 
@@ -51,3 +53,28 @@ def test_the_best_trial_is_first_and_one_that_failed_ends_the_command_with_1(
     assert [row["run_id"] for row in told if not row["problem"]] == list(map(str, done))
     failed = [row["settings"]["trainer.seed"] for row in told if row["problem"] == "it broke"]
     assert failed == sorted(map(str, broken))
+
+
+def test_an_option_that_sets_what_is_swept_over_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["sweep", "smoke", "--root", str(tmp_path), "--data", "a", "--set", "data.root=b,c"]
+    assert yt8m(words) == EXIT_USER
+    assert "data.root=b and data.root=c are the same run" in capsys.readouterr().err
+
+
+def test_sigterm_ends_the_run_under_way_and_begins_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = []
+
+    def start(config: PipelineConfig, *, quiet: bool) -> Any:
+        started.append(config.trainer.seed)
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise Yt8mError("its signal has not come")
+
+    monkeypatch.setattr(command, "run_pipeline", start)
+    monkeypatch.setattr(trials, "resolve_external_inputs", lambda *_: ExternalInputs())
+    words = ["sweep", "smoke", "--root", str(tmp_path), "--set", "trainer.seed=1,2"]
+    assert yt8m(words) == EXIT_TERMINATED
+    assert started == [1]

@@ -9,10 +9,10 @@ from yt8m.pipeline.cache_keys import ExternalInputs
 from yt8m.pipeline.presets import load_config
 from yt8m.pipeline.retraining import sweep as module
 from yt8m.pipeline.retraining.points import points_of
-from yt8m.pipeline.retraining.sweep import prepared, sweep
+from yt8m.pipeline.retraining.sweep import check_points, prepared, sweep
 from yt8m.pipeline.run_record import write_record
 from yt8m.pipeline.workspace import Layout
-from yt8m.schemas.errors import UserError, Yt8mError
+from yt8m.schemas.errors import Terminated, UserError, Yt8mError
 
 
 def test_every_combination_of_several_values_is_a_point_and_single_ones_are_fixed():
@@ -66,3 +66,53 @@ def test_what_has_run_is_not_run_again_and_a_failure_does_not_end_the_rest(tmp_p
         "new 3",
     )
     assert said[0] == "1 of 3: trainer.seed=1: run old is there"
+
+
+def test_a_point_whose_records_are_missing_costs_the_others_nothing(tmp_path, monkeypatch):
+    configs = [
+        ({"data.root": place}, load_config("smoke", [f"root={tmp_path}", f"data.root={place}"]))
+        for place in ("there", "missing")
+    ]
+
+    def resolved(config, layout):
+        if config.data.root.endswith("missing"):
+            raise UserError("no records below missing")
+        return ExternalInputs()
+
+    monkeypatch.setattr(module, "resolve_external_inputs", resolved)
+    record = RunRecord(run_id="new", started=1.0, verdict=Verdict.PUSHED)
+    done, failed = sweep(configs, lambda config: record, lambda text: None)
+    assert (done.record, failed.problem) == (record, "no records below missing")
+
+
+def test_a_sweep_that_is_ended_begins_no_other_run(tmp_path, monkeypatch):
+    configs = [({"n": str(n)}, load_config("smoke", [f"root={tmp_path}"])) for n in (1, 2)]
+    monkeypatch.setattr(module, "resolve_external_inputs", lambda *_: ExternalInputs())
+
+    def start(config):
+        raise Terminated("ended by SIGTERM")
+
+    said = []
+    with pytest.raises(Terminated):
+        list(sweep(configs, start, said.append))
+    assert said == ["1 of 2: n=1"]
+
+
+@pytest.mark.parametrize(
+    ("path", "values", "more", "named"),
+    [
+        ("data.root", ("a", "b"), ["data.root=c"], "data.root=a and data.root=b are the same run"),
+        ("trainer.seed", ("1", "01"), [], "trainer.seed=1 and trainer.seed=01 are the same run"),
+        ("pusher.push_dir", ("a", "b"), [], "pusher.push_dir=a and"),
+        ("root", ("a", "b"), [], "have several roots"),
+    ],
+)
+def test_points_that_are_the_same_run_or_have_no_root_in_common_are_refused(
+    path, values, more, named
+):
+    configs = [
+        ({path: value}, prepared(load_config("smoke", [f"{path}={value}", *more])))
+        for value in values
+    ]
+    with pytest.raises(UserError, match=named):
+        check_points(configs)

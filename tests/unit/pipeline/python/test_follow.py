@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from yt8m.pipeline.python.runs import _follow
+from yt8m.schemas.errors import Terminated
 
 ENDS_IN_ORDER = """
 import pathlib, signal, sys, time
@@ -18,15 +19,16 @@ time.sleep(60)
 """
 
 
-def test_an_interrupted_run_has_ended_when_the_call_ends(tmp_path, monkeypatch):
+@pytest.mark.parametrize("end", [KeyboardInterrupt, Terminated])
+def test_an_interrupted_run_has_ended_when_the_call_ends(tmp_path, monkeypatch, end):
     lines = []
 
     def write(line):
         lines.append(line)
         if len(lines) == 1:
-            raise KeyboardInterrupt
+            raise end
 
     monkeypatch.setattr(sys.stderr, "write", write)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(end):
         _follow([sys.executable, "-c", ENDS_IN_ORDER, str(tmp_path / "ended")])
     assert (tmp_path / "ended").read_text() == "in order"
