@@ -133,8 +133,15 @@ class Checkpoints:
             except (tf.errors.OpError, IndexError) as error:
                 if isinstance(error, _ELSEWHERE):
                     raise
-                _log.warning("%s cannot be read (%s)", path, str(error).partition("\n")[0])
+                _log.warning("%s cannot be read (%s)", path, _first_line(error))
                 continue
+            except (ValueError, AssertionError) as error:  # of other shapes, or with none of a name
+                raise UserError(
+                    f"{path} holds other weights than the network has now "
+                    f"({_first_line(error)}). Has its code changed, or that "
+                    "of the optimizer? Train in another directory, where trainer.warm_start can "
+                    "take over what matches, or wipe this one with trainer.start_new_model: true"
+                ) from error
             return self._host.progress
         if paths:
             raise UserError(
@@ -165,6 +172,10 @@ class Checkpoints:
     def _save(self, manager: Any, step: int) -> str:
         path = f"{manager.directory}/{_PREFIX}-{step}"
         return str(manager.save(checkpoint_number=step)) if self._is_writer else path
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0]
 
 
 def check_model(directory: str, model: Mapping[str, Any]) -> None:

@@ -5,13 +5,14 @@ import subprocess
 
 import numpy as np
 import pytest
+import tf_keras
 from checkpoint_values import assert_bitwise_equal
 from records import make_dataset
 from training import CLASSES, rows, train
 
 from yt8m.components.artifacts.training_curve import EVALUATION
 from yt8m.components.trainer.state.warm_start import read_weights
-from yt8m.schemas.errors import Yt8mError
+from yt8m.schemas.errors import UserError, Yt8mError
 
 EARLY = {
     "evaluation": {"enabled": True, "start_delay_s": 0, "throttle_s": 0, "steps": 2},
@@ -66,6 +67,32 @@ def test_settings_that_changed_in_a_used_directory_are_logged_and_the_same_ones_
     ):
         assert row in caplog.text
     assert "trainer.accumulate" not in caplog.text
+
+
+@pytest.mark.parametrize("change", ["wider", pytest.param("deeper", marks=pytest.mark.slow)])
+def test_checkpoints_of_an_own_network_whose_code_has_changed_are_refused_with_what_to_do(
+    tmp_path, data, monkeypatch, change
+):
+    import own_networks
+
+    own = {"network": "own_networks.Plain"}
+    train(tmp_path, data, max_steps=2, **own)
+
+    class Changed(own_networks.Trunk):
+        def __init__(self, name):
+            super().__init__(name)
+            if change == "wider":
+                self.hidden = tf_keras.layers.Dense(24, activation="relu")
+            else:
+                self.more = tf_keras.layers.Dense(16)
+
+        def call(self, signal, training=False):
+            vectors = super().call(signal, training=training)
+            return vectors if change == "wider" else self.more(vectors)
+
+    monkeypatch.setattr(own_networks, "Trunk", Changed)
+    with pytest.raises(UserError, match=r"ckpt-2 holds other weights.*trainer\.start_new_model"):
+        train(tmp_path, data, max_steps=4, **own)
 
 
 def test_early_stopping_exports_the_best_evaluated_weights_not_the_last(tmp_path, data):
