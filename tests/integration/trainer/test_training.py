@@ -22,7 +22,7 @@ from yt8m.components.console.progress import Progress
 from yt8m.components.export.load import load_export
 from yt8m.components.trainer.backends.in_process import run_job
 from yt8m.components.trainer.state import checkpoints
-from yt8m.components.trainer.state.checkpoints import MODEL_FILE
+from yt8m.components.trainer.state.checkpoints import MODEL_FILE, check_model
 from yt8m.components.trainer.state.warm_start import read_weights, weights_digest
 from yt8m.schemas.config_tree import from_dict, to_dict
 from yt8m.schemas.errors import ConfigError, UserError
@@ -218,6 +218,13 @@ def test_another_model_in_an_old_directory_is_refused_with_both_configurations(t
     assert '"name": "logistic"' in message
     assert '"num_mixtures": 3' in message
     assert "start_new_model" in message
+
+
+@pytest.mark.parametrize("text", ["", '{"model": {"na', "[]"])
+def test_a_damaged_description_of_the_model_is_named_with_the_way_out(tmp_path, text):
+    (tmp_path / "model.json").write_text(text)
+    with pytest.raises(UserError, match=r"model\.json is damaged .*remove this file"):
+        check_model(str(tmp_path), {"level": "video"})
 
 
 def test_other_data_in_an_old_directory_is_refused(tmp_path, data):
