@@ -71,12 +71,12 @@ class RetryPolicy(Backoff):
         return self._run(action, look_up=look_up)
 
     def _run(self, action: Callable[[], T], look_up: Callable[[], T | None] | None) -> T:
-        unsure = False
         for attempt in range(self.attempts):
             try:
                 return action()
             except RefusedError as error:
-                existing = look_up() if look_up and error.status == 409 and unsure else None
+                # Made by an attempt before, or by somebody else at the same moment.
+                existing = look_up() if look_up and error.status == 409 else None
                 if existing is None:
                     raise
                 return existing
@@ -87,7 +87,6 @@ class RetryPolicy(Backoff):
                 if attempt + 1 < self.attempts or (look_up and error.unsure):
                     self.sleep(self.wait_s(attempt, error.wait_s))
                 if look_up and error.unsure:
-                    unsure = True
                     existing = look_up()
                     if existing is not None:
                         return existing

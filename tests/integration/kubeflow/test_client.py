@@ -226,6 +226,17 @@ def test_a_name_that_is_taken_is_refused_not_retried(client, server):
     assert server.count("POST /pipelines$") == 1
 
 
+def test_what_somebody_else_makes_at_the_same_moment_is_taken(client, server, spec_file):
+    """Two jobs of CI upload one commit, or two people start the first runs of an experiment."""
+    server.fail("POST /", status=409, after=True, times=3)
+    pipeline = client.create_pipeline("p", "")
+    version = client.upload_version(pipeline.id, "v", spec_file)
+    assert pipeline.id in server.pipelines
+    assert version.id in server.versions
+    assert client.experiment_id("e", create=True) in server.experiments
+    assert server.count("POST /") == 3
+
+
 def test_reading_is_repeated_and_gives_up_with_the_servers_words(client, server):
     server.fail("GET /pipelines", status=500, times=2)
     assert client.pipelines() == []
