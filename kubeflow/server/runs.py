@@ -33,6 +33,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NOT_STARTED, _RUNNING = "PENDING", "RUNNING"
 # The server learns that a run is over before it has the last states of its steps.
 _SETTLING_S = 30.0
+_GONE = 404
 
 
 class UnknownOutcomeError(Yt8mError):
@@ -115,33 +116,33 @@ def wait(
     """The finished run; `say` hears each change of a task's state once.
 
     A server that is away for less than `polling.patience_s` is waited for: the run goes on without
-    it. UnknownOutcomeError where it stays away. A step that still runs when its run is over is
-    asked for again, for half a minute.
+    it. UnknownOutcomeError where it stays away, or a login has run out meanwhile. A step that still
+    runs when its run is over is asked for again, for half a minute.
     """
     deadline = polling.clock() + polling.timeout_s if polling.timeout_s else None
     last_state: dict[str, str] = {}
     steps: tuple[str, ...] | None = None
     away_since: float | None = None
+    is_known = False  # whether this server has shown the run
     over: PipelineRun | None = None
     settled_at = 0.0
     while True:
         run = None
         try:
             run = client.run(run_id)
-            away_since = None
-        except ServerError as error:
+            away_since, is_known = None, True
+        except (ServerError, RefusedError) as error:
             if over is not None:
                 return over
-            if not error.again:
+            if isinstance(error, RefusedError) or not error.again:
+                if is_known and error.status != _GONE:
+                    raise _unknown(error, run_id) from None
                 raise
             if away_since is None:
                 away_since = polling.clock()
                 say(f"{error}; asking again for {polling.patience_s / 60:.0f} min")
             elif polling.clock() - away_since >= polling.patience_s:
-                raise UnknownOutcomeError(
-                    f"{error}; the run goes on without the server, and "
-                    f"`yt8m kubeflow wait {run_id}` follows it again"
-                ) from None
+                raise _unknown(error, run_id) from None
         else:
             if steps is None:
                 steps = step_names(client, run)
@@ -165,13 +166,22 @@ def wait(
         polling.sleep(polling.every_s)
 
 
+def _unknown(error: Yt8mError, run_id: str) -> UnknownOutcomeError:
+    return UnknownOutcomeError(
+        f"{error}; the run goes on meanwhile, and `yt8m kubeflow wait {run_id}` follows it again"
+    )
+
+
 def step_names(client: KfpClient, run: PipelineRun) -> tuple[str, ...]:
-    """The steps of the pipeline that runs; none where its version is not on the server any more."""
+    """The steps of the pipeline that runs; none where its version is not to be had any more.
+
+    The run is known, and its state counts, whatever the server says of its version.
+    """
     if not run.version_id:
         return ()
     try:
         versions = client.versions(run.pipeline_id)
-    except RefusedError:
+    except (RefusedError, ServerError):
         return ()
     spec = next((v.spec for v in versions if v.id == run.version_id), {})
     return tuple(server_spec(spec).pipeline.get("root", {}).get("dag", {}).get("tasks", {}))

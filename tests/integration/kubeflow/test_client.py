@@ -24,6 +24,7 @@ from yt8m.kubeflow.server.runs import (
     UnknownOutcomeError,
     own_tasks,
     resolve,
+    step_names,
     wait,
 )
 from yt8m.kubeflow.server.schedule import Change, schedule, unschedule
@@ -628,6 +629,35 @@ def test_a_server_that_stays_away_leaves_the_outcome_unknown_which_is_no_failure
     with pytest.raises(UnknownOutcomeError, match=f"yt8m kubeflow wait {run.id}") as error:
         wait(client, run.id, say=lambda text: None, polling=polling)
     assert error.value.exit_code == 5
+
+
+def test_a_login_that_runs_out_while_waiting_leaves_the_outcome_unknown(client, server, spec_file):
+    run = client.start_run(_launch(client, spec_file))
+
+    def sleep(each):
+        server.token = "another"
+
+    with pytest.raises(UnknownOutcomeError, match=f"login.*yt8m kubeflow wait {run.id}"):
+        wait(client, run.id, say=lambda text: None, polling=Polling(sleep=sleep))
+    with pytest.raises(RefusedError, match="login"):  # from the beginning: a mistake
+        wait(client, run.id, say=lambda text: None, polling=Polling())
+
+
+def test_a_run_that_is_deleted_while_it_is_waited_for_is_gone(client, server, spec_file):
+    run = client.start_run(_launch(client, spec_file))
+    polling = Polling(sleep=lambda each: server.runs.clear())
+    with pytest.raises(RefusedError, match="404"):
+        wait(client, run.id, say=lambda text: None, polling=polling)
+
+
+def test_the_end_of_a_run_counts_whatever_the_server_says_of_its_version(client, server, spec_file):
+    run = client.start_run(_launch(client, spec_file))
+    server.set_state(run.id, "SUCCEEDED", {"Trainer": "SUCCEEDED"})
+    server.fail("GET /pipelines/.*/versions", status=503, times=99)
+    said = []
+    done = wait(client, run.id, say=said.append, polling=Polling())
+    assert (done.state, said) == ("SUCCEEDED", ["Trainer: SUCCEEDED"])
+    assert [task.name for task in own_tasks(done, step_names(client, done))] == ["Trainer"]
 
 
 def test_a_namespace_is_refused_where_it_would_be_ignored(server, host):
