@@ -21,20 +21,30 @@ _DEFAULT_FILE = "~/.config/yt8m/kubeflow.yaml"
 
 
 class Secret:
-    """A text that never prints itself; read from a file each time when it has one."""
+    """A text that never prints itself; read from a file each time when it has one.
+
+    It becomes a header of a request; what cannot be one is refused here, for the library that sends
+    it would quote it.
+    """
 
     def __init__(self, value: str = "", *, file: str = "", what: str = "secret") -> None:
         self._value, self._file, self._what = value, file, what
 
     def read(self) -> str:
-        if not self._file:
-            return self._value
+        where = f"the {self._what} file {self._file}" if self._file else f"the {self._what}"
         try:
-            text = Path(self._file).expanduser().read_text(encoding="utf-8").strip()
+            text = self._value
+            if self._file:
+                text = Path(self._file).expanduser().read_text(encoding="utf-8")
         except OSError as error:
-            raise UserError(f"the {self._what} file {self._file}: {error.strerror}") from error
+            raise UserError(f"{where}: {error.strerror}") from error
+        except UnicodeDecodeError:
+            text = "\0"  # it is not shown
+        text = text.strip()
         if not text:
-            raise UserError(f"the {self._what} file {self._file} is empty")
+            raise UserError(f"{where} is empty")
+        if not (text.isascii() and text.isprintable()):
+            raise UserError(f"{where}: must be one line of printable ASCII")
         return text
 
     def __repr__(self) -> str:
@@ -90,6 +100,8 @@ def load_connection(
         )
     if not connection.host.startswith(("http://", "https://")):
         raise UserError(f"--host {connection.host}: write it with http:// or https://")
+    if connection.ca_file and not Path(connection.ca_file).is_file():
+        raise UserError(f"--ca-file {connection.ca_file}: there is no such file")
     owner = connection.owner or _login(environ)
     return replace(connection, host=connection.host.rstrip("/"), owner=" ".join(owner.split()))
 
@@ -134,7 +146,9 @@ def _read_file(name: str) -> Connection:
 
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except yaml.YAMLError as error:
+    except OSError as error:
+        raise UserError(f"the connection file {path}: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         # The message of the parser quotes the line, which may hold a token.
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""

@@ -100,3 +100,35 @@ def test_the_owner_is_who_is_named_or_the_login(given, environ, owner):
 def test_a_user_without_a_name_is_known_by_its_number(monkeypatch):
     monkeypatch.setattr("os.getuid", lambda: 987654)
     assert load_connection(HOST, {}).owner == "user 987654"
+
+
+@pytest.mark.parametrize(
+    "text", [b"s3cret\nof two lines", b"s3cret \xe2\x86\x92", b"s3cret\xff", b"s3cret\x00"]
+)
+def test_what_cannot_be_a_header_is_refused_without_being_shown(tmp_path, text):
+    """The library that sends it would quote it."""
+    file = tmp_path / "token"
+    file.write_bytes(text)
+    secrets = [Secret(file=str(file), what="token")]
+    if text.isascii():
+        secrets.append(Secret(text.decode(), what="token"))
+    for secret in secrets:
+        with pytest.raises(UserError, match="must be one line of printable ASCII") as error:
+            secret.read()
+        assert "s3cret" not in str(error.value)
+
+
+def test_the_line_end_of_a_given_token_is_none_of_it():
+    """`token: |` in YAML has one."""
+    assert Secret("s3cret\n").read() == "s3cret"
+
+
+def test_a_connection_file_that_cannot_be_read_and_a_missing_ca_file_are_named(tmp_path):
+    file = tmp_path / "kubeflow.yaml"
+    file.write_bytes(b"host: http://h\xff")
+    with pytest.raises(UserError, match=r"kubeflow\.yaml is not YAML"):
+        load_connection(HOST, {}, str(file))
+    with pytest.raises(UserError, match="Is a directory"):
+        load_connection(HOST, {}, str(tmp_path))
+    with pytest.raises(UserError, match="--ca-file /nowhere/ca.pem"):
+        load_connection({**HOST, "ca_file": "/nowhere/ca.pem"}, {})
