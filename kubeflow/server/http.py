@@ -27,6 +27,7 @@ _API = "/apis/v2beta1"
 _TIMEOUT_S = (10.0, 60.0)
 _LONGEST_TEXT = 500
 _INTERNAL_ERROR = 500
+_TITLE = re.compile("<title>([^<]*)</title>", re.IGNORECASE)
 
 
 class ServerError(Yt8mError):
@@ -189,7 +190,8 @@ class HttpTransport:
             return ServerError(
                 f"{where}: {status} {said}", status=status, unsure=unsure, wait_s=wait
             )
-        return RefusedError(f"{where}: {status} {said}", status=status)
+        hint = "" if _json(error.body) else "; is --host the address of Kubeflow Pipelines v2?"
+        return RefusedError(f"{where}: {status} {said}{hint}", status=status)
 
     def _login(self, status: int) -> RefusedError:
         return RefusedError(
@@ -231,14 +233,26 @@ def _upload(file: str) -> list[tuple[str, tuple[str, bytes, str]]]:
 
 def _said(body: Any) -> str:
     """The server's own message, without the stack of Go errors that follows it."""
-    text = body.decode("utf-8", "replace") if isinstance(body, bytes) else str(body or "")
+    data, text = _json(body), _text(body)
+    if data:
+        return _short(
+            str(data.get("error_message") or data.get("message") or data.get("error") or text)
+        )
+    title = _TITLE.search(text)  # of a page: of a proxy, or of another program
+    return _short(title[1] if title else text)
+
+
+def _json(body: Any) -> dict[str, Any]:
+    """The JSON object of an answer; empty where it has none."""
     try:
-        data = json.loads(text)
+        data = json.loads(_text(body))
     except ValueError:
-        return _short(text)
-    if isinstance(data, dict):
-        text = str(data.get("error_message") or data.get("message") or data.get("error") or text)
-    return _short(text)
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _text(body: Any) -> str:
+    return body.decode("utf-8", "replace") if isinstance(body, bytes) else str(body or "")
 
 
 def _short(text: str) -> str:

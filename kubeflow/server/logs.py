@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from yt8m.kubeflow.cluster_needs import ClusterAccess
-from yt8m.schemas.errors import UserError
+from yt8m.schemas.errors import UserError, Yt8mError
 
 _RUN = "pipeline/runid"
 _NODE = "workflows.argoproj.io/node-name"
@@ -16,6 +16,7 @@ _CONTAINER = "main"
 _ATTEMPT = re.compile(r"\(\d+\)$")
 _EXECUTOR = "executor"
 _TIMEOUT_S = (5, 60)
+_SERVERS_FAULT = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +34,7 @@ def read_logs(cluster: ClusterAccess, run_id: str, *, step: str, tail: int) -> l
 
     UserError where there are no such pods.
     """
+    import urllib3
     from kubernetes import client as k8s
     from kubernetes.client.exceptions import ApiException
 
@@ -65,7 +67,14 @@ def read_logs(cluster: ClusterAccess, run_id: str, *, step: str, tail: int) -> l
             if _phase(pod) != "Pending"
         ]
     except ApiException as error:
-        raise UserError(f"Kubernetes: {error.status} {error.reason}, {error.body}") from None
+        kind = Yt8mError if not error.status or error.status >= _SERVERS_FAULT else UserError
+        raise kind(f"Kubernetes: {error.status} {error.reason}, {error.body}") from None
+    except (urllib3.exceptions.HTTPError, ValueError) as error:
+        host = cluster.client.configuration.host
+        raise Yt8mError(
+            f"no answer of a Kubernetes API from {host} ({error}); is it up, and the cluster that "
+            "kubectl's current context should name?"
+        ) from None
 
 
 def step_of(pod: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ import yaml
 from http_double import listening
 from kfp_server import KfpServer
 from kubeflow_facts import NEWEST, VERSIONS
+from werkzeug import Request, Response
 
 from yt8m.cli.kubeflow_upload import upload
 from yt8m.kubeflow.server.client import KfpClient, Launch, Timing, connect
@@ -673,6 +674,28 @@ def test_a_file_may_have_any_name(client, server, spec_file, tmp_path):
     odd = tmp_path / "compiled"
     odd.write_text(Path(spec_file).read_text())
     assert upload(client, str(odd)).new_version
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("<!DOCTYPE html>\n<html><title>Not Found\n</title></html>", "404 Not Found; is --host"),
+        ("default backend - 404", "404 default backend - 404; is --host"),
+    ],
+)
+def test_the_page_of_another_program_leads_to_the_address(body, said):
+    page = Response(body, 404)
+    with (
+        listening(Request.application(lambda request: page)) as host,
+        pytest.raises(RefusedError, match=re.escape(said)),
+    ):
+        _client(host).pipelines()
+
+
+def test_an_answer_of_the_server_itself_does_not_doubt_its_address(client):
+    with pytest.raises(RefusedError) as error:
+        client.run("ghost")
+    assert "--host" not in str(error.value)
 
 
 def test_a_certificate_that_nobody_knows_leads_to_the_flag(server):

@@ -1,11 +1,14 @@
 """The logs of a run's pods, labelled as Argo's are, on the double of the Kubernetes API."""
 
 import pytest
+from http_double import listening
 from k8s_server import K8sServer, serve
+from kubernetes.client import ApiClient, Configuration
+from werkzeug import Request, Response
 
 from yt8m.kubeflow.cluster_needs import ClusterAccess
 from yt8m.kubeflow.server.logs import read_logs, step_of
-from yt8m.schemas.errors import UserError
+from yt8m.schemas.errors import EXIT_FAILED, EXIT_USER, UserError, Yt8mError
 
 RUN = "4d6b4c40-7b93-40f5-9472-009ecb3169ab"
 
@@ -75,6 +78,20 @@ def test_what_is_not_there_is_named(server):
         _read(server)
     with pytest.raises(UserError, match=r"namespace team has no pods of run other.*executor-logs"):
         _read(server, run="other")
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(200, EXIT_FAILED), (503, EXIT_FAILED), (403, EXIT_USER)]
+)
+def test_a_server_that_is_none_or_refuses_is_told_in_one_message(status, code):
+    page = Response("<html>a proxy</html>", status)
+    with listening(Request.application(lambda request: page)) as host:
+        client = ApiClient(Configuration(host=host))
+        with pytest.raises(Yt8mError, match="Kubernetes") as error:
+            read_logs(ClusterAccess(client, "team"), RUN, step="", tail=1)
+        assert error.value.exit_code == code
+    with pytest.raises(Yt8mError, match=f"{host}.*current context"):  # nobody listens any more
+        read_logs(ClusterAccess(client, "team"), RUN, step="", tail=1)
 
 
 def test_the_driver_of_a_real_pod_is_recognised():

@@ -130,5 +130,5 @@ def test_a_connection_file_that_cannot_be_read_and_a_missing_ca_file_are_named(t
         load_connection(HOST, {}, str(file))
     with pytest.raises(UserError, match="Is a directory"):
         load_connection(HOST, {}, str(tmp_path))
-    with pytest.raises(UserError, match="--ca-file /nowhere/ca.pem"):
+    with pytest.raises(UserError, match=r"--ca-file /nowhere/ca\.pem"):
         load_connection({**HOST, "ca_file": "/nowhere/ca.pem"}, {})
