@@ -80,13 +80,24 @@ def unschedule(
 
 
 def scheduled_version(client: KfpClient, *, name: str, pipeline: str, experiment: str) -> str:
-    """The id of the version that the schedule runs; empty where it is not there yet."""
+    """The id of the version that the schedule runs; empty where it is not there yet.
+
+    UserError where the version is not on the server any more.
+    """
     known = find_pipeline(client, pipeline)
     if known is None:
         return ""
     own = _own(client, name, known.id, client.experiment_id(experiment, create=False))
     own.sort(key=lambda existing: existing.enabled)  # an interrupted change leaves one switched off
-    return own[-1].launch.version_id if own else ""
+    if not own:
+        return ""
+    version_id = own[-1].launch.version_id
+    if version_id not in [version.id for version in client.versions(known.id)]:
+        raise UserError(
+            f"schedule {name!r} runs version {version_id} of {pipeline}, which was deleted "
+            "from the server: --latest moves it to the newest one, --version to one that you name"
+        )
+    return version_id
 
 
 def _own(client: KfpClient, name: str, pipeline_id: str, experiment_id: str) -> list[Schedule]:
@@ -96,9 +107,12 @@ def _own(client: KfpClient, name: str, pipeline_id: str, experiment_id: str) -> 
     named = [s for s in client.schedules(experiment_id) if s.launch.name == name]
     own = [s for s in named if s.launch.pipeline_id == pipeline_id and _is_owners(s, client)]
     if named and not own:
+        # Of another pipeline, or of one that was deleted and uploaded again.
+        is_mine = any(_is_owners(s, client) for s in named)
+        way = f", or delete yours with `yt8m kubeflow unschedule {name}`" if is_mine else ""
         raise UserError(
-            f"{_described(client, named)}; it is left alone: give this schedule another --name. "
-            f"(You are {client.owner or 'nobody'}, by --owner or your login.)"
+            f"{_described(client, named)}; it is left alone: give this schedule another --name"
+            f"{way}. (You are {client.owner or 'nobody'}, by --owner or your login.)"
         )
     return own
 

@@ -253,6 +253,26 @@ def test_two_people_upload_run_and_schedule_one_pipeline(yt8m, server, spec_file
     assert json.dumps(server.schedules) == before
 
 
+def test_a_schedule_whose_version_or_pipeline_was_deleted_says_how_to_move_it(
+    yt8m, server, spec_file
+):
+    nightly = ("schedule", "yt8m-test", "--cron", "0 3 * * *", "--name", "nightly")
+    yt8m("upload", spec_file)
+    yt8m(*nightly)
+    server.versions.clear()
+    yt8m("upload", spec_file)
+    code, said = yt8m(*nightly)
+    assert (code, "which was deleted from the server: --latest" in said["error"]) == (2, True)
+    assert yt8m(*nightly, "--latest")[1]["change"] == "replaced"
+    server.pipelines.clear()
+    server.versions.clear()
+    yt8m("upload", spec_file)
+    code, said = yt8m(*nightly)
+    assert (code, "`yt8m kubeflow unschedule nightly`" in said["error"]) == (2, True)
+    yt8m("unschedule", "nightly")
+    assert yt8m(*nightly)[1]["change"] == "created"
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
