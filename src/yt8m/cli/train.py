@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from yt8m.components.example_gen.verify import count_shards
 from yt8m.components.export.target import check_target
 from yt8m.components.metrics.catalogue import METRICS
 from yt8m.components.records.shared_index import SharedIndex
+from yt8m.components.storage.lock import NoLocksError
 from yt8m.components.storage.temporary import own_temporary_directory
 from yt8m.components.trainer.backend_config import LocalProcessesBackend
 from yt8m.components.trainer.backends.backend import create_backend
@@ -35,11 +37,13 @@ from yt8m.components.trainer.job import TrainingJob
 from yt8m.components.trainer.state.content_digest import content_digests
 from yt8m.components.trainer.tf_config import Cluster, ClusterKind, check_processes
 from yt8m.pipeline.config import PipelineConfig
+from yt8m.pipeline.workspace import run_lock
 from yt8m.schemas.config_layers import overrides_of
 from yt8m.schemas.errors import UserError
 from yt8m.schemas.roles import FilePath, replaced
 
 _WILDCARDS = set("*?[{")
+_LOCK = "train.lock"  # in --out
 
 
 def run(args: TrainArguments, console: Console) -> int | None:
@@ -51,10 +55,16 @@ def run(args: TrainArguments, console: Console) -> int | None:
         if not console.quiet:
             # Before standard error is filtered, so that what is logged is written above the bar.
             logging.basicConfig(level=logging.INFO, format="%(message)s")
-    with own_temporary_directory() as temporary, quiet_tensorflow(but_errors=not alone):
+    with (
+        own_temporary_directory() as temporary,
+        quiet_tensorflow(but_errors=not alone),
+        contextlib.ExitStack() as stack,
+    ):
         config = _config(args)
         out = Path(args.out).absolute()
         check_target(str(out / "export"))  # which the export replaces after hours
+        if cluster.is_chief:
+            stack.enter_context(_only_training(out))
         # Processes that have not met yet must not write over one another's manifest.
         data = (out if cluster.is_chief else temporary) / "data"
         manifest = _write_manifest(config, data, begin=cluster.position)
@@ -70,6 +80,19 @@ def run(args: TrainArguments, console: Console) -> int | None:
     }
     console.result(value, f"model: {job.export_dir}{_text(measured)}")
     return None
+
+
+@contextlib.contextmanager
+def _only_training(out: Path) -> Iterator[None]:
+    """Two in one directory would mix their checkpoints and curves, of other settings perhaps."""
+    out.mkdir(parents=True, exist_ok=True)
+    advice = "wait for it, stop it, or train in another --out"
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(
+            NoLocksError
+        ):  # a bucket that is mounted is trained in all the same
+            stack.enter_context(run_lock(out / _LOCK, advice=advice))
+        yield
 
 
 def _metrics(measured: Mapping[str, Any] | None) -> dict[str, float | None]:
@@ -100,6 +123,11 @@ def _config(args: TrainArguments) -> PipelineConfig:
     config = dataclasses.replace(args, set=(*args.set, *overrides_of(values))).load()
     if args.processes is not None:
         check_processes(args.processes, waiting=config.trainer.waits_for_evaluations)
+    if config.data.rewrite.parse:
+        raise UserError(
+            f"data.rewrite.parse = {config.data.rewrite.parse}: yt8m train reads records as they "
+            "are; yt8m run writes them in YouTube-8M's format first"
+        )
     return replaced(config, FilePath, storage.absolute)
 
 
@@ -132,11 +160,6 @@ def _job(config: PipelineConfig, args: TrainArguments, out: Path, *, manifest: P
 
 def _write_manifest(config: PipelineConfig, directory: Path, *, begin: float) -> Path:
     """Write a manifest as ExampleGen would; the records stay where they are."""
-    if config.data.rewrite.parse:
-        raise UserError(
-            f"data.rewrite.parse = {config.data.rewrite.parse}: yt8m train reads records as they "
-            "are; yt8m run writes them in YouTube-8M's format first"
-        )
     data = dataclasses.replace(config.data, ingest=Ingest.REFERENCE, verify=Verify.OFF)
     sources = resolve_sources(data).shards
     reports = count_shards(sources, data, config.features, index=SharedIndex(), begin=begin)

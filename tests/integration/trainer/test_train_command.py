@@ -10,6 +10,7 @@ from records import make_dataset
 
 from yt8m.cli.main import run
 from yt8m.components.trainer.backends.local import free_ports
+from yt8m.pipeline.workspace import run_lock
 
 SMALL = [
     "--set",
@@ -92,6 +93,16 @@ def test_another_export_directory_is_named_before_records_are_read(tmp_path, dat
     assert run(["train", "smoke", "--data", str(data), "--out", str(tmp_path), *SMALL]) == 2
     assert "export: holds other files (photo)" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["export"]
+
+
+def test_a_second_training_in_the_same_directory_is_refused_while_the_first_one_runs(
+    tmp_path, data, capsys
+):
+    words = ["train", "smoke", "--data", str(data), "--out", str(tmp_path), *SMALL]
+    with run_lock(tmp_path / "train.lock"):
+        assert run(words) == 1
+    assert f"{tmp_path} is in use: process" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["train.lock"]
 
 
 def test_missing_records_are_a_users_mistake(tmp_path, capsys):
