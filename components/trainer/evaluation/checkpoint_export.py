@@ -31,7 +31,15 @@ def export_newest(checkpoint_dir: str, directory: str, *, vocabulary: str = "") 
         raise UserError(f"{checkpoint_dir}: no checkpoint was saved yet")
     job = _job(checkpoint_dir, vocabulary)
     network = network_of(job, heads_of(job), compute_dtype="float32")
-    restore_network(network, path, averaged=job.trainer.ema_momentum is not None)
+    try:
+        restore_network(network, path, averaged=job.trainer.ema_momentum is not None)
+    except (tf.errors.OpError, IndexError) as error:
+        reason = str(error).partition("\n")[0]
+        raise UserError(
+            f"{path} cannot be read ({reason}). A running training may have removed it meanwhile: "
+            "repeat the command. If it is damaged, continue the training, which goes on from the "
+            "checkpoint before it"
+        ) from error
     spec = ExportSpec(
         level=job.level,
         features=job.features,
@@ -58,7 +66,14 @@ def restore_network(network: Network, path: str, *, averaged: bool) -> None:
 
 def _job(checkpoint_dir: str, vocabulary: str) -> TrainingJob:
     """As much of the job as the checkpoints' description of their model says."""
-    said = read_file(storage.join(checkpoint_dir, MODEL_FILE), fields_of)
+    described = storage.join(checkpoint_dir, MODEL_FILE)
+    try:
+        said = read_file(described, fields_of)
+    except ValueError as error:
+        raise UserError(
+            f"{described} is damaged ({error}). Remove it, and continue the training, which writes "
+            "it again"
+        ) from error
     trainer = {name: said[name] for name in _OF_TRAINER}
     if "averaging" in said["optimizer"]:
         trainer["ema_momentum"] = _AVERAGING

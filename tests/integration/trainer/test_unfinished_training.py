@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 from records import make_dataset
@@ -26,6 +27,21 @@ def test_its_newest_checkpoint_scores_as_the_export_of_these_weights(tmp_path, c
         found.append(json.loads(printed.out))
     assert found[0] == found[1] == found[2]
     assert "using its newest checkpoint, of step 5" in printed.err
+
+
+def test_a_checkpoint_that_cannot_be_read_is_named_with_what_to_do(tmp_path, capsys):
+    data = make_dataset(tmp_path / "data", classes=CLASSES)
+    job = make_job(tmp_path, data=data, max_steps=1)
+    run_job(job, {})
+    words = ["evaluate", "--model", job.checkpoint_dir, "--data", str(data / "validate*")]
+    checkpoints = Path(job.checkpoint_dir)
+    content = checkpoints / "ckpt-1.data-00000-of-00001"
+    content.write_bytes(content.read_bytes()[:100])
+    assert yt8m(words) == 2
+    assert "ckpt-1 cannot be read (" in capsys.readouterr().err
+    (checkpoints / "model.json").write_text("")
+    assert yt8m(words) == 2
+    assert "model.json is damaged (" in capsys.readouterr().err
 
 
 def test_a_training_without_a_checkpoint_is_a_user_error(tmp_path, capsys):
