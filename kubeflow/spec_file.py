@@ -97,10 +97,23 @@ def read_spec(path: str) -> Spec:
         raise UserError(f"{path}: {error.strerror}; `yt8m kubeflow compile` writes it") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise UserError(f"{path} is not YAML: {error}") from error
-    documents = [d for d in documents if d]
-    if not documents or "pipelineInfo" not in documents[0]:
-        raise UserError(f"{path} is not a compiled pipeline (no pipelineInfo in it)")
-    return Spec(pipeline=documents[0], platform=documents[1] if len(documents) > 1 else {})
+    pipeline, platform = ([d for d in documents if d] + [{}, {}])[:2]
+    lacking = _lacking(pipeline)
+    if lacking or not isinstance(platform, Mapping):
+        why = f"no {lacking} in it" if lacking else "its second document is not a platform's"
+        raise UserError(
+            f"{path} is not a compiled pipeline ({why}); `yt8m kubeflow compile` writes one"
+        )
+    return Spec(pipeline=pipeline, platform=platform)
+
+
+def _lacking(pipeline: Any) -> str:
+    """The first part that a pipeline has and this has not; a file that is cut off has no end."""
+    parts = pipeline if isinstance(pipeline, Mapping) else {}
+    for name in ("pipelineInfo", "root"):
+        if not isinstance(parts.get(name), Mapping):
+            return name
+    return "" if "schemaVersion" in parts else "schemaVersion"
 
 
 def server_spec(data: Mapping[str, Any]) -> Spec:

@@ -311,6 +311,7 @@ def connect(kind: Kind, namespace: str, *, patience_s: float) -> KubernetesApi:
 
 def reach_cluster() -> tuple[Any, str]:
     """The API as a pod reaches it, or as kubectl does from outside; and the own namespace."""
+    import yaml
     from kubernetes import client, config
 
     try:
@@ -321,7 +322,7 @@ def reach_cluster() -> tuple[Any, str]:
         try:
             config.load_kube_config()
             _, context = config.list_kube_config_contexts()
-        except config.ConfigException as error:
+        except (config.ConfigException, OSError, yaml.YAMLError) as error:
             raise UserError(f"no Kubernetes cluster: not in a pod, and {error}") from error
         own = context["context"].get("namespace", "")
     return client.ApiClient(), own

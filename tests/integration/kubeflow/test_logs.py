@@ -4,8 +4,10 @@ import pytest
 from http_double import listening
 from k8s_server import K8sServer, serve
 from kubernetes.client import ApiClient, Configuration
+from kubernetes.config import kube_config
 from werkzeug import Request, Response
 
+from yt8m.cli.main import run
 from yt8m.kubeflow.cluster_needs import ClusterAccess
 from yt8m.kubeflow.server.logs import read_logs, step_of
 from yt8m.schemas.errors import EXIT_FAILED, EXIT_USER, UserError, Yt8mError
@@ -92,6 +94,16 @@ def test_a_server_that_is_none_or_refuses_is_told_in_one_message(status, code):
         assert error.value.exit_code == code
     with pytest.raises(Yt8mError, match=f"{host}.*current context"):  # nobody listens any more
         read_logs(ClusterAccess(client, "team"), RUN, step="", tail=1)
+
+
+@pytest.mark.parametrize("text", ["a: [", "apiVersion: v1"])
+def test_a_kubeconfig_that_is_none_is_a_mistake(tmp_path, monkeypatch, capsys, text):
+    file = tmp_path / "kubeconfig"
+    file.write_text(text)
+    # Kubernetes' client reads the environment when it is imported.
+    monkeypatch.setattr(kube_config, "KUBE_CONFIG_DEFAULT_LOCATION", str(file))
+    assert run(["kubeflow", "logs", RUN]) == 2
+    assert "no Kubernetes cluster: not in a pod, and" in capsys.readouterr().err
 
 
 def test_the_driver_of_a_real_pod_is_recognised():

@@ -493,7 +493,16 @@ def test_training_on_many_pods_without_a_shared_directory_is_refused():
     assert adapt(config, shared).trainer == config.trainer
 
 
-@pytest.mark.parametrize("text", ["a: [", "just text", "{}", ""])
+_CUT_OFF = "pipelineInfo: {name: x}\nroot: {}\n"  # the end of a real one is schemaVersion
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("a: [", "just text", "{}", "", "5", "- a", "pipelineInfo: 3\nroot: []\n", _CUT_OFF),
+        _CUT_OFF + "schemaVersion: 2.1.0\n---\n- no platform\n",
+    ],
+)
 def test_a_file_that_is_no_compiled_pipeline_is_refused(tmp_path, text):
     file = tmp_path / "x.yaml"
     file.write_text(text)
