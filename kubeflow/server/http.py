@@ -19,7 +19,7 @@ from kfp_server_api.exceptions import ApiException, ApiTypeError, ApiValueError
 
 from yt8m.components.storage.retry import Backoff
 from yt8m.kubeflow.server.connection import Connection
-from yt8m.schemas.errors import UserError, Yt8mError
+from yt8m.schemas.errors import EXIT_UNKNOWN, UserError, Yt8mError
 
 T = TypeVar("T")
 _API = "/apis/v2beta1"
@@ -43,6 +43,12 @@ class ServerError(Yt8mError):
     def again(self) -> bool:
         """True where the same request may succeed later."""
         return self.status in (0, 429) or self.status >= 500
+
+
+class UnknownOutcomeError(Yt8mError):
+    """What was asked for may have been done or not: the server cannot be asked."""
+
+    exit_code = EXIT_UNKNOWN
 
 
 class RefusedError(UserError):
@@ -88,13 +94,23 @@ class RetryPolicy(Backoff):
                 if attempt + 1 < self.attempts or (look_up and error.unsure):
                     self.sleep(self.wait_s(attempt, error.wait_s))
                 if look_up and error.unsure:
-                    existing = look_up()
+                    existing = _found(look_up, error)
                     if existing is not None:
                         return existing
                 is_half_done = look_up is not None and error.status == _INTERNAL_ERROR
                 if is_half_done or attempt + 1 == self.attempts:
                     raise
         raise AssertionError("attempts must be 1 or more")
+
+
+def _found(look_up: Callable[[], T | None], unsure: ServerError) -> T | None:
+    try:
+        return look_up()
+    except (ServerError, RefusedError) as error:
+        raise UnknownOutcomeError(
+            f"{unsure}. It may have been done all the same, and cannot be looked for ({error}): "
+            "see with `yt8m kubeflow list` before you repeat the command"
+        ) from None
 
 
 class HttpTransport:

@@ -18,10 +18,10 @@ from yt8m.kubeflow.server.client import (
     choose_version,
     find_pipeline,
 )
-from yt8m.kubeflow.server.http import RefusedError, ServerError
+from yt8m.kubeflow.server.http import RefusedError, ServerError, UnknownOutcomeError
 from yt8m.kubeflow.spec.lint import root_problem
 from yt8m.kubeflow.spec_file import Spec, server_spec
-from yt8m.schemas.errors import EXIT_UNKNOWN, UserError, Yt8mError
+from yt8m.schemas.errors import UserError, Yt8mError
 
 DEFAULT_EXPERIMENT = "yt8m"
 _NEEDED = ("data_root", "push_dir")
@@ -34,12 +34,6 @@ _NOT_STARTED, _RUNNING = "PENDING", "RUNNING"
 # The server learns that a run is over before it has the last states of its steps.
 _SETTLING_S = 30.0
 _GONE = 404
-
-
-class UnknownOutcomeError(Yt8mError):
-    """The run may have succeeded or failed: the server cannot be asked."""
-
-    exit_code = EXIT_UNKNOWN
 
 
 @dataclass(frozen=True, kw_only=True)

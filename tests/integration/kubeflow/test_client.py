@@ -18,11 +18,16 @@ from werkzeug import Request, Response
 from yt8m.cli.kubeflow_upload import upload
 from yt8m.kubeflow.server.client import KfpClient, Launch, Timing, connect
 from yt8m.kubeflow.server.connection import Connection
-from yt8m.kubeflow.server.http import HttpTransport, RefusedError, RetryPolicy, ServerError
+from yt8m.kubeflow.server.http import (
+    HttpTransport,
+    RefusedError,
+    RetryPolicy,
+    ServerError,
+    UnknownOutcomeError,
+)
 from yt8m.kubeflow.server.runs import (
     LaunchOptions,
     Polling,
-    UnknownOutcomeError,
     own_tasks,
     resolve,
     step_names,
@@ -219,6 +224,17 @@ def test_an_unsure_create_is_looked_for_before_it_is_sent_again(client, server, 
     server.fail("POST /runs$", after=True)
     client.start_run(launch)
     assert server.count("POST /runs$") == 1
+
+
+def test_a_create_that_cannot_be_looked_for_is_not_called_a_failure(client, server, spec_file):
+    """Whoever takes it for one starts a second run."""
+    launch = _launch(client, spec_file)
+    server.fail("POST /runs$", after=True)
+    server.fail("GET /runs$", status=503, times=99)
+    with pytest.raises(UnknownOutcomeError, match=r"POST .*GET .*503.*yt8m kubeflow list") as error:
+        client.start_run(launch)
+    assert error.value.exit_code == 5
+    assert (len(server.runs), server.count("POST /runs$")) == (1, 1)
 
 
 def test_a_name_that_is_taken_is_refused_not_retried(client, server):
