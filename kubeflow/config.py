@@ -102,7 +102,7 @@ def load_platform(file: str) -> PlatformConfig:
         data: Any = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"--platform {file}: {error.strerror}") from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise UserError(f"--platform {file} is not YAML: {error}") from error
     if not isinstance(data, Mapping) or set(data) != {_KEY}:
         raise ConfigError(f"--platform {file}: write everything below one key `{_KEY}:`")

@@ -438,9 +438,12 @@ def test_a_wrong_platform_file_says_where_and_what(tmp_path, text, says):
         load_platform(str(file))
 
 
-def test_a_platform_file_that_is_not_there_is_named():
+def test_a_platform_file_that_is_not_there_or_no_text_is_named(tmp_path):
     with pytest.raises(UserError, match="/nowhere"):
         load_platform("/nowhere/cluster.yaml")
+    (tmp_path / "x.yaml").write_bytes(b"kubeflow: \xff")
+    with pytest.raises(UserError, match=r"x\.yaml is not YAML"):
+        load_platform(str(tmp_path / "x.yaml"))
 
 
 def test_the_same_content_gives_the_same_file_and_the_same_version(spec, tmp_path):
