@@ -10,17 +10,23 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import signal
 import sys
+import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from yt8m.components.console.quiet import silence_tensorflow
 from yt8m.components.trainer.backends.in_process import run_job
+from yt8m.components.trainer.backends.local import WITH_PARENT
 from yt8m.components.trainer.job import TrainingJob, parse_job, training_code
 from yt8m.schemas.config_layers import overlay, parse_overrides
 from yt8m.schemas.errors import EXIT_DONE, EXIT_INTERRUPTED, UserError, Yt8mError
 from yt8m.schemas.json_file import fields_of, reading, to_text
 from yt8m.schemas.plain_text import plain
+
+_LOOK_S = 0.5  # at the parent
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,6 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     for noisy in ("tensorflow", "absl"):
         logging.getLogger(noisy).setLevel(logging.ERROR)
+    if os.environ.get(WITH_PARENT):
+        end_with_parent()
     try:
         with reading(f"--config {args.config}"):
             job = parse_job(_read(args.config, args.set))
@@ -47,6 +55,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     return EXIT_DONE
+
+
+def end_with_parent() -> None:
+    """From now on this process gets SIGTERM once the one that started it is gone, killed perhaps.
+
+    Nobody would follow it any more, and the same command starts others on the same checkpoints.
+    """
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_LOOK_S)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, name="end-with-parent", daemon=True).start()
 
 
 def _check_code(job: TrainingJob) -> None:

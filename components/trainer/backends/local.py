@@ -41,6 +41,8 @@ from yt8m.schemas.errors import (
     Yt8mError,
 )
 
+# Of a process that ends with the one that started it.
+WITH_PARENT = "YT8M_ENDS_WITH_PARENT"
 _log = logging.getLogger(__name__)
 _POLL_S = 0.2
 _GRACE_S = 30.0  # to save a checkpoint after SIGTERM
@@ -90,9 +92,11 @@ def run_cluster(
 ) -> None:
     """Train with the processes of `config`; returns when all have ended well.
 
-    Signals are handed on to all of them. When one fails the others are ended, and all are started
-    again: from the newest checkpoint, until they have failed `config.restarts` times without a new
-    one. The error shows the end of a log. Under a parameter server a lost worker is only reported.
+    Signals are handed on to all of them. They save and end by themselves where this process is
+    killed, for the same command starts others on the same checkpoints. When one fails the others
+    are ended, and all are started again: from the newest checkpoint, until they have failed
+    `config.restarts` times without a new one. The error shows the end of a log. Under a parameter
+    server a lost worker is only reported.
     """
     logs = log_dir or Path(
         tempfile.mkdtemp(prefix="yt8m-cluster-", dir=system_temporary_directory())
@@ -150,7 +154,8 @@ def _run_once(
     path.write_text(job.to_json(), encoding="utf-8")
     try:
         for (role, index), config in configs.items():
-            members.append(start_process(path, role, index, {**environ, VARIABLE: config}))
+            own = {**environ, VARIABLE: config, WITH_PARENT: "1"}
+            members.append(start_process(path, role, index, own))
             show(members[-1].name, f"started, pid {members[-1].process.pid}")
         _watch(members, show)
     finally:

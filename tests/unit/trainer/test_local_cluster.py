@@ -1,5 +1,7 @@
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 from training import trainer_config
@@ -163,3 +165,43 @@ def test_a_restart_does_not_wipe_what_the_start_before_has_saved(starts):
         "from step 5;",
         "from step 5;",
     ]
+
+
+_PARENT = """
+import subprocess, sys
+subprocess.Popen([sys.executable, "-c", sys.argv[1], sys.argv[2]])
+sys.stdin.read()
+"""
+_CHILD = """
+import pathlib, signal, sys, time
+from yt8m.components.trainer.backends.__main__ import end_with_parent
+ended = pathlib.Path(sys.argv[1])
+signal.signal(signal.SIGTERM, lambda *_: (ended.write_text("saved"), sys.exit(143)))
+end_with_parent()
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_process_whose_supervisor_is_killed_saves_and_ends(tmp_path):
+    ended = tmp_path / "ended"
+    words = [sys.executable, "-c", _PARENT, _CHILD, str(ended)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        assert parent.stdout.readline() == b"ready\n"
+        parent.kill()
+        assert parent.stdout.read() == b""  # the child had it open, too, until it ended
+    assert ended.read_text() == "saved"
+
+
+def test_the_processes_of_a_cluster_end_with_their_supervisor(tmp_path, monkeypatch):
+    given = []
+
+    def start(job, role, index, environ):
+        given.append(environ[local.WITH_PARENT])
+        raise UserError("enough")
+
+    monkeypatch.setattr(local, "start_process", start)
+    job = TrainingJob(manifest="", checkpoint_dir=str(tmp_path), log_dir="", export_dir="")
+    with pytest.raises(UserError, match="enough"):
+        run_cluster(job, LocalProcessesBackend(), environ={}, log_dir=tmp_path)
+    assert given == ["1"]
