@@ -152,7 +152,10 @@ def test_before_its_first_step_a_training_fetches_the_index_alone(
     bytes_to_train_on = sum(shard.bytes for shard in source.shards)
     assert sum(lengths) + FRAMING_BYTES * len(lengths) == bytes_to_train_on
     taken = BatchSlice(global_batch_size=8, num_workers=4, worker_index=3)
-    create_step_reader(source, taken, sampling=None, config=InputConfig(shuffle_mb=1)).arrays(0)
+    reader = create_step_reader(source, taken, sampling=None, config=InputConfig(shuffle_mb=1))
+    reader.arrays(0)
+    assert reader._ahead is not None
+    reader._ahead.shutdown()  # it must not ask for the next group when the server is gone
     assert server.served < 0.75 * total
 
 
