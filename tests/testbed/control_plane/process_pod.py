@@ -120,9 +120,12 @@ class Pod:
         self._sandbox.wait()
 
     def stop(self, grace_s: float) -> bool:
-        """SIGTERM, and SIGKILL when the time is over; True once it has ended."""
+        """SIGTERM, and SIGKILL when the time is over; True once it has ended.
+
+        Without any grace nothing is asked: what hears SIGTERM may still act before it is killed.
+        """
         now, everything = time.monotonic(), [*self._first, *self._main]
-        if not self._is_asked_to_end_at:
+        if grace_s > 0 and not self._is_asked_to_end_at:
             self._is_asked_to_end_at = now
             for one in everything:
                 one.ask_to_end()
