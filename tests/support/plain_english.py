@@ -6,7 +6,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 LIMIT = 30  # words of a sentence
@@ -36,9 +36,9 @@ def words(sentence: str) -> int:
     return sum(any(c.isalnum() for c in word) for word in sentence.split())
 
 
-def source_texts(source: str) -> Iterator[str]:
+def source_texts(source: str, nodes: Sequence[ast.AST] | None = None) -> Iterator[str]:
     """Yield each string (docstrings, messages, help) and each comment of a Python source."""
-    nodes = list(ast.walk(ast.parse(source)))
+    nodes = list(ast.walk(ast.parse(source))) if nodes is None else nodes
     joined = [node for node in nodes if isinstance(node, ast.JoinedStr)]
     parts = {id(part) for node in joined for part in node.values}
     for node in joined:
@@ -52,7 +52,8 @@ def source_texts(source: str) -> Iterator[str]:
 def found_phrases(text: str, phrases: list[str]) -> list[str]:
     """List the phrases that occur in `text`, whatever its case and its line breaks."""
     plain = " ".join(text.replace("’", "'").split()).lower()
-    return [p for p in phrases if re.search(rf"(?<!\w){re.escape(p.lower())}(?!\w)", plain)]
+    there = [phrase for phrase in phrases if phrase.lower() in plain]
+    return [p for p in there if re.search(rf"(?<!\w){re.escape(p.lower())}(?!\w)", plain)]
 
 
 def read_phrases(path: Path) -> list[str]:

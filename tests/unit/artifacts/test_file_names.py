@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
-from pathlib import Path
+from docs_blocks import ROOT
+from own_sources import own_sources
 
-ROOT = Path(__file__).parents[3]
 OWNERS = ROOT / "components" / "artifacts"
 NAMES = (
     "comparisons.json",
@@ -27,28 +25,24 @@ NAMES = (
 )
 
 
-def literals(source: Path) -> Iterator[tuple[int, str]]:
-    """The texts of a module with their lines, docstrings and other bare statements left out."""
-    tree = ast.parse(source.read_text(encoding="utf-8"))
-    bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare:
-            yield node.lineno, node.value
-
-
 def test_a_file_name_is_a_literal_in_its_own_module_alone() -> None:
     again = [
-        f"{source.relative_to(ROOT)}:{line}: {text!r}"
-        for layer in ("schemas", "components", "pipeline", "kubeflow", "src/yt8m/cli")
-        for source in sorted((ROOT / layer).rglob("*.py"))
-        if OWNERS not in source.parents
-        for line, text in literals(source)
-        if any(name in text for name in NAMES)
+        f"{source.name}:{line}: {text!r}"
+        for source in own_sources()
+        if OWNERS not in source.path.parents
+        for line, text, is_statement in source.literals
+        if not is_statement and any(name in text for name in NAMES)
     ]
     assert again == []
 
 
 def test_every_name_belongs_to_one_module() -> None:
-    owned = [text for source in OWNERS.glob("*.py") for _, text in literals(source)]
+    owned = [
+        text
+        for source in own_sources()
+        if source.path.parent == OWNERS
+        for _, text, is_statement in source.literals
+        if not is_statement
+    ]
     for name in NAMES:
         assert sum(text.rpartition("/")[2] == name for text in owned) == 1, name

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 from docs_blocks import ROOT
+from own_sources import own_sources
 
-SOURCES = {
-    path: ast.parse(path.read_text(encoding="utf-8"))
-    for layer in ("schemas", "components", "pipeline", "kubeflow", "src/yt8m/cli")
-    for path in sorted((ROOT / layer).rglob("*.py"))
-}
 # TFX's convention: each step's action has this name, and the step's folder tells which it is. The
 # path of `Executor` is in compiled specs.
 IN_EVERY_STEP = {"Executor"}
@@ -24,22 +19,20 @@ SECTIONS = ["## Context", "## Choice", "## Consequences"]
 
 def test_a_class_has_a_name_of_its_own() -> None:
     found = defaultdict(list)
-    for path, tree in SOURCES.items():
-        for node in tree.body:
-            if isinstance(node, ast.ClassDef) and node.name not in IN_EVERY_STEP:
-                found[node.name].append(str(path.relative_to(ROOT)))
+    for source in own_sources():
+        for name in set(source.classes) - IN_EVERY_STEP:
+            found[name].append(source.name)
     assert {name: places for name, places in found.items() if len(places) > 1} == {}
 
 
 def test_a_file_that_is_written_or_looked_for_is_named_in_one_module() -> None:
     name = re.compile(r"[\w.-]*\w\.(csv|html|json|jsonl|lock|npz|pb|pbtxt|prom|tfrecord|txt)")
     found = defaultdict(set)
-    for path, tree in SOURCES.items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                last = node.value.rpartition("/")[2]
-                if name.fullmatch(last) and not node.value.startswith("youtube8m/"):  # a URL
-                    found[last].add(str(path.relative_to(ROOT)))
+    for source in own_sources():
+        for _, text, _ in source.literals:
+            last = text.rpartition("/")[2]
+            if name.fullmatch(last) and not text.startswith("youtube8m/"):  # a URL
+                found[last].add(source.name)
     assert {text: places for text, places in found.items() if len(places) > 1} == {}
 
 

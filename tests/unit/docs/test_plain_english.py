@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from docs_blocks import ROOT
+from own_sources import LAYERS, own_sources
 from plain_english import LIMIT, found_phrases, read_phrases, sentences, source_texts, words
 
 PHRASES = read_phrases(ROOT / "tests" / "support" / "plain_words.txt")
@@ -18,10 +19,6 @@ PAGES = sorted(
         *(ROOT / "tests" / "golden").glob("*/*.md"),
         *(ROOT / "tests" / "golden" / "kubeflow").rglob("*.md"),
     }
-)
-LAYERS = ("schemas", "components", "pipeline", "kubeflow", "src/yt8m/cli")
-SOURCES = sorted(
-    path for layer in LAYERS for path in (ROOT / layer).rglob("*.py") if path.is_file()
 )
 OTHERS = sorted(
     path
@@ -41,7 +38,7 @@ def texts_of(path: Path) -> list[str]:
     if path.suffix == ".ipynb":
         cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown"]
         return ["".join(cell["source"]) for cell in cells]
-    return list(source_texts(text)) if path.suffix == ".py" else [text]
+    return [text]
 
 
 @pytest.mark.parametrize("page", [*PAGES, *NOTEBOOKS], ids=name_of)
@@ -51,10 +48,13 @@ def test_a_sentence_has_thirty_words_at_most(page: Path) -> None:
 
 
 def test_no_page_and_no_source_has_a_phrase_that_has_a_plainer_one() -> None:
+    pages = [*PAGES, *NOTEBOOKS, *OTHERS, ROOT / "Makefile"]
+    looked_at = {name_of(path): texts_of(path) for path in pages}
+    looked_at |= {source.name: source.texts for source in own_sources()}
     found = {
-        name_of(path): phrases
-        for path in [*PAGES, *NOTEBOOKS, *SOURCES, *OTHERS, ROOT / "Makefile"]
-        if (phrases := [p for text in texts_of(path) for p in found_phrases(text, PHRASES)])
+        name: phrases
+        for name, texts in looked_at.items()
+        if (phrases := [p for text in texts for p in found_phrases(text, PHRASES)])
     }
     assert found == {}
 

@@ -6,23 +6,17 @@ import re
 
 import pytest
 from docs_blocks import ROOT
-from plain_english import source_texts
+from own_sources import own_sources
 
 PAGE = ROOT / "docs" / "troubleshooting.md"
-LAYERS = ("schemas", "components", "pipeline", "kubeflow", "src/yt8m/cli")
-TEXTS = [
-    text
-    for layer in LAYERS
-    for path in (ROOT / layer).rglob("*.py")
-    for text in source_texts(path.read_text(encoding="utf-8"))
-]
 MESSAGES = re.findall(r"^\| `([^`]+)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def printed(message: str) -> bool:
     """Whether one text has the message's pieces, one after the other, with values between."""
     pieces = ".*".join(re.escape(piece.strip()) for piece in message.split("…"))
-    return any(re.search(pieces, text, re.DOTALL) for text in TEXTS)
+    texts = (text for source in own_sources() for text in source.texts)
+    return any(re.search(pieces, text, re.DOTALL) for text in texts)
 
 
 def test_there_are_messages_of_every_kind() -> None:

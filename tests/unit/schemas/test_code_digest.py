@@ -1,13 +1,12 @@
 """The code's digest: it follows a module and all that it imports, and nothing else."""
 
-import ast
 import importlib
 import importlib.machinery
 import re
 import sys
 
 import pytest
-from docs_blocks import ROOT
+from own_sources import own_sources
 
 from yt8m.schemas.code_digest import code_digest, find_source, module_of, sources
 from yt8m.schemas.errors import ConfigError
@@ -113,17 +112,7 @@ def test_a_real_component_depends_on_what_it_uses_and_not_on_what_uses_it():
 
 
 def test_dotted_paths_in_our_own_texts_name_code_that_is_there():
-    files = [
-        file
-        for part in ("schemas", "components", "pipeline", "kubeflow", "src/yt8m/cli")
-        for file in (ROOT / part).rglob("*.py")
-    ]
-    texts = {
-        node.value
-        for file in files
-        for node in ast.walk(ast.parse(file.read_text()))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
+    texts = {literal.text for source in own_sources() for literal in source.literals}
     paths = {text for text in texts if re.fullmatch(r"yt8m(\.\w+)+", text)} - NO_CODE
     assert len(paths) > 20
 
