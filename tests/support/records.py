@@ -31,11 +31,36 @@ from yt8m.schemas.config_tree import from_dict
 
 TINY = {"train": 24, "eval": 12, "classes": 20, "shards": 2, "min_frames": 9, "max_frames": 12}
 Edit = Callable[[Record], Record]
+_KEPT_EXAMPLES = 200  # of a data set that is worth keeping in memory
+_kept: dict[str, dict[str, bytes]] = {}  # by the spec, the content by the file
+
+
+def generate_dataset(out: Path, *, level: str = "video", **values: Any) -> Path:
+    """A generated data set in `out`; `values` are those of DatasetSpec."""
+    return generate(_spec(level, values), out).out
 
 
 def make_dataset(out: Path, *, level: str = "video", **values: Any) -> Path:
-    """A generated data set in `out`; `values` are those of DatasetSpec."""
-    return generate(from_dict(DatasetSpec, {**TINY, "level": level, **values}), out).out
+    """As `generate_dataset`, for tests of what reads it: the same values give the same bytes.
+
+    Most tests ask for the same few, so the bytes are kept.
+    """
+    spec = _spec(level, values)
+    if out.exists() or spec.total_examples > _KEPT_EXAMPLES:
+        return generate(spec, out).out
+    if (files := _kept.get(repr(spec))) is None:
+        generate(spec, out)
+        paths = (path for path in out.rglob("*") if path.is_file())
+        _kept[repr(spec)] = {str(path.relative_to(out)): path.read_bytes() for path in paths}
+        return out
+    for name, content in files.items():
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        (out / name).write_bytes(content)
+    return out
+
+
+def _spec(level: str, values: dict[str, Any]) -> DatasetSpec:
+    return from_dict(DatasetSpec, {**TINY, "level": level, **values})
 
 
 def shard_of(path: Path, split: str, **values: Any) -> Shard:

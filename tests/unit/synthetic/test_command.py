@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from records import make_dataset, read_all
+from records import generate_dataset, read_all
 
 from yt8m.cli.main import run
 
@@ -16,7 +16,7 @@ def generate(out, *more, level="video"):
 @pytest.mark.parametrize("level", ["video", "frame", "segment"])
 def test_writes_what_the_generator_makes_for_the_same_values(tmp_path, capsys, level):
     assert generate(tmp_path / "typed", "--seed", "3", "--shards", "2", level=level) == 0
-    called = make_dataset(tmp_path / "called", level=level, train=12, eval=6, seed=3, shards=2)
+    called = generate_dataset(tmp_path / "called", level=level, train=12, eval=6, seed=3, shards=2)
     for path in called.iterdir():
         assert (tmp_path / "typed" / path.name).read_bytes() == path.read_bytes()
     assert "18 records in 4 files" in capsys.readouterr().out

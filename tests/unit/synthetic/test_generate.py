@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from records import TINY, make_dataset, read_all
+from records import TINY, generate_dataset, read_all
 
 from yt8m.components.extras.synthetic.generate import SPEC_FILE, generate
 from yt8m.components.extras.synthetic.spec import DatasetSpec
@@ -31,9 +31,9 @@ def contents(directory):
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_same_seed_gives_the_same_bytes_and_another_seed_gives_others(tmp_path, level):
-    first = make_dataset(tmp_path / "first", level=level, seed=3)
-    again = make_dataset(tmp_path / "again", level=level, seed=3)
-    other = make_dataset(tmp_path / "other", level=level, seed=4)
+    first = generate_dataset(tmp_path / "first", level=level, seed=3)
+    again = generate_dataset(tmp_path / "again", level=level, seed=3)
+    other = generate_dataset(tmp_path / "other", level=level, seed=4)
     names = sorted(path.name for path in first.iterdir())
     assert names == sorted(path.name for path in again.iterdir())
     for name in names:
@@ -44,8 +44,8 @@ def test_same_seed_gives_the_same_bytes_and_another_seed_gives_others(tmp_path, 
 @pytest.mark.parametrize("level", LEVELS)
 def test_records_do_not_depend_on_the_number_of_shards(tmp_path, level):
     # 150 is more than two blocks of the generator, 7 does not divide it.
-    one = make_dataset(tmp_path / "one", level=level, train=150, shards=1)
-    seven = make_dataset(tmp_path / "seven", level=level, train=150, shards=7)
+    one = generate_dataset(tmp_path / "one", level=level, train=150, shards=1)
+    seven = generate_dataset(tmp_path / "seven", level=level, train=150, shards=7)
     assert len(list(seven.glob("train*"))) == 7
     assert contents(one) == contents(seven)
     assert (one / "vocabulary.csv").read_text() == (seven / "vocabulary.csv").read_text()
@@ -53,18 +53,18 @@ def test_records_do_not_depend_on_the_number_of_shards(tmp_path, level):
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_larger_data_set_begins_with_the_smaller_one(tmp_path, level):
-    small = make_dataset(tmp_path / "small", level=level, train=10)
-    large = make_dataset(tmp_path / "large", level=level, train=80)
+    small = generate_dataset(tmp_path / "small", level=level, train=10)
+    large = generate_dataset(tmp_path / "large", level=level, train=80)
     assert contents(large)["train"][:10] == contents(small)["train"]
 
 
 def test_more_shards_than_records_make_no_empty_file(tmp_path):
-    data = make_dataset(tmp_path / "data", train=3, eval=1, shards=5)
+    data = generate_dataset(tmp_path / "data", train=3, eval=1, shards=5)
     assert [len(read_all(path)) for path in sorted(data.glob("*.tfrecord"))] == [1, 1, 1, 1]
 
 
 def test_splits_and_spans_share_no_video_and_no_id(tmp_path):
-    data = make_dataset(tmp_path / "data", train=100, eval=50, test=50, spans=3)
+    data = generate_dataset(tmp_path / "data", train=100, eval=50, test=50, spans=3)
     records = [record for split in contents(data).values() for record in split]
     ids = [decode_record(record).features["id"][0] for record in records]
     vectors = {decode_record(record).features["mean_rgb"].tobytes() for record in records}
@@ -75,12 +75,12 @@ def test_splits_and_spans_share_no_video_and_no_id(tmp_path):
 
 
 def test_spans_may_be_added_and_the_first_ones_stay_as_they_are(tmp_path):
-    data = make_dataset(tmp_path / "data", spans=2)
+    data = generate_dataset(tmp_path / "data", spans=2)
     before = {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in data.glob("span-*/*")}
-    make_dataset(data, spans=3)
+    generate_dataset(data, spans=3)
     assert sorted(p.name for p in data.glob("span-*")) == ["span-1", "span-2", "span-3"]
     assert all((p.stat().st_mtime_ns, p.read_bytes()) == was for p, was in before.items())
-    whole = make_dataset(tmp_path / "whole", spans=3)
+    whole = generate_dataset(tmp_path / "whole", spans=3)
     assert contents(whole) == contents(data)
     assert (whole / "vocabulary.csv").read_text() == (data / "vocabulary.csv").read_text()
 
@@ -106,10 +106,10 @@ def test_interrupted_generation_is_completed_to_the_same_bytes(tmp_path):
 
 
 def test_what_a_kill_left_at_the_very_beginning_is_no_other_file(tmp_path):
-    whole = make_dataset(tmp_path / "whole")
+    whole = generate_dataset(tmp_path / "whole")
     (tmp_path / "killed").mkdir()
     (tmp_path / "killed" / ".dataset.json.6c35e9deeaa7").write_text("{")
-    again = make_dataset(tmp_path / "killed")
+    again = generate_dataset(tmp_path / "killed")
     assert sorted(p.name for p in again.iterdir()) == sorted(p.name for p in whole.iterdir())
 
 
@@ -117,20 +117,20 @@ def test_other_files_and_another_data_set_are_not_mixed_with(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
     with pytest.raises(UserError, match=r"thesis\.txt"):
-        make_dataset(tmp_path / "mine")
+        generate_dataset(tmp_path / "mine")
     assert [p.name for p in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
 
-    data = make_dataset(tmp_path / "data", train=5)
+    data = generate_dataset(tmp_path / "data", train=5)
     with pytest.raises(UserError, match="different train, seed;"):
-        make_dataset(data, train=6, seed=9)
+        generate_dataset(data, train=6, seed=9)
     with pytest.raises(UserError, match="different spans"):
-        make_dataset(data, train=5, spans=1)
+        generate_dataset(data, train=5, spans=1)
 
 
 def test_unwritable_directory_is_the_users_mistake(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot be written"):
-        make_dataset(tmp_path / "file" / "data")
+        generate_dataset(tmp_path / "file" / "data")
 
 
 def test_advance_counts_every_record_once(tmp_path):
@@ -141,7 +141,7 @@ def test_advance_counts_every_record_once(tmp_path):
 
 
 def test_vocabulary_has_the_published_columns_and_counts_the_training_labels(tmp_path):
-    data = make_dataset(tmp_path / "data", train=90, shards=2)
+    data = generate_dataset(tmp_path / "data", train=90, shards=2)
     text = (data / "vocabulary.csv").read_text()
     assert text.splitlines()[0] == ",".join(COLUMNS)
     counts = np.zeros(TINY["classes"], int)
@@ -152,7 +152,7 @@ def test_vocabulary_has_the_published_columns_and_counts_the_training_labels(tmp
 
 
 def test_every_class_has_a_distinct_name(tmp_path):
-    data = make_dataset(tmp_path / "data", classes=NUM_CLASSES, train=1, eval=0)
+    data = generate_dataset(tmp_path / "data", classes=NUM_CLASSES, train=1, eval=0)
     vocabulary = load_vocabulary(str(data / "vocabulary.csv"), num_classes=NUM_CLASSES)
     assert len(set(vocabulary.names)) == NUM_CLASSES
     used = {vertical for group in vocabulary.verticals_of_class for vertical in group}
@@ -166,7 +166,7 @@ DIGESTS = {"video": "23c771d1b86e3657", "frame": "f293088a7c257b4b", "segment": 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_bytes_of_a_seed_are_the_same_on_every_machine_and_in_every_process(tmp_path, level):
-    data = make_dataset(tmp_path / "data", level=level, temporal=level == "frame", test=3)
+    data = generate_dataset(tmp_path / "data", level=level, temporal=level == "frame", test=3)
     digest = hashlib.sha256()
     for path in sorted(set(data.glob("*")) - {data / SPEC_FILE}):
         digest.update(path.name.encode() + path.read_bytes())

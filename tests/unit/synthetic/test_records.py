@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from records import make_dataset, read_all
+from records import generate_dataset, read_all
 
 from yt8m.components.extras.synthetic.spec import DatasetSpec
 from yt8m.components.extras.synthetic.world import ClassKind, create_world
@@ -59,7 +59,7 @@ def ridge(features, labels, held_out):
 @pytest.fixture(scope="module")
 def videos(tmp_path_factory):
     out = tmp_path_factory.mktemp("videos") / "data"
-    return make_dataset(out, classes=100, train=3000, eval=500, test=5)
+    return generate_dataset(out, classes=100, train=3000, eval=500, test=5)
 
 
 def test_video_vectors_lie_in_the_dequantised_range_and_spread_as_real_ones_do(videos):
@@ -123,7 +123,7 @@ def test_the_sign_of_a_two_sided_class_is_what_a_linear_model_misses(videos):
 
 @pytest.mark.parametrize("level", ["frame", "segment"])
 def test_frames_are_bytes_of_the_configured_number(tmp_path, level):
-    data = make_dataset(tmp_path / "data", level=level, min_frames=12, max_frames=15, train=60)
+    data = generate_dataset(tmp_path / "data", level=level, min_frames=12, max_frames=15, train=60)
     counts = set()
     for record in decoded(data):
         rgb, audio = record.feature_lists["rgb"], record.feature_lists["audio"]
@@ -140,7 +140,7 @@ def test_published_frame_counts_are_the_default():
 
 
 def test_five_distinct_segments_a_video_are_rated_and_their_scores_show_in_the_frames(tmp_path):
-    data = make_dataset(
+    data = generate_dataset(
         tmp_path / "data", level="segment", classes=20, train=150, min_frames=40, max_frames=60
     )
     world = create_world(DatasetSpec(level=Level.SEGMENT, train=1, classes=20))
@@ -168,7 +168,7 @@ def test_five_distinct_segments_a_video_are_rated_and_their_scores_show_in_the_f
 
 def test_a_burst_is_rated_where_it_shows(tmp_path):
     values = {"level": "segment", "classes": 20, "temporal": True}
-    data = make_dataset(tmp_path / "data", train=60, min_frames=100, max_frames=120, **values)
+    data = generate_dataset(tmp_path / "data", train=60, min_frames=100, max_frames=120, **values)
     world = create_world(DatasetSpec(level=Level.SEGMENT, train=1, classes=20, temporal=True))
     assert {ClassKind.PLAIN, ClassKind.BURST} == set(world.kinds[world.rated].tolist())
     along, expected, found = {0.0: [], 1.0: []}, 0, 0
@@ -195,7 +195,7 @@ def test_a_burst_is_rated_where_it_shows(tmp_path):
 
 
 def test_rated_classes_are_listed_as_published(tmp_path):
-    data = make_dataset(tmp_path / "data", level="segment", classes=60)
+    data = generate_dataset(tmp_path / "data", level="segment", classes=60)
     lines = (data / "segment_label_ids.csv").read_text().split()
     world = create_world(DatasetSpec(level=Level.SEGMENT, train=1, classes=60))
     assert lines == ["Index", *map(str, world.rated.tolist())]
@@ -204,7 +204,7 @@ def test_rated_classes_are_listed_as_published(tmp_path):
 @pytest.fixture(scope="module")
 def temporal(tmp_path_factory):
     out = tmp_path_factory.mktemp("temporal") / "data"
-    data = make_dataset(
+    data = generate_dataset(
         out,
         level="frame",
         temporal=True,
