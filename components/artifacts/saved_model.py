@@ -1,4 +1,8 @@
-"""A SavedModel on disk, as TensorFlow and TFX name its parts."""
+"""A SavedModel on disk, as TensorFlow, its model server and TFX name its parts."""
 
 MODEL_FILE = "saved_model.pb"  # by which readers know that a model is there; copied last
+FINGERPRINT_FILE = "fingerprint.pb"
+VARIABLES_DIR, ASSETS_DIR = "variables", "assets"
+BATCHING_FILE = "batching_params.pbtxt"  # the model server's parameters of batching
+WARM_UP_FILE = "assets.extra/tf_serving_warmup_requests"  # the model server's first requests
 SERVING_DIR = "Format-Serving"  # the serving model within a TFX Model artifact

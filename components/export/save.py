@@ -11,14 +11,9 @@ import tensorflow as tf
 from yt8m.components import storage
 from yt8m.components.artifacts.export_info import FILE_NAME, ExportInfo
 from yt8m.components.artifacts.operating_points import ASSET_FILE, EMPTY_TABLE
-from yt8m.components.artifacts.saved_model import MODEL_FILE
+from yt8m.components.artifacts.saved_model import BATCHING_FILE, MODEL_FILE, WARM_UP_FILE
 from yt8m.components.export.module import ServingModule
-from yt8m.components.export.tf_serving import (
-    BATCHING_FILE,
-    WARM_UP_FILE,
-    batching_parameters,
-    warm_up_requests,
-)
+from yt8m.components.export.tf_serving import batching_parameters, warm_up_requests
 from yt8m.components.export.transform_graph import TransformGraph
 from yt8m.components.models.network import Network
 from yt8m.components.models.retrieval import Neighbours

@@ -5,17 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from yt8m.components import storage
-from yt8m.components.artifacts.saved_model import MODEL_FILE
+from yt8m.components.artifacts.export_info import FILE_NAME
+from yt8m.components.artifacts.saved_model import (
+    ASSETS_DIR,
+    BATCHING_FILE,
+    FINGERPRINT_FILE,
+    MODEL_FILE,
+    VARIABLES_DIR,
+    WARM_UP_FILE,
+)
 from yt8m.components.artifacts.version_record import RECORD_FILE
 from yt8m.schemas.errors import UserError
 
 _SHOWN = 3  # names that a message quotes
+_FILES = {MODEL_FILE, FINGERPRINT_FILE, BATCHING_FILE, WARM_UP_FILE, FILE_NAME}  # of an export
+_DIRECTORIES = {VARIABLES_DIR, ASSETS_DIR}
+_LITTER = {".DS_Store", "Thumbs.db", "desktop.ini"}  # of file managers; it may be replaced
 
 
 def check_target(directory: str, *, models: Iterable[str] = ()) -> None:
     """UserError unless `directory` is new, empty, or an export; `models` are those that are read.
 
-    A number in a registry is none of these: model servers would load what is written there.
+    A number in a registry is none of these: model servers would load what is written there. Nor is
+    an export with somebody's own files beside it, which would be lost.
     """
     if model := next((m for m in models if storage.is_within(directory, m)), None):
         raise UserError(f"{directory}: belongs to the model {model}; write to a new directory")
@@ -25,10 +37,22 @@ def check_target(directory: str, *, models: Iterable[str] = ()) -> None:
         return
     if not storage.is_dir(directory):
         raise UserError(f"{directory}: is a file; write to a new directory")
-    names = storage.list_dir(directory)
-    if names and MODEL_FILE not in names:
-        shown = f"{', '.join(names[:_SHOWN])}{', ...' if names[_SHOWN:] else ''}"
+    if others := _others(directory):
+        shown = f"{', '.join(others[:_SHOWN])}{', ...' if others[_SHOWN:] else ''}"
         raise UserError(f"{directory}: holds other files ({shown}); write to a new directory")
+
+
+def _others(directory: str) -> list[str]:
+    """Names of what is no part of an export; everything there where no model is."""
+    names = [name for name in storage.list_dir(directory) if name not in _LITTER]
+    if MODEL_FILE not in names:
+        return names
+    return [file for file in storage.walk_files(directory) if not _is_of_an_export(file)]
+
+
+def _is_of_an_export(file: str) -> bool:
+    is_part = file in _FILES or file.partition("/")[0] in _DIRECTORIES
+    return is_part or file.rpartition("/")[2] in _LITTER
 
 
 def _is_in_registry(directory: str) -> bool:

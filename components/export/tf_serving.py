@@ -30,8 +30,6 @@ from yt8m.components.records.wire import (
 )
 from yt8m.schemas.features import ID, SEGMENT_FRAMES, SEGMENT_START_TIMES, Level, record_key
 
-WARM_UP_FILE = "assets.extra/tf_serving_warmup_requests"
-BATCHING_FILE = "batching_params.pbtxt"
 _BATCHES = (1, 8)
 _FRAMES = 30
 # Numbers of fields in prediction_log.proto, predict.proto and model.proto.

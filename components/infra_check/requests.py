@@ -10,7 +10,7 @@ from yt8m.components import storage
 from yt8m.components.artifacts.export_info import SERVING
 from yt8m.components.artifacts.manifest import FILE_NAME, Manifest
 from yt8m.components.artifacts.read import read_if_present
-from yt8m.components.export.tf_serving import WARM_UP_FILE
+from yt8m.components.artifacts.saved_model import WARM_UP_FILE
 from yt8m.components.inputs.shards import read_batches
 from yt8m.schemas.errors import DataError, UserError
 

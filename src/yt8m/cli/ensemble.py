@@ -6,7 +6,6 @@ from yt8m.cli.arguments.scoring import EnsembleArguments
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.console.console import Console
 from yt8m.components.export.load import LoadedModel, load_model
-from yt8m.components.export.target import check_target
 from yt8m.components.extras.ensembles.save import check_members, export_ensemble
 from yt8m.components.extras.ensembles.weights import fit_weights
 from yt8m.components.records.find import find_level, find_shards
@@ -21,7 +20,6 @@ def run(args: EnsembleArguments, console: Console) -> None:
     given = args.given_weights()
     models = [load_model(find_model(path)) for path in args.models]
     check_members(models)
-    check_target(args.out, models=[model.directory for model in models])
     shards = find_shards(args.data) if args.data else []
     level = _level(models, find_level(shards) if shards else None)
     weights = given if given is not None else _fitted(models, shards, level, console)

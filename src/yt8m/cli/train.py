@@ -23,7 +23,6 @@ from yt8m.components.example_gen.materialize import materialize_shards
 from yt8m.components.example_gen.reconcile import enforce_bad_input_policy
 from yt8m.components.example_gen.sources import resolve_sources
 from yt8m.components.example_gen.verify import count_shards
-from yt8m.components.export.target import check_target
 from yt8m.components.metrics.catalogue import METRICS
 from yt8m.components.records.shared_index import SharedIndex
 from yt8m.components.storage.lock import NoLocksError
@@ -62,7 +61,6 @@ def run(args: TrainArguments, console: Console) -> int | None:
     ):
         config = _config(args)
         out = Path(args.out).absolute()
-        check_target(str(out / "export"))  # which the export replaces after hours
         if cluster.is_chief:
             stack.enter_context(_only_training(out))
         # Processes that have not met yet must not write over one another's manifest.

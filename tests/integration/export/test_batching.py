@@ -13,8 +13,9 @@ from google.protobuf import (
 )
 from sources import FEATURES
 
+from yt8m.components.artifacts.saved_model import BATCHING_FILE
 from yt8m.components.export.save import ExportSpec, export_model
-from yt8m.components.export.tf_serving import BATCHING_FILE, batching_parameters
+from yt8m.components.export.tf_serving import batching_parameters
 from yt8m.components.models.heads import create_heads
 from yt8m.schemas.features import Level
 

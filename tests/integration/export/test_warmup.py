@@ -7,8 +7,8 @@ from batches import MODELS, create_network
 from sources import FEATURES
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
+from yt8m.components.artifacts.saved_model import WARM_UP_FILE
 from yt8m.components.export.save import ExportSpec, export_model
-from yt8m.components.export.tf_serving import WARM_UP_FILE
 from yt8m.components.models.heads import create_heads
 from yt8m.schemas.features import Level
 

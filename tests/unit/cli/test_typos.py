@@ -170,6 +170,13 @@ PATHS = {
     "predict --model models --data data --out /proc/o --format jsonl": "cannot be written",
     "score --submission sub.csv --data data": "--submission sub.csv: no such file or directory",
     "train smoke --data data --out file.txt": "--out file.txt: is a file, not a directory",
+    "ensemble --models model model --out root": "root: holds other files (runs)",
+    "ensemble --models model model --out model": "model: belongs to the model model",
+    "models extend --model model --data data --out root": "root: holds other files (runs)",
+    "models extend --model model --data data --out model/2": "belongs to the model model",
+    "export --model model --format mediapipe --out root": "root: holds other files (runs)",
+    "export --model model --format mediapipe --out model": "belongs to the model model",
+    "train smoke --data data --out trained": "trained/export: holds other files (notes.txt)",
     "train smoke --data data --out /proc/out": "cannot be written",
     "train smoke --data data --out out --vocabulary data": "is a directory, not a file",
     "run smoke --data data --root file.txt": "--root file.txt: is a file, not a directory",
@@ -194,9 +201,10 @@ SLIPS = {**COMMANDS, **OPTIONS, **VALUES, **OWN_CODE, **PATHS}
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
     here = tmp_path_factory.mktemp("typos")
-    for folder in ("data", "models", "root/runs"):
+    for folder in ("data", "models", "model", "root/runs", "trained/export"):
         (here / folder).mkdir(parents=True)
-    (here / "file.txt").write_text("")
+    for file in ("file.txt", "model/saved_model.pb", "trained/export/notes.txt"):
+        (here / file).write_text("")
     (here / "parts.py").write_text(PARTS)
     (here / "broken.py").write_text("def (:\n")
     (here / "wrong.yaml").write_text("trainer: {sed: 1}\n")

@@ -7,6 +7,15 @@ from yt8m.components.artifacts.version_record import RECORD_FILE
 from yt8m.components.export.target import check_target
 from yt8m.schemas.errors import UserError
 
+EXPORTED = {
+    "assets/vocabulary.txt",
+    "assets.extra/tf_serving_warmup_requests",
+    "assets.extra/yt8m_export.json",
+    "batching_params.pbtxt",
+    "fingerprint.pb",
+    "variables/variables.index",
+}
+
 
 @pytest.fixture
 def place(tmp_path):
@@ -43,6 +52,26 @@ def test_the_model_that_is_read_is_not_written_to_by_any_name(place, name):
     (place / "link").symlink_to("export")
     with pytest.raises(UserError, match=f"belongs to the model {place}/export"):
         check_target(f"{place}/{name}", models=[f"{place}/new", f"{place}/export"])
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "assets.extra/requests", "sub/data.csv"])
+def test_an_export_with_a_file_of_somebodys_own_is_not_replaced(place, name):
+    storage.write_text(str(place / "export" / name), "precious")
+    with pytest.raises(UserError, match=rf"export: holds other files \({name}\)"):
+        check_target(str(place / "export"))
+
+
+@pytest.mark.parametrize("name", sorted(EXPORTED))
+def test_every_file_of_an_export_may_be_replaced(place, name):
+    storage.write_text(str(place / "export" / name), "")
+    check_target(str(place / "export"))
+
+
+@pytest.mark.parametrize("directory", ["empty", "export", "export/assets.extra"])
+@pytest.mark.parametrize("name", [".DS_Store", "Thumbs.db", "desktop.ini"])
+def test_files_of_file_managers_are_nobodys(place, directory, name):
+    storage.write_text(str(place / directory / name), "")
+    check_target(str(place / directory.partition("/")[0]))
 
 
 def test_a_path_that_depends_on_the_working_directory_means_the_same(place, monkeypatch):

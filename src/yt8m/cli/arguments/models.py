@@ -19,6 +19,7 @@ from yt8m.cli.arguments.shared import (
     RegistryArguments,
     ScoringArguments,
     VersionNumber,
+    check_model_target,
 )
 from yt8m.schemas.features import Level
 from yt8m.schemas.limits import NonNegativeInt
@@ -198,6 +199,10 @@ class ModelsExtendArguments(Arguments):
     model: Model  # Export or push directory
     data: Records  # Directory of the records, or pattern of files, e.g. 'new/videos*'
     out: OutputDirectory  # Directory of the new SavedModel
+
+    def check(self) -> None:
+        super().check()
+        check_model_target(self.out, [self.model])
 
 
 @dataclass(frozen=True, kw_only=True)

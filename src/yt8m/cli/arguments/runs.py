@@ -21,6 +21,7 @@ from yt8m.cli.arguments.shared import (
     PipelineArguments,
     PushingArguments,
     RootArguments,
+    check_model_target,
     require_own_code,
 )
 from yt8m.components import storage
@@ -291,4 +292,6 @@ class TrainArguments(ConfigArguments):
 
     def check(self) -> None:
         super().check()
+        # After hours, the trained model replaces what is there.
+        check_model_target(storage.join(self.out, "export"), models=[])
         require_own_code(self.load())

@@ -18,6 +18,7 @@ from yt8m.cli.arguments.shared import (
     Pattern,
     Patterns,
     ScoringArguments,
+    check_model_target,
 )
 from yt8m.components.predictions.plan import MAX_SEGMENTS, Format
 from yt8m.schemas.errors import UserError
@@ -198,6 +199,10 @@ class EnsembleArguments(Arguments):
             raise UserError(f"--weights {FIT}: needs labelled records, --data PATTERN")
         self.given_weights()
 
+    def check(self) -> None:
+        super().check()
+        check_model_target(self.out, self.models)
+
     def given_weights(self) -> list[float] | None:
         """The weights as they were given; None where they are to be fitted."""
         count = len(self.models)
@@ -240,6 +245,11 @@ class ExportArguments(Arguments):
     format: Literal["mediapipe", "tgz"]  # Form to export to
     # Directory of the SavedModel, or file, to write.
     out: Annotated[str, Written("DIR|FILE", problem=unwritable)]
+
+    def check(self) -> None:
+        super().check()
+        if self.format == "mediapipe":
+            check_model_target(self.out, [self.model])
 
 
 @dataclass(frozen=True, kw_only=True)

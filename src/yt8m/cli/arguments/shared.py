@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from yt8m.cli.arguments import paths
 from yt8m.cli.arguments.options import Arguments, Sets, Written, positional, settings_of
+from yt8m.components import storage
+from yt8m.components.artifacts.saved_model import MODEL_FILE
+from yt8m.components.registry.archive import is_archive
 from yt8m.pipeline.config import BeamRunner, PipelineConfig
 from yt8m.pipeline.presets import load_config
 from yt8m.pipeline.run_record import record_named
@@ -57,6 +61,17 @@ class NamedConfigArguments(Arguments):
     def check(self) -> None:
         super().check()
         self.load()
+
+
+def check_model_target(out: str, models: Iterable[str]) -> None:
+    """Raise UserError where no model may be written to --out, before any of `models` is loaded."""
+    # These need numpy, which other commands start without.
+    from yt8m.components.export.target import check_target
+    from yt8m.components.registry.find_model import find_model
+
+    # An archive has no place that --out could be in, and a training may have its exports within it.
+    found = [find_model(model) for model in models if not is_archive(model)]
+    check_target(out, models=[m for m in found if storage.exists(storage.join(m, MODEL_FILE))])
 
 
 def require_own_code(config: PipelineConfig) -> None:
