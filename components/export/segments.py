@@ -102,6 +102,8 @@ def combine(window: tf.Tensor, video: tf.Tensor, score: SegmentScoring) -> tf.Te
     """The score of each segment from its own and its video's, both [rows, classes]."""
     if score is SegmentScoring.WINDOW:
         return window
+    if window.dtype != video.dtype:  # a model from elsewhere, in double precision
+        window, video = tf.cast(window, tf.float64), tf.cast(video, tf.float64)
     return window * video if score is SegmentScoring.PRODUCT else (window + video) / 2
 
 

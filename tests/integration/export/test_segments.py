@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from batches import MODELS, create_network
+from exported_models import LinearModel
 from records import encode_record, make_dataset, read_all, set_feature, set_frames
 from sources import FEATURES, SIZES
 
@@ -82,6 +83,31 @@ def test_the_score_of_the_whole_video_comes_from_the_model_or_its_context(
     for row, name, own in zip(found.scores.numpy(), found.ids.tolist(), window, strict=True):
         of_both = own * by_id[name] if score is SegmentScoring.PRODUCT else (own + by_id[name]) / 2
         np.testing.assert_allclose(row, of_both, rtol=1e-4, atol=1e-6)
+
+
+class InDoublePrecision(LinearModel):
+    """A model of whole videos from elsewhere."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="examples")])
+    def scores(self, examples):
+        answer = super().scores(examples)
+        return {**answer, "scores": tf.cast(answer["scores"], tf.float64)}
+
+
+@pytest.mark.parametrize("score", [SegmentScoring.PRODUCT, SegmentScoring.MEAN])
+def test_the_context_may_score_in_double_precision(models, rated, tmp_path, score):
+    weights = np.ones((sum(SIZES.values()) + 1, CLASSES), np.float32)
+    double, single = InDoublePrecision(weights, frames=True), LinearModel(weights, frames=True)
+    records = tf.constant(records_of(rated, "validate"))
+    found = []
+    for number, context in enumerate((double, single)):
+        directory = str(tmp_path / str(number))
+        tf.saved_model.save(context, directory, signatures={"scores": context.scores})
+        scorer = load_scorer(
+            str(models / "dbof"), level=Level.SEGMENT, segments=score, context=directory
+        )
+        found.append(scorer.score_records(records).scores)
+    np.testing.assert_allclose(*found, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["dbof", "dbof_segments"])
