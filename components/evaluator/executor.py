@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,6 +97,7 @@ class _Job:
     mode: GateMode
     limits: tuple[GateLimit, ...]
     plan: ScoringPlan
+    digests: dict[str, str]  # of the models' bytes before they are scored, by directory
     chosen: ShardSelection[manifest.Shard]
     examples_uri: str
     evaluation_uri: str
@@ -117,7 +119,7 @@ class Executor(base_beam_executor.BaseBeamExecutor):
         for name in ("baseline_model", "champion"):
             if uri := _uri(input_dict, name):
                 require_sound(uri)
-        digest = model_digest(job.plan.model)
+        digest = job.digests[job.plan.model]
         scored, notes = self._score(job)
         if not scored.broken:
             require_scorable(scored, _names(job), remedy=_REMEDY)
@@ -131,8 +133,6 @@ class Executor(base_beam_executor.BaseBeamExecutor):
         )
         if job.contender.champion is not None and job.contender.model is None:
             evaluation = with_baseline_as_champion(evaluation)
-        if model_digest(job.plan.model) != digest:
-            raise DataError(f"{job.plan.model}: its files changed while it was scored; run again")
         evaluation, decision = _decide(job, evaluation)
         not_compared = _passed_over(input_dict)
         decision = dataclasses.replace(
@@ -192,6 +192,7 @@ class Executor(base_beam_executor.BaseBeamExecutor):
                 add_user_metrics(examples, job.user_config, job.evaluation_uri)
         collect_tensors()  # the models make room for the rows
         scored = collect(empty_table(plan), ranges, job.evaluation_uri)
+        _require_unchanged(plan, job.digests)
         return _complete(scored, plan, job.chosen.shards)
 
 
@@ -222,6 +223,7 @@ def _job(inputs: Artifacts, outputs: Artifacts, properties: dict[str, Any]) -> _
         mode=gate.mode,
         limits=limits_of(gate),
         plan=plan,
+        digests={directory: model_digest(directory) for directory in plan.directories},
         chosen=chosen,
         examples_uri=examples_uri,
         evaluation_uri=artifact_utils.get_single_uri(outputs["evaluation"]),
@@ -263,6 +265,13 @@ def _complete(
             "changed since ExampleGen listed them; run it again"
         )
     return scored
+
+
+def _require_unchanged(plan: ScoringPlan, digests: Mapping[str, str]) -> None:
+    """Workers load the models, maybe at different times: all of them must have had one state."""
+    for directory in plan.directories:
+        if model_digest(directory) != digests[directory]:
+            raise DataError(f"{directory}: its files changed while it was scored; run again")
 
 
 def _nodes(properties: dict[str, Any]) -> tuple[EvaluatorConfig, GateConfig, FeatureConfig]:

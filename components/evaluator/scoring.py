@@ -66,6 +66,11 @@ class ScoringPlan:
         return {name: model for name, model in models.items() if model}
 
     @property
+    def directories(self) -> tuple[str, ...]:
+        """Where the models are that are loaded, the context's included."""
+        return tuple(dict.fromkeys(filter(None, (*self.models.values(), self.context))))
+
+    @property
     def records_at_once(self) -> int:
         """Records a batch."""
         return self.batch_size or self.level.records_at_once

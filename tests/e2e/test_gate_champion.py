@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +24,8 @@ from yt8m.components.baseline.select import (
     select_baseline,
     select_champion,
 )
+from yt8m.components.evaluator import executor
+from yt8m.components.evaluator.score_table import ScoreTable
 from yt8m.components.export.load import LoadedModel, load_model
 from yt8m.components.pusher.record import create_record
 from yt8m.components.registry.baseline_artifact import write_passed_over
@@ -30,7 +33,7 @@ from yt8m.components.registry.champion import find_champion
 from yt8m.components.registry.digests import model_digest
 from yt8m.components.registry.push import push, rollback, set_champion
 from yt8m.components.registry.versions import Version, load_version
-from yt8m.schemas.errors import Yt8mError
+from yt8m.schemas.errors import DataError, Yt8mError
 from yt8m.schemas.features import Level
 
 pytestmark = pytest.mark.e2e
@@ -385,3 +388,23 @@ def test_videos_that_the_baseline_cannot_score_are_left_out_of_the_kept_scores_t
     assert "the champion" in roles
     assert outcome.evaluation == nights.run(LEAST).evaluation
     assert any("the baseline predicts no finite numbers" in n for n in outcome.evaluation.notes)
+
+
+def test_scores_of_a_champion_that_changed_while_it_was_scored_are_not_kept(
+    nights: Nights, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for noise in (GOOD, LESS):
+        nights.run(noise)
+    kept, merge = tmp_path / "scores", executor.collect
+
+    def change_and_merge(*args: Any) -> ScoreTable:
+        file = nights.root / "night-3" / "champion" / "Format-Serving" / "fingerprint.pb"
+        content = file.read_bytes() + b"newer"
+        file.unlink()  # it may be the registry's, too
+        file.write_bytes(content)
+        return merge(*args)
+
+    monkeypatch.setattr(executor, "collect", change_and_merge)
+    with pytest.raises(DataError, match="champion/Format-Serving: its files changed while"):
+        nights.run(LEAST, cache_dir=str(kept))
+    assert not kept.exists()
