@@ -37,7 +37,7 @@ class Executor(base_executor.BaseExecutor):
         config = from_parameter(BaselineConfig, exec_properties["config"], path="baseline")
         digest = exec_properties["registry_digest"]
         version = select_baseline(config, push_dir, digest)
-        champion = select_champion(config, push_dir, digest)
+        champion = select_champion(config, push_dir, digest, baseline=version)
         trust = required_trust(
             from_parameter(RegistryConfig, exec_properties["registry"], path="registry")
         )

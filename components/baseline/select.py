@@ -47,11 +47,17 @@ def select_baseline(config: BaselineConfig, push_dir: str, registry_digest: str)
     return newest(push_dir, not_after=digest_version(registry_digest), verify=True)
 
 
-def select_champion(config: BaselineConfig, push_dir: str, registry_digest: str) -> Version | None:
-    """The best version so far; None where there is none, or no version is to be compared with."""
+def select_champion(
+    config: BaselineConfig, push_dir: str, registry_digest: str, *, baseline: Version | None
+) -> Version | None:
+    """The best version so far; None where there is none, or no version is to be compared with.
+
+    `baseline` was verified when it was selected, and is not read again.
+    """
     if config.version is BaselineChoice.NONE or not push_dir or registry_digest == NO_VERSION:
         return None  # what is there now came since the run began, perhaps from this very run
-    return find_champion(push_dir, not_after=digest_version(registry_digest), verify=True)
+    limit = digest_version(registry_digest)
+    return find_champion(push_dir, not_after=limit, verify=True, verified=baseline)
 
 
 def passed_over(

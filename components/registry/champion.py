@@ -49,15 +49,18 @@ def find_champion(
     not_after: int | None = None,
     exclude_run_key: str = "",
     verify: bool = False,
+    verified: Version | None = None,
 ) -> Version | None:
     """The newest sound version of the champion's model; None where no champion is known.
 
     A champion that no sound version holds is skipped with a warning, and the one that was on record
     before it takes its place. Versions after `not_after`, and those that the run `exclude_run_key`
-    made, are left out.
+    made, are left out. The files of `verified` were read just now, and are not read again.
     """
     for digest in _digests(push_dir, not_after=not_after, exclude_run_key=exclude_run_key):
         for number in _holders(push_dir, digest):
+            if verified is not None and number == verified.number:
+                return verified
             try:
                 return load_version(push_dir, number, verify=verify)
             except _PASSED_OVER as error:

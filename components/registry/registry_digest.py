@@ -17,7 +17,9 @@ def registry_digest(push_dir: str, exclude_run_key: str = "") -> str:
     """
     version = newest(push_dir, exclude_run_key=exclude_run_key, verify=True)
     served = in_service(push_dir, exclude_run_key=exclude_run_key)
-    champion = find_champion(push_dir, exclude_run_key=exclude_run_key, verify=True)
+    champion = find_champion(
+        push_dir, exclude_run_key=exclude_run_key, verify=True, verified=version
+    )
     number = version.number if version else NO_VERSION
     parts = [version.record.checksum] if version else []
     if served and (version is None or served.version != version.number):

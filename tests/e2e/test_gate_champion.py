@@ -76,7 +76,7 @@ class Nights:
         self.count += 1
         place, config = self.root / f"night-{self.count}", BaselineConfig()
         version = select_baseline(config, self.registry, "")
-        champion = select_champion(config, self.registry, "")
+        champion = select_champion(config, self.registry, "", baseline=version)
         copy_to_artifact(version, str(place / "baseline"))
         copy_champion(champion, str(place / "champion"), baseline=version)
         if problems := passed_over(config, self.registry, version, champion):

@@ -173,7 +173,7 @@ def test_of_damaged_versions_those_are_named_that_stood_for_something(tmp_path: 
     for damaged in (1, 3, 5):
         Path(push_dir, str(damaged), "saved_model.pb").write_bytes(b"MODEL")
     baseline = select_baseline(BaselineConfig(), push_dir, "")
-    champion = select_champion(BaselineConfig(), push_dir, "")
+    champion = select_champion(BaselineConfig(), push_dir, "", baseline=None)
     assert [version and version.number for version in (baseline, champion)] == [4, 2]
     (problem,) = passed_over(BaselineConfig(), push_dir, baseline, champion)
     assert "version 5" in problem  # those below the baseline stand for nothing any more
@@ -205,5 +205,5 @@ def test_the_first_run_of_a_registry_has_no_champion_though_it_is_repeated(tmp_p
     registry = tmp_path / "first"
     push_fake(tmp_path, registry, run_key="mine")  # and then it was killed
     digest = registry_digest(str(registry), exclude_run_key="mine")
-    assert select_champion(BaselineConfig(), str(registry), digest) is None
-    assert select_champion(BaselineConfig(), str(registry), "") is not None
+    assert select_champion(BaselineConfig(), str(registry), digest, baseline=None) is None
+    assert select_champion(BaselineConfig(), str(registry), "", baseline=None) is not None

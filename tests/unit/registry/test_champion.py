@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import shutil
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from registry_models import best_record, blessed_record, fake_model, push_fake
 
 from yt8m.components.baseline.config import BaselineConfig
 from yt8m.components.baseline.select import replaced_version
+from yt8m.components.registry import digests
 from yt8m.components.registry.champion import (
     CHOICE_FILE,
     find_champion,
@@ -247,3 +249,22 @@ def test_a_choice_that_cannot_be_read_is_named_with_what_to_do(
         (Path(registry) / CHOICE_FILE).write_text(text)
         with pytest.raises(UserError, match=r"champion\.json is damaged .* --set"):
             find_champion(registry)
+
+
+@pytest.mark.parametrize("worse", [0, 1])
+def test_the_files_of_a_version_are_read_once_for_the_digest_of_the_registry(
+    tmp_path: Path, registry: str, monkeypatch: pytest.MonkeyPatch, worse: int
+) -> None:
+    push_fake(tmp_path, Path(registry))
+    for _ in range(worse):
+        push_worse(tmp_path, registry)
+    opened = []
+
+    def open_and_count(uri: str) -> BinaryIO:
+        opened.append(uri)
+        return Path(uri).open("rb")
+
+    monkeypatch.setattr(digests.storage, "open_file", open_and_count)
+    registry_digest(registry)
+    models = [uri for uri in opened if uri.endswith("saved_model.pb")]
+    assert sorted(models) == [f"{registry}/{n}/saved_model.pb" for n in range(1, 2 + worse)]
