@@ -13,7 +13,12 @@ import numpy as np
 
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.export.load import LoadedModel, Scores
-from yt8m.components.inputs.labels import LabelRequest, RecordLabels, parse_labels
+from yt8m.components.inputs.labels import (
+    LabelRequest,
+    RecordLabels,
+    check_classes,
+    parse_labels,
+)
 from yt8m.components.inputs.shards import read_batches
 from yt8m.components.metrics import finite_rows
 from yt8m.components.metrics.topk import top_k
@@ -47,6 +52,7 @@ def fit_weights(
                     for model, result in zip(models, results, strict=True)
                 ]
                 _require_same_classes(models, scores)
+                check_classes(labels, scores[0].shape[1])
                 parts.append(_likelihoods(scores, labels))
                 rows += len(labels)
                 labelled += _count_labelled(labels)
@@ -87,7 +93,7 @@ def _likelihoods(scores: list[np.ndarray], labels: RecordLabels) -> np.ndarray:
 
 def _marked(ids: np.ndarray, rows: int, classes: int) -> np.ndarray:
     marks = np.zeros((rows, classes), bool)
-    row, column = np.nonzero((ids >= 0) & (ids < classes))
+    row, column = np.nonzero(ids >= 0)
     marks[row, ids[row, column]] = True
     return marks
 

@@ -34,8 +34,8 @@ def test_a_member_that_knows_nothing_gets_nothing_and_equals_share():
     assert maximise(np.stack([good, good, good])) == pytest.approx([1 / 3] * 3)
 
 
-def test_every_class_counts_and_what_is_no_class_does_not():
-    marks = _marked(np.array([[0, 2, -1], [1, 7, -1]]), 2, 3)
+def test_every_class_counts_and_padding_does_not():
+    marks = _marked(np.array([[0, 2, -1], [1, -1, -1]]), 2, 3)
     assert marks.tolist() == [[True, False, True], [False, True, False]]
 
 
@@ -68,6 +68,14 @@ def test_members_of_unlike_numbers_of_classes_are_named(tmp_path):
     shard = make_dataset(tmp_path / "data", train=8, shards=1) / "train0000.tfrecord"
     with pytest.raises(DataError, match="small scores 19 classes, and good 20"):
         fit([member("good"), member("small", classes=19)], shard)
+
+
+def test_a_label_that_no_member_knows_is_named_with_the_video(tmp_path):
+    shard = make_dataset(tmp_path / "data", train=8, shards=1) / "train0000.tfrecord"
+    edit_record(shard, 5, set_feature("id", (b"odd",)))
+    edit_record(shard, 5, set_feature("labels", [3, CLASSES]))
+    with pytest.raises(DataError, match="video odd: label 20 is not one of the 20 classes"):
+        fit([member("good"), member("other")], shard)
 
 
 def test_records_without_labels_are_refused_and_ratings_are_enough(tmp_path):
