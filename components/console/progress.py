@@ -26,8 +26,20 @@ def progress_heard_by(listener: Callable[[str], None]) -> Iterator[None]:
         _listeners.remove(listener)
 
 
+@contextlib.contextmanager
+def without_progress() -> Iterator[None]:
+    """In the block, no progress in this process is shown."""
+    before, Progress.is_shown = Progress.is_shown, False
+    try:
+        yield
+    finally:
+        Progress.is_shown = before
+
+
 class Progress:
     """`with Progress("verify", total=n, unit="records") as p: p.advance(k, note="loss 3.2")`."""
+
+    is_shown = True  # in this process
 
     def __init__(
         self,
@@ -38,7 +50,8 @@ class Progress:
         done: int = 0,  # before: work that is taken up again is not this one's pace
         hidden: bool = False,
     ) -> None:
-        self._task, self._total, self._unit, self._hidden = task, total, unit, hidden
+        self._task, self._total, self._unit = task, total, unit
+        self._hidden = hidden or not self.is_shown
         self._before = self._done = done
         self._note = ""
         self._start = self._last_line = self._last_heard = time.monotonic()
@@ -59,10 +72,12 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        did_nothing = kind is None and self._done == self._before  # it was all there already
         if self._bar is not None:
+            self._bar.live.transient = did_nothing
             self._bar.stop()
             self._native_log.close()
-        elif not self._hidden and kind is None:
+        elif not self._hidden and kind is None and not did_nothing:
             self._line()
 
     def advance(self, count: int = 1, *, note: str = "") -> None:

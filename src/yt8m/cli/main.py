@@ -19,6 +19,7 @@ from yt8m.cli.table import COMMANDS, GROUPS, action_module, members, summary
 from yt8m.components.console.console import Console
 from yt8m.components.console.leaving import Exit
 from yt8m.components.console.listener import listen_to
+from yt8m.components.console.progress import without_progress
 from yt8m.components.console.quiet import quiet_tensorflow, silence_warnings
 from yt8m.components.storage.temporary import own_temporary_directory
 from yt8m.schemas.errors import (
@@ -74,6 +75,8 @@ def _run(argv: Sequence[str]) -> int | None:
     silence_warnings()
     with contextlib.ExitStack() as around:
         console = Console(quiet=arguments.quiet, as_json=arguments.json)
+        if arguments.quiet:
+            around.enter_context(without_progress())
         if arguments.LOADS_TENSORFLOW:  # from before it is imported
             around.enter_context(own_temporary_directory())
             around.enter_context(quiet_tensorflow())

@@ -73,6 +73,17 @@ def test_absl_obeys_the_level_and_everything_else_is_written_above_the_bar(level
     )
 
 
+def test_a_bar_of_work_that_was_done_before_does_not_stay():
+    script = """
+from yt8m.components.console.progress import Progress
+with Progress("train", total=4, unit="steps", done=4):
+    pass
+"""
+    code, said = on_a_terminal(sys.executable, "-c", script)
+    assert code == 0
+    assert said.endswith("\x1b[2K")  # the line is cleared
+
+
 def test_the_last_words_of_a_process_that_crashes_are_not_lost():
     code, said = on_a_terminal(sys.executable, "-c", SCRIPT, "crash", TF_CPP_MIN_LOG_LEVEL="3")
     assert code < 0

@@ -11,6 +11,7 @@ from yt8m.cli import main
 from yt8m.cli import table as commands
 from yt8m.cli.arguments.options import Arguments
 from yt8m.cli.main import run
+from yt8m.components.console.progress import Progress
 from yt8m.schemas.errors import (
     EXIT_REJECTED,
     ConfigError,
@@ -49,6 +50,17 @@ def trial(monkeypatch):
     monkeypatch.setitem(sys.modules, "yt8m.cli.trial", module)
     monkeypatch.setattr(main, "COMMANDS", {**commands.COMMANDS, "trial": TrialArguments})
     return module
+
+
+@pytest.mark.parametrize("words", [[], ["--quiet"]])
+def test_quiet_is_obeyed_by_progress_that_no_console_gave(trial, monkeypatch, capsys, words):
+    def work(args, console):
+        with Progress("verify", total=3) as progress:
+            progress.advance(3)
+
+    monkeypatch.setattr(trial, "run", work)
+    assert run(["trial", *words]) == 0
+    assert ("verify: 3/3" in capsys.readouterr().err) is (not words)
 
 
 @pytest.mark.parametrize(

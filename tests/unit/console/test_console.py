@@ -8,7 +8,7 @@ import re
 import pytest
 
 from yt8m.components.console.console import Console, text_table
-from yt8m.components.console.progress import Progress, progress_heard_by
+from yt8m.components.console.progress import Progress, progress_heard_by, without_progress
 
 
 def test_result_goes_to_stdout_and_the_rest_to_stderr(capsys):
@@ -121,6 +121,23 @@ def test_progress_writes_plain_lines_where_there_is_no_terminal(capsys):
     assert re.search(r"^\d{4}-\d\d-\d\d [\d:]+ verify: 3/3 shards in [\d.]+ s, ", err)
     assert err.endswith("loss 3.2\n")
     assert "\x1b" not in err
+
+
+def test_progress_of_work_that_was_done_before_says_nothing(capsys):
+    with Progress("labels", total=3, unit="shards"):
+        pass
+    with Progress("train", total=4, unit="steps", done=4) as progress:
+        progress.advance(0)
+    assert capsys.readouterr().err == ""
+
+
+def test_progress_can_be_switched_off_in_a_process(capsys):
+    with without_progress(), Progress("verify", total=3) as progress:
+        progress.advance(3)
+    assert capsys.readouterr().err == ""
+    with Progress("verify", total=3) as progress:
+        progress.advance(3)
+    assert "verify: 3/3" in capsys.readouterr().err
 
 
 def test_progress_tells_the_pace_and_the_time_left_of_work_that_is_taken_up_again(
