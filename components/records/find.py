@@ -15,11 +15,19 @@ from yt8m.schemas.features import Level
 _LOOKED_AT = 50  # records, to tell the level
 
 
-def find_files(place: str) -> list[str]:
-    """All TFRecord files below the directory `place`, or the files that match the pattern.
+def find_files(*places: str) -> list[str]:
+    """All TFRecord files below the directories `places`, or the files that match the patterns.
 
-    Hidden ones are the system's or another program's: `._train0.tfrecord`, all in `.Trash`.
+    Hidden ones are the system's or another program's: `._train0.tfrecord`, all in `.Trash`. Of a
+    file that is found twice, perhaps by a link that a run has made, the first name counts.
     """
+    by_file: dict[str, str] = {}
+    for name in (name for place in places for name in _find(place)):
+        by_file.setdefault(storage.real_name(name), name)
+    return list(by_file.values())
+
+
+def _find(place: str) -> list[str]:
     if storage.is_dir(place):
         below = [name for name in storage.walk_files(place) if _is_of_records(name)]
         names = [storage.join(place, name) for name in below]
@@ -34,8 +42,7 @@ def find_files(place: str) -> list[str]:
 
 def find_shards(*places: str, split: str = "eval") -> list[Shard]:
     """The same as shards that nobody has verified: `records` is 0 until somebody counts them."""
-    files = dict.fromkeys(uri for place in places for uri in find_files(place))
-    return [_shard(uri, split) for uri in files]
+    return [_shard(uri, split) for uri in find_files(*places)]
 
 
 def find_level(shards: Sequence[Shard]) -> Level:

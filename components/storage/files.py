@@ -30,7 +30,7 @@ def absolute(uri: str) -> str:
 def real_name(uri: str) -> str:
     """One name for a place that has several, by links or by how it is written."""
     local = local_path(uri)
-    return uri.rstrip("/") if local is None else str(local.resolve())
+    return uri.rstrip("/") if local is None else os.path.realpath(local)  # of a loop, too
 
 
 def unwritable(directory: str) -> str:

@@ -21,7 +21,7 @@ _SHOWN_PROBLEMS = 20
 def run(args: InspectArguments, console: Console) -> int:
     """Read everything once, then say what was there."""
     vocabulary = load_vocabulary(args.vocabulary) if args.vocabulary else None
-    shards = list(dict.fromkeys(file for each in args.patterns for file in find_files(each)))
+    shards = find_files(*args.patterns)
     inspection = Inspection(num_classes=len(vocabulary) if vocabulary else None)
     with console.progress("inspect", total=len(shards), unit="shards") as progress:
         for shard in shards:

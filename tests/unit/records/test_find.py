@@ -36,6 +36,21 @@ def test_hidden_files_and_other_files_beside_the_records_are_passed_over(tmp_pat
     assert sorted(find_files(str(place))) == sorted(str(place / name) for name in kept)
 
 
+def test_a_file_that_is_linked_counts_once_by_its_first_name(tmp_path):
+    for name in ("a/train1.tfrecord", "a/train0.tfrecord", "root/run/train2.tfrecord"):
+        write_all(tmp_path / name, [])
+    (tmp_path / "root" / "run" / "train1.tfrecord").symlink_to(tmp_path / "a" / "train1.tfrecord")
+    (tmp_path / "b").symlink_to("a")
+    (tmp_path / "loop").symlink_to("loop")
+    every = ["a/train0.tfrecord", "a/train1.tfrecord", "root/run/train2.tfrecord"]
+    assert find_files(str(tmp_path)) == [str(tmp_path / name) for name in every]
+    linked = [str(tmp_path / "b" / f"train{n}.tfrecord") for n in (0, 1)]
+    assert find_files(f"{tmp_path}/b/*", f"{tmp_path}/a", str(tmp_path)) == [
+        *linked,
+        str(tmp_path / every[2]),
+    ]
+
+
 def test_what_holds_no_records_is_named(tmp_path):
     (tmp_path / "a.txt").write_text("no records at all")
     write_all(tmp_path / "b.tfrecord", [])
