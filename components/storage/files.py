@@ -244,10 +244,11 @@ def append(uri: str) -> BinaryIO:
 def atomic_tree(uri: str, *, last: str | None = None) -> Iterator[str]:
     """A local path for a library to write a directory to, which becomes `uri`, over what is there.
 
-    `last` is as in `rename`.
+    Of a link to a directory, that directory is replaced. `last` is as in `rename`.
     """
-    target = local_path(uri)
-    parent = target.absolute().parent if target is not None else None
+    there = local_path(uri)
+    target = Path(os.path.realpath(there)) if there is not None else None
+    parent = target.parent if target is not None else None
     if parent is not None:
         parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".yt8m-tree-", dir=parent) as staging:

@@ -139,6 +139,17 @@ def test_a_tree_that_cannot_be_put_in_its_place_leaves_what_was_there(
     assert [path.name for path in tmp_path.iterdir()] == ["export"]
 
 
+def test_a_tree_takes_the_place_that_a_link_means_and_the_link_stays(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to("disk/export")
+    for text in ("old", "new"):
+        with storage.atomic_tree(str(link)) as tree:
+            storage.write_text(f"{tree}/{text}", text)
+    assert link.readlink() == Path("disk/export")
+    assert [path.name for path in (tmp_path / "disk" / "export").iterdir()] == ["new"]
+    assert [path.name for path in (tmp_path / "disk").iterdir()] == ["export"]
+
+
 def test_a_rename_moves_a_tree_and_refuses_a_taken_name(tmp_path: Path) -> None:
     storage.write_text(str(tmp_path / "staging" / "a" / "b"), "1")
     storage.rename(str(tmp_path / "staging"), str(tmp_path / "versions" / "7"))

@@ -7,6 +7,7 @@ object store the command itself says what is wrong.
 from __future__ import annotations
 
 import difflib
+import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -62,6 +63,16 @@ def unwritable(path: str) -> str:
 
 def unwritable_file(path: str) -> str:
     return _of_local(path, _is_a_directory) or unwritable(path)
+
+
+def behind_link(path: str) -> str:
+    """The file that a link means, as if its own name were given: a writer replaces that name.
+
+    Links within artifacts mean the user's records, so no other writer follows links.
+    """
+    local = storage.local_path(path)
+    is_link = local is not None and local.is_symlink() and not other_than_file(local)
+    return os.path.realpath(local) if local is not None and is_link else path
 
 
 def _of_local(path: str, problem: Callable[[Path], str]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from yt8m.cli.arguments.options import Arguments, Written, positional
-from yt8m.cli.arguments.paths import missing, missing_file, missing_records, unwritable
+from yt8m.cli.arguments.paths import behind_link, missing, missing_file, missing_records, unwritable
 from yt8m.cli.arguments.shared import (
     BeamArguments,
     Count,
@@ -244,7 +244,7 @@ class ExportArguments(Arguments):
     model: Model  # Export or push directory
     format: Literal["mediapipe", "tgz"]  # Form to export to
     # Directory of the SavedModel, or file, to write.
-    out: Annotated[str, Written("DIR|FILE", problem=unwritable)]
+    out: Annotated[str, Written("DIR|FILE", parse=behind_link, problem=unwritable)]
 
     def check(self) -> None:
         super().check()

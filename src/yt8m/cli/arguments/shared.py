@@ -26,7 +26,7 @@ InputDirectory = Annotated[str, Written("DIR", problem=paths.missing_directory)]
 InputFile = Annotated[str, Written("FILE", problem=paths.missing_file)]
 OutputDirectory = Annotated[str, Written("DIR", problem=paths.unwritable_directory)]
 LocalDirectory = Annotated[str, Written("DIR", problem=paths.unwritable_local_directory)]
-OutputFile = Annotated[str, Written("FILE", problem=paths.unwritable_file)]
+OutputFile = Annotated[str, Written("FILE", parse=paths.behind_link, problem=paths.unwritable_file)]
 Directory = Annotated[str, Written("DIR", problem=paths.not_a_directory)]  # read or written
 File = Annotated[str, Written("FILE")]  # likewise
 # The shell splits what is not quoted, and a value is a part of what was meant.
