@@ -33,8 +33,11 @@ class CommandParser(argparse.ArgumentParser):
         if "=" in first and not first.startswith("-"):
             return "; quote a value with braces or blanks, e.g. --set 'a.b={c: 1, d: 2}'"
         options = [option for action in self._actions for option in action.option_strings]
-        close = difflib.get_close_matches(first, options, n=1)
-        return f"; did you mean {close[0]}?" if close else ""
+        # Without the dashes, which make short names alike; --batch means --batch-size.
+        names = {option.lstrip("-"): option for option in options}
+        names = {**{name.partition("-")[0]: names[name] for name in reversed(names)}, **names}
+        close = difflib.get_close_matches(first.partition("=")[0].lstrip("-"), names, n=1)
+        return f"; did you mean {names[close[0]]}?" if close else ""
 
 
 def parser_of(words: str, cls: type[Arguments]) -> CommandParser:
