@@ -31,6 +31,8 @@ def _find(place: str) -> list[str]:
     if storage.is_dir(place):
         below = [name for name in storage.walk_files(place) if _is_of_records(name)]
         names = [storage.join(place, name) for name in below]
+    elif storage.exists(place):  # whatever its name has in common with a pattern
+        names = [place]
     else:
         names = [name for name in storage.glob(place) if not storage.is_dir(name)]
     if not names:

@@ -84,3 +84,17 @@ def test_a_file_that_is_read_is_not_written(tmp_path, capsys):
 def test_no_file_is_a_user_error(tmp_path, capsys):
     assert convert(tmp_path, "--predictions", str(tmp_path / "none*")) == 2
     assert "no such file" in capsys.readouterr().err
+
+
+def test_a_file_counts_by_its_name_directories_do_not_and_each_pattern_finds_some(tmp_path, capsys):
+    (tmp_path / "results-2").mkdir()
+    for number, name in enumerate(("results[1]", "results-1")):
+        write(tmp_path / name, {"video_id": str(number), "class_ids": [7], "scores": [0.5]})
+    for pattern, ids in (("results[1]", "0"), ("results-*", "1"), ("results*", "10")):
+        assert convert(tmp_path, "--predictions", str(tmp_path / pattern)) == 0
+        rows = (tmp_path / "out.csv").read_text().splitlines()[1:]
+        assert "".join(row.partition(",")[0] for row in rows) == ids
+    for pattern, why in (("results-2", "is a directory; give a pattern"), ("r?", "no such file")):
+        found = ["--predictions", str(tmp_path / "results-*")]
+        assert convert(tmp_path, *found, "--predictions", str(tmp_path / pattern)) == 2
+        assert f"{pattern}: {why}" in capsys.readouterr().err

@@ -51,6 +51,16 @@ def test_a_file_that_is_linked_counts_once_by_its_first_name(tmp_path):
     ]
 
 
+def test_a_file_is_found_by_its_own_name_even_where_that_reads_as_a_pattern(tmp_path):
+    for name in ("train[1].tfrecord", "train1.tfrecord"):
+        write_all(tmp_path / name, [])
+    for pattern, name in (
+        ("train[1].tfrecord", "train[1].tfrecord"),
+        ("*n[1].*", "train1.tfrecord"),
+    ):
+        assert find_files(str(tmp_path / pattern)) == [str(tmp_path / name)]
+
+
 def test_what_holds_no_records_is_named(tmp_path):
     (tmp_path / "a.txt").write_text("no records at all")
     write_all(tmp_path / "b.tfrecord", [])
