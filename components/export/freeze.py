@@ -6,7 +6,10 @@ Models of TensorFlow 1 keep their weights in variables that TensorFlow 2 loads, 
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +31,19 @@ class FrozenSignature:
     prune: Any  # from inputs and outputs to a function between them
 
 
+@contextlib.contextmanager
+def _without_warnings() -> Iterator[None]:
+    """In the block, TensorFlow does not warn of functions that it has no others for."""
+    logger = tf.get_logger()
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+@_without_warnings()
 def freeze_signature(directory: str, name: str, *, role: str = "the model") -> FrozenSignature:
     """The signature `name` of the SavedModel in `directory`; DataError where it is damaged."""
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:

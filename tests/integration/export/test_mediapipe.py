@@ -1,6 +1,8 @@
 """MediaPipe's YouTube-8M graph finds the ends that it feeds, and the scores that records give."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -48,6 +50,14 @@ def test_its_signature_has_mediapipes_names_and_shapes_and_our_scores(name, tmp_
     np.testing.assert_allclose(found, expected, rtol=2e-5, atol=1e-7)
     assert one.shape == (3, CLASSES)
     np.testing.assert_allclose(one[0], one[2], rtol=1e-5)
+
+
+def test_tensorflow_does_not_warn_of_the_functions_that_freeze_a_model(tmp_path):
+    _, words = written(tmp_path, "frame_logistic")
+    done = subprocess.run(
+        [sys.executable, "-m", "yt8m", *words], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_model_of_video_vectors_and_what_is_no_export_are_refused(tmp_path, capsys):
