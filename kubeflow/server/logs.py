@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,12 +28,13 @@ class StepLog:
     pod: str
     phase: str
     text: str
+    problem: str = ""  # the reason why it has no text: the pod is gone, or its node
 
 
 def read_logs(cluster: ClusterAccess, run_id: str, *, step: str, tail: int) -> list[StepLog]:
     """The last `tail` lines of each pod of `step`, oldest first; without one, of those that failed.
 
-    UserError where there are no such pods.
+    UserError where there are no such pods. A log that cannot be read costs no other one.
     """
     import urllib3
     from kubernetes import client as k8s
@@ -49,32 +51,45 @@ def read_logs(cluster: ClusterAccess, run_id: str, *, step: str, tail: int) -> l
         chosen = [pod for pod in pods if _is_wanted(pod, step)]
         if not chosen:
             raise UserError(_none(cluster, run_id, step, pods))
-        return [
-            StepLog(
-                step=step_of(pod),
-                pod=pod["metadata"]["name"],
-                phase=_phase(pod),
-                text=api.read_namespaced_pod_log(
-                    pod["metadata"]["name"],
+        logs, unread = [], None
+        for pod in chosen:
+            if _phase(pod) == "Pending":
+                continue
+            name, text, problem = pod["metadata"]["name"], "", ""
+            try:
+                text = api.read_namespaced_pod_log(
+                    name,
                     cluster.namespace,
                     container=_CONTAINER,
                     tail_lines=tail,
                     timestamps=True,
                     _request_timeout=_TIMEOUT_S,
-                ),
-            )
-            for pod in chosen
-            if _phase(pod) != "Pending"
-        ]
+                )
+            except ApiException as error:  # the pod has gone since, or its node does not answer
+                unread, problem = error, _said(error)
+            log = StepLog(step=step_of(pod), pod=name, phase=_phase(pod), text=text, problem=problem)
+            logs.append(log)
+        if unread is not None and all(log.problem for log in logs):
+            raise unread
+        return logs
     except ApiException as error:
         kind = Yt8mError if not error.status or error.status >= _SERVERS_FAULT else UserError
-        raise kind(f"Kubernetes: {error.status} {error.reason}, {error.body}") from None
+        raise kind(f"Kubernetes: {_said(error)}") from None
     except (urllib3.exceptions.HTTPError, ValueError) as error:
         host = cluster.client.configuration.host
         raise Yt8mError(
             f"no answer of a Kubernetes API from {host} ({error}); is it up, and the cluster that "
             "kubectl's current context should name?"
         ) from None
+
+
+def _said(error: Any) -> str:
+    """Status and message of a Kubernetes ApiException."""
+    try:
+        said = json.loads(error.body)["message"]
+    except (TypeError, ValueError, KeyError):  # not of Kubernetes itself
+        said = error.body
+    return f"{error.status} {error.reason}, {said}"
 
 
 def step_of(pod: Mapping[str, Any]) -> str:

@@ -63,6 +63,20 @@ def test_every_try_of_a_step_is_shown_oldest_first_and_of_each_its_last_lines(se
     ]
 
 
+@pytest.mark.parametrize("status", [404, 500])  # the pod has gone, or its node
+def test_a_log_that_cannot_be_read_costs_no_other(server, status):
+    server.fail("GET .*smoke-x-2/log", status=status, message="not to be had", times=9)
+    gone, there = _read(server, step="Trainer")
+    assert (gone.text, f"{status} " in gone.problem, "not to be had" in gone.problem) == (
+        "",
+        True,
+        True,
+    )
+    assert (there.problem, "last of 3" in there.text) == ("", True)
+    with pytest.raises(Yt8mError, match=f"Kubernetes: {status}.*not to be had"):
+        _read(server)
+
+
 @pytest.mark.parametrize("step", ["Trainer-driver", "root-driver"])
 def test_a_driver_is_a_step_of_its_own(server, step):
     assert [log.step for log in _read(server, step=step)] == [step]
