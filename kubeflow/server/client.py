@@ -61,6 +61,7 @@ class PipelineRun:
     id: str
     name: str
     state: str
+    archived: bool = False  # hidden in the user interface
     created: datetime | None = None
     finished: datetime | None = None
     error: str = ""
@@ -403,6 +404,7 @@ def _run(r: Any) -> PipelineRun:
         id=r.run_id,
         name=r.display_name or "",
         state=r.state or "PENDING",
+        archived=r.storage_state == "ARCHIVED",
         created=_time(r.created_at),
         finished=_time(r.finished_at),
         error=r.error.message or "" if r.error else "",

@@ -229,6 +229,12 @@ class HttpTransport:
             urllib3.exceptions.ConnectTimeoutError,
         )
         error = getattr(error, "reason", None) or error  # what urllib3 wrapped as MaxRetryError
+        if isinstance(error, urllib3.exceptions.LocationValueError):
+            return RefusedError(
+                f"--host {self._host}: no URL of a server ({_short(str(error))}); write it like "
+                "http://localhost:8080",
+                status=0,
+            )
         if isinstance(error, urllib3.exceptions.ResponseError):
             return self._login(302)
         if isinstance(error, urllib3.exceptions.SSLError):

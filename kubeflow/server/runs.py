@@ -110,8 +110,9 @@ def wait(
     """The finished run; `say` hears each change of a task's state once.
 
     A server that is away for less than `polling.patience_s` is waited for: the run goes on without
-    it. UnknownOutcomeError where it stays away, or a login has run out meanwhile. A step that still
-    runs when its run is over is asked for again, for half a minute.
+    it. UnknownOutcomeError where it stays away, a login has run out meanwhile, or the time limit
+    ends before the run. A step that still runs when its run is over is asked for again, for half a
+    minute.
     """
     deadline = polling.clock() + polling.timeout_s if polling.timeout_s else None
     last_state: dict[str, str] = {}
@@ -153,7 +154,7 @@ def wait(
                     return run
         if not over and deadline is not None and polling.clock() >= deadline:
             state = run.state if run else "not known, for the server is away"
-            raise Yt8mError(
+            raise UnknownOutcomeError(
                 f"run {run_id}: still {state} after {polling.timeout_s:.0f} s (--timeout); "
                 f"it goes on; `yt8m kubeflow wait {run_id}` follows it again"
             )

@@ -51,7 +51,10 @@ def find_problems(
     root = str(spec.get("defaultPipelineRoot") or "")
     if problem := root_problem(root):
         yield "defaultPipelineRoot", f"{root!r}; {problem} (--root)"
-    yield from _nulls(spec, "")
+    nulls = list(_nulls(spec, ""))
+    yield from nulls
+    if nulls:  # what stands below them cannot be looked at
+        return
     yield from _executors(spec)
     yield from _tasks(spec)
     yield from _platform(spec, platform)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from yt8m.cli.arguments.kubeflow import KubeflowListArguments
 from yt8m.cli.selection import connection_of
@@ -13,7 +13,7 @@ from yt8m.schemas.errors import UserError
 _COLUMNS = {
     "pipelines": ("name", "id", "created", "namespace"),
     "versions": ("name", "id", "created", "owner"),
-    "runs": ("name", "state", "id", "created", "finished"),
+    "runs": ("name", "state", "archived", "id", "created", "finished"),
     "schedules": ("name", "enabled", "cron", "catch up", "id", "version", "owner"),
 }
 
@@ -44,7 +44,9 @@ def _rows(
         raise UserError(f"no experiment {experiment!r} on the server")
     if args.what == "runs":
         runs = client.runs(experiment_id, limit=args.limit)
-        return [[r.name, r.state, r.id, _time(r.created), _time(r.finished)] for r in runs]
+        return [
+            [r.name, r.state, r.archived, r.id, _time(r.created), _time(r.finished)] for r in runs
+        ]
     return [
         [
             s.launch.name,
@@ -60,4 +62,4 @@ def _rows(
 
 
 def _time(at: datetime | None) -> str:
-    return at.strftime("%Y-%m-%d %H:%M:%S") if at else ""
+    return at.astimezone(UTC).isoformat(" ", "seconds") if at else ""

@@ -10,12 +10,15 @@ from yt8m.cli.selection import connection_of
 from yt8m.components.console.console import Console
 from yt8m.kubeflow.server.client import KfpClient, Pipeline, PipelineVersion, connect
 from yt8m.kubeflow.server.connection import Connection, link
+from yt8m.kubeflow.spec.lint import find_problems
 from yt8m.kubeflow.spec_file import read_spec
 
 
 def run(args: UploadArguments, console: Console) -> None:
     connection = connection_of(args)
     done = upload(connect(connection), args.file, name=args.name, dry_run=args.dry_run)
+    for problem in done.problems:
+        console.warn(f"{args.file} would not run as it is: {problem}")
     page = link(connection, "pipeline", f"{done.pipeline.id}/version/{done.version.id}")
     command = _run_command(connection, done)
     verb = "would upload" if args.dry_run else "uploaded"
@@ -29,6 +32,7 @@ def run(args: UploadArguments, console: Console) -> None:
         "new_pipeline": done.new_pipeline,
         "new_version": done.new_version,
         "owner": done.version.owner,
+        "problems": list(done.problems),
         "dry_run": args.dry_run,
         "run": command,
         "link": page if done.version.id else "",
@@ -57,6 +61,7 @@ class Uploaded:
     version: PipelineVersion
     new_pipeline: bool
     new_version: bool
+    problems: tuple[str, ...] = ()  # of a file that is not as `compile` wrote it
 
 
 def upload(client: KfpClient, path: str, *, name: str = "", dry_run: bool = False) -> Uploaded:
@@ -72,8 +77,13 @@ def upload(client: KfpClient, path: str, *, name: str = "", dry_run: bool = Fals
     version = existing or PipelineVersion(id="", pipeline_id=pipeline.id, name=spec.version_name)
     if not existing and not dry_run:
         version = client.upload_version(pipeline.id, spec.version_name, path)
+    problems = find_problems(spec.pipeline, spec.platform)
     return Uploaded(
-        pipeline=pipeline, version=version, new_pipeline=not known, new_version=not existing
+        pipeline=pipeline,
+        version=version,
+        new_pipeline=not known,
+        new_version=not existing,
+        problems=tuple(f"{where}: {problem}" for where, problem in problems),
     )
 
 

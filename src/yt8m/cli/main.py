@@ -37,7 +37,7 @@ Train, gate and ship YouTube-8M models: one pipeline, run locally, on Kubeflow o
 _HOW_IT_ENDS = """\
 exit codes:
   0 done   1 failed   2 user error (the message names it)   3 the gate rejected the model
-  4 nothing new to retrain on   5 unknown: a server did not answer (the message says what to check)
+  4 nothing new to retrain on   5 unknown: no answer, or not in time (the message says what to do)
   130 interrupted   143 stopped by SIGTERM or SIGHUP after a checkpoint; repeat the command
 
 `yt8m COMMAND --help` explains a command and shows examples.

@@ -761,7 +761,7 @@ def test_waiting_gives_up_in_time_and_says_how_to_go_on(client, spec_file):
     run = client.start_run(_launch(client, spec_file))
     clock = iter(range(0, 1000, 10))
     polling = Polling(timeout_s=25, sleep=lambda s: None, clock=lambda: float(next(clock)))
-    with pytest.raises(Yt8mError, match=f"yt8m kubeflow wait {run.id}"):
+    with pytest.raises(UnknownOutcomeError, match=f"yt8m kubeflow wait {run.id}"):
         wait(client, run.id, say=print, polling=polling)
 
 

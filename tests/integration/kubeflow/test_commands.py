@@ -9,6 +9,7 @@ from http_double import listening
 from kfp_server import KfpServer
 
 from yt8m.cli.main import run
+from yt8m.schemas.errors import EXIT_UNKNOWN, EXIT_USER
 
 SPEC = {
     "pipelineInfo": {"name": "yt8m-test"},
@@ -92,6 +93,10 @@ def test_a_run_is_started_listed_and_its_end_is_the_exit_code(yt8m, server, spec
     run_id = started["run_id"]
     assert server.runs[run_id]["service_account"] == "trainer"
     assert yt8m("list", "runs")[1]["runs"][0]["id"] == run_id
+    assert yt8m("list", "runs")[1]["runs"][0]["archived"] is False
+    assert yt8m("list", "runs")[1]["runs"][0]["created"].endswith("+00:00")
+    yt8m("archive", run_id)
+    assert yt8m("list", "runs")[1]["runs"][0]["archived"] is True
     server.set_state(run_id, "SUCCEEDED", {"Trainer": "SUCCEEDED"})
     code, done = yt8m("wait", run_id)
     assert (code, done["tasks"][0]["name"]) == (0, "Trainer")
@@ -195,10 +200,28 @@ def test_the_account_that_was_compiled_in_reaches_runs_and_schedules(yt8m, serve
         assert only["service_account"] == account
 
 
+def test_a_file_that_would_not_run_is_uploaded_with_a_warning(yt8m, tmp_path, capsys):
+    file = tmp_path / "old.yaml"
+    file.write_text(yaml.safe_dump({**SPEC, "schemaVersion": "2.0.0", "deploymentSpec": None}))
+    code, done = yt8m("upload", str(file), "--dry-run")
+    assert (code, [p.split(":")[0] for p in done["problems"]]) == (
+        0,
+        ["schemaVersion", "deploymentSpec"],
+    )
+    run(["kubeflow", "upload", str(file), "--dry-run"])
+    assert f"{file} would not run as it is: schemaVersion: '2.0.0'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("host", ["http://", "http://[bad", "http://h:99999", "http://a..b"])
+def test_a_host_that_is_no_url_is_a_mistake(host, capsys):
+    assert run(["kubeflow", "list", "pipelines", "--host", host]) == EXIT_USER
+    assert "write it like http://localhost:8080" in capsys.readouterr().err
+
+
 def test_a_run_that_is_waited_for_has_a_limit(yt8m, spec_file):
     yt8m("upload", spec_file)
     code, said = yt8m("run", "yt8m-test", "--wait", "--timeout", "0.3", "--every", "0.1")
-    assert code == 1
+    assert code == EXIT_UNKNOWN  # not that of a run that failed
     assert "still PENDING after 0 s (--timeout)" in said["error"]
 
 

@@ -226,8 +226,8 @@ class KubeflowListArguments(ConnectionArguments):
 class WaitArguments(ConnectionArguments):
     """Follow a run to its end and show the state of its tasks.
 
-    exit codes: 0 the run succeeded, 1 it failed or was cancelled, 5 unknown: the server was
-    unreachable for longer than --patience.
+    exit codes: 0 the run succeeded, 1 it failed or was cancelled, 5 unknown: the run goes on
+    after --timeout, or the server was unreachable for longer than --patience.
 
     examples:
       yt8m kubeflow wait 5f3c1a7e-0000-4000-8000-000000000000
