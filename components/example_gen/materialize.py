@@ -14,7 +14,7 @@ from dataclasses import replace
 from yt8m.components import storage
 from yt8m.components.artifacts.manifest import Shard
 from yt8m.components.example_gen.config import Ingest
-from yt8m.components.example_gen.sources import can_be_linked
+from yt8m.components.example_gen.sources import can_be_linked, check_unchanged
 from yt8m.components.example_gen.verify import ShardReport
 from yt8m.components.records.shard_reader import open_shard, scan
 from yt8m.components.records.tfrecord import write_records
@@ -24,21 +24,23 @@ from yt8m.schemas.errors import Yt8mError
 def materialize_shards(reports: Sequence[ShardReport], *, ingest: Ingest, root: str) -> list[Shard]:
     """The manifest's shards, after putting each below `root` as `ingest` says."""
     names = _names(reports)
-    shards = []
+    shards, referenced = [], []
     for report, name in zip(reports, names, strict=True):
         target = storage.join(root, f"Split-{report.source.split}")
         storage.make_dirs(target)
         if len(report.problems) == report.records:
             continue
         target = storage.join(target, name)
-        if not report.problems and ingest is Ingest.REFERENCE:  # to ask is a request each
-            shards.append(_shard(report, _place(report.source.uri, target, ingest)))
+        if not report.problems and ingest is Ingest.REFERENCE:
+            shards.append(_shard(report, report.source.uri))
+            referenced.append(report.source)
             continue
         with report.source.while_unchanged():  # what is written now is what was verified before
             if report.problems:
                 shards.append(_without_problems(report, target))
             else:
                 shards.append(_shard(report, _place(report.source.uri, target, ingest)))
+    check_unchanged(referenced)
     return shards
 
 

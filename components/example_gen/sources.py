@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from yt8m.components import storage
 from yt8m.components.example_gen.config import DataConfig, Ingest
-from yt8m.components.example_gen.spans import SpanPattern, choose_spans, parse_pattern
+from yt8m.components.example_gen.spans import (
+    SpanPattern,
+    choose_spans,
+    parse_pattern,
+    span_name,
+)
 from yt8m.components.records.shared_index import FOLDER
 from yt8m.components.storage.errors import OF_THE_FILE, storage_failures_explained
 from yt8m.schemas.errors import DataError, UserError
@@ -51,9 +57,11 @@ class SourceShard:
     def check_unchanged(self) -> None:
         """DataError where the file is another one than when it was listed."""
         try:
-            now = storage.stat(self.uri)
+            self._compare(storage.stat(self.uri))
         except FileNotFoundError:
-            now = None
+            self._compare(None)
+
+    def _compare(self, now: storage.Stat | None) -> None:
         # Listings and addresses of object stores may give times of different precision.
         if now and now.size == self.size and (now.tag or now.mtime) == (self.tag or self.mtime):
             return
@@ -61,6 +69,24 @@ class SourceShard:
             f"{self.uri} changed while it was ingested; restore it, or run again to take it as it "
             "is"
         )
+
+
+def check_unchanged(shards: Sequence[SourceShard]) -> None:
+    """DataError where one of the files is another one than when it was listed.
+
+    Of an object store the directories are listed again: to ask is a request for each file.
+    """
+    by_directory: dict[str, list[SourceShard]] = defaultdict(list)
+    for shard in shards:
+        if storage.local_path(shard.uri) is None:
+            by_directory[shard.uri.rpartition("/")[0]].append(shard)
+        else:
+            shard.check_unchanged()
+    for directory, inside in by_directory.items():
+        with storage_failures_explained(directory):
+            listed = storage.find(storage.join(storage.escape(directory), "*"))
+        for shard in inside:
+            shard._compare(listed.get(shard.uri))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,15 +118,16 @@ def resolve_sources(config: DataConfig, *, data_root: str = "", span: str = "") 
     found_shards = {name: _find(root, name, texts) for name, texts in patterns.items()}
     _check_found(config, root, patterns, found_shards)
     wanted = span or config.span
-    available = _complete_spans(config, patterns, found_shards, wanted)
-    chosen = choose_spans(available, wanted) if available else ()
+    dated = _are_dated(patterns)
+    available = _complete_spans(config, patterns, found_shards, wanted, dated=dated)
+    chosen = choose_spans(available, wanted, dated=dated) if available else ()
     shards = [
         shard
         for of_split in found_shards.values()
         for shard in of_split
         if shard.span is None or shard.span in chosen
     ]
-    _check_versions(config, shards)
+    _check_versions(config, shards, dated=dated)
     if config.divide.patterns and config.ingest is not Ingest.REWRITE:
         shards = _divide(shards, config.divide.buckets, root)
     _check_local(config, shards)
@@ -124,6 +151,12 @@ def _patterns(config: DataConfig) -> dict[str, tuple[str, ...]]:
     return {name: texts for name, texts in config.splits.items() if texts}
 
 
+def _are_dated(patterns: dict[str, tuple[str, ...]]) -> bool:
+    """Whether every span is a date, so that messages speak of dates."""
+    parsed = [parse_pattern(text) for texts in patterns.values() for text in texts]
+    return all(pattern.has_date for pattern in parsed if pattern.has_span)
+
+
 def _absolute(root: str, patterns: dict[str, tuple[str, ...]]) -> str:
     """`root` as links and manifests need it; it may be missing where no pattern is relative."""
     relative = [
@@ -136,11 +169,18 @@ def _absolute(root: str, patterns: dict[str, tuple[str, ...]]) -> str:
 
 def _find(root: str, split: str, texts: tuple[str, ...]) -> list[SourceShard]:
     shards: dict[str, SourceShard] = {}
-    for text in texts:
+    for text in (_plain(root, text) for text in texts):
         below = storage.join(root, text).removesuffix(text)
         for shard in _newest_versions(parse_pattern(text, below=below), split):
             shards.setdefault(shard.uri, shard)
     return sorted(shards.values(), key=lambda shard: (shard.span or 0, shard.uri))
+
+
+def _plain(root: str, text: str) -> str:
+    """One way to write a pattern of local files, so that `a//b` and `./a/b` find no file twice."""
+    if "://" in text or storage.local_path(storage.join(root, text)) is None:
+        return text  # an object of this very name
+    return re.sub(r"^(\./)+|(?<=/)(\./|/)+", "", text)
 
 
 def _newest_versions(pattern: SpanPattern, split: str) -> list[SourceShard]:
@@ -151,9 +191,19 @@ def _newest_versions(pattern: SpanPattern, split: str) -> list[SourceShard]:
         raise UserError(f"{pattern.text}: cannot be searched ({error})") from error
     shards: list[SourceShard] = []
     newest: dict[int | None, int] = defaultdict(int)
+    spellings: dict[tuple[int | None, ...], tuple[str, str]] = {}
     for uri, stat in stats.items():
         if not stat.is_dir and f"/{FOLDER}/" not in uri:
             span, version = pattern.read(uri)
+            fields = pattern.fields(uri)
+            for name, number in (("SPAN", (span,)), ("VERSION", (span, version))):
+                written = fields.get(name, "")
+                first, other = spellings.setdefault(number, (written, uri))
+                if written != first:
+                    raise UserError(
+                        f"{other} and {uri} have the same {{{name}}}, written {first} and "
+                        f"{written}: rename one of them"
+                    )
             newest[span] = max(newest[span], version or 0)
             shard = SourceShard(
                 uri=uri,
@@ -206,6 +256,8 @@ def _complete_spans(
     patterns: dict[str, tuple[str, ...]],
     shards: dict[str, list[SourceShard]],
     wanted: str,
+    *,
+    dated: bool,
 ) -> set[int]:
     """Spans that every split with a span has; where the newest are wanted, as in TFX, no split
     may be ahead of the others."""
@@ -219,7 +271,7 @@ def _complete_spans(
         return set()
     newest = {name: max(numbers, default=-1) for name, numbers in spans.items()}
     if len(set(newest.values())) > 1 and not wanted[:1].isdigit():
-        texts = ", ".join(f"{name} {number}" for name, number in newest.items())
+        texts = ", ".join(f"{n} {span_name(span, dated=dated)}" for n, span in newest.items())
         raise UserError(
             f"the newest span differs between splits ({texts}): wait until the span is complete, "
             "or name an older one with data.span=N"
@@ -227,7 +279,7 @@ def _complete_spans(
     return set.intersection(*spans.values())
 
 
-def _check_versions(config: DataConfig, shards: list[SourceShard]) -> None:
+def _check_versions(config: DataConfig, shards: list[SourceShard], *, dated: bool) -> None:
     """As in TFX, one version of a span serves all splits: while one arrives they differ."""
     versions: dict[int | None, dict[str, int]] = defaultdict(dict)
     for shard in shards:
@@ -236,7 +288,8 @@ def _check_versions(config: DataConfig, shards: list[SourceShard]) -> None:
     for span, of_split in versions.items():
         if len(set(of_split.values())) > 1:
             texts = ", ".join(f"{name} {number}" for name, number in of_split.items())
-            what = "version" if span is None else f"version of span {span}"
+            name = "" if span is None else span_name(span, dated=dated)
+            what = f"version of span {name}" if name else "version"
             raise UserError(
                 f"the newest {what} differs between splits ({texts}): wait until it is complete, "
                 "or remove what came of it"
@@ -283,8 +336,10 @@ def _check_local(config: DataConfig, shards: list[SourceShard]) -> None:
 
 
 def _check_overlap(shards: list[SourceShard]) -> None:
-    splits: dict[str, str] = {}
+    """No file may be in two splits, by whatever names or links."""
+    known: dict[str, SourceShard] = {}
     for shard in shards:
-        other = splits.setdefault(shard.uri, shard.split)
-        if other != shard.split:
-            raise UserError(f"{shard.uri} is in two splits, {other} and {shard.split}")
+        other = known.setdefault(storage.real_name(shard.uri), shard)
+        if other.split != shard.split:
+            same = "" if other.uri == shard.uri else f" (as {other.uri})"
+            raise UserError(f"{shard.uri} is in two splits, {other.split}{same} and {shard.split}")

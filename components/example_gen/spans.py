@@ -39,15 +39,19 @@ class SpanPattern:
     def has_date(self) -> bool:
         return "YYYY" in self.regex.groupindex
 
-    def read(self, path: str) -> tuple[int | None, int | None]:
-        """Span and version of a path that the glob found."""
+    def fields(self, path: str) -> dict[str, str]:
+        """Text of each field in a path that the glob found."""
         match = self.regex.fullmatch(path)
         if match is None:
             raise UserError(
                 f"{path} matches {self.text}, but has no number where the pattern has a field; "
                 "move it away or make the pattern narrower"
             )
-        fields = match.groupdict()
+        return match.groupdict()
+
+    def read(self, path: str) -> tuple[int | None, int | None]:
+        """Span and version of a path that the glob found."""
+        fields = self.fields(path)
         version = int(fields["VERSION"]) if fields.get("VERSION") else None
         if not self.has_date:
             return (int(fields["SPAN"]) if self.has_span else None), version
@@ -81,7 +85,7 @@ def parse_pattern(text: str, *, below: str = "") -> SpanPattern:
         raise UserError(f"pattern {text}: a wrong character class ({error})") from error
 
 
-def choose_spans(available: Iterable[int], wanted: str) -> tuple[int, ...]:
+def choose_spans(available: Iterable[int], wanted: str, *, dated: bool = False) -> tuple[int, ...]:
     """The spans that `wanted` (latest, last:N, a number, a date) means, ascending."""
     spans = sorted(set(available))
     if wanted in ("", "latest"):
@@ -95,9 +99,14 @@ def choose_spans(available: Iterable[int], wanted: str) -> tuple[int, ...]:
             f"span {wanted}: write latest, last:N, a number or a date (YYYY-MM-DD)"
         ) from error
     if span not in spans:
-        there = ", ".join(map(str, spans[-10:])) or "none"
+        there = ", ".join(span_name(span, dated=dated) for span in spans[-10:]) or "none"
         raise UserError(f"span {wanted} is not there; the newest that are: {there}")
     return (span,)
+
+
+def span_name(span: int, *, dated: bool) -> str:
+    """The span for a message: the number, and the date that a pattern of dates made it of."""
+    return f"{_EPOCH + datetime.timedelta(days=span)} ({span})" if dated else str(span)
 
 
 def date_span(date: datetime.date) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import ingesting
 import pytest
 import tensorflow as tf
 from ingesting import ingest_directory
@@ -132,6 +133,26 @@ def test_remote_shards_are_verified_referenced_and_sampled(place: str, tmp_path:
     sampled = list((tmp_path / "remote" / "sample" / "Split-train").iterdir())
     assert len(sampled) == 2
     assert not any(path.is_symlink() for path in sampled)
+
+
+@pytest.mark.parametrize("then", ["replaced", "gone"])
+def test_a_remote_shard_that_changes_after_its_verification_stops_the_run(
+    place: str, tmp_path: Path, then: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _uploaded(tmp_path, place)
+    uri, verify = f"{place}/train0000.tfrecord", ingesting.verify_shards
+
+    def verify_and_change(*args: Any, **kwargs: Any) -> Any:
+        reports = verify(*args, **kwargs)
+        if then == "gone":
+            storage.remove(uri)
+        else:
+            storage.write_bytes(uri, storage.read_bytes(f"{place}/train0001.tfrecord"))
+        return reports
+
+    monkeypatch.setattr(ingesting, "verify_shards", verify_and_change)
+    with pytest.raises(DataError, match=r"train0000\.tfrecord changed while it was ingested"):
+        ingest_directory(place, tmp_path / "out", ingest="reference")  # type: ignore[arg-type]
 
 
 def test_a_remote_shard_with_a_bad_record_is_named_or_quarantined(

@@ -301,7 +301,7 @@ def test_what_no_run_has_used_for_long_is_forgotten(data: Path, tmp_path: Path) 
     assert set(cache.rglob("*.npz")) == kept
 
 
-@pytest.mark.parametrize("policy", ["link", "copy", "quarantine"])
+@pytest.mark.parametrize("policy", ["link", "copy", "reference", "quarantine"])
 def test_a_shard_that_changes_after_its_verification_stops_the_run(
     data: Path, tmp_path: Path, policy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

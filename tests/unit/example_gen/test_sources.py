@@ -63,6 +63,23 @@ def test_a_file_in_two_splits_is_refused(tmp_path: Path) -> None:
         resolve_sources(config)
 
 
+@pytest.mark.parametrize("pattern", ["sub//a1", "./sub/a1", "linked", "here/a1", "sub/../sub/a1"])
+def test_a_file_in_two_splits_is_refused_by_any_name(tmp_path: Path, pattern: str) -> None:
+    _touch(tmp_path, "sub/a0", "sub/a1")
+    (tmp_path / "linked").symlink_to(tmp_path / "sub" / "a1")
+    (tmp_path / "here").symlink_to(tmp_path / "sub")
+    config = _config(tmp_path, splits={"train": ["sub/a*"], "eval": [pattern]})
+    with pytest.raises(UserError, match=r"is in two splits, train.* and eval"):
+        resolve_sources(config)
+
+
+def test_a_file_that_two_patterns_of_a_split_name_differently_counts_once(tmp_path: Path) -> None:
+    _touch(tmp_path, "sub/a0", "b0")
+    names = ["sub/a*", "sub//a*", "./sub/a*", f"{tmp_path}//./sub/a0"]
+    config = _config(tmp_path, splits={"train": names, "eval": ["b0"]})
+    assert _names(config, "train") == ["sub/a0"]
+
+
 def test_a_missing_test_split_is_none_and_a_missing_eval_split_is_named(tmp_path: Path) -> None:
     _touch(tmp_path, "train0", "valid0")
     with pytest.raises(
@@ -161,6 +178,24 @@ def test_of_each_span_the_highest_version_counts(tmp_path: Path) -> None:
     assert _names(config, "train") == ["1/v10/train0", "2/v1/train0"]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "field"),
+    [("1", "01", "SPAN"), ("1/v2", "1/v02", "VERSION"), ("1/v2", "01/v3", "SPAN")],
+)
+def test_one_number_in_two_spellings_is_refused_with_both_names(
+    tmp_path: Path, first: str, second: str, field: str
+) -> None:
+    version = "/v{VERSION}" if "v" in first else ""
+    for name in (first, second):
+        _touch(tmp_path, f"{name}/train0", f"{name}/validate0")
+    splits = {n: [f"{{SPAN}}{version}/{n}*"] for n in ("train", "validate")}
+    config = _config(tmp_path, splits={"train": splits["train"], "eval": splits["validate"]})
+    with pytest.raises(UserError, match=f"have the same {{{field}}}, written") as error:
+        resolve_sources(config)
+    for name in (first, second):
+        assert str(tmp_path / name / "train0") in str(error.value)
+
+
 def test_a_version_that_has_arrived_for_one_split_only_is_not_mixed_in(tmp_path: Path) -> None:
     _touch(tmp_path, "1/v1/train0", "1/v1/validate0", "1/v2/train0")
     files = {"train": "train", "eval": "validate"}
@@ -180,6 +215,12 @@ def test_dates_are_spans(tmp_path: Path) -> None:
     config = _config(tmp_path, splits=splits)
     assert resolve_sources(config).spans == (date_span(datetime.date(2026, 11, 20)),)
     assert _names(config, "train", span="2026-11-19") == ["2026-11-19/train0"]
+    missing = r"span 2026-11-18 is not there; .*: 2026-11-19 \(20776\), 2026-11-20 \(20777\)"
+    with pytest.raises(UserError, match=missing):
+        resolve_sources(config, span="2026-11-18")
+    _touch(tmp_path, "2026-11-21/train0")
+    with pytest.raises(UserError, match=r"train 2026-11-21 \(20778\), eval 2026-11-20 \("):
+        resolve_sources(config)
 
 
 def test_a_span_that_only_one_split_has_is_refused_unless_another_is_named(tmp_path: Path) -> None:
