@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from yt8m.components import storage
+from yt8m.schemas.errors import DataError
 from yt8m.schemas.json_file import reading
 
 T = TypeVar("T")
@@ -24,3 +25,27 @@ def read_if_present(directory: str | None, name: str, parse: Callable[[str], T])
         return read_file(path, parse) if path and storage.exists(path) else None
     except FileNotFoundError:  # another process has removed it in between
         return None
+
+
+def read_statistics(path: str) -> Any:
+    """Read TFDV's DatasetFeatureStatisticsList; DataError names a damaged file."""
+    from tensorflow_metadata.proto.v0 import statistics_pb2
+
+    statistics = read_message(path, statistics_pb2.DatasetFeatureStatisticsList)
+    if not statistics.datasets:
+        raise _damaged(path, "it holds no dataset")
+    return statistics
+
+
+def read_message(path: str, kind: Any) -> Any:
+    """Read a protocol buffer of the class `kind`; DataError names a damaged file."""
+    from google.protobuf.message import DecodeError
+
+    try:
+        return kind.FromString(storage.read_bytes(path))
+    except DecodeError as error:
+        raise _damaged(path, str(error)) from error
+
+
+def _damaged(path: str, reason: str) -> DataError:
+    return DataError(f"{path} is damaged ({reason}): restore it, or remove it, and run again")

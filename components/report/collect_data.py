@@ -8,6 +8,7 @@ from typing import Any
 from yt8m.components import storage
 from yt8m.components.artifacts.comparisons import Comparisons
 from yt8m.components.artifacts.manifest import Manifest
+from yt8m.components.artifacts.read import read_message, read_statistics
 from yt8m.components.artifacts.run_outputs import RunOutputs
 from yt8m.components.report.model import AnomalyRow, Curve, DataSummary, SplitSummary
 from yt8m.schemas.features import LABELS, SEGMENT_LABELS
@@ -61,10 +62,7 @@ def _label_statistics(statistics: str) -> Any:
     path = storage.join(statistics, _TRAIN, STATISTICS_FILE) if statistics else ""
     if not path or not storage.exists(path):
         return None
-    from tensorflow_metadata.proto.v0 import statistics_pb2
-
-    parsed = statistics_pb2.DatasetFeatureStatisticsList.FromString(storage.read_bytes(path))
-    for feature in parsed.datasets[0].features:
+    for feature in read_statistics(path).datasets[0].features:
         if ".".join(feature.path.step) in _LABEL_FEATURES:
             return feature
     return None
@@ -97,7 +95,7 @@ def _anomalies(uri: str) -> Iterator[AnomalyRow]:
         path = storage.join(uri, name, ANOMALIES_FILE)
         if not name.startswith("Split-") or not storage.exists(path):
             continue
-        anomalies = anomalies_pb2.Anomalies.FromString(storage.read_bytes(path))
+        anomalies = read_message(path, anomalies_pb2.Anomalies)
         for feature, info in sorted(anomalies.anomaly_info.items()):
             severity = anomalies_pb2.AnomalyInfo.Severity.Name(info.severity).lower()
             yield AnomalyRow(

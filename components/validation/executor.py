@@ -17,6 +17,7 @@ from tfx.utils import io_utils
 from yt8m.components import storage
 from yt8m.components.artifacts import comparisons
 from yt8m.components.artifacts.comparisons import Comparisons
+from yt8m.components.artifacts.read import read_message, read_statistics
 from yt8m.components.declaration import Artifacts
 from yt8m.components.registry.baseline_artifact import baseline_statistics
 from yt8m.components.validation.anomalies import Anomaly, list_anomalies, message
@@ -89,8 +90,8 @@ def _validated(artifact: types.Artifact) -> list[Anomaly]:
     anomalies: list[Anomaly] = []
     for split in artifact_utils.decode_split_names(artifact.split_names):
         uri = artifact_utils.get_split_uri([artifact], split)
-        content = storage.read_bytes(storage.join(uri, example_validator.DEFAULT_FILE_NAME))
-        anomalies += list_anomalies(split, anomalies_pb2.Anomalies.FromString(content))
+        path = storage.join(uri, example_validator.DEFAULT_FILE_NAME)
+        anomalies += list_anomalies(split, read_message(path, anomalies_pb2.Anomalies))
     return anomalies
 
 
@@ -113,12 +114,8 @@ def _compared(
 
 def _load(uri: str, split: str) -> Any:
     """Statistics of one split (DatasetFeatureStatisticsList), or None where there are none."""
-    from tensorflow_metadata.proto.v0 import statistics_pb2
-
     path = storage.join(uri, f"Split-{split}", statistics_gen.DEFAULT_FILE_NAME)
-    if not storage.exists(path):
-        return None
-    return statistics_pb2.DatasetFeatureStatisticsList.FromString(storage.read_bytes(path))
+    return read_statistics(path) if storage.exists(path) else None
 
 
 def _describe(

@@ -131,6 +131,16 @@ def test_data_of_one_kind_pass_against_their_own_past(data: Path, tmp_path: Path
     assert (tmp_path / "validation" / "anomalies.txt").read_text() == "no anomalies\n"
 
 
+@pytest.mark.parametrize("content", [b"", b"\x0a\xff\xff"])
+def test_damaged_statistics_are_named(data: Path, tmp_path: Path, content: bytes) -> None:
+    gate = _Gate(tmp_path)
+    now = gate.statistics("now", train=data / "train*", eval=data / "validate*")
+    past = gate.statistics("past", train=data / "validate*")
+    (past / "Split-train" / STATISTICS).write_bytes(content)
+    with pytest.raises(DataError, match=rf"Split-train/{STATISTICS} is damaged \("):
+        gate.run(now, _baseline(tmp_path, past), ValidationConfig())
+
+
 def test_samples_of_one_distribution_are_near_whatever_their_extremes(tmp_path: Path) -> None:
     """Train and eval of generated data reach unlike minima, so no two histograms' bins agree."""
     data = make_dataset(tmp_path / "data", train=1000, eval=250)

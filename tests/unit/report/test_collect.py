@@ -226,6 +226,32 @@ def test_a_broken_part_is_named_and_the_others_are_shown(tmp_path: Path) -> None
     assert report.overall.candidate
 
 
+@pytest.mark.parametrize(
+    ("directory", "name", "content"),
+    [
+        ("statistics", "FeatureStats.pb", b""),
+        ("statistics", "FeatureStats.pb", b"\x0a\xff\xff"),
+        ("anomalies", "SchemaDiff.pb", b"\x0a\xff\xff"),
+    ],
+)
+def test_a_damaged_file_of_tfx_is_named_and_the_other_parts_are_shown(
+    tmp_path: Path, directory: str, name: str, content: bytes
+) -> None:
+    path = tmp_path / directory / "Split-train" / name
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    report = collect(
+        left(
+            model_blessing=write(tmp_path / "blessing" / "decision.json", decision()),
+            **{directory: str(tmp_path / directory)},
+        )
+    )
+    (problem,) = report.problems
+    assert "the data cannot be shown" in problem
+    assert f"{path} is damaged" in problem
+    assert report.overall.candidate
+
+
 def test_training_curves_pass_over_gaps_and_a_line_cut_off(tmp_path: Path) -> None:
     rows = [
         {"kind": "train", "step": 10, "loss": 9.0, "learning_rate": 0.1, "gap": 0.2},
