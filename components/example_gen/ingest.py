@@ -95,7 +95,12 @@ def ingest(
     storage.write_bytes(storage.join(examples_uri, INDEX_FILE), pack_index(index))
     storage.write_text(storage.join(examples_uri, FILE_NAME), manifest.to_json())
     console.info(_summary(accounts, sources))
-    for line in (*_warnings(reports), *repeated_ids(reports), *ids_not_compared(reports)):
+    for line in (
+        *_left_out(reports, examples_uri),
+        *_warnings(reports),
+        *repeated_ids(reports),
+        *ids_not_compared(reports),
+    ):
         console.warn(f"ExampleGen: {line}")
     return Ingested(manifest=manifest, accounts=accounts, sample_splits=sample_splits)
 
@@ -150,6 +155,19 @@ def _check_splits(shards: Sequence[Shard], accounts: RecordCounts) -> None:
     for split in ("train", "eval"):
         if not any(shard.records for shard in shards if shard.split == split):
             raise UserError(f"no record is assigned to the split {split}{left_out}")
+
+
+def _left_out(reports: Sequence[ShardReport], examples_uri: str) -> Iterator[str]:
+    """Say that bad records were let pass, and where each of them is listed."""
+    shards = [report for report in reports if report.problems]
+    if shards:
+        about = "about " if any(report.lost for report in shards) else ""
+        records = sum(len(report.problems) + report.lost for report in shards)
+        place = storage.join(examples_uri, QUARANTINE_FILE)
+        yield (
+            f"left out bad records (data.bad_input: quarantine): {about}{records:,}, in "
+            f"{len(shards):,} of {len(reports):,} shards; {place} lists them"
+        )
 
 
 def _warnings(reports: Sequence[ShardReport]) -> Iterator[str]:

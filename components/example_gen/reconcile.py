@@ -52,7 +52,7 @@ def enforce_bad_input_policy(reports: Sequence[ShardReport], config: DataConfig)
     if bad > config.max_quarantined * total:
         share = f"{bad / total:.2%} is more than data.max_quarantined={config.max_quarantined:.2%}"
         raise DataError(f"{_listing(reports, total, bad)}\n{share}.")
-    _check_something_left(reports)
+    _check_something_left(reports, config)
     return RecordCounts(
         records_in=total,
         kept=total - bad,
@@ -71,13 +71,27 @@ def _check_configuration(reports: Sequence[ShardReport], config: DataConfig) -> 
         alike = len({problem.reason for problem in problems}) == 1
         if any(r.broken for r in of_split) or len(problems) < max(records, 2) or not alike:
             continue
+        reason = problems[0].reason
         raise ConfigError(
             f"all {records:,} records of split {split} fail for the same reason, so the "
-            f"configuration probably does not match them: {problems[0].reason}. Compare "
-            f"data.level={config.level.value}, features.names, features.sizes, "
-            "features.num_classes and data.unlabelled with what `yt8m data inspect "
-            f"{of_split[0].source.uri}` says"
+            f"configuration probably does not match them: {reason}. "
+            f"{_what_to_compare(config, reason, of_split[0].source.uri)}"
         )
+
+
+def _what_to_compare(config: DataConfig, reason: str, uri: str) -> str:
+    parse = config.rewrite.parse
+    if parse and reason.startswith(parse):
+        return (
+            f"Call the function data.rewrite.parse={parse} with the first record of {uri}, and "
+            "repair it; leave it out if the records are in YouTube-8M's own format"
+        )
+    # Nobody but the user's function reads records of another format.
+    source = f"data.rewrite.parse={parse} returns" if parse else f"`yt8m data inspect {uri}` says"
+    return (
+        f"Compare data.level={config.level.value}, features.names, features.sizes, "
+        f"features.num_classes and data.unlabelled with what {source}"
+    )
 
 
 def quarantine_json(reports: Sequence[ShardReport]) -> str:
@@ -112,8 +126,13 @@ def _listing(reports: Sequence[ShardReport], total: int, bad: int) -> str:
     return "\n".join(lines)
 
 
-def _check_something_left(reports: Sequence[ShardReport]) -> None:
+def _check_something_left(reports: Sequence[ShardReport], config: DataConfig) -> None:
     for split in sorted({report.source.split for report in reports}):
         of_split = [report for report in reports if report.source.split == split]
         if not sum(report.records - len(report.problems) for report in of_split):
-            raise DataError(f"no good record is left in split {split}")
+            optional = split in config.unlabelled and split in config.splits
+            advice = f"; data.splits.{split}=[] leaves the split out" if optional else ""
+            raise DataError(
+                f"no good record is left in split {split}; the first is bad: "
+                f"{of_split[0].problems[0].reason}{advice}"
+            )

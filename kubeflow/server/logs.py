@@ -67,7 +67,9 @@ def read_logs(cluster: ClusterAccess, run_id: str, *, step: str, tail: int) -> l
                 )
             except ApiException as error:  # the pod has gone since, or its node does not answer
                 unread, problem = error, _said(error)
-            log = StepLog(step=step_of(pod), pod=name, phase=_phase(pod), text=text, problem=problem)
+            log = StepLog(
+                step=step_of(pod), pod=name, phase=_phase(pod), text=text, problem=problem
+            )
             logs.append(log)
         if unread is not None and all(log.problem for log in logs):
             raise unread

@@ -18,8 +18,8 @@ def run(args: LogsArguments, console: Console) -> None:
     for log in logs:
         if log.problem:
             console.warn(
-                f"the log of {log.step} (pod {log.pod}) cannot be read: {log.problem}; the artifact "
-                "executor-logs has it if the pod has ended"
+                f"the log of {log.step} (pod {log.pod}) cannot be read: {log.problem}; the "
+                "artifact executor-logs has it if the pod has ended"
             )
     text = "\n".join(
         f"== {log.step} (pod {log.pod}, {log.phase})\n{log.text}" for log in logs if not log.problem

@@ -210,6 +210,7 @@ def test_quarantine_keeps_the_good_records_and_lists_the_bad(
     damage: Damage,
     record: int,
     reason: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     data = copied(level)
     good = read_all(data / SHARD)
@@ -230,7 +231,10 @@ def test_quarantine_keeps_the_good_records_and_lists_the_bad(
     assert kept == [c for at, c in enumerate(good) if at != record][: len(kept)]
     for shard in done.manifest.split("train"):  # where each record has labels
         assert shard.labels == shard.records
-    (listed,) = json.loads((tmp_path / "examples" / "quarantine.json").read_text())
+    place = tmp_path / "examples" / "quarantine.json"
+    said = capsys.readouterr().err
+    assert f"{accounts.quarantined}, in 1 of {accounts.shards} shards; {place} lists them" in said
+    (listed,) = json.loads(place.read_text())
     assert listed["uri"] == str(data / SHARD)
     assert [problem["record"] for problem in listed["problems"]] == [record]
 
@@ -276,6 +280,23 @@ def test_a_split_of_which_nothing_is_left_is_no_split(
     else:
         done = ingest_directory(data, tmp_path / "out", **lenient)
         assert done.accounts.quarantined == 12
+
+
+def test_of_an_optional_split_without_a_good_record_the_way_out_is_named(
+    copied: Callable[[str], Path], tmp_path: Path
+) -> None:
+    data = copied("video")
+    (shard, *others) = sorted(data.glob("test*"))
+    for other in others:
+        other.unlink()
+    replace_record(shard, 0, b"\xff\xff\xff")
+    for record in range(1, len(read_all(shard))):
+        edit_record(shard, record, drop_feature("id"))
+    lenient: dict[str, Any] = {"bad_input": "quarantine", "max_quarantined": 1.0}
+    with pytest.raises(DataError, match=r"left in split test; .*data\.splits\.test=\[\] leaves"):
+        ingest_directory(data, tmp_path / "out", **lenient)
+    splits = {"train": ["train*"], "eval": ["validate*"], "test": []}
+    assert ingest_directory(data, tmp_path / "again", splits=splits, **lenient).accounts.kept
 
 
 @pytest.mark.parametrize("verify", ["checksum", "off"])
@@ -438,6 +459,30 @@ def test_where_every_record_fails_alike_the_configuration_is_named(
     assert "frame-level record" in said
     assert "data.level=video" in said
     assert "mend or remove" not in said.lower()
+
+
+def _give_nothing(record: bytes) -> bytes:
+    raise ValueError("no header")
+
+
+def _give_it_unread(record: bytes) -> bytes:
+    return record
+
+
+@pytest.mark.parametrize(
+    ("function", "advice"),
+    [
+        (_give_nothing, "Call the function data.rewrite.parse="),
+        (_give_it_unread, "Compare data.level=video.* with what data.rewrite.parse="),
+    ],
+)
+def test_where_every_record_fails_alike_for_a_custom_reader_the_advice_is_about_that(
+    copied: Callable[[str], Path], tmp_path: Path, function: Any, advice: str
+) -> None:
+    values = {"parse": f"{__name__}.{function.__name__}"}
+    with pytest.raises(ConfigError, match=advice) as caught:
+        ingest_directory(copied("frame"), tmp_path, ingest="rewrite", rewrite=values)
+    assert "data inspect" not in str(caught.value)
 
 
 def test_an_id_that_two_records_of_a_split_have_is_reported_with_both_places(
